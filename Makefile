@@ -1,0 +1,34 @@
+# Two commands for newcomers: `make demo` and `make test`. Both build their own environment in .venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test check bench clean
+
+$(BIN)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
+	@touch $@
+
+$(BIN)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,dev]"
+	@touch $@
+
+demo: $(BIN)/.demo
+	$(BIN)/auctor demo
+
+test: $(BIN)/.dev check
+	$(BIN)/python -m pytest -n 2
+
+check: $(BIN)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(BIN)/.dev
+	$(BIN)/python -m benchmarks run spine
+
+clean:
+	rm -rf $(VENV) build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Benchmarks: side by side in one run, same accuracy by the same independent objective."""

@@ -1,0 +1,50 @@
+"""``python -m benchmarks run <suite> [--quick] [--only PATTERN]``, ``python -m benchmarks list``."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.run import Settings, run_suite
+
+
+def _suites() -> list[str]:
+    folder = Path(__file__).resolve().parent / "suites"
+    return sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
+
+
+def _list() -> None:
+    from benchmarks import competitors
+    from benchmarks.problems import datasets
+
+    for name in _suites():
+        suite = import_module(f"benchmarks.suites.{name}")
+        print(f"suite {name}: {', '.join(section.name for section in suite.sections)}")
+    for module in competitors.discover():
+        print(f"competitor {module.name}: {module.available() or 'ready'}")
+    for name in datasets.REGISTRY:
+        print(f"data {name}: {'ready' if datasets.present(name) else 'missing'}")
+
+
+def main() -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="suites, competitors and data sets, with what is missing")
+    run = commands.add_parser("run", help="run one suite and write benchmarks/results/<suite>.*")
+    run.add_argument("suite", choices=_suites())
+    run.add_argument("--quick", action="store_true", help="small sizes; writes *.partial.*")
+    run.add_argument(
+        "--only", default="*", help="section, or section/item, with wildcards: 'logistic/a9a*'"
+    )
+    options = parser.parse_args()
+    if options.command == "list":
+        _list()
+    else:
+        suite = import_module(f"benchmarks.suites.{options.suite}")
+        run_suite(suite, Settings(quick=options.quick, only=options.only))
+
+
+if __name__ == "__main__":
+    main()

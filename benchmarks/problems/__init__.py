@@ -1,0 +1,1 @@
+"""Data sets and independent objectives."""

@@ -1,0 +1,228 @@
+"""Timing helpers, machine facts and the results writer."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+RESULTS = Path(__file__).resolve().parent / "results"
+#: OpenBLAS threads spin for some time after a call and would take a core from whoever is next.
+SETTLE = 0.05
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line asked for."""
+
+    quick: bool = False
+    only: str = "*"
+
+    @property
+    def partial(self) -> bool:
+        """Whether some items of a section are left out."""
+        return self.quick or "/" in self.only
+
+    def wants_section(self, name: str) -> bool:
+        return fnmatch(name, self.only.split("/")[0])
+
+    def wants(self, item: str) -> bool:
+        _, _, pattern = self.only.partition("/")
+        return not pattern or fnmatch(item, pattern)
+
+
+@dataclass
+class Clock:
+    """Wall and CPU seconds of repeated calls."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def time(self, call: Callable[[], object]) -> object:
+        """Run once with the garbage collector off and keep both times."""
+        gc.collect()
+        time.sleep(SETTLE)
+        gc.disable()
+        try:
+            cpu, wall = time.process_time(), time.perf_counter()
+            answer = call()
+            self.wall.append(time.perf_counter() - wall)
+            self.cpu.append(time.process_time() - cpu)
+        finally:
+            gc.enable()
+        return answer
+
+    def summary(self) -> dict[str, object]:
+        return {
+            "wall": statistics.median(self.wall),
+            "cpu": statistics.median(self.cpu),
+            "wall_all": self.wall,
+            "cpu_all": self.cpu,
+        }
+
+
+def interleave(
+    calls: dict[str, Callable[[], object]], repeats: int, inner: int = 1
+) -> dict[str, Clock]:
+    """Time every call ``repeats`` times in rotating order, so that noise hits all of them."""
+    clocks = {name: Clock() for name in calls}
+    names = list(calls)
+    for turn in range(repeats):
+        shift = turn % len(names)
+        for name in names[shift:] + names[:shift]:
+            clocks[name].time(_repeated(calls[name], inner))
+    for clock in clocks.values():
+        clock.wall = [t / inner for t in clock.wall]
+        clock.cpu = [t / inner for t in clock.cpu]
+    return clocks
+
+
+def _repeated(call: Callable[[], object], inner: int) -> Callable[[], object]:
+    if inner == 1:
+        return call
+
+    def several() -> None:
+        for _ in range(inner):
+            call()
+
+    return several
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    logs = [math.log(v) for v in values]
+    return math.exp(sum(logs) / len(logs)) if logs else float("nan")
+
+
+def bar(
+    text: str, value: float | None, limit: float, *, at_least: bool = True
+) -> dict[str, object]:
+    """One line of the verdict; ``value`` None means not measured."""
+    good = None if value is None else (value >= limit if at_least else value <= limit)
+    relation = ">=" if at_least else "<="
+    return {"bar": text, "value": value, "limit": f"{relation} {limit:g}", "pass": good}
+
+
+def table(title: str, columns: list[str], rows: list[list[object]]) -> dict[str, object]:
+    return {"title": title, "columns": columns, "rows": rows}
+
+
+def machine_facts() -> dict[str, object]:
+    """Processor, cores, versions, date and load; no host name."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in (*PACKAGES, "auctor")},
+        "blas_threads": _blas(),
+        "load_before": round(os.getloadavg()[0], 2),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((x.split(":", 1)[1].strip() for x in lines if x.startswith("model name")), "?")
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "source tree"
+
+
+def _blas() -> str:
+    from threadpoolctl import threadpool_info
+
+    return ", ".join(
+        f"{pool.get('internal_api')} {pool.get('num_threads')}" for pool in threadpool_info()
+    )
+
+
+def number(value: object) -> str:
+    """Three significant digits; words as they are."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return str(value)
+
+
+def run_suite(suite: ModuleType, settings: Settings) -> dict[str, object]:
+    """Run the wanted sections, print each verdict, keep the rest of the results file."""
+    stem = suite.name + (".partial" if settings.partial else "")
+    path = RESULTS / f"{stem}.json"
+    content = json.loads(path.read_text()) if path.exists() else {"sections": {}}
+    for section in suite.sections:
+        if not settings.wants_section(section.name):
+            continue
+        print(f"== {section.name}", flush=True)
+        facts, start = machine_facts(), time.perf_counter()
+        result = section.run(settings)
+        result |= {"machine": facts, "seconds": round(time.perf_counter() - start, 1)}
+        content["sections"][section.name] = result
+        content["sections"] = _ordered(content["sections"], suite)
+        content["title"] = suite.title
+        RESULTS.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content, indent=1) + "\n")
+        path.with_suffix(".md").write_text(markdown(content))
+        print(_section_text(section.name, result), flush=True)
+    return content
+
+
+def _ordered(sections: dict[str, object], suite: ModuleType) -> dict[str, object]:
+    order = [section.name for section in suite.sections]
+    return {name: sections[name] for name in order if name in sections}
+
+
+def markdown(content: dict[str, object]) -> str:
+    """The whole results file for people."""
+    parts = [f"# {content['title']}\n"]
+    parts += [_section_text(name, section) for name, section in content["sections"].items()]
+    return "\n".join(parts)
+
+
+def _section_text(name: str, section: dict[str, object]) -> str:
+    machine = section["machine"]
+    versions = ", ".join(f"{k} {v}" for k, v in machine["packages"].items())
+    lines = [
+        f"## {name}: {section['title']}",
+        "",
+        f"{machine['date']}; {machine['cpu']}, {machine['cores']} cores, load before "
+        f"{machine['load_before']}; Python {machine['python']}, {versions}; "
+        f"thread pools: {machine['blas_threads']}.",
+        "",
+        *_verdict(section["bars"]),
+    ]
+    for part in section["tables"]:
+        lines += ["", f"**{part['title']}**", "", *_grid(part["columns"], part["rows"])]
+    lines += ["", *(f"- {note}" for note in section.get("notes", []))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verdict(bars: list[dict[str, object]]) -> list[str]:
+    words = {True: "pass", False: "FAIL", None: "not measured"}
+    rows = [[b["bar"], b["value"], b["limit"], words[b["pass"]]] for b in bars]
+    return _grid(["bar", "measured", "limit", "verdict"], rows)
+
+
+def _grid(columns: list[str], rows: list[list[object]]) -> list[str]:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return lines + ["| " + " | ".join(number(cell) for cell in row) + " |" for row in rows]

@@ -1,0 +1,1 @@
+"""One measured bar per file; each has ``name`` and ``run(settings) -> dict``."""

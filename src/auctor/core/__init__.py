@@ -1,0 +1,1 @@
+"""Types, flags, results and errors that every other part speaks in."""

@@ -1,0 +1,86 @@
+"""Parameter checks with one error grammar."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.types import FloatArray
+
+
+def check_real(
+    who: str,
+    name: str,
+    value: object,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """Return ``value`` as a float inside the interval, or raise ``ParameterError``.
+
+    Examples
+    --------
+    >>> check_real("L1", "strength", -1, low=0.0)
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.ParameterError: L1 needs strength in [0, inf); got -1. Pass a value in that range.
+    """  # noqa: E501
+    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if ok:
+        number = float(value)  # type: ignore[arg-type]
+        above = number > low if open_low or low == -math.inf else number >= low
+        below = number < high if open_high or high == math.inf else number <= high
+        ok = above and below and not math.isnan(number)
+    if not ok:
+        left = "(" if open_low or low == -math.inf else "["
+        right = ")" if open_high or high == math.inf else "]"
+        raise ParameterError(
+            f"{who} needs {name} in {left}{low:g}, {high:g}{right}; got {value!r}. "
+            "Pass a value in that range."
+        )
+    return number
+
+
+def check_int(who: str, name: str, value: object, *, low: int = 0) -> int:
+    """Return ``value`` as an int of at least ``low``, or raise ``ParameterError``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
+        raise ParameterError(
+            f"{who} needs {name} to be an integer of at least {low}; got {value!r}. "
+            "Pass such an integer."
+        )
+    return int(value)
+
+
+def check_choice(who: str, name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``, or raise ``ParameterError``."""
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(
+            f"{who} needs {name} to be one of {', '.join(map(repr, choices))}; got {value!r}. "
+            "Pass one of these."
+        )
+    return value
+
+
+def check_vector(who: str, name: str, value: object, *, size: int | None = None) -> FloatArray:
+    """Return ``value`` as a finite one-dimensional float64 array, or raise ``DataError``."""
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{who} needs {name} to be numbers; got {type(value).__name__}. Pass a numeric array."
+        ) from error
+    if array.ndim != 1 or (size is not None and array.shape[0] != size):
+        wanted = "one dimension" if size is None else f"shape ({size},)"
+        raise DataError(
+            f"{who} needs {name} with {wanted}; got shape {array.shape}. Pass one value per entry."
+        )
+    if not np.isfinite(array).all():
+        raise DataError(
+            f"{who} needs {name} to be finite; got NaN or infinity. Remove or replace them."
+        )
+    return array

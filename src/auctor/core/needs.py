@@ -1,0 +1,64 @@
+"""Flags by which parts say what they offer and solvers what they need."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+
+
+class Access(Flag):
+    """How a data set can be read."""
+
+    STREAM = auto()
+    ROWS = auto()
+    COLUMNS = auto()
+
+
+class Coupling(Flag):
+    """Whether a loss is a sum over rows or ties rows together (pairs, sets)."""
+
+    ROW = auto()
+    GLOBAL = auto()
+
+
+class Need(Flag):
+    """What a solver asks of a problem; ``Problem.provides`` answers with the same flags."""
+
+    NONE = 0
+    SMOOTH_LOSS = auto()
+    CURVATURE = auto()
+    QUADRATIC_LOSS = auto()
+    SMOOTHABLE_LOSS = auto()
+    ROW_LOSS = auto()
+    SMOOTH_PENALTY = auto()
+    PROX = auto()
+    SEPARABLE_PENALTY = auto()
+    GRAM = auto()
+    COLUMNS = auto()
+    ROWS = auto()
+
+
+#: How each missing need reads in an error message.
+NEED_WORDS = {
+    Need.SMOOTH_LOSS: "a differentiable loss",
+    Need.CURVATURE: "a loss with curvature",
+    Need.QUADRATIC_LOSS: "a loss that is quadratic in the scores",
+    Need.SMOOTHABLE_LOSS: "a non-smooth loss with a smoothed form",
+    Need.ROW_LOSS: "a loss that is a sum over rows",
+    Need.SMOOTH_PENALTY: "a differentiable penalty",
+    Need.PROX: "a penalty with a prox",
+    Need.SEPARABLE_PENALTY: "a penalty that separates over coordinates",
+    Need.GRAM: "weighted Gram matrices of the data",
+    Need.COLUMNS: "column access to the data",
+    Need.ROWS: "row access to the data",
+}
+
+
+def describe(needs: Need) -> str:
+    """Put flags into words.
+
+    Examples
+    --------
+    >>> describe(Need.CURVATURE | Need.PROX)
+    'a loss with curvature, a penalty with a prox'
+    """
+    return ", ".join(words for flag, words in NEED_WORDS.items() if flag in needs)

@@ -1,0 +1,27 @@
+"""Deferred optional imports whose error carries the install line."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from auctor.core.errors import MissingExtraError
+
+
+def require(module: str, *, extra: str, who: str) -> ModuleType:
+    """Import ``module`` or say which extra brings it.
+
+    Examples
+    --------
+    >>> require("no_such_module", extra="cli", who="auctor demo")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.MissingExtraError: auctor demo needs no_such_module; it is not installed. Run: pip install "auctor[cli]"
+    """  # noqa: E501
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{who} needs {module}; it is not installed. "
+            f'Run: pip install "auctor[{extra}]"'
+        ) from error

@@ -1,0 +1,134 @@
+"""What a loss, a penalty and a data set must offer to take part."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from auctor.core.curvature import Curvature
+from auctor.core.needs import Access, Coupling
+from auctor.core.types import Columns, FloatArray, IntArray, SeparableSpec, Target
+
+
+class Data(Protocol):
+    """A design matrix with its target: a linear operator with two products.
+
+    ``gram``, ``sandwich`` and ``square_gradient`` are the second-order products; ``rows`` and
+    ``columns`` exist where ``access`` says so.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """Rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns."""
+
+    @property
+    def n_entries(self) -> int:
+        """Stored entries: what one pass over the data reads."""
+
+    @property
+    def target(self) -> Target:
+        """Target and weights of the rows."""
+
+    @property
+    def access(self) -> Access:
+        """How the data can be read."""
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+
+    def gradient(self, dscores: FloatArray) -> FloatArray:
+        """``X.T @ dscores``."""
+
+    def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
+        """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
+
+    def square_gradient(self, h: FloatArray) -> FloatArray:
+        """Diagonal of ``X.T @ diag(h) @ X``."""
+
+    def gram(self, h: FloatArray) -> FloatArray:
+        """``X.T @ diag(h) @ X`` for ``h >= 0``."""
+
+    def gram_passes(self) -> float:
+        """Cost of `gram` in units of one `sandwich`."""
+
+    def rows(self, index: IntArray) -> Data:
+        """The rows ``index`` with their targets."""
+
+    def columns(self) -> Columns:
+        """Column access for coordinate kernels."""
+
+
+class Loss(Protocol):
+    """A function of scores and target; never sees X, w, storage or threads."""
+
+    coupling: ClassVar[Coupling]
+
+    @property
+    def order(self) -> int:
+        """0 value only, 1 gradient, 2 curvature."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient is continuous."""
+
+    @property
+    def convex(self) -> bool:
+        """Whether it is convex in the scores."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the curvature is constant."""
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether a constant added to all scores changes nothing (so no intercept)."""
+
+    def check_target(self, target: Target) -> None:
+        """Raise ``DataError`` when the target is outside the loss's domain."""
+
+    def value(self, scores: FloatArray, target: Target) -> float:
+        """Weighted mean loss."""
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+
+    def curvature(self, scores: FloatArray, target: Target) -> Curvature:
+        """Second derivative in the scores."""
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sup_s dscores.s - R(s)``, or ``None`` when there is no closed form."""
+
+    def infimum(self, target: Target) -> float:
+        """Largest known lower bound of R over all scores."""
+
+    def smoothed(self, width: float) -> Loss | None:
+        """A smooth lower bound within O(width), or ``None``."""
+
+
+class Penalty(Protocol):
+    """A function of w: value, prox, violation."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it is a quadratic that solvers may differentiate."""
+
+    def value(self, w: FloatArray) -> float:
+        """Penalty at w."""
+
+    def prox(self, v: FloatArray, step: float) -> FloatArray:
+        """``argmin_x penalty(x) + |x - v|^2 / (2 step)``."""
+
+    def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
+        """Distance of ``-grad`` to the subdifferential at w, coordinate by coordinate."""
+
+    def conjugate(self, v: FloatArray) -> float:
+        """``sup_w v.w - penalty(w)``; may be infinite."""
+
+    def dual_scale(self, v: FloatArray) -> float:
+        """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
+
+    def separable(self, d: int) -> SeparableSpec | None:
+        """The arrays of a penalty that is a sum over coordinates."""

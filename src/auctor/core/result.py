@@ -1,0 +1,153 @@
+"""What a solve returns: a status in words, the solution, and its trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from auctor.core.types import FloatArray
+
+
+class Status(Enum):
+    """Why a solve stopped; the value is the sentence a user reads."""
+
+    CONVERGED = "The gap is below the tolerance."
+    MAX_ITER = "The iteration budget ran out before the gap met the tolerance."
+    MAX_SECONDS = "The time budget ran out before the gap met the tolerance."
+    STALLED = "No further progress is possible in floating point; the gap is above the tolerance."
+    NOT_FINITE = "The objective stopped being finite; the best finite point is returned."
+    INTERRUPTED = "Interrupted; the best point so far is returned."
+    STOPPED = "A callback asked to stop; the best point so far is returned."
+
+    @property
+    def success(self) -> bool:
+        """Whether the tolerance was met."""
+        return self is Status.CONVERGED
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the trace, also what an ``on_step`` callback receives.
+
+    Attributes
+    ----------
+    iteration : int
+        Outer iterations done, 0 for the starting point.
+    value : float
+        Objective J(w).
+    gap : float
+        Certified gap, or optimality violation, at this point.
+    certified : bool
+        Whether ``gap`` bounds J(w) - min J.
+    seconds : float
+        Wall time since the solve began.
+    passes : float
+        Passes over the data so far (one product with X or its transpose is one pass).
+    evaluations : int
+        Evaluations of the loss so far.
+    w : array
+        Current parameters; copy before keeping.
+    """
+
+    iteration: int
+    value: float
+    gap: float
+    certified: bool
+    seconds: float
+    passes: float
+    evaluations: int
+    w: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The steps of a solve as columns."""
+
+    iteration: tuple[int, ...] = ()
+    value: tuple[float, ...] = ()
+    gap: tuple[float, ...] = ()
+    seconds: tuple[float, ...] = ()
+    passes: tuple[float, ...] = ()
+    evaluations: tuple[int, ...] = ()
+
+    @classmethod
+    def from_steps(cls, steps: list[Step]) -> Trace:
+        """Turn a list of steps into columns."""
+        return cls(
+            iteration=tuple(s.iteration for s in steps),
+            value=tuple(s.value for s in steps),
+            gap=tuple(s.gap for s in steps),
+            seconds=tuple(s.seconds for s in steps),
+            passes=tuple(s.passes for s in steps),
+            evaluations=tuple(s.evaluations for s in steps),
+        )
+
+    def __len__(self) -> int:
+        return len(self.iteration)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The outcome of a solve; every field is always present.
+
+    Attributes
+    ----------
+    coef : (d,) array
+        Weights of the columns.
+    intercept : float
+        Unpenalised offset; 0 where the problem has none.
+    value : float
+        Objective at the returned point.
+    gap : float
+        Recomputed at the returned point: a bound on J(w) - min J when ``certified``, otherwise the
+        optimality violation.
+    certified : bool
+        Whether ``gap`` is such a bound.
+    tol : float
+        What the gap was compared with (already multiplied by the objective at zero).
+    status : Status
+        Why the solve stopped.
+    n_iter : int
+        Outer iterations.
+    passes, evaluations, seconds
+        Work done.
+    solver : str
+        Name of the solver.
+    trace : Trace
+        One entry per outer iteration.
+    """
+
+    coef: FloatArray
+    intercept: float
+    value: float
+    gap: float
+    certified: bool
+    tol: float
+    status: Status
+    n_iter: int
+    passes: float
+    evaluations: int
+    seconds: float
+    solver: str
+    trace: Trace = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was met."""
+        return self.status.success
+
+    def advice(self) -> str:
+        """One sentence on what happened and one thing to do; empty when converged."""
+        if self.converged:
+            return ""
+        kind = "certified gap" if self.certified else "optimality violation"
+        todo = {
+            Status.MAX_ITER: "Increase max_iter or tol, or scale the columns.",
+            Status.MAX_SECONDS: "Increase max_seconds or tol.",
+            Status.STALLED: "Increase tol or strength, or scale the columns.",
+            Status.NOT_FINITE: "Scale the columns or increase strength.",
+        }.get(self.status, "Fit again with warm_start=True to go on from here.")
+        return (
+            f"{self.solver} stopped after {self.n_iter} iterations: {self.status.value} "
+            f"The {kind} is {self.gap:.3g}, the tolerance {self.tol:.3g}. {todo}"
+        )

@@ -1,0 +1,312 @@
+"""Data in memory: dense arrays of either order, CSR and CSC matrices.
+
+Results do not depend on the number of threads: sums over rows are cut into blocks whose number
+depends on the size of the data alone, and the blocks are added in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg.blas import dsyrk
+
+from auctor.core.needs import Access
+from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
+from auctor.kernels import linear
+from auctor.kernels.parallel import (
+    SERIAL_WORK,
+    available_threads,
+    balanced_cuts,
+    even_cuts,
+    run_tasks,
+)
+
+#: Entries per block of a blocked reduction, and the most blocks there are.
+BLOCK_ENTRIES = 1 << 17
+MOST_BLOCKS = 16
+
+
+class _Memory:
+    """What dense and sparse data share: shape, target, threads, blocked reductions."""
+
+    access = Access.STREAM | Access.ROWS | Access.COLUMNS
+
+    def __init__(self, shape: tuple[int, int], target: Target, n_threads: int | None) -> None:
+        self.n_rows, self.n_columns = int(shape[0]), int(shape[1])
+        self.target = target
+        self.n_threads = available_threads(n_threads)
+
+    n_entries: int
+
+    def _cuts(self, parts: int) -> list[int]:
+        raise TypeError(f"{type(self).__name__} needs its own cuts")
+
+    def _map(self, task: Callable[[int, int], object]) -> None:
+        """Run ``task(low, high)`` over disjoint ranges of stored rows."""
+        parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
+        cuts = self._cuts(parts)
+        run_tasks([partial(task, a, b) for a, b in zip(cuts, cuts[1:], strict=False)], parts)
+
+    def _reduce(
+        self, task: Callable[[FloatArray, int, int], float | None], shape: tuple[int, ...]
+    ) -> tuple[FloatArray, float]:
+        """Sum of what ``task(out, low, high)`` adds to ``out``, block by block, and its returns."""
+        size = int(np.prod(shape))
+        parts = min(MOST_BLOCKS, max(1, self.n_entries // max(BLOCK_ENTRIES, 2 * size)))
+        cuts = self._cuts(parts)
+        outs = np.zeros((parts, *shape))
+        totals = np.zeros(parts)
+
+        def run(k: int) -> None:
+            totals[k] = task(outs[k], cuts[k], cuts[k + 1]) or 0.0
+
+        run_tasks([partial(run, k) for k in range(parts)], self.n_threads)
+        return (outs[0] if parts == 1 else outs.sum(axis=0)), float(totals.sum())
+
+
+class Dense(_Memory):
+    """A dense matrix, C or Fortran ordered, float32 or float64, kept as it is.
+
+    Parameters
+    ----------
+    X : (n, d) float array
+    target : Target
+    n_threads : int, optional
+        Threads for the products; the cores this process may use by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = Dense(np.eye(2), Target(np.array([1.0, -1.0])))
+    >>> data.scores(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    def __init__(self, X: Array, target: Target, *, n_threads: int | None = None) -> None:
+        super().__init__(X.shape, target, n_threads)
+        self.by_rows = bool(X.flags.c_contiguous)
+        # Rows of this array are contiguous: rows of X, or columns of X.
+        self._lines = X if self.by_rows else X.T
+        self.n_entries = int(X.size)
+
+    def _cuts(self, parts: int) -> list[int]:
+        return even_cuts(self._lines.shape[0], parts)
+
+    def _dot(self, v: FloatArray, offset: float) -> FloatArray:
+        out = np.empty(self._lines.shape[0])
+        self._map(lambda low, high: linear.dense_dot(self._lines, v, offset, out, low, high))
+        return out
+
+    def _combine(self, r: FloatArray, offset: float) -> FloatArray:
+        """``lines.T @ r + offset``, each entry summed in one order whatever the threads."""
+        size = self._lines.shape[1]
+        out = np.empty(size)
+        parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
+        cuts = even_cuts(size, parts)
+        run_tasks(
+            [
+                partial(linear.dense_combine, self._lines, r, offset, out, a, b)
+                for a, b in zip(cuts, cuts[1:], strict=False)
+            ],
+            parts,
+        )
+        return out
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+        return self._dot(w, offset) if self.by_rows else self._combine(w, offset)
+
+    def gradient(self, dscores: FloatArray) -> FloatArray:
+        """``X.T @ dscores``."""
+        if not self.by_rows:
+            return self._dot(dscores, 0.0)
+        return self._reduce(
+            lambda out, low, high: linear.dense_axpy(self._lines, dscores, out, low, high),
+            (self.n_columns,),
+        )[0]
+
+    def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
+        """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``, in one pass over rows."""
+        if not self.by_rows:
+            z = h * self.scores(v, offset)
+            return self.gradient(z), float(z.sum())
+        return self._reduce(
+            lambda out, low, high: linear.dense_sandwich(
+                self._lines, h, v, offset, out, low, high
+            ),
+            (self.n_columns,),
+        )
+
+    def square_gradient(self, h: FloatArray) -> FloatArray:
+        """Diagonal of ``X.T @ diag(h) @ X``."""
+        if not self.by_rows:
+            out = np.empty(self.n_columns)
+            self._map(lambda a, b: linear.dense_squares_dot(self._lines, h, out, a, b))
+            return out
+        return self._reduce(
+            lambda out, a, b: linear.dense_squares_axpy(self._lines, h, out, a, b),
+            (self.n_columns,),
+        )[0]
+
+    def gram(self, h: FloatArray) -> FloatArray:
+        """``X.T @ diag(h) @ X`` for ``h >= 0``, a strip of rows at a time through BLAS."""
+        d = self.n_columns
+        root = np.sqrt(h)
+        out = np.zeros((d, d), order="F")
+        X = self._lines if self.by_rows else self._lines.T
+        size = max(1, min(self.n_rows, (1 << 19) // max(d, 1)))
+        strip = np.empty((size, d))
+        for low in range(0, self.n_rows, size):
+            high = min(low + size, self.n_rows)
+            part = strip[: high - low]
+            np.multiply(X[low:high], root[low:high, None], out=part)
+            out = dsyrk(1.0, part.T, beta=1.0, c=out, overwrite_c=1)
+        return _mirror(out)
+
+    def gram_passes(self) -> float:
+        """Cost of `gram` in units of one `sandwich`."""
+        return 1.0 + self.n_columns / 6.0
+
+    def rows(self, index: IntArray) -> Dense:
+        """The rows ``index`` with their targets."""
+        X = self._lines[index] if self.by_rows else self._lines.T[index]
+        return Dense(
+            np.ascontiguousarray(X), self.target.take(index), n_threads=self.n_threads
+        )
+
+    @cached_property
+    def _columns(self) -> Columns:
+        empty = np.empty(0, dtype=np.uint64)
+        lines = np.ascontiguousarray(self._lines.T) if self.by_rows else self._lines
+        return Columns(empty, empty, lines)
+
+    def columns(self) -> Columns:
+        """One contiguous line per column; made once if the rows are the contiguous ones."""
+        return self._columns
+
+
+class Sparse(_Memory):
+    """A CSR or CSC matrix with 32- or 64-bit indices, kept as it is.
+
+    Parameters
+    ----------
+    X : scipy CSR or CSC array or matrix in canonical format
+    target : Target
+    n_threads : int, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> data = Sparse(csr_array(np.eye(2)), Target(np.array([1.0, -1.0])))
+    >>> data.gradient(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    def __init__(self, X: sparse.csr_array, target: Target, *, n_threads: int | None = None):
+        super().__init__(X.shape, target, n_threads)
+        self._X = X
+        self.by_rows = X.format == "csr"
+        self._parts = _unsigned(X)
+        self.n_entries = int(X.nnz)
+
+    def _cuts(self, parts: int) -> list[int]:
+        return balanced_cuts(self._parts[0], parts)
+
+    @property
+    def _n_lines(self) -> int:
+        return int(self._parts[0].shape[0]) - 1
+
+    def _gather(self, v: FloatArray, offset: float) -> FloatArray:
+        out = np.empty(self._n_lines)
+        self._map(lambda low, high: linear.gather(*self._parts, v, offset, out, low, high))
+        return out
+
+    def _scatter(self, r: FloatArray, size: int) -> FloatArray:
+        return self._reduce(
+            lambda out, low, high: linear.scatter(*self._parts, r, out, low, high), (size,)
+        )[0]
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+        if self.by_rows:
+            return self._gather(w, offset)
+        out = self._scatter(w, self.n_rows)
+        return out + offset if offset else out
+
+    def gradient(self, dscores: FloatArray) -> FloatArray:
+        """``X.T @ dscores``."""
+        if self.by_rows:
+            return self._scatter(dscores, self.n_columns)
+        return self._gather(dscores, 0.0)
+
+    def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
+        """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``, in one pass over rows."""
+        if not self.by_rows:
+            z = h * self.scores(v, offset)
+            return self.gradient(z), float(z.sum())
+        return self._reduce(
+            lambda out, low, high: linear.sandwich(*self._parts, h, v, offset, out, low, high),
+            (self.n_columns,),
+        )
+
+    def square_gradient(self, h: FloatArray) -> FloatArray:
+        """Diagonal of ``X.T @ diag(h) @ X``."""
+        if not self.by_rows:
+            out = np.empty(self.n_columns)
+            self._map(lambda a, b: linear.gather_squares(*self._parts, h, out, a, b))
+            return out
+        return self._reduce(
+            lambda out, a, b: linear.scatter_squares(*self._parts, h, out, a, b),
+            (self.n_columns,),
+        )[0]
+
+    def gram(self, h: FloatArray) -> FloatArray:
+        """``X.T @ diag(h) @ X`` for ``h >= 0``, pair by pair of each row's entries."""
+        d = self.n_columns
+        if not self.by_rows:
+            return Sparse(self._X.tocsr(), self.target, n_threads=self.n_threads).gram(h)
+        upper = self._reduce(
+            lambda out, low, high: linear.gram_upper(*self._parts, h, out, low, high), (d, d)
+        )[0]
+        return _mirror(upper)
+
+    @cached_property
+    def _gram_passes(self) -> float:
+        per_row = np.diff(self._parts[0].astype(np.int64)) if self.by_rows else None
+        if per_row is None:
+            return 4.0 + 0.5 * self.n_entries / max(1, self.n_rows)
+        return float(1.0 + 0.35 * (per_row.astype(float) ** 2).sum() / max(1, self.n_entries))
+
+    def gram_passes(self) -> float:
+        """Cost of `gram` in units of one `sandwich`."""
+        return self._gram_passes
+
+    def rows(self, index: IntArray) -> Sparse:
+        """The rows ``index`` with their targets."""
+        X = self._X if self.by_rows else self._X.tocsr()
+        return Sparse(X[index], self.target.take(index), n_threads=self.n_threads)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(*(_unsigned(self._X.tocsc()) if self.by_rows else self._parts))
+
+    def columns(self) -> Columns:
+        """Compressed columns; one transposed copy, made once, for CSR data."""
+        return self._columns
+
+
+def _unsigned(X: sparse.csr_array) -> tuple[Array, Array, Array]:
+    """Index arrays as unsigned views, and the values."""
+    views = [a.view(np.dtype(f"u{a.dtype.itemsize}")) for a in (X.indptr, X.indices)]
+    return views[0], views[1], X.data
+
+
+def _mirror(upper: FloatArray) -> FloatArray:
+    """Fill the lower triangle from the upper one."""
+    full = np.triu(upper)
+    full += np.triu(upper, 1).T
+    return full

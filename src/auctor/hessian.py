@@ -1,0 +1,153 @@
+"""The Hessian of a problem at a point: products, diagonal, matrix, preconditioner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from auctor.core.curvature import Curvature, LowRankCurvature
+from auctor.core.protocols import Data
+from auctor.core.types import FloatArray
+
+if TYPE_CHECKING:
+    from auctor.problem import Counts
+
+#: Up to this many parameters a matrix is worth factorising as a preconditioner.
+FACTOR_PARAMS = 600
+#: Rows per parameter in a sampled Hessian.
+SAMPLE_RATIO = 12
+#: A full matrix is formed when it costs at most this many products.
+FULL_MATRIX_PASSES = 5.0
+#: Smallest eigenvalue, after scaling, of a Newton model: flat directions get long steps, not none.
+MODEL_FLOOR = 1e-6
+
+Solve = Callable[[FloatArray], FloatArray]
+
+
+class Hessian:
+    """``[X 1]' C [X 1] + diag(ridge)`` with C the curvature of the loss in score space."""
+
+    def __init__(
+        self,
+        data: Data,
+        curvature: Curvature,
+        ridge: FloatArray,
+        has_intercept: bool,
+        counts: Counts,
+    ) -> None:
+        self._data, self._curvature, self._ridge = data, curvature, ridge
+        self._has_intercept, self._counts = has_intercept, counts
+
+    def _join(self, columns: FloatArray, last: float) -> FloatArray:
+        return np.append(columns, last) if self._has_intercept else columns
+
+    @cached_property
+    def _factors(self) -> tuple[FloatArray, FloatArray] | None:
+        """``([X 1]' U, core)`` of a low-rank part."""
+        curvature = self._curvature
+        if not isinstance(curvature, LowRankCurvature) or curvature.factors is None:
+            return None
+        assert curvature.core is not None
+        columns = np.ascontiguousarray(curvature.factors.T)
+        self._counts.passes += columns.shape[0]
+        pulled = [self._join(self._data.gradient(u), float(u.sum())) for u in columns]
+        return np.column_stack(pulled), curvature.core
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Product with a parameter vector: one fused pass, or two passes for pair losses."""
+        d = self._data.n_columns
+        coef, offset = v[:d], float(v[-1]) if self._has_intercept else 0.0
+        self._counts.passes += 2
+        if isinstance(self._curvature, LowRankCurvature):
+            pulled, total = self._data.sandwich(self._curvature.diagonal, coef, offset)
+        else:
+            z = self._curvature.matvec(self._data.scores(coef, offset))
+            pulled, total = self._data.gradient(z), float(z.sum())
+        out = self._join(pulled, total) + self._ridge * v
+        if self._factors is not None:
+            pulled, core = self._factors
+            out += pulled @ (core @ (pulled.T @ v))
+        return out
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal, or an approximation of it for pair losses."""
+        h = self._curvature.diagonal
+        self._counts.passes += 1
+        out = self._join(self._data.square_gradient(h), float(h.sum())) + self._ridge
+        if self._factors is not None:
+            pulled, core = self._factors
+            out += ((pulled @ core) * pulled).sum(axis=1)
+        return out
+
+    def matrix(self) -> FloatArray:
+        """The full matrix; needs a low-rank curvature."""
+        return self._matrix_from(self._data, self._curvature.diagonal)
+
+    def _matrix_from(self, data: Data, h: FloatArray) -> FloatArray:
+        self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
+        gram = data.gram(h)
+        if self._has_intercept:
+            side = data.gradient(h)
+            gram = np.block([[gram, side[:, None]], [side[None, :], h.sum()]])
+        if self._factors is not None:
+            pulled, core = self._factors
+            gram += pulled @ core @ pulled.T
+        gram[np.diag_indices_from(gram)] += self._ridge
+        return gram
+
+    def preconditioner(self) -> tuple[Solve, bool]:
+        """An approximate inverse, and whether it is as good as the exact one.
+
+        A factorised matrix when parameters are few: of all rows when that is cheap, otherwise of
+        rows drawn in proportion to their curvature. The diagonal when parameters are many.
+        """
+        p = self._ridge.shape[0]
+        if p > FACTOR_PARAMS or not isinstance(self._curvature, LowRankCurvature):
+            diagonal = floored(self.diagonal())
+            return (lambda v: v / diagonal), False
+        h = self._curvature.diagonal
+        size = SAMPLE_RATIO * p
+        active = int(np.count_nonzero(h))
+        exact = active <= 2 * size or self._data.gram_passes() <= FULL_MATRIX_PASSES
+        matrix = self.matrix() if exact else self._sampled(h, size)
+        return solver_of(matrix, floor=MODEL_FLOOR), exact
+
+    def _sampled(self, h: FloatArray, size: int) -> FloatArray:
+        """Matrix of ``size`` systematic draws in proportion to h; deterministic."""
+        mass = np.cumsum(h)
+        draws = np.searchsorted(mass, (np.arange(size) + 0.5) * (mass[-1] / size))
+        rows, times = np.unique(np.minimum(draws, h.size - 1), return_counts=True)
+        return self._matrix_from(self._data.rows(rows), times * (mass[-1] / size))
+
+
+def solver_of(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
+    """Solve with a symmetric positive semi-definite matrix.
+
+    The matrix is scaled to a unit diagonal first, so columns of any scale can share it. If it is
+    singular, eigenvalues are raised to ``floor`` times the largest, or left out (the minimum-norm
+    solution) when ``floor`` is 0.
+    """
+    scale = 1.0 / np.sqrt(floored(np.diag(matrix).copy()))
+    scaled = matrix * scale * scale[:, None]
+    try:
+        factor = cho_factor(scaled, lower=False, check_finite=False)
+        if np.diag(factor[0]).min() > 1e-6:
+            return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
+    except LinAlgError:
+        pass
+    values, vectors = eigh(scaled, check_finite=False)
+    if floor > 0.0:
+        inverse = 1.0 / np.maximum(values, floor * values[-1])
+    else:
+        inverse = np.where(values > 1e-12 * values[-1], 1.0 / np.maximum(values, 1e-300), 0.0)
+    return lambda v: scale * (vectors @ (inverse * (vectors.T @ (scale * v))))
+
+
+def floored(diagonal: FloatArray) -> FloatArray:
+    """Diagonal with a tiny floor, so that empty columns divide by something."""
+    top = float(diagonal.max(initial=0.0))
+    return np.maximum(diagonal, 1e-14 * top if top > 0.0 else 1.0)

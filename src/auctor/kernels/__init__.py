@@ -1,0 +1,1 @@
+"""Compiled inner loops: free functions on plain arrays, no classes."""

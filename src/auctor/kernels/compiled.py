@@ -1,0 +1,25 @@
+"""The one decorator behind every kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., object])
+
+#: Reassociation lets LLVM vectorise sums. NaN and infinity keep their meaning.
+REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def kernel(function: F) -> F:
+    """Compile without the GIL and cache on disk."""
+    compiled: F = njit(nogil=True, cache=True, error_model="numpy")(function)
+    return compiled
+
+
+def fast_kernel(function: F) -> F:
+    """Like `kernel`, with sums that may be reordered so that they vectorise."""
+    compiled: F = njit(nogil=True, cache=True, error_model="numpy", fastmath=REASSOCIATE)(function)
+    return compiled

@@ -1,0 +1,85 @@
+"""A shared thread pool for kernels that release the GIL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from auctor.core.checks import check_int
+from auctor.core.types import Array
+
+#: Below this many multiply-adds a second thread costs more than it saves.
+SERIAL_WORK = 60_000
+
+_pool: ThreadPoolExecutor | None = None
+
+
+def _forget_pool() -> None:
+    """Drop the pool in a forked child, whose threads did not survive the fork."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def available_threads(n_threads: int | None = None) -> int:
+    """Threads to use: as asked, or the cores this process may use.
+
+    ``OMP_NUM_THREADS`` caps the default, as process pools set it to share cores between workers.
+
+    Examples
+    --------
+    >>> available_threads(3)
+    3
+    """
+    if n_threads is not None:
+        return check_int("auctor", "n_threads", n_threads, low=1)
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+
+
+def run_tasks(tasks: Sequence[Callable[[], object]], n_threads: int) -> None:
+    """Run the tasks on up to ``n_threads`` threads, the calling one included; wait for all."""
+    global _pool
+    workers = min(n_threads, len(tasks))
+    if workers <= 1:
+        for task in tasks:
+            task()
+        return
+    if _pool is None:
+        _pool = ThreadPoolExecutor(max_workers=max(64, workers), thread_name_prefix="auctor")
+
+    def run_share(first: int) -> None:
+        for task in tasks[first::workers]:
+            task()
+
+    futures = [_pool.submit(run_share, k) for k in range(1, workers)]
+    run_share(0)
+    for future in futures:
+        future.result()
+
+
+def even_cuts(n: int, parts: int) -> list[int]:
+    """Boundaries of ``parts`` nearly equal ranges of ``range(n)``.
+
+    Examples
+    --------
+    >>> even_cuts(10, 3)
+    [0, 3, 6, 10]
+    """
+    return [n * k // parts for k in range(parts + 1)]
+
+
+def balanced_cuts(indptr: Array, parts: int) -> list[int]:
+    """Row boundaries that split the non-zeros evenly, a little weight given to each row."""
+    n = indptr.shape[0] - 1
+    if parts <= 1:
+        return [0, n]
+    total = int(indptr[-1])
+    inner = [int(indptr.searchsorted(total * k // parts)) for k in range(1, parts)]
+    return [0, *(min(cut, n) for cut in inner), n]

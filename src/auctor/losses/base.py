@@ -1,0 +1,92 @@
+"""Defaults that a new loss inherits; it writes `value_grad` and what its order promises."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from auctor.core.curvature import Curvature
+from auctor.core.errors import DataError, IncompatibleError
+from auctor.core.needs import Coupling
+from auctor.core.types import FloatArray, Target
+
+
+class BaseLoss:
+    """A convex, smooth loss of order 1 until a subclass says otherwise.
+
+    Conventions: scores and targets have shape (n,); the value is a weighted **mean** (over rows or
+    over pairs), so weights may have any positive sum.
+    """
+
+    coupling: ClassVar[Coupling] = Coupling.ROW
+    #: "binary" targets are -1/+1, "real" ones any number.
+    targets: ClassVar[str] = "binary"
+
+    @property
+    def order(self) -> int:
+        """0 value only, 1 gradient, 2 curvature."""
+        return 1
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient is continuous."""
+        return True
+
+    @property
+    def convex(self) -> bool:
+        """Whether it is convex in the scores."""
+        return True
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the curvature is constant."""
+        return False
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether a constant added to all scores changes nothing."""
+        return False
+
+    def check_target(self, target: Target) -> None:
+        """Raise ``DataError`` when the target is outside the loss's domain."""
+        if self.targets == "binary" and not (np.abs(target.y) == 1.0).all():
+            raise DataError(
+                f"{type(self).__name__} needs targets encoded as -1 and +1; got "
+                f"{np.unique(target.y)[:4]}. Encode the labels first."
+            )
+
+    def value(self, scores: FloatArray, target: Target) -> float:
+        """Weighted mean loss."""
+        return self.value_grad(scores, target)[0]
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+        raise self._lacks("a gradient")
+
+    def curvature(self, scores: FloatArray, target: Target) -> Curvature:
+        """Second derivative in the scores."""
+        raise self._lacks("curvature")
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sup_s dscores.s - R(s)``, or ``None`` when there is no closed form."""
+        return None
+
+    def infimum(self, target: Target) -> float:
+        """Largest known lower bound of R over all scores."""
+        return 0.0
+
+    def smoothed(self, width: float) -> BaseLoss | None:
+        """A smooth lower bound within O(width), or ``None``."""
+        return None
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests; add non-default parameters."""
+        return [cls()]
+
+    def _lacks(self, what: str) -> IncompatibleError:
+        return IncompatibleError(
+            f"{type(self).__name__} has order {self.order}; it has no {what}. "
+            "Use a solver that does not need it."
+        )

@@ -1,0 +1,294 @@
+"""Losses that are sums over rows. Formulas per row; s score, y target, r = s - y."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from auctor.core.checks import check_real
+from auctor.core.curvature import LowRankCurvature
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray, Target
+from auctor.kernels import pointwise as kernels
+from auctor.losses.base import BaseLoss
+
+
+class Pointwise(BaseLoss):
+    """A loss of one score and one target, evaluated by the kernels of its ``kind``."""
+
+    kind: ClassVar[int]
+
+    @property
+    def param(self) -> float:
+        """Shape parameter the kernel takes."""
+        return 0.0
+
+    @property
+    def width(self) -> float:
+        """Smoothing width in score units."""
+        return 0.0
+
+    @property
+    def order(self) -> int:
+        """0 value only, 1 gradient, 2 curvature."""
+        return 2 if self.smooth else 1
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+        grad = np.empty_like(scores)
+        value = kernels.value_grad(
+            self.kind, self.param, self.width, scores, target.y, target.share, grad
+        )
+        return value, grad
+
+    def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
+        """Second derivative in the scores, a diagonal."""
+        if self.order < 2:
+            raise self._lacks("curvature")
+        out = np.empty_like(scores)
+        kernels.curvature(self.kind, self.param, self.width, scores, target.y, target.share, out)
+        return LowRankCurvature(out)
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sup_s dscores.s - R(s)``."""
+        return kernels.conjugate(
+            self.kind, self.param, self.width, dscores, target.y, target.share
+        )
+
+
+class Logistic(Pointwise):
+    """Logistic loss ``log(1 + exp(-y s))``, y in {-1, +1}; 2 ns per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(Logistic().value(np.zeros(2), Target(np.array([1.0, -1.0]))), 6)
+    0.693147
+    """
+
+    kind = kernels.LOGISTIC
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+        grad = np.empty_like(scores)
+        return kernels.logistic_value_grad(scores, target.y, target.share, grad), grad
+
+    def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
+        """Second derivative in the scores, a diagonal."""
+        out = np.empty_like(scores)
+        kernels.logistic_curvature(scores, target.share, out)
+        return LowRankCurvature(out)
+
+
+@dataclass(frozen=True)
+class Hinge(Pointwise):
+    """Hinge ``max(0, 1 - y s)``; not differentiable at margin 1."""
+
+    kind = kernels.HINGE
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient is continuous."""
+        return self.width > 0.0
+
+    def smoothed(self, width: float) -> SmoothedHinge:
+        """The Huberised hinge below it, within width/2."""
+        return SmoothedHinge(width)
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(Hinge):
+    """Huberised hinge: ``0``, ``z^2/(2 width)``, ``z - width/2`` for z = 1 - y s at 0 and width.
+
+    Parameters
+    ----------
+    width : float > 0
+        Length of the quadratic piece, in score units.
+    """
+
+    width: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_real("SmoothedHinge", "width", self.width, low=0.0, open_low=True)
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(width=2.0), cls(width=1e-3)]
+
+
+class SquaredHinge(Pointwise):
+    """Squared hinge ``1/2 max(0, 1 - y s)^2``."""
+
+    kind = kernels.SQUARED_HINGE
+
+
+class Exponential(Pointwise):
+    """Exponential loss ``exp(-y s)``."""
+
+    kind = kernels.EXPONENTIAL
+
+
+class Squared(Pointwise):
+    """Squared loss ``1/2 r^2``."""
+
+    kind = kernels.SQUARED
+    targets = "real"
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the curvature is constant."""
+        return True
+
+
+@dataclass(frozen=True)
+class Huber(Pointwise):
+    """Huber loss ``1/2 r^2`` for ``|r| <= delta``, else ``delta (|r| - delta/2)``.
+
+    Parameters
+    ----------
+    delta : float > 0
+        Where it turns linear.
+    """
+
+    delta: float = 1.0
+
+    kind = kernels.HUBER
+    targets = "real"
+
+    def __post_init__(self) -> None:
+        check_real("Huber", "delta", self.delta, low=0.0, open_low=True)
+
+    @property
+    def param(self) -> float:
+        """Shape parameter the kernel takes."""
+        return self.delta
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(delta=0.1), cls(delta=5.0)]
+
+
+@dataclass(frozen=True)
+class Quantile(Pointwise):
+    """Pinball loss ``max(tau (y - s), (1 - tau) (s - y))``, minimised by the tau-quantile.
+
+    Parameters
+    ----------
+    tau : float in (0, 1)
+        Which quantile.
+    width : float >= 0
+        Smoothing width in score units; 0 for the exact loss.
+    """
+
+    tau: float = 0.5
+    width: float = 0.0
+
+    kind = kernels.QUANTILE
+    targets = "real"
+
+    def __post_init__(self) -> None:
+        check_real("Quantile", "tau", self.tau, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real("Quantile", "width", self.width, low=0.0)
+
+    @property
+    def param(self) -> float:
+        """Shape parameter the kernel takes."""
+        return self.tau
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient is continuous."""
+        return self.width > 0.0
+
+    def smoothed(self, width: float) -> Quantile:
+        """The Huberised form below it."""
+        return Quantile(self.tau, width)
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(tau=0.2), cls(tau=0.9, width=0.3)]
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Pointwise):
+    """Epsilon-insensitive loss ``max(0, |r| - epsilon)``.
+
+    Parameters
+    ----------
+    epsilon : float >= 0
+        Errors up to this size are free.
+    width : float >= 0
+        Smoothing width in score units; 0 for the exact loss.
+    """
+
+    epsilon: float = 0.1
+    width: float = 0.0
+
+    kind = kernels.EPSILON
+    targets = "real"
+
+    def __post_init__(self) -> None:
+        who = type(self).__name__
+        check_real(who, "epsilon", self.epsilon, low=0.0)
+        check_real(who, "width", self.width, low=0.0)
+
+    @property
+    def param(self) -> float:
+        """Shape parameter the kernel takes."""
+        return self.epsilon
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient is continuous."""
+        return self.width > 0.0
+
+    def smoothed(self, width: float) -> EpsilonInsensitive:
+        """The Huberised form below it."""
+        return EpsilonInsensitive(self.epsilon, width)
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(epsilon=1.0), cls(epsilon=0.5, width=0.2)]
+
+
+class Absolute(EpsilonInsensitive):
+    """Absolute loss ``|r|``: the epsilon-insensitive loss with epsilon 0."""
+
+    def __init__(self, width: float = 0.0) -> None:
+        super().__init__(0.0, width)
+
+    def smoothed(self, width: float) -> Absolute:
+        """The Huberised form below it."""
+        return Absolute(width)
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(width=0.4)]
+
+
+class Poisson(Pointwise):
+    """Poisson loss ``exp(s) - y s`` for counts y >= 0, with log link."""
+
+    kind = kernels.POISSON
+    targets = "real"
+
+    def check_target(self, target: Target) -> None:
+        """Refuse negative counts."""
+        if (target.y < 0).any():
+            raise DataError(
+                f"Poisson needs targets >= 0; got {target.y.min():g}. Use another loss for "
+                "targets that can be negative."
+            )
+
+    def infimum(self, target: Target) -> float:
+        """Weighted mean of ``y - y log y``, each row at its own best score."""
+        y = target.y
+        best = y - y * np.log(np.where(y > 0, y, 1.0))
+        return float(target.share @ best)

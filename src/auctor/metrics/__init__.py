@@ -1,0 +1,61 @@
+"""Exact metrics and curves: what is reported, as opposed to the losses that are trained on.
+
+Every function takes labels (two values, the greater one positive), then scores or predictions, and
+optional row ``weight``. Equal scores are ties, never broken by position.
+"""
+
+from auctor.metrics.delong import AucComparison, AucInterval, auc_interval, compare_auc
+from auctor.metrics.error import Confusion, balanced_error, confusion, error_rate, log_loss
+from auctor.metrics.lift import (
+    CumulativeGains,
+    LiftCurve,
+    cumulative_gains,
+    lift_area,
+    lift_curve,
+)
+from auctor.metrics.precision_recall import (
+    BestFbeta,
+    PrecisionRecallCurve,
+    average_precision,
+    best_fbeta,
+    fbeta,
+    lift_at_k,
+    prbep,
+    precision_at_k,
+    precision_recall_curve,
+    recall_at_k,
+)
+from auctor.metrics.roc import RocCurve, auc, partial_auc, roc_curve
+from auctor.metrics.thresholds import best_threshold
+
+__all__ = [
+    "AucComparison",
+    "AucInterval",
+    "BestFbeta",
+    "Confusion",
+    "CumulativeGains",
+    "LiftCurve",
+    "PrecisionRecallCurve",
+    "RocCurve",
+    "auc",
+    "auc_interval",
+    "average_precision",
+    "balanced_error",
+    "best_fbeta",
+    "best_threshold",
+    "compare_auc",
+    "confusion",
+    "cumulative_gains",
+    "error_rate",
+    "fbeta",
+    "lift_area",
+    "lift_at_k",
+    "lift_curve",
+    "log_loss",
+    "partial_auc",
+    "prbep",
+    "precision_at_k",
+    "precision_recall_curve",
+    "recall_at_k",
+    "roc_curve",
+]

@@ -1,0 +1,172 @@
+"""The one place where labels, scores and weights become arrays."""
+
+from __future__ import annotations
+
+from enum import Flag
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from auctor.core.checks import check_real, check_vector
+from auctor.core.errors import DataError
+from auctor.core.types import Array, FloatArray
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+#: Sums of weights outside this range would overflow or underflow when multiplied.
+_WEIGHT_RANGE = (1e-100, 1e100)
+
+
+class Classes(Flag):
+    """Which classes a metric needs to be defined."""
+
+    ANY = 0
+    POSITIVE = 1
+    NEGATIVE = 2
+    BOTH = 3
+
+
+class Inputs(NamedTuple):
+    """Rows of positive weight: class, score, weight (``None`` when all are one)."""
+
+    positive: BoolArray
+    scores: FloatArray
+    weight: FloatArray | None
+
+
+def validate(
+    who: str, y: object, scores: object, weight: object, needs: Classes = Classes.BOTH
+) -> Inputs:
+    """Check and encode the arguments of a metric; rows of weight zero are left out.
+
+    Labels are two values, the greater one positive; a single value is understood when it is
+    -1, 0 or 1. O(n).
+    """
+    labels, values, kept, kept_weight = _rows(who, y, scores, "scores", weight)
+    positive = _positive(who, labels, kept, needs)
+    return Inputs(positive, check_vector(who, "scores", values[kept]), kept_weight)
+
+
+def validate_predicted(
+    who: str,
+    y: object,
+    predicted: object,
+    threshold: float | None,
+    weight: object,
+    needs: Classes = Classes.ANY,
+) -> tuple[BoolArray, BoolArray, FloatArray | None]:
+    """Classes, predicted classes and weights; see `confusion` for what ``predicted`` may be."""
+    labels, values, kept, kept_weight = _rows(who, y, predicted, "predicted", weight)
+    positive = _positive(who, labels, kept, needs)
+    values = values[kept]
+    if threshold is None and values.dtype.kind == "b":
+        return positive, np.ascontiguousarray(values), kept_weight
+    if threshold is None:
+        low, high = _labels(who, labels, kept)
+        hard: BoolArray = np.ascontiguousarray(values == high)
+        if np.all(hard | (values == low)):
+            return positive, hard, kept_weight
+    scores = check_vector(who, "predicted", values)
+    cut = check_real(who, "threshold", 0.0 if threshold is None else threshold)
+    return positive, scores > cut, kept_weight
+
+
+def _rows(
+    who: str, y: object, values: object, name: str, weight: object
+) -> tuple[Array, Array, Any, FloatArray | None]:
+    """Arrays of one length, the rows to keep (a slice or a mask) and the kept weights."""
+    y, values = np.asarray(y), np.asarray(values)
+    if y.ndim != 1 or values.ndim != 1 or y.shape != values.shape:
+        raise DataError(
+            f"{who} needs y and {name} with one dimension and the same length; got shapes "
+            f"{y.shape} and {values.shape}. Pass one value per row in each."
+        )
+    if y.shape[0] == 0:
+        raise DataError(f"{who} needs at least one row; got none. Pass non-empty arrays.")
+    if weight is None:
+        return y, values, slice(None), None
+    checked = check_vector(who, "weight", weight, size=y.shape[0])
+    if checked.min() < 0.0:
+        raise DataError(
+            f"{who} needs weight of at least zero; got {checked.min():g}. "
+            "Remove the rows of negative weight."
+        )
+    kept = checked > 0.0
+    if not kept.any():
+        raise DataError(
+            f"{who} needs a weight above zero; got only zeros. Pass weight=None for equal weights."
+        )
+    with np.errstate(over="ignore"):
+        total = checked.sum()
+    if not _WEIGHT_RANGE[0] <= total <= _WEIGHT_RANGE[1]:
+        raise DataError(
+            f"{who} needs weight with a sum in [1e-100, 1e100]; got {total:g}. "
+            "Divide the weights by their mean."
+        )
+    if kept.all():
+        return y, values, slice(None), checked
+    return y, values, kept, checked[kept]
+
+
+def _positive(who: str, y: Array, kept: Any, needs: Classes) -> BoolArray:
+    """Which kept rows are positive, where the classes that are needed exist."""
+    _, high = _labels(who, y, kept)
+    positive: BoolArray = np.ascontiguousarray(y[kept] == high)
+    missing = [
+        name
+        for flag, name, absent in (
+            (Classes.POSITIVE, "positive", not positive.any()),
+            (Classes.NEGATIVE, "negative", bool(positive.all())),
+        )
+        if flag in needs and absent
+    ]
+    if missing:
+        raise DataError(
+            f"{who} needs at least one {missing[0]} row of positive weight; got none in "
+            f"{positive.shape[0]}. Pass rows of both classes."
+        )
+    return positive
+
+
+def _labels(who: str, y: Array, kept: Any) -> tuple[Any, Any]:
+    """Lower and greater label; rows of weight zero are asked only when the others leave doubt."""
+    low, high = _extremes(who, y[kept])
+    if low == high:
+        low, high = _extremes(who, y)
+    if low != high:
+        return low, high
+    for pair in ((-1, 1), (0, 1)):
+        if high in pair:
+            return pair
+    raise DataError(
+        f"{who} needs two label values, the greater one positive; got only {high!r}. "
+        "Encode the labels as -1 and +1."
+    )
+
+
+def _extremes(who: str, y: Array) -> tuple[Any, Any]:
+    """Least and greatest label, after a check that there is no third."""
+    if y.dtype.kind == "b":
+        return False, True
+    if y.dtype.kind in "iuf":
+        low, high = y.min(), y.max()
+        if not np.isfinite(low) or not np.isfinite(high):
+            raise DataError(
+                f"{who} needs finite labels; got NaN or infinity. Remove the rows without a label."
+            )
+        if np.count_nonzero(y == low) + np.count_nonzero(y == high) >= y.shape[0]:
+            return low.item(), high.item()
+    try:
+        values = np.unique(y)
+    except TypeError as error:
+        raise DataError(
+            f"{who} needs labels that can be ordered; got mixed types. "
+            "Encode the labels as -1 and +1."
+        ) from error
+    if values.shape[0] > 2:
+        raise DataError(
+            f"{who} needs two label values; got {values.shape[0]}. "
+            "Compare one class with the rest, one at a time."
+        )
+    return values[0], values[-1]

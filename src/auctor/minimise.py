@@ -1,0 +1,236 @@
+"""The only solver loop: needs, budget, time, NaN, status, trace, callbacks."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import ConvergenceWarning, IncompatibleError
+from auctor.core.needs import Need, describe
+from auctor.core.result import Solution, Status, Step, Trace
+from auctor.core.rng import as_rng
+from auctor.core.types import FloatArray
+from auctor.problem import Certificate, Point, Problem
+
+#: Called after every step; returning True stops the solve.
+OnStep = Callable[[Step], bool | None]
+
+
+class State(Protocol):
+    """What a solver carries between steps."""
+
+    @property
+    def point(self) -> Point:
+        """The current point, evaluated."""
+
+    @property
+    def dual(self) -> Point | None:
+        """A point whose gradient makes a better dual candidate than the current one's."""
+
+    @property
+    def stalled(self) -> bool:
+        """Whether no further progress is possible."""
+
+
+S = TypeVar("S", bound=State)
+
+
+class Solver(Protocol[S]):
+    """Turns a problem into a solution by steps; the loop lives in `minimise`."""
+
+    @property
+    def needs(self) -> Need:
+        """What the problem must provide."""
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> S:
+        """State at the starting point."""
+
+    def step(self, problem: Problem, state: S) -> S:
+        """One outer iteration; no I/O, no loop control."""
+
+
+def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> None:
+    """Refuse a solver that cannot do the problem, before any work."""
+    missing = solver.needs & ~problem.provides
+    if missing:
+        advice = alternatives or "Choose another solver, or solver='auto'"
+        raise IncompatibleError(
+            f"{type(solver).__name__} needs {describe(missing)}; got "
+            f"{type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
+            f"{type(problem.data).__name__} data. {advice}."
+        )
+
+
+def minimise(
+    problem: Problem,
+    solver: Solver[S],
+    *,
+    w0: FloatArray | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    max_seconds: float | None = None,
+    on_step: OnStep | None = None,
+    rng: int | np.random.Generator | None = None,
+    on_failure: str = "warn",
+) -> Solution:
+    """Run a solver until the gap meets the tolerance or a budget ends.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver
+    w0 : (n_params,) array, optional
+        Starting point; zeros with the null model's intercept by default.
+    tol : float >= 0
+        The gap to reach, as a fraction of the null model's loss (of its largest gradient entry
+        where no certificate exists).
+    max_iter : int >= 0
+        Outer iterations.
+    max_seconds : float, optional
+        Wall time.
+    on_step : callable, optional
+        Receives a `Step` after the start and after every iteration; returning True stops.
+    rng : int or Generator, optional
+        Randomness of the solver.
+    on_failure : {"warn", "ignore"}
+        Whether stopping before the tolerance warns.
+
+    Returns
+    -------
+    Solution
+        The best point seen, with a gap recomputed there. Ctrl-C returns it too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import Squared
+    >>> from auctor.penalties import L2
+    >>> from auctor.solvers import Exact
+    >>> data = as_data(np.array([[1.0], [2.0]]), [1.0, 2.0])
+    >>> problem = Problem(Squared(), L2(0.5), data, fit_intercept=False)
+    >>> minimise(problem, Exact()).coef.round(6)
+    array([0.833333])
+    """
+    check_real("minimise", "tol", tol, low=0.0)
+    check_int("minimise", "max_iter", max_iter)
+    check_choice("minimise", "on_failure", on_failure, ("warn", "ignore"))
+    if max_seconds is not None:
+        check_real("minimise", "max_seconds", max_seconds, low=0.0)
+    check_needs(problem, solver)
+    run = _Run(problem, solver, tol, on_step)
+    budget = math.inf if max_seconds is None else max_seconds
+    status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng))
+    solution = run.finish(status)
+    if not solution.converged and on_failure == "warn":
+        warnings.warn(solution.advice(), ConvergenceWarning, stacklevel=2)
+    return solution
+
+
+class _Run:
+    """One solve in progress: the best point, the trace, the clock."""
+
+    def __init__(
+        self, problem: Problem, solver: Solver[S], tol: float, on_step: OnStep | None
+    ) -> None:
+        self.problem, self.solver, self.tol, self.on_step = problem, solver, tol, on_step
+        self.clock = time.perf_counter()
+        self.steps: list[Step] = []
+        self.best: Point | None = None
+        self.best_dual: Point | None = None
+        self.final: tuple[Point, Certificate] | None = None
+
+    def loop(
+        self, w: FloatArray, max_iter: int, max_seconds: float, rng: np.random.Generator
+    ) -> Status:
+        """Step until something ends the solve; returns what."""
+        try:
+            state = self.solver.init(self.problem, w, rng)
+            status = self.look(state)
+            while status is None:
+                if len(self.steps) > max_iter:
+                    return Status.MAX_ITER
+                if time.perf_counter() - self.clock > max_seconds:
+                    return Status.MAX_SECONDS
+                state = self.solver.step(self.problem, state)
+                status = self.look(state)
+            return status
+        except KeyboardInterrupt:
+            if self.best is None:
+                self.best = self.problem.evaluate(w)
+            return Status.INTERRUPTED
+
+    def look(self, state: State) -> Status | None:
+        """Record a state; a status when the solve is over."""
+        point = state.point
+        if not math.isfinite(point.value):
+            if self.best is None:
+                self.best = self.problem.evaluate(self.problem.start())
+            return Status.NOT_FINITE
+        if self.best is None or point.value <= self.best.value:
+            self.best, self.best_dual = point, state.dual
+        certificate = self.problem.certificate(point, state.dual)
+        met = self.meets(certificate)
+        if met and not certificate.certified:
+            point, certificate = self.final = self.problem.certify(point, state.dual)
+            met = self.meets(certificate)
+        elif met:
+            self.final = point, certificate
+        stop = self.record(point, certificate)
+        if met:
+            return Status.CONVERGED
+        self.final = None
+        if stop:
+            return Status.STOPPED
+        return Status.STALLED if state.stalled else None
+
+    def meets(self, certificate: Certificate) -> bool:
+        """Whether a gap is within the tolerance."""
+        return certificate.gap <= self.problem.tolerance(self.tol)
+
+    def record(self, point: Point, certificate: Certificate) -> bool:
+        """Append to the trace and tell the callback; whether it asked to stop."""
+        counts = self.problem.counts
+        step = Step(
+            iteration=len(self.steps),
+            value=point.value,
+            gap=certificate.gap,
+            certified=certificate.certified,
+            seconds=time.perf_counter() - self.clock,
+            passes=counts.passes,
+            evaluations=counts.evaluations,
+            w=point.w,
+        )
+        self.steps.append(step)
+        return bool(self.on_step is not None and self.on_step(step))
+
+    def finish(self, status: Status) -> Solution:
+        """The best point with a gap recomputed there."""
+        if self.final is None:
+            assert self.best is not None
+            self.final = self.problem.certify(self.best, self.best_dual)
+        point, certificate = self.final
+        if not status.success and status is not Status.NOT_FINITE and self.meets(certificate):
+            status = Status.CONVERGED
+        problem, counts = self.problem, self.problem.counts
+        return Solution(
+            coef=problem.coef(point.w).copy(),
+            intercept=problem.intercept(point.w),
+            value=point.value,
+            gap=certificate.gap,
+            certified=certificate.certified,
+            tol=problem.tolerance(self.tol),
+            status=status,
+            n_iter=max(0, len(self.steps) - 1),
+            passes=counts.passes,
+            evaluations=counts.evaluations,
+            seconds=time.perf_counter() - self.clock,
+            solver=type(self.solver).__name__,
+            trace=Trace.from_steps(self.steps),
+        )

@@ -1,0 +1,33 @@
+"""Defaults that a new penalty inherits; it writes `value`, `prox` and `violation`."""
+
+from __future__ import annotations
+
+import math
+
+from auctor.core.types import FloatArray, SeparableSpec
+
+
+class BasePenalty:
+    """A convex, non-smooth penalty without a known conjugate until a subclass says otherwise."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it is a quadratic that solvers may differentiate."""
+        return False
+
+    def conjugate(self, v: FloatArray) -> float:
+        """``sup_w v.w - penalty(w)``; infinite where unknown."""
+        return math.inf
+
+    def dual_scale(self, v: FloatArray) -> float:
+        """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
+        return 0.0
+
+    def separable(self, d: int) -> SeparableSpec | None:
+        """The arrays of a penalty that is a sum over coordinates."""
+        return None
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests; add non-default parameters."""
+        return [cls()]

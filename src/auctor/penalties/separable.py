@@ -1,0 +1,224 @@
+"""Penalties that are sums over coordinates: ``l1_j |w_j| + l2_j/2 w_j^2`` on a box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from auctor.core.checks import check_real, check_vector
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.types import FloatArray, SeparableSpec
+from auctor.kernels import prox as kernels
+from auctor.penalties.base import BasePenalty
+
+Weights: TypeAlias = FloatArray | Sequence[float] | None
+
+
+class Separable(BasePenalty):
+    """A penalty given by one `SeparableSpec`; subclasses fill in the four arrays.
+
+    Parameters
+    ----------
+    l1, l2 : float or (d,) array, >= 0
+        Strength of ``|w_j|`` and of ``w_j^2 / 2``.
+    lower, upper : float or (d,) array
+        Box that confines w; lower <= 0 <= upper is not required.
+    """
+
+    def __init__(
+        self,
+        l1: float | FloatArray = 0.0,
+        l2: float | FloatArray = 0.0,
+        *,
+        lower: float | FloatArray = -math.inf,
+        upper: float | FloatArray = math.inf,
+    ) -> None:
+        self._levels = tuple(np.asarray(x, dtype=np.float64) for x in (l1, l2, lower, upper))
+        low, high = self._levels[2:]
+        if not (low <= high).all():
+            raise ParameterError(
+                f"{type(self).__name__} needs lower <= upper; got {low} and {high}. Swap them."
+            )
+        self._spec: SeparableSpec | None = None
+
+    def separable(self, d: int) -> SeparableSpec:
+        """The four arrays for d coordinates."""
+        if self._spec is None or self._spec.l1.shape[0] != d:
+            for level in self._levels:
+                if level.ndim and level.shape != (d,):
+                    raise DataError(
+                        f"{type(self).__name__} needs one value per column ({d}); got "
+                        f"{level.shape[0]}. Pass an array of that length."
+                    )
+            self._spec = SeparableSpec(*(np.full(d, level) for level in self._levels))
+        return self._spec
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it is a quadratic that solvers may differentiate."""
+        l1, _, lower, upper = self._levels
+        return not l1.any() and bool(np.isinf(lower).all() and np.isinf(upper).all())
+
+    def value(self, w: FloatArray) -> float:
+        """Penalty at w; infinite outside the box."""
+        return kernels.separable_value(w, *self.separable(w.shape[0]))
+
+    def prox(self, v: FloatArray, step: float) -> FloatArray:
+        """``argmin_x penalty(x) + |x - v|^2 / (2 step)``."""
+        out = np.empty_like(v)
+        kernels.separable_prox(v, step, *self.separable(v.shape[0]), out)
+        return out
+
+    def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
+        """Distance of ``-grad`` to the subdifferential at w."""
+        out = np.empty_like(w)
+        kernels.separable_violation(w, grad, *self.separable(w.shape[0]), out)
+        return out
+
+    def conjugate(self, v: FloatArray) -> float:
+        """``sup_w v.w - penalty(w)``."""
+        return kernels.separable_conjugate(v, *self.separable(v.shape[0]))
+
+    def dual_scale(self, v: FloatArray) -> float:
+        """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
+        return kernels.separable_dual_scale(v, *self.separable(v.shape[0]))
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls(0.2, 0.5), cls(0.1, lower=-0.3, upper=0.5)]
+
+
+def _level(who: str, strength: float, weights: Weights) -> float | FloatArray:
+    """``strength`` times the per-column weights."""
+    check_real(who, "strength", strength, low=0.0, high=math.inf)
+    if math.isinf(strength):
+        raise ParameterError(f"{who} needs a finite strength; got inf. Pass a number.")
+    if weights is None:
+        return float(strength)
+    checked = check_vector(who, "weights", weights)
+    if (checked < 0).any():
+        raise ParameterError(
+            f"{who} needs weights >= 0; got {checked.min():g}. Pass non-negative weights."
+        )
+    return float(strength) * checked
+
+
+class NoPenalty(Separable):
+    """No penalty at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls()]
+
+
+class L2(Separable):
+    """Ridge: ``strength/2 sum_j weight_j w_j^2``.
+
+    Parameters
+    ----------
+    strength : float >= 0
+    weights : (d,) array, optional
+        Per-column multipliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L2(0.1).value(np.array([1.0, 2.0]))
+    0.25
+    """
+
+    def __init__(self, strength: float = 1.0, *, weights: Weights = None) -> None:
+        super().__init__(l2=_level("L2", strength, weights))
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(0.3), cls(0.3, weights=[1.0, 0.0, 2.0, 0.5])]
+
+
+class L1(Separable):
+    """Lasso: ``strength sum_j weight_j |w_j|``.
+
+    Parameters
+    ----------
+    strength : float >= 0
+    weights : (d,) array, optional
+        Per-column multipliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L1(0.5).prox(np.array([2.0, 0.1]), 1.0)
+    array([1.5, 0. ])
+    """
+
+    def __init__(self, strength: float = 1.0, *, weights: Weights = None) -> None:
+        super().__init__(l1=_level("L1", strength, weights))
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(0.3), cls(0.3, weights=[1.0, 0.0, 2.0, 0.5])]
+
+
+class ElasticNet(Separable):
+    """``strength (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2)``, with per-column weights.
+
+    Parameters
+    ----------
+    strength : float >= 0
+    l1_ratio : float in [0, 1]
+    weights : (d,) array, optional
+        Per-column multipliers of both parts.
+    """
+
+    def __init__(
+        self, strength: float = 1.0, l1_ratio: float = 0.5, *, weights: Weights = None
+    ) -> None:
+        ratio = check_real("ElasticNet", "l1_ratio", l1_ratio, low=0.0, high=1.0)
+        level = _level("ElasticNet", strength, weights)
+        super().__init__(ratio * level, (1.0 - ratio) * level)
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(0.3, 0.9), cls(0.2, 0.1, weights=[1.0, 0.0, 2.0, 0.5])]
+
+
+class Box(Separable):
+    """Confines every w_j to ``[lower_j, upper_j]``.
+
+    Parameters
+    ----------
+    lower, upper : float or (d,) array
+    """
+
+    def __init__(
+        self, lower: float | FloatArray = -1.0, upper: float | FloatArray = 1.0
+    ) -> None:
+        super().__init__(lower=lower, upper=upper)
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(0.1, 0.2), cls(-np.inf, 0.4)]
+
+
+class NonNegative(Separable):
+    """Confines w to ``w >= 0``."""
+
+    def __init__(self) -> None:
+        super().__init__(lower=0.0)
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls()]

@@ -1,0 +1,332 @@
+"""Problem: the only place where loss, penalty and data meet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.checks import check_vector
+from auctor.core.needs import Access, Coupling, Need
+from auctor.core.protocols import Data, Loss, Penalty
+from auctor.core.types import FloatArray
+from auctor.hessian import Hessian
+
+#: How far the score gradient may sum away from zero and still count as intercept-optimal.
+BALANCE = 1e-11
+
+
+@dataclass
+class Counts:
+    """Work done: one product with X or its transpose is one pass."""
+
+    passes: float = 0.0
+    evaluations: int = 0
+
+
+class Certificate(NamedTuple):
+    """A gap and whether it bounds J(w) - min J (otherwise it is an optimality violation)."""
+
+    gap: float
+    certified: bool
+
+
+class Null(NamedTuple):
+    """The model without columns: its best intercept and its loss."""
+
+    intercept: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """Parameters with everything evaluated there.
+
+    ``w`` holds the column weights, followed by the intercept where the problem has one.
+    """
+
+    problem: Problem = field(repr=False)
+    w: FloatArray
+    scores: FloatArray = field(repr=False)
+    loss: float
+    penalty: float
+    dscores: FloatArray = field(repr=False)
+
+    @property
+    def value(self) -> float:
+        """Objective: loss plus penalty."""
+        return self.loss + self.penalty
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """Gradient of the loss in w, by one pass over the data when first asked for."""
+        return self.problem.pull_back(self.dscores)
+
+    @cached_property
+    def imbalance(self) -> float:
+        """Slope in the intercept, 0 where it is optimal (to rounding) or there is none."""
+        if not self.problem.has_intercept:
+            return 0.0
+        slope = abs(float(self.dscores.sum()))
+        return slope if slope > BALANCE * float(np.abs(self.dscores).sum()) else 0.0
+
+
+class Problem:
+    """Minimise ``J(w) = loss(X w + intercept) + penalty(w)``.
+
+    Parameters
+    ----------
+    loss : Loss
+    penalty : Penalty
+    data : Data
+    fit_intercept : bool
+        An intercept is never penalised. Losses that do not change when a constant is added to all
+        scores have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import Squared
+    >>> from auctor.penalties import L2
+    >>> problem = Problem(Squared(), L2(1.0), as_data(np.eye(2), [1.0, 1.0]), fit_intercept=False)
+    >>> problem.evaluate(np.zeros(2)).value
+    0.5
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        penalty: Penalty,
+        data: Data,
+        *,
+        fit_intercept: bool = True,
+        counts: Counts | None = None,
+    ) -> None:
+        loss.check_target(data.target)
+        self.loss, self.penalty, self.data = loss, penalty, data
+        self.fit_intercept = fit_intercept
+        self.has_intercept = fit_intercept and not loss.shift_invariant
+        self.n_columns = data.n_columns
+        self.n_params = self.n_columns + self.has_intercept
+        self.counts = Counts() if counts is None else counts
+
+    def with_loss(self, loss: Loss) -> Problem:
+        """The same problem with another loss; work is counted together."""
+        return Problem(
+            loss, self.penalty, self.data, fit_intercept=self.fit_intercept, counts=self.counts
+        )
+
+    @cached_property
+    def provides(self) -> Need:
+        """What solvers can count on."""
+        loss, penalty, access = self.loss, self.penalty, self.data.access
+        offers = {
+            Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
+            Need.CURVATURE: loss.order >= 2,
+            Need.QUADRATIC_LOSS: loss.quadratic,
+            Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
+            Need.ROW_LOSS: loss.coupling is Coupling.ROW,
+            Need.SMOOTH_PENALTY: penalty.smooth,
+            Need.PROX: True,
+            Need.SEPARABLE_PENALTY: penalty.separable(self.n_columns) is not None,
+            Need.GRAM: Access.ROWS in access,
+            Need.COLUMNS: Access.COLUMNS in access,
+            Need.ROWS: Access.ROWS in access,
+        }
+        total = Need.NONE
+        for need, offered in offers.items():
+            if offered:
+                total |= need
+        return total
+
+    # --- parameters -------------------------------------------------------------------------
+
+    def coef(self, w: FloatArray) -> FloatArray:
+        """Column weights of a parameter vector."""
+        return w[: self.n_columns]
+
+    def intercept(self, w: FloatArray) -> float:
+        """Intercept of a parameter vector, 0 where there is none."""
+        return float(w[-1]) if self.has_intercept else 0.0
+
+    def join(self, coef: FloatArray, intercept: float) -> FloatArray:
+        """Parameter vector of column weights and an intercept."""
+        return np.append(coef, intercept) if self.has_intercept else coef.copy()
+
+    def start(self, w0: FloatArray | None = None) -> FloatArray:
+        """A private copy of ``w0``, or zeros with the null model's intercept."""
+        if w0 is None:
+            return self.join(np.zeros(self.n_columns), self.null.intercept)
+        return check_vector("minimise", "w0", w0, size=self.n_params).copy()
+
+    # --- evaluation -------------------------------------------------------------------------
+
+    def score_change(self, direction: FloatArray) -> FloatArray:
+        """Scores of a parameter vector; linear, so also the change along a direction."""
+        coef, intercept = self.coef(direction), self.intercept(direction)
+        if not coef.any():
+            return np.full(self.data.n_rows, intercept)
+        self.counts.passes += 1
+        return self.data.scores(coef, intercept)
+
+    def pull_back(self, dscores: FloatArray) -> FloatArray:
+        """Gradient in w of a function with gradient ``dscores`` in the scores."""
+        self.counts.passes += 1
+        return self.join(self.data.gradient(dscores), float(dscores.sum()))
+
+    def evaluate(self, w: FloatArray, *, scores: FloatArray | None = None) -> Point:
+        """Evaluate at ``w``, whose scores may already be known."""
+        if scores is None:
+            scores = self.score_change(w)
+        self.counts.evaluations += 1
+        loss, dscores = self.loss.value_grad(scores, self.data.target)
+        return Point(self, w, scores, loss, self.penalty.value(self.coef(w)), dscores)
+
+    @cached_property
+    def ridge(self) -> FloatArray:
+        """Curvature of a smooth penalty in every parameter, 0 for the intercept."""
+        spec = self.penalty.separable(self.n_columns)
+        return self.join(np.zeros(self.n_columns) if spec is None else spec.l2, 0.0)
+
+    def total_gradient(self, point: Point) -> FloatArray:
+        """Gradient of the objective, for a smooth penalty."""
+        return point.gradient + self.ridge * point.w
+
+    def hessian(self, point: Point) -> Hessian:
+        """Second derivative of loss plus smooth penalty at a point."""
+        curvature = self.loss.curvature(point.scores, self.data.target)
+        return Hessian(self.data, curvature, self.ridge, self.has_intercept, self.counts)
+
+    def prox(self, v: FloatArray, step: float) -> FloatArray:
+        """Prox of the penalty on the columns; the intercept stays."""
+        return self.join(self.penalty.prox(self.coef(v), step), self.intercept(v))
+
+    # --- intercept and null model -----------------------------------------------------------
+
+    @cached_property
+    def null(self) -> Null:
+        """The best constant score and its loss: the unit in which tolerances are measured."""
+        zero = np.zeros(self.data.n_rows)
+        shift = self._best_shift(zero) if self.has_intercept else 0.0
+        return Null(shift, self.loss.value(zero + shift, self.data.target))
+
+    def centred(self, point: Point) -> Point:
+        """The point with its intercept moved to the exact minimiser; no pass over the data."""
+        if not point.imbalance:
+            return point
+        shift = self._best_shift(point.scores)
+        w = point.w.copy()
+        w[-1] += shift
+        return self.evaluate(w, scores=point.scores + shift)
+
+    def _best_shift(self, scores: FloatArray) -> float:
+        """Root of the monotone slope ``sum of dscores(scores + t)``, by guarded Newton."""
+        target, t = self.data.target, 0.0
+        low, high, stride = -math.inf, math.inf, 1.0
+        newton = self.loss.order >= 2
+        for _ in range(200):
+            _, dscores = self.loss.value_grad(scores + t, target)
+            slope, size = float(dscores.sum()), float(np.abs(dscores).sum())
+            if abs(slope) <= 0.1 * BALANCE * size or not math.isfinite(slope):
+                break
+            low, high = (low, t) if slope > 0 else (t, high)
+            curve = 0.0
+            if newton:
+                curve = float(self.loss.curvature(scores + t, target).diagonal.sum())
+            new = t - slope / curve if curve > 0.0 else t - math.copysign(stride, slope)
+            if curve <= 0.0:
+                stride *= 2.0
+            if not low < new < high:
+                new = 0.5 * (low + high)
+            if new in (t, low, high):
+                break
+            t = new
+        return t
+
+    # --- certificates -----------------------------------------------------------------------
+
+    @cached_property
+    def certifiable(self) -> bool:
+        """Whether a duality gap exists: a convex loss, and a penalty that bounds every column."""
+        tiny = np.full(self.n_columns, 1e-300)
+        bounded = self.penalty.dual_scale(tiny) > 0.0 and self.penalty.dual_scale(-tiny) > 0.0
+        known = self.loss.smooth or self.loss.smoothed(1.0) is not None
+        return self.loss.convex and known and bounded
+
+    def certificate(self, point: Point, dual: Point | None = None) -> Certificate:
+        """Gap at ``point``, with ``dual`` (default: itself) supplying the dual variables.
+
+        Without a dual the gap is the largest violation of the optimality conditions.
+        """
+        source = point if dual is None else dual
+        if not self.certifiable:
+            return Certificate(self._violation(point, source), False)
+        gap = self._duality_gap(point, source)
+        if source.imbalance:
+            # No bound until the intercept is exact; this is its size once `certify` makes it so.
+            gap += source.imbalance * float(np.abs(source.scores).mean())
+        return Certificate(gap, not source.imbalance)
+
+    def certify(self, point: Point, dual: Point | None = None) -> tuple[Point, Certificate]:
+        """A certificate that holds: the intercept is first made exact; returns the better point."""
+        if not self.certifiable:
+            return point, self.certificate(point, dual)
+        source = point if dual is None else dual
+        if source.imbalance:
+            source = source.problem.centred(source)
+            moved = self.evaluate(
+                self.join(self.coef(point.w), self.intercept(source.w)),
+                scores=point.scores + (self.intercept(source.w) - self.intercept(point.w)),
+            )
+            point = moved if moved.value <= point.value else point
+        return point, Certificate(self._duality_gap(point, source), True)
+
+    def tolerance(self, tol: float) -> float:
+        """``tol`` in the units of the gap: the null model's loss, or its largest gradient."""
+        return tol * self._unit
+
+    @cached_property
+    def _unit(self) -> float:
+        if self.certifiable:
+            # A constant target has a null loss of zero, up to the rounding of its own size.
+            zero = self.loss.value(np.zeros(self.data.n_rows), self.data.target)
+            unit = max(abs(self.null.loss), 1e-9 * abs(zero))
+        else:
+            unit = float(np.abs(self.evaluate(self.start()).gradient).max())
+        return unit if unit > 0.0 else 1.0
+
+    def _violation(self, point: Point, source: Point) -> float:
+        """Largest violation of the optimality conditions.
+
+        A source other than the point is an approximate subgradient there; how approximate, in
+        units of the null loss, counts as well.
+        """
+        grad = source.gradient
+        worst = float(self.penalty.violation(self.coef(point.w), self.coef(grad)).max())
+        if self.has_intercept:
+            worst = max(worst, abs(float(grad[-1])))
+        if source is not point:
+            conjugate = self.loss.conjugate(source.dscores, self.data.target) or 0.0
+            slack = point.loss + conjugate - float(source.dscores @ point.scores)
+            worst = max(worst, slack / (abs(self.null.loss) or 1.0) * self._unit)
+        return worst
+
+    def _duality_gap(self, point: Point, source: Point) -> float:
+        """``J(w) + loss*(c u) + penalty*(-c X'u)`` with the largest feasible c.
+
+        Where the loss has no closed conjugate, convexity gives
+        ``loss*(c u) <= c (u.s - loss(s)) - (1 - c) inf loss`` at ``u = grad loss(s)``.
+        """
+        pull = -self.coef(source.gradient)
+        scale = self.penalty.dual_scale(pull)
+        target = self.data.target
+        conjugate = self.loss.conjugate(scale * source.dscores, target)
+        if conjugate is None:
+            along = float(source.dscores @ source.scores) - source.loss
+            conjugate = scale * along - (1.0 - scale) * self.loss.infimum(target)
+        gap = point.value + conjugate + self.penalty.conjugate(scale * pull)
+        return max(gap, 0.0)

@@ -1,0 +1,171 @@
+"""Proximal gradient and its accelerated form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.problem import Point, Problem
+
+
+def first_step(problem: Problem, point: Point) -> float:
+    """A trial step: the inverse curvature along the gradient where it is known, else 1."""
+    if problem.loss.order < 2:
+        return 1.0
+    gradient = point.gradient
+    curve = float(gradient @ (problem.hessian(point).matvec(gradient) - problem.ridge * gradient))
+    square = float(gradient @ gradient)
+    return square / curve if curve > 0.0 and square > 0.0 else 1.0
+
+
+def proximal_step(problem: Problem, source: Point, step: float) -> Point | None:
+    """``p = prox(v - step grad)`` if ``F(p) <= Q_step(p, v)``, else ``None``.
+
+    Q is the quadratic upper model of the loss at ``source`` plus the penalty, so the test compares
+    the losses alone.
+    """
+    gradient = source.gradient
+    w = problem.prox(source.w - step * gradient, step)
+    change = w - source.w
+    new = problem.evaluate(w)
+    model = source.loss + float(gradient @ change) + float(change @ change) / (2.0 * step)
+    return new if new.loss <= model + 1e-14 * abs(model) else None
+
+
+#: Steps are halved at most this often before rounding is blamed.
+MOST_TRIALS = 80
+
+
+@dataclass(frozen=True)
+class ProximalState:
+    """The point and the step length."""
+
+    point: Point
+    length: float
+    stalled: bool = False
+    dual: Point | None = None
+
+
+@dataclass(frozen=True)
+class ProximalGradient:
+    """Proximal gradient with backtracking.
+
+    Parameters
+    ----------
+    shrink : float in (0, 1)
+        Factor of a failed step.
+    growth : float >= 1
+        Factor tried after every success; 1 keeps steps from growing.
+
+    References
+    ----------
+    Beck, Teboulle, A fast iterative shrinkage-thresholding algorithm, 2009 (ISTA).
+    """
+
+    shrink: float = 0.5
+    growth: float = 1.2
+
+    needs = Need.SMOOTH_LOSS | Need.PROX
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ProximalState:
+        """State at the starting point."""
+        point = feasible(problem, w)
+        return ProximalState(point, first_step(problem, point))
+
+    def step(self, problem: Problem, state: ProximalState) -> ProximalState:
+        """One backtracked proximal step."""
+        length = state.length
+        for _ in range(MOST_TRIALS):
+            new = proximal_step(problem, state.point, length)
+            if new is not None:
+                stalled = np.array_equal(new.w, state.point.w)
+                return ProximalState(new, length * self.growth, stalled)
+            length *= self.shrink
+        return ProximalState(state.point, length, stalled=True)
+
+
+@dataclass(frozen=True)
+class FistaState:
+    """The latest two points, the momentum counter, the step length and the extrapolated point."""
+
+    point: Point
+    previous: Point
+    t: float
+    length: float
+    dual: Point | None = None
+    stalled: bool = False
+
+
+@dataclass(frozen=True)
+class Fista:
+    """Accelerated proximal gradient with backtracking and adaptive restart.
+
+    Two passes over the data per accepted step: extrapolated scores are combinations of known ones.
+
+    Parameters
+    ----------
+    shrink : float in (0, 1)
+        Factor of a failed step.
+    growth : float >= 1
+        Factor tried after every success; momentum is corrected for it as in backtracking FISTA
+        with full steps.
+    restart : bool
+        Drop the momentum when it points uphill; without it the plain O(1/k^2) method.
+
+    References
+    ----------
+    Beck, Teboulle, 2009; Scheinberg, Goldfarb, Bai, Fast first-order methods for composite convex
+    optimization with backtracking, 2014; O'Donoghue, Candes, Adaptive restart, 2015.
+    """
+
+    shrink: float = 0.5
+    growth: float = 1.1
+    restart: bool = True
+
+    needs = Need.SMOOTH_LOSS | Need.PROX
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> FistaState:
+        """State at the starting point."""
+        point = feasible(problem, w)
+        return FistaState(point, point, 0.0, first_step(problem, point))
+
+    def step(self, problem: Problem, state: FistaState) -> FistaState:
+        """Extrapolate, differentiate, take a backtracked proximal step."""
+        x, before = state.point, state.previous
+        step = state.length
+        for _ in range(MOST_TRIALS):
+            # t depends on the ratio of steps, so a failed step moves the extrapolated point too.
+            t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * (state.length / step) * state.t**2))
+            momentum = (state.t - 1.0) / t if state.t else 0.0
+            source = extrapolate(problem, x, before, momentum)
+            new = proximal_step(problem, source, step)
+            if new is not None:
+                break
+            step *= self.shrink
+        else:
+            return FistaState(x, x, 0.0, step, stalled=True)
+        if np.array_equal(new.w, x.w) and momentum == 0.0:
+            return FistaState(x, x, 0.0, step, source, stalled=True)
+        if self.restart and float((source.w - new.w) @ (new.w - x.w)) > 0.0:
+            t = 0.0
+        return FistaState(new, x, t, step * self.growth, source)
+
+
+def extrapolate(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
+    """The point ``x + momentum (x - before)``, its scores by combination."""
+    if momentum == 0.0:
+        return x
+    return problem.evaluate(
+        x.w + momentum * (x.w - before.w),
+        scores=x.scores + momentum * (x.scores - before.scores),
+    )
+
+
+def feasible(problem: Problem, w: FloatArray) -> Point:
+    """The start, projected on the penalty's domain if it lies outside."""
+    point = problem.evaluate(w)
+    return point if math.isfinite(point.penalty) else problem.evaluate(problem.prox(w, 1.0))
