@@ -1,4 +1,4 @@
-"""``python -m benchmarks run <suite> [--quick] [--only PATTERN]``, ``python -m benchmarks list``."""
+"""``python -m benchmarks run <suite> [--quick] [--only PATTERN]``, or ``... list``."""
 
 from __future__ import annotations
 

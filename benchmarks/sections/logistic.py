@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
 
@@ -142,10 +143,15 @@ def _ratios(cells: dict[str, Cell], names: list[str]) -> dict[str, object]:
         )
     means: list[object] = ["geometric mean", "", None, None]
     columns = list(zip(*[row[2:] for row in rows], strict=True)) if rows else []
-    means[2:] = [geometric_mean(v for v in column if v) for column in columns]
+    means[2:] = [_mean(column) for column in columns]
     title = f"Seconds of the competitor / seconds of {US} (above 1: {US} is faster)"
     head = ["set", "best competitor", "best, wall", "best, CPU", *others]
     return table(title, head, [*rows, means] if rows else rows)
+
+
+def _mean(ratios: Iterable[float | None]) -> float | None:
+    known = [r for r in ratios if r]
+    return geometric_mean(known) if known else None
 
 
 def _work(cells: dict[str, Cell]) -> dict[str, object]:
@@ -166,9 +172,8 @@ def _bars(cells: dict[str, Cell], names: list[str]) -> list[dict[str, object]]:
         ratio = _ratio(cell, best[0]) if best else None
         bars.append(bar(f"best competitor / auctor on {label}", ratio, 1.0))
     for other in (n for n in names if n != US):
-        ratios = [r for r in (_ratio(c, other) for c in cells.values()) if r]
-        mean = geometric_mean(ratios) if ratios else None
-        bars.append(bar(f"geometric mean, {other} / auctor", mean, 1.0))
+        ratios = [_ratio(c, other) for c in cells.values()]
+        bars.append(bar(f"geometric mean, {other} / auctor", _mean(ratios), 1.0))
     return bars
 
 
@@ -180,7 +185,8 @@ def _notes(cells: dict[str, Cell]) -> list[str]:
     ]
     errors = [c["best_relative_error_at_most"] for c in cells.values()]
     if errors:
-        notes.append(f"J* is certified to relative {max(errors):.1e} or better on every set.")
+        worst = max(2.2e-16, *errors)
+        notes.append(f"J* is certified to relative {worst:.1e} or better on every set.")
     reasons = {(s, r) for c in cells.values() for s, r in c["skipped"].items()}
     reasons |= {
         (e["solver"], e["failure"]) for c in cells.values() for e in c["entries"] if e["failure"]

@@ -30,8 +30,8 @@ def run(settings: Settings) -> dict[str, object]:
     except ImportError as error:
         notes.append(f"auctor skipped: {error}")
     worst = _disagreement(calls)
-    repeats = 15 if settings.quick else 51
-    clocks = interleave(calls, repeats, inner=5)
+    repeats = 7 if settings.quick else 31
+    clocks = interleave(calls, repeats, inner=20)
     cells = {label: clock.summary() for label, clock in clocks.items()}
     rows = [_row(label, cells, data.X.nnz) for label in calls]
     notes.append(f"Largest relative difference from scipy: {worst:.1e}.")

@@ -1,3 +1,57 @@
-"""Train classifiers on the metric you report, with a certified gap."""
+"""Train classifiers on the metric you report, with a certified gap.
+
+``auctor.MetricClassifier`` and ``auctor.LinearRegressor`` follow scikit-learn's API; the parts they
+are made of live in ``auctor.losses``, ``auctor.penalties``, ``auctor.solvers``, ``auctor.metrics``
+and ``auctor.data``. Nothing is imported until it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auctor import data, losses, metrics, penalties, solvers
+    from auctor.core.errors import AuctorError, ConvergenceWarning
+    from auctor.estimators import LinearRegressor, MetricClassifier
+    from auctor.minimise import minimise
+    from auctor.problem import Problem
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "AuctorError": "auctor.core.errors",
+    "ConvergenceWarning": "auctor.core.errors",
+    "LinearRegressor": "auctor.estimators",
+    "MetricClassifier": "auctor.estimators",
+    "Problem": "auctor.problem",
+    "minimise": "auctor.minimise",
+}
+
+_MODULES = ("data", "losses", "metrics", "penalties", "solvers")
+
+__all__ = [
+    "AuctorError",
+    "ConvergenceWarning",
+    "LinearRegressor",
+    "MetricClassifier",
+    "Problem",
+    "data",
+    "losses",
+    "metrics",
+    "minimise",
+    "penalties",
+    "solvers",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"auctor.{name}")
+    raise AttributeError(f"module 'auctor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Up to this many parameters a matrix is worth factorising as a preconditioner.
 FACTOR_PARAMS = 600
+#: Up to this many a matrix is worth building column by column.
+COLUMN_PARAMS = 64
 #: Rows per parameter in a sampled Hessian.
 SAMPLE_RATIO = 12
 #: A full matrix is formed when it costs at most this many products.
@@ -49,9 +51,10 @@ class Hessian:
     def _factors(self) -> tuple[FloatArray, FloatArray] | None:
         """``([X 1]' U, core)`` of a low-rank part."""
         curvature = self._curvature
-        if not isinstance(curvature, LowRankCurvature) or curvature.factors is None:
+        if not isinstance(curvature, LowRankCurvature):
             return None
-        assert curvature.core is not None
+        if curvature.factors is None or curvature.core is None:
+            return None
         columns = np.ascontiguousarray(curvature.factors.T)
         self._counts.passes += columns.shape[0]
         pulled = [self._join(self._data.gradient(u), float(u.sum())) for u in columns]
@@ -84,8 +87,11 @@ class Hessian:
         return out
 
     def matrix(self) -> FloatArray:
-        """The full matrix; needs a low-rank curvature."""
-        return self._matrix_from(self._data, self._curvature.diagonal)
+        """The full matrix; for pair losses column by column."""
+        if isinstance(self._curvature, LowRankCurvature):
+            return self._matrix_from(self._data, self._curvature.diagonal)
+        full = np.column_stack([self.matvec(e) for e in np.eye(self._ridge.shape[0])])
+        return 0.5 * (full + full.T)
 
     def _matrix_from(self, data: Data, h: FloatArray) -> FloatArray:
         self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
@@ -106,9 +112,12 @@ class Hessian:
         rows drawn in proportion to their curvature. The diagonal when parameters are many.
         """
         p = self._ridge.shape[0]
-        if p > FACTOR_PARAMS or not isinstance(self._curvature, LowRankCurvature):
+        low_rank = isinstance(self._curvature, LowRankCurvature)
+        if p > (FACTOR_PARAMS if low_rank else COLUMN_PARAMS):
             diagonal = floored(self.diagonal())
             return (lambda v: v / diagonal), False
+        if not low_rank:
+            return solver_of(self.matrix(), floor=MODEL_FLOOR), True
         h = self._curvature.diagonal
         size = SAMPLE_RATIO * p
         active = int(np.count_nonzero(h))

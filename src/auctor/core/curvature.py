@@ -29,7 +29,7 @@ class LowRankCurvature:
     def matvec(self, v: FloatArray) -> FloatArray:
         """Product with a vector of score changes."""
         out = self.diagonal * v
-        if self.factors is not None:
+        if self.factors is not None and self.core is not None:
             out += self.factors @ (self.core @ (self.factors.T @ v))
         return out
 

@@ -22,6 +22,5 @@ def require(module: str, *, extra: str, who: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"{who} needs {module}; it is not installed. "
-            f'Run: pip install "auctor[{extra}]"'
+            f'{who} needs {module}; it is not installed. Run: pip install "auctor[{extra}]"'
         ) from error

@@ -107,6 +107,9 @@ class Loss(Protocol):
     def smoothed(self, width: float) -> Loss | None:
         """A smooth lower bound within O(width), or ``None``."""
 
+    def response(self, scores: FloatArray) -> FloatArray:
+        """Prediction in the units of the target (the inverse link)."""
+
 
 class Penalty(Protocol):
     """A function of w: value, prox, violation."""

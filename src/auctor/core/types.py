@@ -61,7 +61,8 @@ class Target:
         """
         if self.weight is None:
             return np.full(self.n_rows, 1.0 / self.n_rows)
-        return self.weight / self.weight.sum()
+        share: FloatArray = self.weight / self.weight.sum()
+        return share
 
     @cached_property
     def classes(self) -> ClassSplit:

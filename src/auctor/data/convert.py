@@ -49,9 +49,13 @@ def as_data(
         check_vector(who, "y", y, size=n),
         None if weight is None else check_weight(weight, n, who=who),
     )
-    if sparse.issparse(matrix):
-        return Sparse(matrix, target, n_threads=n_threads)
-    return Dense(matrix, target, n_threads=n_threads)
+    return wrap(matrix, target, n_threads=n_threads)
+
+
+def wrap(matrix: Any, target: Target, *, n_threads: int | None = None) -> Dense | Sparse:
+    """Data over a matrix that `as_matrix` returned."""
+    kind = Dense if isinstance(matrix, np.ndarray) else Sparse
+    return kind(matrix, target, n_threads=n_threads)
 
 
 def as_matrix(X: Any, *, who: str = "auctor") -> Any:
@@ -65,10 +69,10 @@ def as_matrix(X: Any, *, who: str = "auctor") -> Any:
     n, d = matrix.shape
     if n < 1 or d < 1:
         raise DataError(
-            f"{who} needs at least one row and one column; got shape {n} x {d} "
-            f"(0 sample(s) or 0 feature(s) while a minimum of 1 is required). Pass some data."
+            f"{who} needs some rows and columns; got {n} sample(s) and {d} feature(s) "
+            f"(shape=({n}, {d})) while a minimum of 1 is required. Pass some data."
         )
-    _check_finite(matrix.data if sparse.issparse(matrix) else matrix, who)
+    _check_finite(matrix if isinstance(matrix, np.ndarray) else matrix.data, who)
     return matrix
 
 
@@ -80,9 +84,11 @@ def feature_names(X: Any) -> list[str] | None:
     if names is None:
         return None
     listed = [str(name) for name in names]
-    twice = sorted({name for name in listed if listed.count(name) > 1}) if len(
-        set(listed)
-    ) < len(listed) else []
+    twice = (
+        sorted({name for name in listed if listed.count(name) > 1})
+        if len(set(listed)) < len(listed)
+        else []
+    )
     if twice:
         raise DataError(
             f"auctor needs distinct column names; got {', '.join(twice[:5])} more than once. "
@@ -143,8 +149,6 @@ def _is_table(X: Any) -> bool:
 
 def _table_to_array(X: Any, who: str) -> Array:
     """Columns of a pandas, polars or pyarrow table as one array; names the column that fails."""
-    if hasattr(X, "sparse") and hasattr(X, "dtypes"):
-        pass  # pandas: np.asarray below densifies sparse columns, as pandas itself would
     array = X.to_numpy() if hasattr(X, "to_numpy") else None
     if array is None or array.dtype == object:
         bad = [name for name in _names(X) if not _is_numeric(_column(X, name))]

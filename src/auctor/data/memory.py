@@ -7,10 +7,12 @@ depends on the size of the data alone, and the blocks are added in order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
 from auctor.core.needs import Access
@@ -44,11 +46,17 @@ class _Memory:
     def _cuts(self, parts: int) -> list[int]:
         raise TypeError(f"{type(self).__name__} needs its own cuts")
 
+    def with_target(self, target: Target) -> Self:
+        """The same matrix with another target, sharing what was computed from it."""
+        other = copy(self)
+        other.target = target
+        return other
+
     def _map(self, task: Callable[[int, int], object]) -> None:
         """Run ``task(low, high)`` over disjoint ranges of stored rows."""
         parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
         cuts = self._cuts(parts)
-        run_tasks([partial(task, a, b) for a, b in zip(cuts, cuts[1:], strict=False)], parts)
+        run_tasks([partial(task, a, b) for a, b in pairwise(cuts)], parts)
 
     def _reduce(
         self, task: Callable[[FloatArray, int, int], float | None], shape: tuple[int, ...]
@@ -109,7 +117,7 @@ class Dense(_Memory):
         run_tasks(
             [
                 partial(linear.dense_combine, self._lines, r, offset, out, a, b)
-                for a, b in zip(cuts, cuts[1:], strict=False)
+                for a, b in pairwise(cuts)
             ],
             parts,
         )
@@ -134,9 +142,7 @@ class Dense(_Memory):
             z = h * self.scores(v, offset)
             return self.gradient(z), float(z.sum())
         return self._reduce(
-            lambda out, low, high: linear.dense_sandwich(
-                self._lines, h, v, offset, out, low, high
-            ),
+            lambda out, low, high: linear.dense_sandwich(self._lines, h, v, offset, out, low, high),
             (self.n_columns,),
         )
 
@@ -173,9 +179,7 @@ class Dense(_Memory):
     def rows(self, index: IntArray) -> Dense:
         """The rows ``index`` with their targets."""
         X = self._lines[index] if self.by_rows else self._lines.T[index]
-        return Dense(
-            np.ascontiguousarray(X), self.target.take(index), n_threads=self.n_threads
-        )
+        return Dense(np.ascontiguousarray(X), self.target.take(index), n_threads=self.n_threads)
 
     @cached_property
     def _columns(self) -> Columns:
@@ -206,7 +210,7 @@ class Sparse(_Memory):
     array([3., 4.])
     """
 
-    def __init__(self, X: sparse.csr_array, target: Target, *, n_threads: int | None = None):
+    def __init__(self, X: Any, target: Target, *, n_threads: int | None = None) -> None:
         super().__init__(X.shape, target, n_threads)
         self._X = X
         self.by_rows = X.format == "csr"
@@ -299,7 +303,7 @@ class Sparse(_Memory):
         return self._columns
 
 
-def _unsigned(X: sparse.csr_array) -> tuple[Array, Array, Array]:
+def _unsigned(X: Any) -> tuple[Array, Array, Array]:
     """Index arrays as unsigned views, and the values."""
     views = [a.view(np.dtype(f"u{a.dtype.itemsize}")) for a in (X.indptr, X.indices)]
     return views[0], views[1], X.data

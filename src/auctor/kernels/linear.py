@@ -1,8 +1,8 @@
 """Products of a compressed or dense matrix with vectors, over a range of its rows.
 
-Compressed kernels take ``indptr`` and ``indices`` as **unsigned** views: a signed subscript costs a
-wrap-around test each. A CSC matrix is the CSR form of its transpose, so `gather` and `scatter` serve
-both. Dense kernels take a C-contiguous array; a Fortran-ordered matrix is its transpose.
+Compressed kernels take ``indptr`` and ``indices`` as **unsigned** views: a signed subscript costs
+a wrap-around test each. A CSC matrix is the CSR form of its transpose, so `gather` and `scatter`
+serve both. Dense kernels take a C-contiguous array; a Fortran-ordered matrix is its transpose.
 Sums are accumulated in float64 whatever the type of ``values``.
 """
 
@@ -99,7 +99,7 @@ def sandwich(
     low: int,
     high: int,
 ) -> float:
-    """``out += A.T @ (h * (A @ v + offset))`` in one pass; return the sum of ``h * (A v + offset)``."""
+    """``out += A.T @ z`` in one pass with ``z = h * (A @ v + offset)``; return the sum of z."""
     total = 0.0
     for i in range(low, high):
         hi = h[i]
@@ -125,7 +125,7 @@ def gram_upper(
     low: int,
     high: int,
 ) -> None:
-    """Upper triangle of ``A.T @ diag(h) @ A`` for rows with sorted, distinct indices, added to out."""
+    """Add the upper triangle of ``A.T @ diag(h) @ A``; indices are sorted and distinct in a row."""
     for i in range(low, high):
         hi = h[i]
         if hi != 0.0:
@@ -224,7 +224,7 @@ def dense_sandwich(
     low: int,
     high: int,
 ) -> float:
-    """``out += A.T @ (h * (A @ v + offset))`` in one pass; return the sum of ``h * (A v + offset)``."""
+    """``out += A.T @ z`` in one pass with ``z = h * (A @ v + offset)``; return the sum of z."""
     d = rows.shape[1]
     sum_z = 0.0
     for i in range(low, high):

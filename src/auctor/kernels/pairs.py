@@ -78,7 +78,12 @@ def hinge_windows(
 
 @kernel
 def window_product(
-    low: IntArray, high: IntArray, own: FloatArray, other: FloatArray, q: FloatArray, out: FloatArray
+    low: IntArray,
+    high: IntArray,
+    own: FloatArray,
+    other: FloatArray,
+    q: FloatArray,
+    out: FloatArray,
 ) -> None:
     """``out[i] = sum of q_j (own_i - other_j)`` over j in low[i]..high[i], windows ascending."""
     sum0 = sum1 = 0.0

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from auctor.core.types import FloatArray
-from auctor.kernels.compiled import fast_kernel, kernel
+from auctor.kernels.compiled import fast_kernel, inline_kernel, kernel
 
 LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = 0, 1, 2, 3
 SQUARED, HUBER, QUANTILE, EPSILON, POISSON = 4, 5, 6, 7, 8
@@ -24,7 +23,7 @@ _LN2_HIGH = 0.6931471803691238
 _LN2_LOW = 1.9082149292705877e-10
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@inline_kernel
 def _exp_negative(x: float) -> float:
     """exp(x) for x <= 0 in straight-line code, so that a loop over it vectorises (2 ulp)."""
     x = max(x, -700.0)
@@ -44,10 +43,11 @@ def _exp_negative(x: float) -> float:
     p = p * r + 1.0
     p = p * r + 1.0
     bits = (np.int64(k) + np.int64(1023)) << np.int64(52)
-    return p * np.int64(bits).view(np.float64)  # type: ignore[no-any-return]
+    two_to_k: float = np.int64(bits).view(np.float64)
+    return float(p * two_to_k)
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator]
+@inline_kernel
 def _log1p_unit(e: float) -> float:
     """log(1 + e) for 0 <= e <= 1 by the atanh series, z = e/(2+e) <= 1/3."""
     s = e / (2.0 + e)

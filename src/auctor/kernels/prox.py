@@ -45,9 +45,7 @@ def separable_prox(
 
 
 @kernel
-def violation_one(
-    w: float, grad: float, l1: float, l2: float, lower: float, upper: float
-) -> float:
+def violation_one(w: float, grad: float, l1: float, l2: float, lower: float, upper: float) -> float:
     """Distance of ``-grad`` to the subdifferential, by the two one-sided derivatives."""
     base = grad + l2 * w
     right = base + (l1 if w >= 0.0 else -l1)

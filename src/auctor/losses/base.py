@@ -80,6 +80,10 @@ class BaseLoss:
         """A smooth lower bound within O(width), or ``None``."""
         return None
 
+    def response(self, scores: FloatArray) -> FloatArray:
+        """Prediction in the units of the target (the inverse link)."""
+        return scores
+
     @classmethod
     def examples(cls) -> list[BaseLoss]:
         """Instances the conformance kit tests; add non-default parameters."""

@@ -197,8 +197,8 @@ def _sweep(scores: FloatArray, target: Target, width: float) -> tuple[float, _Si
     value, slope, low, high = _windows(a, p, t, q, width)
     first = _Side(pos[up_pos], p, slope, low, high)
     # From the negatives' side z = (-a) - (-t): the same sweep on negated, reversed arrays.
-    flip = [np.ascontiguousarray(x[::-1]) for x in (-t, q, -a, p)]
-    _, slope, low, high = _windows(*flip, width)
+    t_down, q_down, a_down, p_down = (np.ascontiguousarray(x[::-1]) for x in (-t, q, -a, p))
+    _, slope, low, high = _windows(t_down, q_down, a_down, p_down, width)
     m = a.size
     second = _Side(neg[up_neg], q, slope[::-1], m - high[::-1], m - low[::-1])
     return value, first, second

@@ -53,9 +53,7 @@ class Pointwise(BaseLoss):
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``."""
-        return kernels.conjugate(
-            self.kind, self.param, self.width, dscores, target.y, target.share
-        )
+        return kernels.conjugate(self.kind, self.param, self.width, dscores, target.y, target.share)
 
 
 class Logistic(Pointwise):
@@ -292,3 +290,7 @@ class Poisson(Pointwise):
         y = target.y
         best = y - y * np.log(np.where(y > 0, y, 1.0))
         return float(target.share @ best)
+
+    def response(self, scores: FloatArray) -> FloatArray:
+        """Expected count ``exp(s)``."""
+        return np.exp(scores)

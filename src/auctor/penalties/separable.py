@@ -201,9 +201,7 @@ class Box(Separable):
     lower, upper : float or (d,) array
     """
 
-    def __init__(
-        self, lower: float | FloatArray = -1.0, upper: float | FloatArray = 1.0
-    ) -> None:
+    def __init__(self, lower: float | FloatArray = -1.0, upper: float | FloatArray = 1.0) -> None:
         super().__init__(lower=lower, upper=upper)
 
     @classmethod

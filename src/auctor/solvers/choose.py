@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from auctor.core.errors import IncompatibleError, ParameterError
-from auctor.core.needs import Need
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
 from auctor.solvers.continuation import Continuation
@@ -78,6 +77,6 @@ def resolve(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
                 f"auctor needs solver to be 'auto', one of {', '.join(map(repr, SOLVERS))} or a "
                 f"solver object; got {solver!r}. Pass one of these."
             )
-        solver = SOLVERS[solver]()
-    check_needs(problem, solver, f"Solvers that can: {', '.join(able(problem)) or 'none'}")
-    return solver
+    chosen: Solver[Any] = SOLVERS[solver]() if isinstance(solver, str) else solver
+    check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")
+    return chosen

@@ -50,7 +50,7 @@ ARMIJO, WOLFE = 1e-4, 0.9
 
 
 def backtrack(ray: Ray, step: float = 1.0, *, shrink: float = 0.5) -> Trial | None:
-    """First of ``step * shrink^k`` with ``J <= J(0) + c step slope``; ``None`` when none is left."""
+    """First of ``step * shrink^k`` with ``J <= J(0) + c step slope``, or ``None``."""
     start = ray.start
     if start.slope >= 0.0:
         return None

@@ -1,0 +1,149 @@
+"""What both estimators share: reading tables, building problems, solving them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.errors import ConvergenceWarning, DataError
+from auctor.core.protocols import Loss
+from auctor.core.result import Solution, Step
+from auctor.core.types import Array, FloatArray, Target
+from auctor.data import Dense, Sparse, as_matrix, feature_names, wrap
+from auctor.data.convert import check_weight
+from auctor.estimators.registry import resolve_penalty
+from auctor.minimise import minimise
+from auctor.problem import Problem
+from auctor.solvers import resolve
+
+
+class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore[misc]
+    """A fit stopped before its tolerance; caught as auctor's or scikit-learn's warning."""
+
+
+class LinearEstimator(BaseEstimator):  # type: ignore[misc]
+    """Shared fitting of one or more linear problems on the same matrix."""
+
+    penalty: Any
+    strength: float
+    l1_ratio: float | None
+    solver: Any
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    max_seconds: float | None
+    n_threads: int | None
+    warm_start: bool
+    random_state: Any
+    verbose: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _who(self) -> str:
+        return type(self).__name__
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """The matrix of a table, its names and width checked against those of `fit`."""
+        if not reset:
+            check_is_fitted(self)
+        matrix = as_matrix(X, who=self._who)
+        feature_names(X)
+        try:
+            validate_data(
+                self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
+            )
+        except ValueError as error:
+            raise DataError(f"{error} Pass the columns used in fit.") from error
+        return matrix
+
+    def _read_target(self, y: Any, n: int) -> Array:
+        """One label or number per row."""
+        if y is None:
+            raise DataError(
+                f"{self._who} requires y to be passed, but the target y is None. Pass y to fit."
+            )
+        try:
+            flat: Array = column_or_1d(y, warn=True)
+        except ValueError as error:
+            raise DataError(
+                f"{self._who} needs one target per row; got {error}. Pass a one-dimensional y."
+            ) from error
+        if flat.shape[0] != n:
+            raise DataError(
+                f"{self._who} needs as many targets as rows; got {flat.shape[0]} and {n}. "
+                "Pass X and y of equal length."
+            )
+        if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+            raise DataError(
+                f"{self._who} needs finite targets; got NaN or infinity. "
+                "Input y contains NaN or infinity: drop those rows."
+            )
+        return flat
+
+    def _read_weight(self, sample_weight: Any, n: int) -> FloatArray | None:
+        if sample_weight is None:
+            return None
+        if isinstance(sample_weight, Real):
+            sample_weight = np.full(n, sample_weight, dtype=np.float64)
+        return check_weight(sample_weight, n, who=self._who)
+
+    def _check_params(self) -> None:
+        check_real(self._who, "strength", self.strength, low=0.0)
+        check_real(self._who, "tol", self.tol, low=0.0)
+        check_int(self._who, "max_iter", self.max_iter, low=1)
+        check_int(self._who, "verbose", self.verbose)
+
+    def _solve(self, data: Dense | Sparse, loss: Loss, w0: FloatArray | None) -> Solution:
+        penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
+        problem = Problem(loss, penalty, data, fit_intercept=self.fit_intercept)
+        if w0 is not None and w0.shape != (problem.n_params,):
+            w0 = None
+        solution = minimise(
+            problem,
+            resolve(self.solver, problem),
+            w0=w0,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_seconds=self.max_seconds,
+            on_step=_report_step if self.verbose else None,
+            rng=self.random_state,
+            on_failure="ignore",
+        )
+        if not solution.converged:
+            warnings.warn(solution.advice(), FitWarning, stacklevel=4)
+        return solution
+
+    def _start(self, solution: Solution | None, loss: Loss) -> FloatArray | None:
+        """Parameters to continue from under ``warm_start``."""
+        if not self.warm_start or solution is None:
+            return None
+        if loss.shift_invariant or not self.fit_intercept:
+            return solution.coef
+        return np.append(solution.coef, solution.intercept)
+
+    def _linear(self, matrix: Any, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        """Scores of every row for every weight vector, shape (n, k)."""
+        data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        columns = [data.scores(w, float(b)) for w, b in zip(coef, intercept, strict=True)]
+        return np.column_stack(columns)
+
+
+def _report_step(step: Step) -> None:
+    """One line per iteration on the error stream."""
+    kind = "gap" if step.certified else "gap*"
+    sys.stderr.write(
+        f"auctor {step.iteration:4d}  objective {step.value:.8g}  {kind} {step.gap:.3g}  "
+        f"passes {step.passes:.0f}  {step.seconds:.2f} s\n"
+    )

@@ -1,0 +1,138 @@
+"""Names that users type, resolved to objects in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, cast
+
+from auctor.core.errors import ParameterError
+from auctor.core.protocols import Loss, Penalty
+from auctor.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    PairwiseHinge,
+    PairwiseSquare,
+    Poisson,
+    Quantile,
+    Squared,
+    SquaredHinge,
+)
+from auctor.penalties import L1, L2, ElasticNet, NoPenalty
+
+
+class Metric(NamedTuple):
+    """A metric with the losses that stand in for it.
+
+    ``threshold`` names the rule that `auctor.metrics.best_threshold` applies to the training
+    scores, or is empty when 0 is the natural threshold.
+    """
+
+    surrogates: Mapping[str, Callable[[], Loss]]
+    default: str
+    threshold: str
+    summary: str
+
+
+METRICS: dict[str, Metric] = {
+    "log_loss": Metric(
+        {"logistic": Logistic}, "logistic", "", "probabilities: logistic regression"
+    ),
+    "error": Metric(
+        {"hinge": Hinge, "logistic": Logistic, "squared_hinge": SquaredHinge},
+        "hinge",
+        "error",
+        "share of wrong predictions",
+    ),
+    "auc": Metric(
+        {"hinge": PairwiseHinge, "square": PairwiseSquare},
+        "hinge",
+        "break_even",
+        "share of (positive, negative) pairs in the right order",
+    ),
+}
+
+#: Losses for regression by name.
+LOSSES: dict[str, Callable[[], Loss]] = {
+    "squared": Squared,
+    "huber": Huber,
+    "absolute": Absolute,
+    "quantile": Quantile,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "poisson": Poisson,
+}
+
+
+def _elastic_net(strength: float, l1_ratio: float | None) -> Penalty:
+    return ElasticNet(strength, 0.5 if l1_ratio is None else l1_ratio)
+
+
+#: Penalties by name, made from (strength, l1_ratio).
+PENALTIES: dict[str, Callable[[float, float | None], Penalty]] = {
+    "none": lambda strength, l1_ratio: NoPenalty(),
+    "l2": lambda strength, l1_ratio: L2(strength),
+    "l1": lambda strength, l1_ratio: L1(strength),
+    "elastic_net": _elastic_net,
+}
+
+
+def resolve_metric(who: str, metric: object, surrogate: str) -> tuple[Loss, str]:
+    """The loss to train on and the threshold rule, for a metric name or a loss object."""
+    if isinstance(metric, str):
+        spec = METRICS[_known(who, "metric", metric, METRICS)]
+        name = spec.default if surrogate == "auto" else surrogate
+        known = _known(who, f"surrogate for metric={metric!r}", name, spec.surrogates)
+        return spec.surrogates[known](), spec.threshold
+    loss = _as_loss(who, "metric", metric)
+    if surrogate != "auto":
+        raise ParameterError(
+            f"{who} needs surrogate='auto' when metric is a loss object; got {surrogate!r}. "
+            "Drop one of the two."
+        )
+    return loss, "break_even" if loss.shift_invariant else ""
+
+
+def resolve_loss(who: str, loss: object) -> Loss:
+    """A regression loss for a name or an object."""
+    if isinstance(loss, str):
+        return LOSSES[_known(who, "loss", loss, LOSSES)]()
+    return _as_loss(who, "loss", loss)
+
+
+def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float | None) -> Penalty:
+    """A penalty for a name with its strength, or an object that carries its own."""
+    if l1_ratio is not None and penalty != "elastic_net":
+        raise ParameterError(
+            f"{who} needs penalty='elastic_net' to use l1_ratio; got {penalty!r}. "
+            "Set penalty='elastic_net' or drop l1_ratio."
+        )
+    if penalty is None:
+        penalty = "none"
+    if isinstance(penalty, str):
+        return PENALTIES[_known(who, "penalty", penalty, PENALTIES)](strength, l1_ratio)
+    if isinstance(penalty, type) or not hasattr(penalty, "prox"):
+        raise ParameterError(
+            f"{who} needs penalty to be a name or a penalty object; got {penalty!r}. "
+            f"Names: {', '.join(PENALTIES)}."
+        )
+    return cast(Penalty, penalty)
+
+
+def _known(who: str, what: str, name: object, table: Mapping[str, object]) -> str:
+    if not isinstance(name, str) or name not in table:
+        raise ParameterError(
+            f"{who} needs {what} to be one of {', '.join(map(repr, table))} or an object; "
+            f"got {name!r}. Pass one of these."
+        )
+    return name
+
+
+def _as_loss(who: str, what: str, loss: object) -> Loss:
+    if isinstance(loss, type) or not hasattr(loss, "value_grad"):
+        raise ParameterError(
+            f"{who} needs {what} to be a name or a loss object; got {loss!r}. "
+            "Pass an instance, such as auctor.losses.Logistic()."
+        )
+    return cast(Loss, loss)

@@ -1,0 +1,86 @@
+"""Finds every concrete part of a package, so that a new one is tested with no further edit."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import auctor.data
+import auctor.losses
+import auctor.penalties
+import auctor.solvers
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """The package and all modules below it, imported."""
+    yield package
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        yield importlib.import_module(found.name)
+
+
+def public_classes(package: ModuleType, *methods: str) -> list[type[Any]]:
+    """Classes with all of ``methods`` that are defined below ``package`` and exported by it.
+
+    Base classes (defined in a module called ``base``) and abstract ones are left out. The order is
+    that of their names.
+    """
+    exported = set(getattr(package, "__all__", ()))
+    found: dict[str, type[Any]] = {}
+    for module in modules(package):
+        for name, thing in vars(module).items():
+            if not inspect.isclass(thing) or thing.__module__ != module.__name__:
+                continue
+            if name not in exported or module.__name__.rpartition(".")[2] == "base":
+                continue
+            if not inspect.isabstract(thing) and all(hasattr(thing, m) for m in methods):
+                found[name] = thing
+    return [found[name] for name in sorted(found)]
+
+
+def losses(package: ModuleType = auctor.losses) -> list[type[Any]]:
+    """Every loss.
+
+    Examples
+    --------
+    >>> [kind.__name__ for kind in losses()][:3]
+    ['Absolute', 'EpsilonInsensitive', 'Exponential']
+    """
+    return public_classes(package, "value_grad", "check_target")
+
+
+def penalties(package: ModuleType = auctor.penalties) -> list[type[Any]]:
+    """Every penalty."""
+    return public_classes(package, "value", "prox", "violation")
+
+
+def solvers(package: ModuleType = auctor.solvers) -> list[type[Any]]:
+    """Every solver."""
+    return public_classes(package, "init", "step", "needs")
+
+
+def storages(package: ModuleType = auctor.data) -> list[type[Any]]:
+    """Every kind of data."""
+    return public_classes(package, "scores", "gradient")
+
+
+def examples(kind: type[Any]) -> list[Any]:
+    """Instances of a part to test: its ``examples()``, or the one with default parameters."""
+    given = getattr(kind, "examples", None)
+    return list(given()) if given is not None else [kind()]
+
+
+def label(part: Any) -> str:
+    """A short readable name of an instance, for test ids.
+
+    Examples
+    --------
+    >>> from auctor.losses import Huber
+    >>> label(Huber(0.1))
+    'Huber(delta=0.1)'
+    """
+    text = repr(part)
+    return type(part).__name__ if " object at " in text else text.replace(" ", "")

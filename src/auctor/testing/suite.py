@@ -1,0 +1,98 @@
+"""What every conformance suite shares: finding its checks, running them, saying what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from auctor.core.types import Array
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def when(condition: Callable[[Any], bool]) -> Callable[[F], F]:
+    """Mark a check as applying only to suites for which ``condition(suite)`` holds."""
+
+    def mark(check: F) -> F:
+        check.condition = condition  # type: ignore[attr-defined]
+        return check
+
+    return mark
+
+
+class Suite:
+    """A list of ``check_*`` methods about one part; each raises ``AssertionError`` or returns."""
+
+    @classmethod
+    def checks(cls) -> list[str]:
+        """Names of all checks, in the order they are written.
+
+        Examples
+        --------
+        >>> from auctor.testing import LossSuite
+        >>> "check_gradient" in LossSuite.checks()
+        True
+        """
+        names = [name for base in reversed(cls.__mro__) for name in vars(base)]
+        return [name for name in dict.fromkeys(names) if name.startswith("check_")]
+
+    def applies(self, check: str) -> bool:
+        """Whether a check has anything to say about this part."""
+        condition = getattr(getattr(self, check), "condition", None)
+        return condition is None or bool(condition(self))
+
+    def applicable(self) -> list[str]:
+        """Names of the checks that apply to this part."""
+        return [check for check in self.checks() if self.applies(check)]
+
+    def run(self) -> list[str]:
+        """Run every check that applies; returns their names, raises at the first that fails."""
+        ran = self.applicable()
+        for check in ran:
+            getattr(self, check)()
+        return ran
+
+
+def expect(condition: object, message: str) -> None:
+    """Raise ``AssertionError`` with a message unless ``condition`` holds."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def expect_close(
+    actual: Any, wanted: Any, what: str, *, rtol: float = 1e-10, scale: Any = None
+) -> None:
+    """Raise unless the arrays agree to ``rtol`` times ``scale`` (default: the largest wanted)."""
+    actual, wanted = np.asarray(actual, dtype=float), np.asarray(wanted, dtype=float)
+    expect(actual.shape == wanted.shape, f"{what}: shape {actual.shape}, not {wanted.shape}")
+    if scale is None:
+        scale = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
+    error = np.abs(actual - wanted) / scale
+    worst = float(error.max(initial=0.0))
+    expect(worst <= rtol, f"{what}: off by {worst:.3g} relative (allowed {rtol:g})")
+
+
+class Untouched:
+    """Context in which arrays must keep their contents; they are made read-only inside.
+
+    Parameters
+    ----------
+    arrays : iterable of arrays
+        ``None`` entries are ignored.
+    """
+
+    def __init__(self, arrays: Iterable[Array | None]) -> None:
+        self.arrays = [a for a in arrays if a is not None]
+
+    def __enter__(self) -> None:
+        self.copies = [a.copy() for a in self.arrays]
+        self.flags = [bool(a.flags.writeable) for a in self.arrays]
+        for a in self.arrays:
+            a.setflags(write=False)
+
+    def __exit__(self, *failure: object) -> None:
+        for a, copy, flag in zip(self.arrays, self.copies, self.flags, strict=True):
+            a.setflags(write=flag)
+            expect(np.array_equal(a, copy), "an input array was changed")
