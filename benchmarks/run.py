@@ -84,6 +84,29 @@ def settle(call: Callable[[], object], pause: float = 0.05, awake: float = 0.03)
         call()
 
 
+class Neighbours:
+    """How many cores other processes used since this was made; they make the numbers noisy."""
+
+    def __init__(self) -> None:
+        self._start = self._snapshot()
+
+    def cores(self) -> float:
+        wall, busy, own = (b - a for a, b in zip(self._start, self._snapshot(), strict=True))
+        return round(max(0.0, (busy - own) / wall), 2) if wall > 0 else 0.0
+
+    @staticmethod
+    def _snapshot() -> tuple[float, float, float]:
+        times = os.times()
+        own = times.user + times.system + times.children_user + times.children_system
+        try:
+            fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+        except OSError:
+            return time.perf_counter(), own, own
+        ticks = [int(x) for x in fields]
+        busy = sum(ticks[:3]) + sum(ticks[5:7])  # user, nice, system, irq, softirq
+        return time.perf_counter(), busy / os.sysconf("SC_CLK_TCK"), own
+
+
 def interleave(
     calls: dict[str, Callable[[], object]], repeats: int, inner: int = 1
 ) -> dict[str, Clock]:
@@ -185,8 +208,9 @@ def run_suite(suite: ModuleType, settings: Settings) -> dict[str, object]:
         if not settings.wants_section(section.name):
             continue
         print(f"== {section.name}", flush=True)
-        facts, start = machine_facts(), time.perf_counter()
+        facts, start, others = machine_facts(), time.perf_counter(), Neighbours()
         result = section.run(settings)
+        facts["cores_used_by_others"] = others.cores()
         result |= {"machine": facts, "seconds": round(time.perf_counter() - start, 1)}
         content["sections"][section.name] = result
         content["sections"] = _ordered(content["sections"], suite)
@@ -217,7 +241,8 @@ def _section_text(name: str, section: dict[str, object]) -> str:
         f"## {name}: {section['title']}",
         "",
         f"{machine['date']}; {machine['cpu']}, {machine['cores']} cores, load before "
-        f"{machine['load_before']}; Python {machine['python']}, {versions}; "
+        f"{machine['load_before']}, other processes used {machine['cores_used_by_others']} cores "
+        f"meanwhile; Python {machine['python']}, {versions}; "
         f"thread pools: {machine['blas_threads']}.",
         "",
         *_verdict(section["bars"]),

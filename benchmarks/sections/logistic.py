@@ -11,7 +11,7 @@ from benchmarks.competitors import Competitor, sklearn_newton_cg
 from benchmarks.ladder import Entry, Task, entries_of, race, tolerances
 from benchmarks.problems import datasets
 from benchmarks.problems.objectives import l2_logistic, l2_logistic_bound
-from benchmarks.run import Settings, bar, geometric_mean, number, table
+from benchmarks.run import Neighbours, Settings, bar, geometric_mean, number, table
 
 name = "logistic"
 SETS = ("a9a", "w8a", "ijcnn1", "news20", "rcv1-like", "dense100k")
@@ -63,6 +63,7 @@ def _cell(data: datasets.DataSet, C: float, solvers: list[Competitor], settings:
     reference = judge(tight.coef)
     bound = l2_logistic_bound(data.X, data.y, tight.coef, strength)
     entries, skipped = entries_of(task, solvers)
+    others = Neighbours()
     ladder = tolerances(1 if settings.quick else 2)
     repeats = 3 if settings.quick else 7
     best = race(task, entries, reference, eps=EPS, ladder=ladder, repeats=repeats)
@@ -70,6 +71,7 @@ def _cell(data: datasets.DataSet, C: float, solvers: list[Competitor], settings:
         "data": data.facts(),
         "strength": strength,
         "best": best,
+        "cores_used_by_others": others.cores(),
         "best_relative_error_at_most": (bound + reference - best) / best,
         "entries": [entry.record(best) for entry in entries],
         "chosen": _chosen(entries, best),
@@ -135,17 +137,18 @@ def _ratios(cells: dict[str, Cell], names: list[str]) -> dict[str, object]:
         rows.append(
             [
                 label,
+                cell["cores_used_by_others"],
                 best[0] if best else None,
                 _ratio(cell, best[0]) if best else None,
                 _ratio(cell, cpu[0], "cpu") if cpu else None,
                 *(_ratio(cell, n) for n in others),
             ]
         )
-    means: list[object] = ["geometric mean", "", None, None]
-    columns = list(zip(*[row[2:] for row in rows], strict=True)) if rows else []
-    means[2:] = [_mean(column) for column in columns]
+    means: list[object] = ["geometric mean", "", ""]
+    columns = list(zip(*[row[3:] for row in rows], strict=True)) if rows else []
+    means[3:] = [_mean(column) for column in columns]
     title = f"Seconds of the competitor / seconds of {US} (above 1: {US} is faster)"
-    head = ["set", "best competitor", "best, wall", "best, CPU", *others]
+    head = ["set", "busy neighbours", "best competitor", "best, wall", "best, CPU", *others]
     return table(title, head, [*rows, means] if rows else rows)
 
 

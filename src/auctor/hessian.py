@@ -22,8 +22,10 @@ FACTOR_PARAMS = 600
 COLUMN_PARAMS = 64
 #: Rows per parameter in a sampled Hessian.
 SAMPLE_RATIO = 12
+#: A sampled Hessian may cost this many products, if that buys more rows.
+SAMPLE_PASSES = 1.0
 #: A full matrix is formed when it costs at most this many products.
-FULL_MATRIX_PASSES = 5.0
+FULL_MATRIX_PASSES = 3.0
 #: Smallest eigenvalue, after scaling, of a Newton model: flat directions get long steps, not none.
 MODEL_FLOOR = 1e-6
 
@@ -119,7 +121,8 @@ class Hessian:
         if not low_rank:
             return solver_of(self.matrix(), floor=MODEL_FLOOR), True
         h = self._curvature.diagonal
-        size = SAMPLE_RATIO * p
+        affordable = int(self._data.n_rows * SAMPLE_PASSES / self._data.gram_passes())
+        size = max(SAMPLE_RATIO * p, affordable)
         active = int(np.count_nonzero(h))
         exact = active <= 2 * size or self._data.gram_passes() <= FULL_MATRIX_PASSES
         matrix = self.matrix() if exact else self._sampled(h, size)

@@ -227,17 +227,26 @@ class Problem:
         """Root of the monotone slope ``sum of dscores(scores + t)``, by guarded Newton."""
         target, t = self.data.target, 0.0
         low, high, stride = -math.inf, math.inf, 1.0
+        best, least = 0.0, math.inf
         newton = self.loss.order >= 2
         for _ in range(200):
             _, dscores = self.loss.value_grad(scores + t, target)
             slope, size = float(dscores.sum()), float(np.abs(dscores).sum())
-            if abs(slope) <= 0.1 * BALANCE * size or not math.isfinite(slope):
-                break
+            if abs(slope) <= 0.1 * BALANCE * size < math.inf:
+                return t
+            if math.isnan(slope):
+                slope = math.copysign(math.inf, t - best)
             low, high = (low, t) if slope > 0 else (t, high)
             curve = 0.0
-            if newton:
-                curve = float(self.loss.curvature(scores + t, target).diagonal.sum())
-            new = t - slope / curve if curve > 0.0 else t - math.copysign(stride, slope)
+            if abs(slope) < least:
+                best, least = t, abs(slope)
+                if newton:
+                    curve = float(self.loss.curvature(scores + t, target).diagonal.sum())
+                ahead = -slope
+            else:
+                # A step too far, perhaps into overflow: strides from the best point instead.
+                ahead = t - best
+            new = t - slope / curve if curve > 0.0 else best + math.copysign(stride, ahead)
             if curve <= 0.0:
                 stride *= 2.0
             if not low < new < high:
@@ -245,7 +254,7 @@ class Problem:
             if new in (t, low, high):
                 break
             t = new
-        return t
+        return t if math.isfinite(slope) else best
 
     # --- certificates -----------------------------------------------------------------------
 
@@ -286,7 +295,10 @@ class Problem:
         return point, Certificate(self._duality_gap(point, source), True)
 
     def tolerance(self, tol: float) -> float:
-        """``tol`` in the units of the gap: the null model's loss, or its largest gradient."""
+        """``tol`` in the units of the gap: the null model's loss, or its largest gradient.
+
+        A loss is measured from its infimum, so that constants in it do not matter.
+        """
         return tol * self._unit
 
     @cached_property
@@ -294,7 +306,8 @@ class Problem:
         if self.certifiable:
             # A constant target has a null loss of zero, up to the rounding of its own size.
             zero = self.loss.value(np.zeros(self.data.n_rows), self.data.target)
-            unit = max(abs(self.null.loss), 1e-9 * abs(zero))
+            floor = self.loss.infimum(self.data.target)
+            unit = max(self.null.loss - floor, 1e-9 * (zero - floor))
         else:
             unit = float(np.abs(self.evaluate(self.start()).gradient).max())
         return unit if unit > 0.0 else 1.0
@@ -318,15 +331,18 @@ class Problem:
     def _duality_gap(self, point: Point, source: Point) -> float:
         """``J(w) + loss*(c u) + penalty*(-c X'u)`` with the largest feasible c.
 
-        Where the loss has no closed conjugate, convexity gives
-        ``loss*(c u) <= c (u.s - loss(s)) - (1 - c) inf loss`` at ``u = grad loss(s)``.
+        At ``u = grad loss(s)`` the conjugate is ``u.s - loss(s)``; where it has no closed form,
+        convexity gives ``loss*(c u) <= c (u.s - loss(s)) - (1 - c) inf loss``.
         """
         pull = -self.coef(source.gradient)
         scale = self.penalty.dual_scale(pull)
         target = self.data.target
-        conjugate = self.loss.conjugate(scale * source.dscores, target)
+        own = source.problem.loss is self.loss
+        conjugate = None
+        if scale < 1.0 or not own:
+            conjugate = self.loss.conjugate(scale * source.dscores, target)
         if conjugate is None:
             along = float(source.dscores @ source.scores) - source.loss
             conjugate = scale * along - (1.0 - scale) * self.loss.infimum(target)
         gap = point.value + conjugate + self.penalty.conjugate(scale * pull)
-        return max(gap, 0.0)
+        return math.inf if math.isnan(gap) else max(gap, 0.0)

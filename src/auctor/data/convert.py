@@ -15,6 +15,9 @@ from auctor.data.memory import Dense, Sparse
 #: Squares and sums of larger entries overflow.
 LARGEST = 1e100
 
+#: Kinds of numpy dtypes that convert to float but are no numbers: text, dates, records.
+NOT_NUMBERS = "USmMV"
+
 
 def as_data(
     X: Any,
@@ -78,12 +81,9 @@ def as_matrix(X: Any, *, who: str = "auctor") -> Any:
 
 def feature_names(X: Any) -> list[str] | None:
     """Column names of a table, ``None`` for an array; refuses duplicates."""
-    names = getattr(X, "columns", None)
-    if names is None:
-        names = getattr(X, "column_names", None)
-    if names is None:
+    if not _is_table(X):
         return None
-    listed = [str(name) for name in names]
+    listed = [str(name) for name in _names(X)]
     twice = (
         sorted({name for name in listed if listed.count(name) > 1})
         if len(set(listed)) < len(listed)
@@ -98,7 +98,12 @@ def feature_names(X: Any) -> list[str] | None:
 
 
 def check_weight(weight: Any, n: int, *, who: str) -> FloatArray:
-    """Non-negative finite weights with a positive sum."""
+    """Non-negative finite weights whose sum neither overflows nor vanishes."""
+    refuse_masked(weight, "sample_weight", who)
+    if np.asarray(weight).dtype.kind == "c":
+        raise DataError(
+            f"{who} needs sample_weight to be real; got complex numbers. Pass their real part."
+        )
     checked = check_vector(who, "sample_weight", weight, size=n)
     if (checked < 0).any():
         raise DataError(
@@ -109,7 +114,23 @@ def check_weight(weight: Any, n: int, *, who: str) -> FloatArray:
             f"{who} needs some positive sample_weight; got zeros only. Pass weights that are not "
             "all zero."
         )
+    with np.errstate(over="ignore"):
+        total = float(checked.sum())
+    if not 1.0 / LARGEST <= total <= LARGEST:
+        raise DataError(
+            f"{who} needs sample_weight with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]; got "
+            f"{total:g}. Divide the weights by their mean."
+        )
     return checked
+
+
+def refuse_masked(values: Any, name: str, who: str) -> None:
+    """Refuse a masked array with masked entries, whose mask numpy would drop silently."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise DataError(
+            f"{who} needs {name} without missing entries; got a masked array with "
+            f"{int(np.ma.getmaskarray(values).sum())} of them. Fill or drop them."
+        )
 
 
 def _as_sparse(X: Any, who: str) -> Any:
@@ -126,9 +147,26 @@ def _as_sparse(X: Any, who: str) -> Any:
 
 
 def _as_array(X: Any, who: str) -> Array:
-    array = _table_to_array(X, who) if _is_table(X) else np.asarray(X)
+    refuse_masked(X, "X", who)
+    if hasattr(type(X), "collect"):
+        raise DataTypeError(
+            f"{who} needs a table in memory; got a lazy {type(X).__name__}. Call .collect() first."
+        )
+    try:
+        array = _table_to_array(X, who) if _is_table(X) else np.asarray(X)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{who} needs X with rows of equal length; got {error} Pad or drop the short ones."
+        ) from error
     if np.iscomplexobj(array):
         raise DataError(f"{who} needs real numbers; got Complex data not supported. Drop them.")
+    if array.dtype.kind in NOT_NUMBERS:
+        raise DataError(
+            f"{who} needs numeric columns; got values of type {array.dtype}. "
+            "Convert text and dates to numbers first."
+        )
     if array.dtype not in (np.float32, np.float64):
         try:
             array = array.astype(np.float64)
@@ -149,15 +187,16 @@ def _is_table(X: Any) -> bool:
 
 def _table_to_array(X: Any, who: str) -> Array:
     """Columns of a pandas, polars or pyarrow table as one array; names the column that fails."""
+    feature_names(X)
+    bad = [name for name in _names(X) if not _is_numeric(X, name)]
+    if bad:
+        raise DataError(
+            f"{who} needs numeric columns; got non-numeric {', '.join(map(repr, bad[:5]))}. "
+            "Encode text, categories and dates first."
+        )
     array = X.to_numpy() if hasattr(X, "to_numpy") else None
     if array is None or array.dtype == object:
-        bad = [name for name in _names(X) if not _is_numeric(_column(X, name))]
-        if bad:
-            raise DataError(
-                f"{who} needs numeric columns; got non-numeric {', '.join(map(repr, bad[:5]))}. "
-                "Encode text and categories first."
-            )
-        array = np.column_stack([np.asarray(_column(X, n), dtype=np.float64) for n in _names(X)])
+        array = np.column_stack([_floats(X, name) for name in _names(X)])
     return np.asarray(array)
 
 
@@ -170,9 +209,19 @@ def _column(X: Any, name: Any) -> Array:
     return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
 
 
-def _is_numeric(column: Array) -> bool:
+def _floats(X: Any, name: Any) -> FloatArray:
+    """A numeric column as float64, its missing values as NaN."""
+    if hasattr(X[name], "isna"):
+        return np.asarray(X[name].to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(_column(X, name), dtype=np.float64)
+
+
+def _is_numeric(X: Any, name: Any) -> bool:
+    """Whether a column holds numbers; its values are looked at only if its dtype leaves doubt."""
+    column = _column(X[:0], name)
     if column.dtype != object:
-        return bool(np.issubdtype(column.dtype, np.number) or column.dtype == bool)
+        return column.ndim == 1 and column.dtype.kind not in NOT_NUMBERS
+    column = _column(X, name)
     try:
         column.astype(np.float64)
     except (TypeError, ValueError):

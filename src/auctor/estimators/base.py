@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from auctor.core.checks import check_int, check_real
-from auctor.core.errors import ConvergenceWarning, DataError
+from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.result import Solution, Step
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data import Dense, Sparse, as_matrix, feature_names, wrap
-from auctor.data.convert import check_weight
+from auctor.data import Dense, Sparse, as_matrix, wrap
+from auctor.data.convert import check_weight, refuse_masked
 from auctor.estimators.registry import resolve_penalty
 from auctor.minimise import minimise
 from auctor.problem import Problem
@@ -59,13 +59,14 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         if not reset:
             check_is_fitted(self)
         matrix = as_matrix(X, who=self._who)
-        feature_names(X)
         try:
             validate_data(
                 self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
             )
         except ValueError as error:
             raise DataError(f"{error} Pass the columns used in fit.") from error
+        except TypeError as error:
+            raise DataTypeError(f"{error} Rename the columns.") from error
         return matrix
 
     def _read_target(self, y: Any, n: int) -> Array:
@@ -74,11 +75,13 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
             raise DataError(
                 f"{self._who} requires y to be passed, but the target y is None. Pass y to fit."
             )
+        refuse_masked(y, "y", self._who)
         try:
             flat: Array = column_or_1d(y, warn=True)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise DataError(
-                f"{self._who} needs one target per row; got {error}. Pass a one-dimensional y."
+                f"{self._who} needs one target per row; got: {sentence(error)}. "
+                "Pass a one-dimensional y."
             ) from error
         if flat.shape[0] != n:
             raise DataError(
@@ -104,13 +107,19 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         check_real(self._who, "tol", self.tol, low=0.0)
         check_int(self._who, "max_iter", self.max_iter, low=1)
         check_int(self._who, "verbose", self.verbose)
+        for name in ("fit_intercept", "warm_start"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_ | int):
+                raise ParameterError(
+                    f"{self._who} needs {name} to be True or False; got {value!r}. Pass a bool."
+                )
 
     def _solve(self, data: Dense | Sparse, loss: Loss, w0: FloatArray | None) -> Solution:
         penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
-        problem = Problem(loss, penalty, data, fit_intercept=self.fit_intercept)
+        problem = Problem(loss, penalty, data, fit_intercept=bool(self.fit_intercept))
         if w0 is not None and w0.shape != (problem.n_params,):
             w0 = None
-        solution = minimise(
+        return minimise(
             problem,
             resolve(self.solver, problem),
             w0=w0,
@@ -121,9 +130,12 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
             rng=self.random_state,
             on_failure="ignore",
         )
-        if not solution.converged:
-            warnings.warn(solution.advice(), FitWarning, stacklevel=4)
-        return solution
+
+    def _warn(self, solutions: list[Solution]) -> None:
+        """Say which fits stopped early, at the line that called `fit`."""
+        for solution in solutions:
+            if not solution.converged:
+                warnings.warn(solution.advice(), FitWarning, stacklevel=3)
 
     def _start(self, solution: Solution | None, loss: Loss) -> FloatArray | None:
         """Parameters to continue from under ``warm_start``."""
@@ -138,6 +150,11 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         columns = [data.scores(w, float(b)) for w, b in zip(coef, intercept, strict=True)]
         return np.column_stack(columns)
+
+
+def sentence(error: Exception) -> str:
+    """First line of another library's message, without its full stop."""
+    return str(error).partition("\n")[0].rstrip(".")
 
 
 def _report_step(step: Step) -> None:

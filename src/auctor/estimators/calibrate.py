@@ -10,6 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import StratifiedKFold
 
 from auctor.core.errors import DataError
+from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_data
 from auctor.losses import Logistic
@@ -90,6 +91,8 @@ def fit_calibrators(
     ]
 
 
-def _seed(model: MetricClassifier) -> Any:
+def _seed(model: MetricClassifier) -> int:
     """A seed for the folds; fixed by default, so that the same fit gives the same answer."""
-    return 0 if model.random_state is None else model.random_state
+    if model.random_state is None:
+        return 0
+    return int(as_rng(model.random_state).integers(2**31))

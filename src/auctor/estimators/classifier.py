@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_real
@@ -16,7 +17,8 @@ from auctor.core.protocols import Loss
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, wrap
-from auctor.estimators.base import LinearEstimator
+from auctor.data.convert import check_weight
+from auctor.estimators.base import LinearEstimator, sentence
 from auctor.estimators.calibrate import Calibrator, fit_calibrators
 from auctor.estimators.registry import resolve_metric
 
@@ -172,6 +174,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self.gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.solution_ = solutions[0] if self.classes_.size == 2 else solutions
+        self._warn(solutions)
+        if hasattr(self, "calibrators_"):
+            del self.calibrators_  # of an earlier fit
         if self.calibrate is not None:
             self.calibrators_: list[Calibrator] = fit_calibrators(self, matrix, labels, weight)
         return self
@@ -194,6 +199,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     @available_if(_wants_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
+        check_is_fitted(self, "calibrators_")
         decision = self.decision_function(X)
         columns = decision[:, None] if decision.ndim == 1 else decision
         positive = np.column_stack(
@@ -219,7 +225,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             return float(np.mean(values))
         if self.metric == "log_loss" and self.classes_.size == 2:
             positive = np.asarray(y) == self.classes_[1]
-            return -metrics.log_loss(positive, self.decision_function(X), weight=sample_weight)
+            scores = self.decision_function(X) + self.threshold_[0]
+            return -metrics.log_loss(positive, scores, weight=sample_weight)
         return float(super().score(X, y, sample_weight))
 
     # --- fitting, step by step ----------------------------------------------------------------
@@ -237,9 +244,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             raise DataError(f"{self._who} needs at least two rows; got {n} sample. Pass more rows.")
         try:
             check_classification_targets(labels)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise DataError(
-                f"{self._who} needs class labels; got {error}. Use LinearRegressor for numbers."
+                f"{self._who} needs class labels of one type; got: {sentence(error)}. "
+                "Use LinearRegressor for numbers."
             ) from error
         return labels
 
@@ -272,7 +280,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             factor = size.sum() / (size.size * size)
         elif isinstance(self.class_weight, dict):
             factor = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
-            if not (np.isfinite(factor).all() and (factor > 0).all()):
+            if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
                 raise ParameterError(
                     f"{self._who} needs class_weight > 0; got {self.class_weight}. "
                     "Pass positive numbers."
@@ -282,8 +290,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
                 f"{self._who} needs class_weight to be None, 'balanced' or a dict; got "
                 f"{self.class_weight!r}. Pass one of these."
             )
-        weights: FloatArray = base * factor[codes]
-        return weights
+        with np.errstate(over="ignore"):
+            weights = base * factor[codes]
+        return check_weight(weights, codes.size, who=self._who)
 
     def _previous(self, count: int, d: int) -> list[Solution | None]:
         """Solutions of the last fit, if they have the same shape."""

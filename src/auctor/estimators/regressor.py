@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
 from auctor.data import wrap
+from auctor.data.convert import LARGEST, NOT_NUMBERS
 from auctor.estimators.base import LinearEstimator
 from auctor.estimators.registry import resolve_loss
 
@@ -99,14 +100,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         loss = resolve_loss(self._who, self.loss)
         matrix = self._read(X, reset=True)
         n = matrix.shape[0]
-        target = self._read_target(y, n)
-        try:
-            numbers = np.ascontiguousarray(target, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{self._who} needs numeric targets; got {target.dtype}. "
-                "Use MetricClassifier for labels."
-            ) from error
+        numbers = self._read_numbers(y, n)
         weight = self._read_weight(sample_weight, n)
         data = wrap(matrix, Target(numbers, weight), n_threads=self.n_threads)
         start = self._start(getattr(self, "solution_", None), loss)
@@ -115,6 +109,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         self.intercept_ = self.solution_.intercept
         self.gap_ = self.solution_.gap
         self.n_iter_ = self.solution_.n_iter
+        self._warn([self.solution_])
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -122,3 +117,23 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         matrix = self._read(X, reset=False)
         scores = self._linear(matrix, self.coef_[None, :], np.array([self.intercept_]))
         return resolve_loss(self._who, self.loss).response(scores.ravel())
+
+    def _read_numbers(self, y: Any, n: int) -> FloatArray:
+        """Finite targets whose squares do not overflow."""
+        target = self._read_target(y, n)
+        try:
+            if target.dtype.kind in NOT_NUMBERS:
+                raise TypeError
+            numbers = np.ascontiguousarray(target, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"{self._who} needs numeric targets; got {target.dtype}. "
+                "Use MetricClassifier for labels."
+            ) from error
+        largest = float(np.abs(numbers).max())
+        if not largest <= LARGEST:
+            raise DataError(
+                f"{self._who} needs finite targets below {LARGEST:g} in size; got {largest:g}. "
+                "Drop or rescale them."
+            )
+        return numbers

@@ -7,6 +7,8 @@ with ``z = 1 - s_pos + s_neg``. For one side with thresholds ``a`` and the other
 
 from __future__ import annotations
 
+import numpy as np
+
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.compiled import kernel
 
@@ -29,11 +31,13 @@ def hinge_windows(
     not that of the scores.
     """
     m = t.shape[0]
-    centre = t[0]
-    above0 = above1 = 0.0
-    for j in range(m):
-        above0 += q[j]
-        above1 += q[j] * (t[j] - centre)
+    # Mass of t[j:] and its moment about t[j]: sums of non-negative terms, so that an outlier below
+    # cancels nothing above it.
+    mass, moment = np.zeros(m + 1), np.zeros(m + 1)
+    for j in range(m - 1, -1, -1):
+        mass[j] = mass[j + 1] + q[j]
+        if j + 1 < m:
+            moment[j] = moment[j + 1] + mass[j + 1] * (t[j + 1] - t[j])
     total = 0.0
     sum0 = sum1 = sum2 = 0.0
     first = last = 0
@@ -49,8 +53,6 @@ def hinge_windows(
         if first == last:
             sum0 = sum1 = sum2 = 0.0
             while last < m and t[last] <= new:
-                above0 -= q[last]
-                above1 -= q[last] * (t[last] - centre)
                 last += 1
             first = last
         shift = new - at
@@ -62,14 +64,12 @@ def hinge_windows(
             sum0 += q[last]
             sum1 += q[last] * z
             sum2 += q[last] * z * z
-            above0 -= q[last]
-            above1 -= q[last] * (t[last] - centre)
             last += 1
         low[i], high[i] = first, last
         slope[i] = 0.0
         if last < m:
-            slope[i] += above0
-            total += p[i] * (above1 + above0 * (centre - new - 0.5 * width))
+            slope[i] += mass[last]
+            total += p[i] * (moment[last] + mass[last] * (t[last] - new - 0.5 * width))
         if first < last:
             slope[i] += sum1 / width
             total += p[i] * sum2 / (2.0 * width)

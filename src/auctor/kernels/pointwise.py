@@ -28,7 +28,9 @@ def _exp_negative(x: float) -> float:
     """exp(x) for x <= 0 in straight-line code, so that a loop over it vectorises (2 ulp)."""
     x = max(x, -700.0)
     k = np.floor(x * _LOG2E + 0.5)
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    # |r| < 1, so this bound never binds: it keeps a fast kernel from adding the two parts of
+    # ln 2 together, which costs log2|x| bits.
+    r = max(x - k * _LN2_HIGH, -1.0) - k * _LN2_LOW
     p = 1.0 / 479001600.0
     p = p * r + 1.0 / 39916800.0
     p = p * r + 1.0 / 3628800.0
@@ -117,7 +119,7 @@ def huberised(r: float, low: float, high: float, width: float) -> tuple[float, f
         return high * r, high
     if r < 0.0:
         return low * r, low
-    return 0.0, clipped(0.0, low, high)
+    return r, clipped(0.0, low, high)  # r is 0, or a NaN that must not pass for 0
 
 
 @kernel

@@ -168,9 +168,9 @@ class PairwiseHinge(Pairwise):
             return None
         return float(dscores[target.classes.positive.rows].sum())
 
-    def smoothed(self, width: float) -> PairwiseHinge:
-        """The Huberised form below it, within width/2."""
-        return PairwiseHinge(width)
+    def smoothed(self, width: float) -> PairwiseHinge | None:
+        """The Huberised form below it, within width/2; a smooth loss needs none."""
+        return None if self.smooth else PairwiseHinge(width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:
@@ -199,6 +199,8 @@ def _sweep(scores: FloatArray, target: Target, width: float) -> tuple[float, _Si
     # From the negatives' side z = (-a) - (-t): the same sweep on negated, reversed arrays.
     t_down, q_down, a_down, p_down = (np.ascontiguousarray(x[::-1]) for x in (-t, q, -a, p))
     _, slope, low, high = _windows(t_down, q_down, a_down, p_down, width)
+    if np.isnan(a[-1]) or np.isnan(t[-1]):
+        value = np.nan  # NaN sorts last, where the sweep may not look
     m = a.size
     second = _Side(neg[up_neg], q, slope[::-1], m - high[::-1], m - low[::-1])
     return value, first, second

@@ -91,9 +91,9 @@ class Hinge(Pointwise):
         """Whether the gradient is continuous."""
         return self.width > 0.0
 
-    def smoothed(self, width: float) -> SmoothedHinge:
-        """The Huberised hinge below it, within width/2."""
-        return SmoothedHinge(width)
+    def smoothed(self, width: float) -> SmoothedHinge | None:
+        """The Huberised hinge below it, within width/2; a smooth loss needs none."""
+        return None if self.smooth else SmoothedHinge(width)
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,9 @@ class Quantile(Pointwise):
         """Whether the gradient is continuous."""
         return self.width > 0.0
 
-    def smoothed(self, width: float) -> Quantile:
-        """The Huberised form below it."""
-        return Quantile(self.tau, width)
+    def smoothed(self, width: float) -> Quantile | None:
+        """The Huberised form below it; a smooth loss needs none."""
+        return None if self.smooth else Quantile(self.tau, width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:
@@ -245,9 +245,9 @@ class EpsilonInsensitive(Pointwise):
         """Whether the gradient is continuous."""
         return self.width > 0.0
 
-    def smoothed(self, width: float) -> EpsilonInsensitive:
-        """The Huberised form below it."""
-        return EpsilonInsensitive(self.epsilon, width)
+    def smoothed(self, width: float) -> EpsilonInsensitive | None:
+        """The Huberised form below it; a smooth loss needs none."""
+        return None if self.smooth else EpsilonInsensitive(self.epsilon, width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:
@@ -261,9 +261,9 @@ class Absolute(EpsilonInsensitive):
     def __init__(self, width: float = 0.0) -> None:
         super().__init__(0.0, width)
 
-    def smoothed(self, width: float) -> Absolute:
-        """The Huberised form below it."""
-        return Absolute(width)
+    def smoothed(self, width: float) -> Absolute | None:
+        """The Huberised form below it; a smooth loss needs none."""
+        return None if self.smooth else Absolute(width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:

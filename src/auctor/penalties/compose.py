@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from auctor.core.errors import IncompatibleError
-from auctor.core.types import SeparableSpec
+import numpy as np
+
+from auctor.core.errors import DataError, IncompatibleError
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.separable import L1, L2, Box, ElasticNet, NonNegative, Separable
 
@@ -31,24 +32,20 @@ class Sum(Separable):
                     f"Sum needs separable penalties; got {type(part).__name__}. The prox of such "
                     "a sum is not made of its parts'; write a penalty with its own prox."
                 )
-        super().__init__()
         self.parts = parts
-
-    @property
-    def smooth(self) -> bool:
-        """Whether it is a quadratic that solvers may differentiate."""
-        return all(part.smooth for part in self.parts)
-
-    def separable(self, d: int) -> SeparableSpec:
-        """The four arrays for d coordinates."""
-        if self._spec is None or self._spec.l1.shape[0] != d:
-            l1, l2, lower, upper = Separable().separable(d)
-            for part in self.parts:
-                spec = part.separable(d)
-                l1, l2 = l1 + spec.l1, l2 + spec.l2
-                lower, upper = lower.clip(min=spec.lower), upper.clip(max=spec.upper)
-            self._spec = Separable(l1, l2, lower=lower, upper=upper).separable(d)
-        return self._spec
+        try:
+            np.broadcast_shapes(*(level.shape for part in parts for level in part._levels))
+        except ValueError as error:
+            raise DataError(
+                f"Sum needs parts for the same number of columns; got {error}. Pass per-column "
+                "values of one length."
+            ) from error
+        l1, l2, lower, upper = Separable()._levels
+        for part in parts:
+            levels = part._levels
+            l1, l2 = l1 + levels[0], l2 + levels[1]
+            lower, upper = np.maximum(lower, levels[2]), np.minimum(upper, levels[3])
+        super().__init__(l1, l2, lower=lower, upper=upper)
 
     @classmethod
     def examples(cls) -> list[BasePenalty]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -36,12 +37,16 @@ class Separable(BasePenalty):
         lower: float | FloatArray = -math.inf,
         upper: float | FloatArray = math.inf,
     ) -> None:
-        self._levels = tuple(np.asarray(x, dtype=np.float64) for x in (l1, l2, lower, upper))
+        who = type(self).__name__
+        self._levels = (
+            _checked(who, "l1", l1),
+            _checked(who, "l2", l2),
+            _checked(who, "lower", lower, low=-math.inf, high=sys.float_info.max),
+            _checked(who, "upper", upper, low=-sys.float_info.max, high=math.inf),
+        )
         low, high = self._levels[2:]
         if not (low <= high).all():
-            raise ParameterError(
-                f"{type(self).__name__} needs lower <= upper; got {low} and {high}. Swap them."
-            )
+            raise ParameterError(f"{who} needs lower <= upper; got {low} and {high}. Swap them.")
         self._spec: SeparableSpec | None = None
 
     def separable(self, d: int) -> SeparableSpec:
@@ -90,6 +95,24 @@ class Separable(BasePenalty):
     def examples(cls) -> list[BasePenalty]:
         """Instances the conformance kit tests."""
         return [cls(0.2, 0.5), cls(0.1, lower=-0.3, upper=0.5)]
+
+
+def _checked(
+    who: str, name: str, level: object, *, low: float = 0.0, high: float = sys.float_info.max
+) -> FloatArray:
+    """One number or one per column, all in [low, high]."""
+    try:
+        array = np.asarray(level, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"{who} needs {name} to be numbers; got {level!r}. Pass one, or one per column."
+        ) from error
+    if array.ndim > 1 or not ((array >= low) & (array <= high)).all():
+        raise ParameterError(
+            f"{who} needs {name} in [{low:.3g}, {high:.3g}]; got {level}. Pass one number in that "
+            "range, or one per column."
+        )
+    return array
 
 
 def _level(who: str, strength: float, weights: Weights) -> float | FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from auctor.core.errors import IncompatibleError, ParameterError
+from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
 from auctor.solvers.continuation import Continuation
@@ -31,7 +32,7 @@ SOLVERS: dict[str, type[Any]] = {
 #: loss                          penalty                solver
 #: ============================  =====================  ==================================
 #: quadratic                     smooth (none, l2)      exact: one linear system
-#: smooth, with curvature        smooth (none, l2)      newton: a few fused passes
+#: smooth, with curvature        smooth, <= 600 columns newton: a few fused passes
 #: smooth                        smooth (none, l2)      lbfgs
 #: smooth                        any with a prox        fista
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
@@ -52,6 +53,8 @@ def choose(problem: Problem) -> Solver[Any]:
     Exact(direct=None)
     """
     for kind in PREFERENCE:
+        if kind is Newton and problem.n_params > FACTOR_PARAMS:
+            continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
             return solver

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
@@ -56,6 +57,15 @@ class Continuation:
     min_width: float = 1e-9
 
     needs = Need.SMOOTHABLE_LOSS
+
+    def __post_init__(self) -> None:
+        who = "Continuation"
+        check_real(who, "shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real(who, "min_width", self.min_width, low=0.0, open_low=True)
+        if self.solver is not None:
+            # Smoothing supplies the loss; what the inner solver needs of the rest stays needed.
+            rest = self.solver.needs & ~(Need.SMOOTH_LOSS | Need.CURVATURE)
+            object.__setattr__(self, "needs", Need.SMOOTHABLE_LOSS | rest)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ContinuationState:
         """State at the starting point, with the width of the null model's loss."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
@@ -41,6 +42,10 @@ class GradientDescent:
     beta: float = 0.5
 
     needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
+
+    def __post_init__(self) -> None:
+        who = "GradientDescent"
+        check_real(who, "beta", self.beta, low=0.0, high=1.0, open_low=True, open_high=True)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> Plain:
         """State at the starting point."""

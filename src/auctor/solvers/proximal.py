@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
@@ -34,6 +35,12 @@ def proximal_step(problem: Problem, source: Point, step: float) -> Point | None:
     new = problem.evaluate(w)
     model = source.loss + float(gradient @ change) + float(change @ change) / (2.0 * step)
     return new if new.loss <= model + 1e-14 * abs(model) else None
+
+
+def check_steps(who: str, shrink: float, growth: float) -> None:
+    """Refuse step factors that cannot work."""
+    check_real(who, "shrink", shrink, low=0.0, high=1.0, open_low=True, open_high=True)
+    check_real(who, "growth", growth, low=1.0)
 
 
 #: Steps are halved at most this often before rounding is blamed.
@@ -70,6 +77,9 @@ class ProximalGradient:
     growth: float = 1.2
 
     needs = Need.SMOOTH_LOSS | Need.PROX
+
+    def __post_init__(self) -> None:
+        check_steps(type(self).__name__, self.shrink, self.growth)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ProximalState:
         """State at the starting point."""
@@ -127,6 +137,9 @@ class Fista:
     restart: bool = True
 
     needs = Need.SMOOTH_LOSS | Need.PROX
+
+    def __post_init__(self) -> None:
+        check_steps(type(self).__name__, self.shrink, self.growth)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> FistaState:
         """State at the starting point."""

@@ -11,15 +11,65 @@ from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.ray import Ray, wolfe
 
-Pair = tuple[FloatArray, FloatArray, float]
+
+class Memory:
+    """The latest (step, gradient change) pairs as rows of two arrays, oldest first.
+
+    The inverse Hessian is applied in its compact form: four products with the stored rows, and
+    none for the inner products of a new pair, which follow from those with the gradients.
+    """
+
+    def __init__(self, size: int, n_params: int) -> None:
+        self.size, self.count = size, 0
+        self.s, self.y = np.zeros((size, n_params)), np.zeros((size, n_params))
+        self.sy, self.yy = np.zeros((size, size)), np.zeros((size, size))
+        self._order = np.zeros(0, dtype=np.intp)
+        self._products: tuple[FloatArray, FloatArray] | None = None
+
+    def direction(self, gradient: FloatArray) -> FloatArray:
+        """Minus the inverse Hessian approximation times the gradient."""
+        s_g, y_g = self.s @ gradient, self.y @ gradient
+        self._products = s_g, y_g
+        if not self.count:
+            return -gradient
+        order = self._order
+        sy, yy = self.sy[np.ix_(order, order)], self.yy[np.ix_(order, order)]
+        upper = np.triu(sy)
+        scale = sy[-1, -1] / yy[-1, -1]
+        first = np.linalg.solve(upper, s_g[order])
+        middle = np.diag(sy) * first + scale * (yy @ first) - scale * y_g[order]
+        on_s, on_y = np.zeros(self.size), np.zeros(self.size)
+        on_s[order] = np.linalg.solve(upper.T, middle)
+        on_y[order] = -scale * first
+        return -(scale * gradient + on_s @ self.s + on_y @ self.y)
+
+    def add(self, s: FloatArray, y: FloatArray, new_gradient: FloatArray) -> None:
+        """Store a pair if its curvature is positive, in place of the oldest."""
+        product = float(s @ y)
+        if not product > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+            return
+        assert self._products is not None
+        s_g, y_g = self._products
+        s_y, y_y = self.s @ new_gradient - s_g, self.y @ new_gradient - y_g
+        slot = self.count if self.count < self.size else int(self._order[0])
+        self.s[slot], self.y[slot] = s, y
+        self.sy[:, slot], self.yy[:, slot], self.yy[slot] = s_y, y_y, y_y
+        self.sy[slot] = 0.0  # below the diagonal; never read
+        self.sy[slot, slot], self.yy[slot, slot] = product, float(y @ y)
+        self._order = np.append(self._order[self._order != slot], slot)
+        self.count = self._order.size
+
+    def clear(self) -> None:
+        """Forget every pair."""
+        self.count, self._order = 0, np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
 class LbfgsState:
-    """The point and the latest (step, gradient change, 1 / their product) pairs."""
+    """The point and the memory, which is updated in place."""
 
     point: Point
-    pairs: tuple[Pair, ...] = ()
+    memory: Memory
     stalled: bool = False
     dual: Point | None = None
 
@@ -37,7 +87,7 @@ class Lbfgs:
 
     References
     ----------
-    Nocedal, Wright, Numerical optimization, 2006, Algorithm 7.5.
+    Byrd, Nocedal, Schnabel, Representations of quasi-Newton matrices, 1994.
     """
 
     memory: int = 10
@@ -46,36 +96,20 @@ class Lbfgs:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> LbfgsState:
         """State at the starting point."""
-        return LbfgsState(problem.evaluate(w))
+        return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params))
 
     def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
-        """One quasi-Newton direction and line search; memory is dropped when it fails."""
-        point, pairs = state.point, state.pairs
+        """One quasi-Newton direction and line search; the memory is dropped when it fails."""
+        point, memory = state.point, state.memory
         gradient = problem.total_gradient(point)
-        direction = -two_loop(gradient, pairs)
-        first = 1.0 if pairs else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
+        direction = memory.direction(gradient)
+        first = 1.0 if memory.count else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
-            return LbfgsState(point, (), stalled=not pairs)
+            exhausted = memory.count == 0
+            memory.clear()
+            return LbfgsState(point, memory, stalled=exhausted)
         new = problem.centred(trial.point)
-        s, y = new.w - point.w, problem.total_gradient(new) - gradient
-        product = float(s @ y)
-        if product > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
-            pairs = (*pairs, (s, y, 1.0 / product))[-self.memory :]
-        return LbfgsState(new, pairs)
-
-
-def two_loop(gradient: FloatArray, pairs: tuple[Pair, ...]) -> FloatArray:
-    """Inverse Hessian approximation times the gradient."""
-    q = gradient.copy()
-    alphas = []
-    for s, y, rho in reversed(pairs):
-        alpha = rho * float(s @ q)
-        alphas.append(alpha)
-        q -= alpha * y
-    if pairs:
-        _, y, rho = pairs[-1]
-        q /= rho * float(y @ y)
-    for (s, y, rho), alpha in zip(pairs, reversed(alphas), strict=True):
-        q += (alpha - rho * float(y @ q)) * s
-    return q
+        new_gradient = problem.total_gradient(new)
+        memory.add(new.w - point.w, new_gradient - gradient, new_gradient)
+        return LbfgsState(new, memory)

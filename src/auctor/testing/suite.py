@@ -75,24 +75,27 @@ def expect_close(
 
 
 class Untouched:
-    """Context in which arrays must keep their contents; they are made read-only inside.
+    """Context in which arrays must keep their contents.
 
     Parameters
     ----------
     arrays : iterable of arrays
         ``None`` entries are ignored.
+    freeze : bool
+        Make them read-only inside, as arrays from memory maps and pandas are.
     """
 
-    def __init__(self, arrays: Iterable[Array | None]) -> None:
-        self.arrays = [a for a in arrays if a is not None]
+    def __init__(self, arrays: Iterable[Array | None], *, freeze: bool = False) -> None:
+        self.arrays, self.freeze = [a for a in arrays if a is not None], freeze
 
     def __enter__(self) -> None:
         self.copies = [a.copy() for a in self.arrays]
         self.flags = [bool(a.flags.writeable) for a in self.arrays]
-        for a in self.arrays:
+        for a in self.arrays if self.freeze else ():
             a.setflags(write=False)
 
     def __exit__(self, *failure: object) -> None:
         for a, copy, flag in zip(self.arrays, self.copies, self.flags, strict=True):
-            a.setflags(write=flag)
+            if self.freeze:
+                a.setflags(write=flag)
             expect(np.array_equal(a, copy), "an input array was changed")

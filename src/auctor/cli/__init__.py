@@ -1,0 +1,1 @@
+"""The command line: `main` starts it, `app` lists the commands, one file holds each."""

@@ -1,0 +1,30 @@
+"""Conformance kit: the checks every loss, penalty, data set and solver of auctor passes.
+
+A part written elsewhere runs the same ones::
+
+    from auctor.testing import LossSuite
+    LossSuite(MyLoss(0.3)).run()
+
+or, one test per check::
+
+    @pytest.mark.parametrize("check", LossSuite(MyLoss(0.3)).applicable())
+    def test_my_loss(check):
+        getattr(LossSuite(MyLoss(0.3)), check)()
+"""
+
+from auctor.testing.data import DataSuite
+from auctor.testing.losses import LossSuite
+from auctor.testing.penalties import PenaltySuite
+from auctor.testing.problems import Reference, references
+from auctor.testing.solvers import SolverSuite
+from auctor.testing.storages import storages
+
+__all__ = [
+    "DataSuite",
+    "LossSuite",
+    "PenaltySuite",
+    "Reference",
+    "SolverSuite",
+    "references",
+    "storages",
+]

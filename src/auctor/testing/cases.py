@@ -1,0 +1,60 @@
+"""Targets, weights and scores that every loss is tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from auctor.core.errors import AuctorError
+from auctor.core.protocols import Loss
+from auctor.core.types import FloatArray, Target
+
+N_ROWS = 14
+
+
+@dataclass(frozen=True)
+class Case:
+    """Scores and a target, with a name for messages and the scale of what happens there."""
+
+    name: str
+    scores: FloatArray
+    target: Target
+    unit: float = 1.0
+
+
+def target_for(loss: Loss, rng: np.random.Generator, n: int = N_ROWS) -> FloatArray:
+    """A target in the domain of a loss: reals, else counts, else -1/+1."""
+    binary = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    choices = (rng.normal(size=n), rng.poisson(2.0, size=n).astype(float), rng.permutation(binary))
+    for y in choices:
+        try:
+            loss.check_target(Target(y))
+        except AuctorError:
+            continue
+        return y
+    raise AssertionError(f"{type(loss).__name__} refuses real, count and binary targets")
+
+
+def generic_cases(loss: Loss, rng: np.random.Generator) -> Iterator[Case]:
+    """Random scores with and without weights, and scores among the pieces of a smoothed loss."""
+    y = target_for(loss, rng)
+    weight = rng.uniform(0.2, 3.0, size=N_ROWS)
+    yield Case("no weights", rng.normal(scale=1.5, size=N_ROWS), Target(y))
+    yield Case("weights", rng.normal(scale=1.5, size=N_ROWS), Target(y, weight))
+    yield Case("far scores", rng.normal(scale=6.0, size=N_ROWS), Target(y, weight))
+    yield Case("near target", y + rng.normal(scale=0.3, size=N_ROWS), Target(y, weight))
+    width = float(getattr(loss, "width", 0.0))
+    if width > 0.0:
+        # Margins 1 - y s and residuals s - y within a few widths of their kinks.
+        near = y + width * rng.uniform(-2.0, 2.0, size=N_ROWS)
+        yield Case("within the width", near, Target(y, weight), unit=min(width, 1.0))
+
+
+def kinked_scores(y: FloatArray, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Scores on the kinks of common losses: ties, margins of exactly 0 and 1, no residual."""
+    yield np.zeros_like(y)
+    yield y.copy()
+    yield np.round(rng.normal(scale=1.5, size=y.shape))
+    yield np.where(rng.random(y.shape) < 0.5, 0.5, -0.5)

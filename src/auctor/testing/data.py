@@ -1,0 +1,189 @@
+"""Conformance of data: every product against plain numpy, whatever the storage and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from auctor.core.needs import Access
+from auctor.core.protocols import Data
+from auctor.core.types import FloatArray, Target
+from auctor.testing.storages import Build
+from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
+
+RTOL = 1e-12
+
+
+def example_matrix(n: int, d: int, *, density: float = 0.6, seed: int = 0) -> FloatArray:
+    """Random entries that float32 holds exactly, with an empty row and an empty column."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)) * 64.0) / 64.0
+    X[rng.random((n, d)) > density] = 0.0
+    X[n // 2] = 0.0
+    X[:, d // 2] = 0.0
+    return X
+
+
+def example_target(n: int, *, seed: int = 0) -> Target:
+    """A -1/+1 target with weights."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    return Target(y, rng.uniform(0.5, 2.0, size=n))
+
+
+class DataSuite(Suite):
+    """Every promise of the `Data` protocol, for one storage.
+
+    Parameters
+    ----------
+    build : callable ``(X, target, n_threads) -> Data``
+        Puts a dense matrix of float64 into the storage. Its entries fit float32.
+    shape : (int, int)
+        Of the small matrix the products are compared on.
+    big : (int, int)
+        Of the matrix that is large enough for threads to matter.
+
+    Examples
+    --------
+    >>> from auctor.data import Dense
+    >>> build = lambda X, target, n_threads: Dense(X, target, n_threads=n_threads)
+    >>> len(DataSuite(build, big=(50, 4)).run()) > 8
+    True
+    """
+
+    def __init__(
+        self,
+        build: Build,
+        *,
+        shape: tuple[int, int] = (37, 9),
+        big: tuple[int, int] = (9000, 100),
+    ) -> None:
+        self.build, self.big = build, big
+        self.X, self.target = example_matrix(*shape), example_target(shape[0])
+        self.data = build(self.X, self.target, 1)
+        rng = np.random.default_rng(1)
+        self.w, self.r = rng.normal(size=shape[1]), rng.normal(size=shape[0])
+        self.h = rng.uniform(0.0, 2.0, size=shape[0])
+        self.h[::5] = 0.0
+
+    def check_shape(self) -> None:
+        """Shape, entries and target are those of the matrix."""
+        data, (n, d) = self.data, self.X.shape
+        expect((data.n_rows, data.n_columns) == (n, d), "wrong shape")
+        expect(np.count_nonzero(self.X) <= data.n_entries <= n * d, "wrong n_entries")
+        expect_close(data.target.y, self.target.y, "target", rtol=0.0)
+        expect(Access.STREAM in data.access, "all data can be streamed")
+
+    def check_scores(self) -> None:
+        """``X @ w + offset``."""
+        scale = np.abs(self.X) @ np.abs(self.w) + 1.0
+        for offset in (0.0, -0.7):
+            wanted = self.X @ self.w + offset
+            expect_close(self.data.scores(self.w, offset), wanted, "scores", rtol=RTOL, scale=scale)
+        expect_close(self.data.scores(self.w), self.X @ self.w, "scores", rtol=RTOL, scale=scale)
+        expect_close(self.data.scores(0.0 * self.w), 0.0 * self.r, "scores of zero", rtol=0.0)
+
+    def check_gradient(self) -> None:
+        """``X.T @ r``."""
+        scale = np.abs(self.X.T) @ np.abs(self.r) + 1e-300
+        for r in (self.r, np.where(self.h > 0, self.r, 0.0)):
+            expect_close(self.data.gradient(r), self.X.T @ r, "gradient", rtol=RTOL, scale=scale)
+
+    def check_adjoint(self) -> None:
+        """The two products are each other's transpose."""
+        left = float(self.r @ self.data.scores(self.w))
+        right = float(self.w @ self.data.gradient(self.r))
+        scale = float(np.abs(self.r) @ np.abs(self.X) @ np.abs(self.w))
+        expect_close(left, right, "adjoint", rtol=RTOL, scale=scale)
+
+    def check_sandwich(self) -> None:
+        """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
+        for offset in (0.0, 0.4):
+            z = self.h * (self.X @ self.w + offset)
+            size = self.h * (np.abs(self.X) @ np.abs(self.w) + abs(offset))
+            pulled, total = self.data.sandwich(self.h, self.w, offset)
+            scale = np.abs(self.X.T) @ size + 1e-300
+            expect_close(pulled, self.X.T @ z, "sandwich", rtol=RTOL, scale=scale)
+            expect_close(total, z.sum(), "sum of sandwich", rtol=RTOL, scale=float(size.sum()))
+
+    def check_square_gradient(self) -> None:
+        """Diagonal of ``X.T @ diag(h) @ X``."""
+        wanted = (self.X * self.X).T @ self.h
+        expect_close(self.data.square_gradient(self.h), wanted, "square_gradient", rtol=RTOL)
+
+    @when(lambda suite: Access.ROWS in suite.data.access)
+    def check_gram(self) -> None:
+        """``X.T @ diag(h) @ X``, exactly symmetric."""
+        gram = self.data.gram(self.h)
+        expect_close(gram, (self.X.T * self.h) @ self.X, "gram", rtol=RTOL)
+        expect_close(gram, gram.T, "symmetry of gram", rtol=0.0)
+        expect(self.data.gram_passes() > 0.0, "gram_passes must be positive")
+
+    @when(lambda suite: Access.ROWS in suite.data.access)
+    def check_rows(self) -> None:
+        """Rows by index, repeated and in any order, with their targets and weights."""
+        index = np.array([5, 0, 5, self.X.shape[0] - 1, self.X.shape[0] // 2])
+        part = self.data.rows(index)
+        expect((part.n_rows, part.n_columns) == (5, self.X.shape[1]), "wrong shape of rows")
+        expect_close(part.scores(self.w), self.X[index] @ self.w, "scores of rows", rtol=RTOL)
+        expect_close(part.target.y, self.target.y[index], "target of rows", rtol=0.0)
+        assert self.target.weight is not None
+        expect_close(part.target.weight, self.target.weight[index], "weight of rows", rtol=0.0)
+        h = self.h[index] + 0.1
+        wanted = (self.X[index].T * h) @ self.X[index]
+        expect_close(part.gram(h), wanted, "gram of rows", rtol=RTOL)
+
+    @when(lambda suite: Access.COLUMNS in suite.data.access)
+    def check_columns(self) -> None:
+        """Compressed columns with unsigned, ascending indices, or one dense line per column."""
+        columns = self.data.columns()
+        for j in range(self.X.shape[1]):
+            if columns.sparse:
+                part = slice(int(columns.indptr[j]), int(columns.indptr[j + 1]))
+                rows, line = columns.indices[part], np.zeros(self.X.shape[0])
+                line[rows] = columns.values[part]
+                expect(columns.indices.dtype.kind == "u", "indices must be unsigned")
+                expect((np.diff(rows.astype(np.int64)) > 0).all(), "row indices must ascend")
+            else:
+                line = columns.values[j]
+            expect_close(line, self.X[:, j], f"column {j}", rtol=0.0, scale=1.0)
+        expect(self.data.columns().values is columns.values, "columns() must be made once")
+
+    def _products(self, data: Data) -> list[FloatArray]:
+        rng = np.random.default_rng(2)
+        w, r = rng.normal(size=data.n_columns), rng.normal(size=data.n_rows)
+        h = np.abs(r)
+        pulled, total = data.sandwich(h, w, 0.3)
+        out = [data.scores(w, 0.1), data.gradient(r), pulled, np.array([total])]
+        out.append(data.square_gradient(h))
+        return [*out, data.gram(h)] if Access.ROWS in data.access else out
+
+    def check_threads(self) -> None:
+        """The same bits whatever the number of threads, and right ones, on larger data."""
+        X, target = example_matrix(*self.big), example_target(self.big[0])
+        one, two, three = (self._products(self.build(X, target, k)) for k in (1, 2, 3))
+        for a, b, c in zip(one, two, three, strict=True):
+            expect(np.array_equal(a, b), "two threads give other bits than one")
+            expect(np.array_equal(a, c), "three threads give other bits than one")
+        rng = np.random.default_rng(2)
+        w, r = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[0])
+        for found, wanted in zip(one[:2], (X @ w + 0.1, X.T @ r), strict=True):
+            expect_close(found, wanted, "product of larger data", rtol=RTOL)
+
+    def check_inputs_untouched(self) -> None:
+        """No input is written to."""
+        with Untouched((self.w, self.r, self.h, self.X)):
+            for product in (self._all(self.data), self._all(self.build(self.X, self.target, 2))):
+                product()
+
+    def _all(self, data: Data) -> Callable[[], None]:
+        def products() -> None:
+            data.scores(self.w, 1.0)
+            data.gradient(self.r)
+            data.sandwich(self.h, self.w, 1.0)
+            data.square_gradient(self.h)
+            if Access.ROWS in data.access:
+                data.gram(self.h)
+
+        return products

@@ -1,0 +1,304 @@
+"""Conformance of a loss: derivatives, weights, robustness, and all of `duality`."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+
+from auctor.core.errors import AuctorError
+from auctor.core.needs import Coupling
+from auctor.core.types import FloatArray, IntArray, Target
+from auctor.testing.cases import N_ROWS, kinked_scores, target_for
+from auctor.testing.differences import disagreement
+from auctor.testing.duality import DualitySuite
+from auctor.testing.suite import Untouched, expect, expect_close, when
+
+#: Sizes of scores at which nothing may turn into NaN.
+EXTREMES = (1e3, 1e6, 1e30, 1e100, 1e200)
+
+
+def _promises(order: int) -> Callable[[LossSuite], bool]:
+    return lambda suite: suite.loss.order >= order
+
+
+class LossSuite(DualitySuite):
+    """Every promise of the `Loss` protocol, tried on one instance.
+
+    Parameters
+    ----------
+    loss : Loss
+        Test several, with non-default parameters.
+    seed : int
+        Of the random scores and targets.
+
+    Examples
+    --------
+    >>> from auctor.losses import Squared
+    >>> len(LossSuite(Squared()).run()) > 15
+    True
+    """
+
+    # --- derivatives ------------------------------------------------------------------------
+
+    @when(_promises(1))
+    def check_gradient(self) -> None:
+        """`value_grad` agrees with `value` and its fourth-order differences."""
+        for case in self.cases():
+            value, grad = self.loss.value_grad(case.scores, case.target)
+            expect_close(value, self.loss.value(case.scores, case.target), "value", rtol=1e-14)
+            scale = float(np.abs(grad).max()) or 1.0
+            for i, unit in enumerate(np.eye(N_ROWS)):
+                error = disagreement(
+                    lambda s, t=case.target: self.loss.value(s, t),  # type: ignore[misc]
+                    float(grad[i]),
+                    case.scores,
+                    unit,
+                    unit=case.unit,
+                )
+                expect(
+                    error <= 1e-7 * scale,
+                    f"gradient {i} ({case.name}): off by {error / scale:.3g} relative",
+                )
+
+    @when(lambda suite: suite.loss.order >= 1 and suite.loss.smooth)
+    def check_gradient_at_ties(self) -> None:
+        """The gradient of a smooth loss is right at ties and at exact margins too."""
+        rng = self.rng()
+        target = Target(target_for(self.loss, rng))
+        for scores in kinked_scores(target.y, rng):
+            _, grad = self.loss.value_grad(scores, target)
+            scale = float(np.abs(grad).max()) or 1.0
+            direction = rng.normal(size=N_ROWS)
+            # Only continuity is promised here, so the difference is of first order in the step.
+            step = 1e-6 * min(1.0, float(getattr(self.loss, "width", 0.0)) or 1.0)
+            ahead, behind = (
+                self.loss.value(scores + k * step * direction, target) for k in (1, -1)
+            )
+            error = abs((ahead - behind) / (2 * step) - float(grad @ direction))
+            expect(error <= 2e-4 * scale, f"gradient at ties off by {error / scale:.3g}")
+
+    @when(_promises(2))
+    def check_curvature(self) -> None:
+        """`curvature` agrees with fourth-order differences of `value_grad`."""
+        rng = self.rng()
+        for case in self.cases():
+            curvature = self.loss.curvature(case.scores, case.target)
+            for direction in rng.normal(size=(3, N_ROWS)):
+                product = curvature.matvec(direction)
+                scale = float(np.abs(product).max()) or 1.0
+                error = disagreement(
+                    lambda s, t=case.target: self.loss.value_grad(s, t)[1],  # type: ignore[misc]
+                    product,
+                    case.scores,
+                    direction,
+                    unit=case.unit,
+                )
+                expect(
+                    error <= 1e-6 * scale,
+                    f"curvature ({case.name}): off by {error / scale:.3g} relative",
+                )
+
+    @when(_promises(2))
+    def check_curvature_matrix(self) -> None:
+        """Curvature is symmetric, non-negative where convex, and its diagonal non-negative."""
+        for case in self.cases():
+            curvature = self.loss.curvature(case.scores, case.target)
+            matrix = np.array([curvature.matvec(unit) for unit in np.eye(N_ROWS)])
+            scale = float(np.abs(matrix).max()) or 1.0
+            expect_close(matrix, matrix.T, f"symmetry ({case.name})", rtol=1e-12, scale=scale)
+            expect((curvature.diagonal >= 0.0).all(), "curvature.diagonal has negative entries")
+            if self.loss.convex:
+                lowest = float(np.linalg.eigvalsh(matrix)[0])
+                expect(lowest >= -1e-12 * scale, f"convex, but curvature {lowest:.3g}")
+
+    @when(lambda suite: suite.loss.order < 2)
+    def check_missing_order_is_refused(self) -> None:
+        """What the order does not promise raises an error of the family."""
+        case = next(self.cases())
+        missing = [self.loss.curvature]
+        if self.loss.order < 1:
+            missing.append(self.loss.value_grad)  # type: ignore[arg-type]
+        for method in missing:
+            try:
+                method(case.scores, case.target)
+            except AuctorError:
+                continue
+            raise AssertionError(f"order {self.loss.order}, yet {method.__name__} answers")
+
+    @when(lambda suite: suite.loss.quadratic)
+    def check_quadratic(self) -> None:
+        """The curvature of a quadratic loss is the same everywhere."""
+        v = self.rng().normal(size=N_ROWS)
+        for case in self.cases():
+            here = self.loss.curvature(case.scores, case.target).matvec(v)
+            there = self.loss.curvature(case.scores - 3.0 * v, case.target).matvec(v)
+            expect_close(there, here, "curvature of a quadratic loss", rtol=1e-12)
+
+    @when(lambda suite: suite.loss.coupling is Coupling.ROW)
+    def check_row_coupling(self) -> None:
+        """A loss that is a sum over rows has a gradient and curvature row by row."""
+        for case in self.cases():
+            moved = case.scores.copy()
+            moved[1:] += self.rng().normal(size=N_ROWS - 1)
+            before = self.loss.value_grad(case.scores, case.target)[1][0]
+            after = self.loss.value_grad(moved, case.target)[1][0]
+            expect(before == after, "coupling is ROW, yet other rows move a row's gradient")
+            if self.loss.order >= 2:
+                product = self.loss.curvature(case.scores, case.target).matvec(np.eye(N_ROWS)[0])
+                expect(not product[1:].any(), "coupling is ROW, yet curvature ties rows together")
+
+    # --- weights and rows -------------------------------------------------------------------
+
+    def _compare(
+        self,
+        a: tuple[FloatArray, Target],
+        b: tuple[FloatArray, Target],
+        what: str,
+        pull: Callable[[FloatArray], FloatArray],
+    ) -> None:
+        """Value, gradient and curvature at ``a`` equal those at ``b``, rows mapped by ``pull``."""
+        expect_close(self.loss.value(*b), self.loss.value(*a), f"value, {what}")
+        if self.loss.order >= 1:
+            expect_close(
+                pull(self.loss.value_grad(*b)[1]), self.loss.value_grad(*a)[1], f"gradient, {what}"
+            )
+        if self.loss.order >= 2:
+            v = self.rng().normal(size=N_ROWS)
+            expect_close(
+                pull(self.loss.curvature(*b).matvec(_spread(v, b[0], pull))),
+                self.loss.curvature(*a).matvec(v),
+                f"curvature, {what}",
+            )
+
+    def check_equal_weights(self) -> None:
+        """Equal weights are no weights, and the scale of weights does not matter."""
+        for case in self.cases():
+            y, weight = case.target.y, case.target.weight
+            given = np.ones(N_ROWS) if weight is None else weight
+            for factor in (1e-8, 7.3, 1e12):
+                scaled = Target(y, factor * given)
+                self._compare(
+                    (case.scores, case.target), (case.scores, scaled), "weights scaled", _same
+                )
+
+    def check_zero_weights(self) -> None:
+        """A row of weight zero changes nothing, whatever its score."""
+        for case in self.cases():
+            y, n = case.target.y, N_ROWS
+            weight = np.ones(n) if case.target.weight is None else case.target.weight
+            twice, scores = np.concatenate((y, y)), np.concatenate((case.scores, -30 * case.scores))
+            padded = Target(twice, np.concatenate((weight, np.zeros(n))))
+            self._compare((case.scores, case.target), (scores, padded), "zero weights", _first)
+            if self.loss.order >= 1:
+                grad = self.loss.value_grad(scores, padded)[1]
+                expect(not grad[n:].any(), "a row of weight zero has a gradient")
+
+    def check_weights_are_repetition(self) -> None:
+        """Integer weights equal repeated rows."""
+        rng = self.rng()
+        for case in self.cases():
+            count = rng.integers(1, 5, size=N_ROWS)
+            rows: IntArray = np.repeat(np.arange(N_ROWS, dtype=np.int64), count)
+            weighted = Target(case.target.y, count.astype(float))
+
+            def pull(g: FloatArray, rows: IntArray = rows) -> FloatArray:
+                out = np.zeros(N_ROWS)
+                np.add.at(out, rows, g)
+                return out
+
+            self._compare(
+                (case.scores, weighted),
+                (case.scores[rows], Target(case.target.y[rows])),
+                "weights as repetition",
+                pull,
+            )
+
+    def check_row_order(self) -> None:
+        """Permuting rows permutes the gradient."""
+        order = self.rng().permutation(N_ROWS)
+        back = np.argsort(order)
+        for case in self.cases():
+            self._compare(
+                (case.scores, case.target),
+                (case.scores[order], case.target.take(order)),
+                "rows permuted",
+                lambda g: g[back],
+            )
+
+    def check_shift_invariance(self) -> None:
+        """`shift_invariant` says the truth."""
+        for case in self.cases():
+            value = self.loss.value(case.scores, case.target)
+            shifted = self.loss.value(case.scores + 0.7, case.target)
+            same = abs(shifted - value) <= 1e-12 * max(1.0, abs(value))
+            if self.loss.shift_invariant:
+                expect(same, "shift_invariant, yet a constant changes the value")
+        if not self.loss.shift_invariant:
+            expect(not same, "not shift_invariant, yet a constant changes nothing")
+
+    # --- robustness -------------------------------------------------------------------------
+
+    def check_extremes(self) -> None:
+        """Huge scores give a finite or infinite value, gradient and curvature, never NaN."""
+        for case in self.cases():
+            for size in EXTREMES:
+                for scores in (size * case.scores, -size * case.scores, size * case.target.y):
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        found = [np.asarray(self.loss.value(scores, case.target))]
+                        if self.loss.order >= 1:
+                            found.append(self.loss.value_grad(scores, case.target)[1])
+                        if self.loss.order >= 2:
+                            found.append(self.loss.curvature(scores, case.target).diagonal)
+                    expect(not any(np.isnan(x).any() for x in found), f"NaN at scores of {size:g}")
+
+    def check_nan_is_not_hidden(self) -> None:
+        """A NaN among the scores makes the value NaN (or infinite), wherever it stands."""
+        for case in self.cases():
+            for i in range(N_ROWS):
+                scores = case.scores.copy()
+                scores[i] = np.nan
+                value = self.loss.value(scores, case.target)
+                expect(not math.isfinite(value), f"value {value:.3g} with a NaN score in row {i}")
+
+    def check_inputs_untouched(self) -> None:
+        """Read-only targets and weights work, and no input is written to."""
+        for case in self.cases():
+            frozen = Untouched((case.target.y, case.target.weight), freeze=True)
+            with frozen, Untouched((case.scores,)):
+                fresh = Target(case.target.y, case.target.weight)
+                self.loss.value(case.scores, fresh)
+                if self.loss.order >= 1:
+                    self.loss.value_grad(case.scores, fresh)
+                if self.loss.order >= 2:
+                    self.loss.curvature(case.scores, fresh).matvec(case.scores)
+                self.loss.conjugate(case.scores, fresh)
+
+    def check_copies(self) -> None:
+        """Pickling and copying keep the parameters."""
+        case = next(self.cases())
+        value = self.loss.value(case.scores, case.target)
+        for twin in (pickle.loads(pickle.dumps(self.loss)), copy.deepcopy(self.loss)):
+            expect(twin.value(case.scores, case.target) == value, "a copy has another value")
+
+
+def _same(g: FloatArray) -> FloatArray:
+    return g
+
+
+def _first(g: FloatArray) -> FloatArray:
+    return g[:N_ROWS]
+
+
+def _spread(
+    v: FloatArray, scores: FloatArray, pull: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """The vector over the rows of ``scores`` that repeats ``v`` where ``pull`` sums."""
+    out = np.zeros(scores.shape[0])
+    for j, unit in enumerate(np.eye(scores.shape[0])):
+        hit = pull(unit)
+        out[j] = float(hit @ v)
+    return out

@@ -1,0 +1,107 @@
+"""One matrix in every storage there is."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from auctor.core.protocols import Data
+from auctor.core.types import Array, FloatArray, Target
+from auctor.data import Dense, Sparse
+from auctor.testing import discover
+
+#: Builds data over a matrix and a target with a number of threads.
+Build = Callable[[FloatArray, Target, int | None], Data]
+
+
+def _dense(convert: Callable[[FloatArray], Array]) -> Build:
+    return lambda X, target, n_threads: Dense(convert(X), target, n_threads=n_threads)
+
+
+def _sparse(form: str, index: type[Any], value: type[Any], freeze: bool = False) -> Build:
+    def build(X: FloatArray, target: Target, n_threads: int | None) -> Data:
+        matrix = sparse.csr_array(X) if form == "csr" else sparse.csc_array(X)
+        matrix = matrix.astype(value)
+        matrix.indptr, matrix.indices = matrix.indptr.astype(index), matrix.indices.astype(index)
+        if freeze:
+            for part in (matrix.indptr, matrix.indices, matrix.data):
+                part.setflags(write=False)
+        return Sparse(matrix, target, n_threads=n_threads)
+
+    return build
+
+
+def _frozen(X: FloatArray) -> Array:
+    out = np.array(X)
+    out.setflags(write=False)
+    return out
+
+
+def _mapped(order: str) -> Callable[[FloatArray], Array]:
+    def convert(X: FloatArray) -> Array:
+        folder = Path(tempfile.mkdtemp(prefix="auctor-testing-"))
+        path = folder / "X.npy"
+        np.save(path, np.asarray(X, order=order))  # type: ignore[call-overload]
+        mapped = np.load(path, mmap_mode="r")
+        path.unlink()  # the mapping keeps the contents; nothing is left behind
+        folder.rmdir()
+        return np.asarray(mapped) if mapped.size == 0 else mapped
+
+    return convert
+
+
+#: The built-in storages by name. A class of ``auctor.data`` that is not listed here gives its own
+#: through a class method ``examples(X, target, n_threads)`` returning data by name.
+BUILT_IN: dict[str, Build] = {
+    "dense-C-float64": _dense(lambda X: np.array(X, order="C")),
+    "dense-F-float64": _dense(lambda X: np.array(X, order="F")),
+    "dense-C-float32": _dense(lambda X: np.array(X, dtype=np.float32, order="C")),
+    "dense-F-float32": _dense(lambda X: np.array(X, dtype=np.float32, order="F")),
+    "dense-read-only": _dense(_frozen),
+    "dense-mapped-C": _dense(_mapped("C")),
+    "dense-mapped-F": _dense(_mapped("F")),
+    "csr-int32-float64": _sparse("csr", np.int32, np.float64),
+    "csr-int64-float64": _sparse("csr", np.int64, np.float64),
+    "csr-int32-float32": _sparse("csr", np.int32, np.float32),
+    "csr-read-only": _sparse("csr", np.int32, np.float64, freeze=True),
+    "csc-int32-float64": _sparse("csc", np.int32, np.float64),
+    "csc-int64-float64": _sparse("csc", np.int64, np.float64),
+    "csc-int32-float32": _sparse("csc", np.int32, np.float32),
+}
+
+
+def storages() -> dict[str, Build]:
+    """Builders of every storage: the built-in ones, and what other data classes give.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target = Target(np.array([1.0, -1.0]))
+    >>> storages()["csr-int64-float64"](np.eye(2), target, 1).scores(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+    builders = dict(BUILT_IN)
+    for kind in discover.storages():
+        if hasattr(kind, "examples"):
+            probe = kind.examples(np.eye(2), Target(np.array([1.0, -1.0])), 1)
+            for name in probe:
+                builders[f"{kind.__name__}-{name}"] = _from_examples(kind, name)
+        elif kind not in (Dense, Sparse):
+            raise AssertionError(
+                f"{kind.__name__} needs a class method examples(X, target, n_threads) that returns "
+                "data by name, so that the kit can test it"
+            )
+    return builders
+
+
+def _from_examples(kind: type[Any], name: str) -> Build:
+    def build(X: FloatArray, target: Target, n_threads: int | None) -> Data:
+        data: Data = kind.examples(X, target, n_threads)[name]
+        return data
+
+    return build

@@ -1,0 +1,68 @@
+import json
+
+import pytest
+
+from auctor import losses, penalties
+from auctor.cli.listing import Kind, parts
+from auctor.cli.main import main
+from auctor.estimators.registry import LOSSES, METRICS, PENALTIES
+from auctor.solvers.choose import SOLVERS
+
+
+@pytest.mark.parametrize(
+    ("kind", "registry"),
+    [
+        (Kind.METRICS, METRICS),
+        (Kind.LOSSES, LOSSES),
+        (Kind.PENALTIES, PENALTIES),
+        (Kind.SOLVERS, SOLVERS),
+    ],
+)
+def test_every_name_is_listed_with_a_line(kind, registry):
+    listed = {part.name: part.summary for part in parts(kind)}
+    assert set(registry) <= set(listed)
+    assert all(summary and "\n" not in summary for summary in listed.values())
+
+
+def test_every_exported_class_is_listed_once():
+    for kind, package, base in (
+        (Kind.LOSSES, losses, "BaseLoss"),
+        (Kind.PENALTIES, penalties, "BasePenalty"),
+    ):
+        listed = parts(kind)
+        assert len({part.name for part in listed}) == len(listed)
+        assert len(listed) == len(package.__all__) - 1
+        assert not any(base in part.name for part in listed)
+
+
+def test_metrics_name_their_surrogates_default_first():
+    summary = dict(parts(Kind.METRICS))["auc"]
+    assert summary.endswith("(surrogates: hinge, square)")
+
+
+def test_text(capsys, monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    for word in ("metrics", "log_loss", "squared_hinge", "losses.Hinge", "elastic_net", "newton"):
+        assert word in out
+    assert "\x1b" not in out  # not a terminal: no colour
+
+
+def test_one_kind(capsys):
+    assert main(["list", "solvers"]) == 0
+    out = capsys.readouterr().out
+    assert "fista" in out
+    assert "elastic_net" not in out
+
+
+def test_json(capsys):
+    assert main(["list", "--json"]) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert list(numbers) == [kind.value for kind in Kind]
+    assert numbers["solvers"][0].keys() == {"name", "summary"}
+
+
+def test_unknown_kind(capsys):
+    assert main(["list", "poems"]) == 2
+    assert "solvers" in capsys.readouterr().err

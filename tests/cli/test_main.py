@@ -1,0 +1,72 @@
+import subprocess
+import sys
+
+import pytest
+
+import auctor
+from auctor.cli.main import main
+from auctor.core.errors import DataError
+
+
+def one_line(text):
+    return text.count("\n") == 1 and text.endswith("\n")
+
+
+@pytest.mark.parametrize("library", ["typer", "rich"])
+@pytest.mark.parametrize("arguments", [["demo"], ["list"], ["--help"], []])
+def test_without_the_extra_one_line_says_how_to_install_it(
+    library, arguments, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert one_line(err)
+    assert library in err
+    assert 'pip install "auctor[cli]"' in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"auctor {auctor.__version__}\n"
+
+
+def test_no_arguments_is_help(capsys):
+    main([])
+    out, err = capsys.readouterr()
+    assert "demo" in out + err
+    assert "list" in out + err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train-everything"], ["demo", "--seed", "-1"], ["demo", "--seed", "x"]]
+)
+def test_usage_errors_exit_2_without_a_traceback(arguments, capsys):
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err
+    assert "Traceback" not in err
+
+
+def test_an_auctor_error_is_one_line(monkeypatch, capsys):
+    def fail(**settings):
+        raise DataError("demo needs\nsomething; got nothing.")
+
+    monkeypatch.setattr("auctor.cli.demo.run_demo", fail)
+    assert main(["demo", "--report", "x.html"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "auctor: demo needs something; got nothing.\n")
+
+
+def test_help_is_quick_because_nothing_heavy_is_imported():
+    code = (
+        "import sys; from auctor.cli.main import main; code = main(['--help']); "
+        "heavy = {'numpy', 'scipy', 'numba', 'sklearn'} & set(sys.modules); "
+        "assert not heavy, heavy; sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "demo" in done.stdout

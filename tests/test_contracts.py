@@ -1,0 +1,104 @@
+"""Every conformance suite over every part that discovery finds."""
+
+import numpy as np
+import pytest
+
+from auctor.core.types import Target
+from auctor.losses import Logistic, PairwiseSquare
+from auctor.minimise import minimise
+from auctor.penalties import L2
+from auctor.problem import Problem
+from auctor.solvers import (
+    Continuation,
+    Exact,
+    Fista,
+    GradientDescent,
+    Lbfgs,
+    Newton,
+    ProximalGradient,
+)
+from auctor.testing import DataSuite, LossSuite, PenaltySuite, SolverSuite, discover, storages
+from auctor.testing.data import example_matrix
+
+#: Solvers with parameters other than their defaults, besides what their ``examples()`` give.
+MORE_SOLVERS = [
+    Exact(direct=False),
+    Exact(direct=True),
+    GradientDescent(beta=0.8),
+    Newton(forcing=0.5, max_cg=3),
+    Lbfgs(memory=1),
+    Fista(restart=False),
+    Fista(growth=1.0, shrink=0.3),
+    ProximalGradient(growth=1.0),
+    Continuation(solver=Lbfgs(), shrink=0.2),
+]
+
+
+def cases(suite, parts):
+    """One test per part and check that applies, with a readable name."""
+    seen, found = {}, []
+    for part in parts:
+        name = discover.label(part)
+        seen[name] = seen.get(name, 0) + 1
+        unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
+        for check in suite(part).applicable():
+            found.append(pytest.param(part, check, id=f"{unique}-{check.removeprefix('check_')}"))
+    return found
+
+
+def instances(kinds):
+    return [part for kind in kinds for part in discover.examples(kind)]
+
+
+@pytest.mark.parametrize(("loss", "check"), cases(LossSuite, instances(discover.losses())))
+def test_loss(loss, check):
+    getattr(LossSuite(loss), check)()
+
+
+@pytest.mark.parametrize(
+    ("penalty", "check"), cases(PenaltySuite, instances(discover.penalties()))
+)
+def test_penalty(penalty, check):
+    getattr(PenaltySuite(penalty), check)()
+
+
+@pytest.mark.parametrize(
+    ("solver", "check"), cases(SolverSuite, instances(discover.solvers()) + MORE_SOLVERS)
+)
+def test_solver(solver, check):
+    getattr(SolverSuite(solver), check)()
+
+
+@pytest.fixture(scope="module", params=list(storages()))
+def storage(request):
+    return request.param, DataSuite(storages()[request.param])
+
+
+@pytest.mark.parametrize("check", DataSuite.checks())
+def test_data(storage, check):
+    name, suite = storage
+    if not suite.applies(check):
+        pytest.skip(f"{name} does not offer it")
+    getattr(suite, check)()
+
+
+def solve_in(build, loss, solver):
+    X = example_matrix(150, 7)
+    y = np.where(X[:, 0] + np.random.default_rng(3).normal(size=150) > 0, 1.0, -1.0)
+    weight = np.random.default_rng(4).uniform(0.5, 2.0, size=150)
+    problem = Problem(loss, L2(0.01), build(X, Target(y, weight), 2))
+    return minimise(problem, solver, tol=1e-14, max_iter=30, on_failure="ignore")
+
+
+@pytest.mark.parametrize("name", list(storages()))
+@pytest.mark.parametrize(
+    ("loss", "solver"),
+    [(Logistic(), Newton()), (PairwiseSquare(), Exact()), (PairwiseSquare(), Exact(direct=False))],
+    ids=["logistic-newton", "square-exact", "square-cg"],
+)
+def test_the_same_solve_agrees_across_storages(name, loss, solver):
+    wanted = solve_in(storages()["dense-C-float64"], loss, solver)
+    found = solve_in(storages()[name], loss, solver)
+    np.testing.assert_allclose(found.coef, wanted.coef, rtol=0, atol=1e-10)
+    assert found.intercept == pytest.approx(wanted.intercept, abs=1e-10)
+    assert found.value == pytest.approx(wanted.value, rel=1e-12)
