@@ -20,7 +20,8 @@ from benchmarks.problems.generated import Matrix
 from benchmarks.run import Clock, interleave
 
 #: A dense copy of a sparse set is offered to the solvers below this size and above this density
-#: (at 11 percent, a9a, every scikit-learn solver is 1.6 to 8 times slower on the dense copy).
+#: (at 11 percent, a9a, scikit-learn's lbfgs, newton-cg and newton-cholesky took 1.6 to 8 times as
+#: long on the dense copy; liblinear always gets CSR).
 DENSE_BYTES, DENSE_SHARE = 256e6, 0.25
 
 

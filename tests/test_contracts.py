@@ -55,9 +55,7 @@ def test_loss(loss, check):
     getattr(LossSuite(loss), check)()
 
 
-@pytest.mark.parametrize(
-    ("penalty", "check"), cases(PenaltySuite, instances(discover.penalties()))
-)
+@pytest.mark.parametrize(("penalty", "check"), cases(PenaltySuite, instances(discover.penalties())))
 def test_penalty(penalty, check):
     getattr(PenaltySuite(penalty), check)()
 

@@ -182,9 +182,9 @@ def _bars(cells: dict[str, Cell], names: list[str]) -> list[dict[str, object]]:
 
 def _notes(cells: dict[str, Cell]) -> list[str]:
     notes = [
-        "Loosest tolerance of a half-decade ladder that reaches the accuracy by the independent "
-        "objective; repeats interleaved; conversion to a layout on nobody's clock, "
-        "auctor's own data object on auctor's.",
+        "Loosest tolerance of a geometric ladder (half decades; decades with --quick) that "
+        "reaches the accuracy by the independent objective; repeats interleaved; "
+        "conversion to a layout on nobody's clock, auctor's own data object on auctor's.",
     ]
     errors = [c["best_relative_error_at_most"] for c in cells.values()]
     if errors:

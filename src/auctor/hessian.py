@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from auctor.core.curvature import Curvature, LowRankCurvature
+from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: Up to this many parameters a matrix is worth factorising as a preconditioner.
 FACTOR_PARAMS = 600
-#: Up to this many a matrix is worth building column by column.
-COLUMN_PARAMS = 64
+#: Up to this many parameters and stored entries a pair loss's matrix is built column by column.
+COLUMN_PARAMS, COLUMN_ENTRIES = 64, 1 << 16
 #: Rows per parameter in a sampled Hessian.
 SAMPLE_RATIO = 12
 #: A sampled Hessian may cost this many products, if that buys more rows.
@@ -115,18 +115,52 @@ class Hessian:
         """
         p = self._ridge.shape[0]
         low_rank = isinstance(self._curvature, LowRankCurvature)
-        if p > (FACTOR_PARAMS if low_rank else COLUMN_PARAMS):
+        if p > FACTOR_PARAMS:
             diagonal = floored(self.diagonal())
             return (lambda v: v / diagonal), False
         if not low_rank:
-            return solver_of(self.matrix(), floor=MODEL_FLOOR), True
+            return self._pair_preconditioner(p)
         h = self._curvature.diagonal
-        affordable = int(self._data.n_rows * SAMPLE_PASSES / self._data.gram_passes())
-        size = max(SAMPLE_RATIO * p, affordable)
-        active = int(np.count_nonzero(h))
-        exact = active <= 2 * size or self._data.gram_passes() <= FULL_MATRIX_PASSES
+        exact, size = self._plan(h)
         matrix = self.matrix() if exact else self._sampled(h, size)
         return solver_of(matrix, floor=MODEL_FLOOR), exact
+
+    @property
+    def row_curvature(self) -> FloatArray:
+        """Diagonal of the curvature in score space."""
+        return self._curvature.diagonal
+
+    def low_rank(self) -> tuple[FloatArray, FloatArray]:
+        """Factors (parameters by k) and core of the low-rank part; k is 0 for a sum over rows."""
+        if self._factors is None:
+            return np.zeros((self._ridge.shape[0], 0)), np.zeros((0, 0))
+        return self._factors
+
+    def model_matrix(self) -> FloatArray:
+        """Matrix of the loss alone, of all rows where cheap, otherwise of sampled ones."""
+        h = self._curvature.diagonal
+        exact, size = self._plan(h)
+        matrix = self.matrix() if exact else self._sampled(h, size)
+        matrix[np.diag_indices_from(matrix)] -= self._ridge
+        return matrix
+
+    def _plan(self, h: FloatArray) -> tuple[bool, int]:
+        """Whether to use all rows, else how many to sample."""
+        passes = self._data.gram_passes()
+        size = max(SAMPLE_RATIO * self._ridge.shape[0], int(h.size * SAMPLE_PASSES / passes))
+        few = int(np.count_nonzero(h)) <= 2 * size
+        return few or passes <= FULL_MATRIX_PASSES, size
+
+    def _pair_preconditioner(self, p: int) -> tuple[Solve, bool]:
+        """The exact matrix for small data, otherwise that of sampled pairs."""
+        curvature = self._curvature
+        assert isinstance(curvature, PairCurvature)
+        if p <= COLUMN_PARAMS and self._data.n_entries <= COLUMN_ENTRIES:
+            return solver_of(self.matrix(), floor=MODEL_FLOOR), True
+        first, second, weight = curvature.draw(SAMPLE_RATIO * p)
+        gram = self._data.differences(first, second).gram(weight)
+        gram[np.diag_indices_from(gram)] += self._ridge
+        return solver_of(gram, floor=MODEL_FLOOR), False
 
     def _sampled(self, h: FloatArray, size: int) -> FloatArray:
         """Matrix of ``size`` systematic draws in proportion to h; deterministic."""
@@ -140,23 +174,29 @@ def solver_of(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
     """Solve with a symmetric positive semi-definite matrix.
 
     The matrix is scaled to a unit diagonal first, so columns of any scale can share it. If it is
-    singular, eigenvalues are raised to ``floor`` times the largest, or left out (the minimum-norm
-    solution) when ``floor`` is 0.
+    singular, ``floor`` is added to that diagonal; with ``floor`` 0 the solution is the
+    minimum-norm one.
     """
     scale = 1.0 / np.sqrt(floored(np.diag(matrix).copy()))
     scaled = matrix * scale * scale[:, None]
-    try:
-        factor = cho_factor(scaled, lower=False, check_finite=False)
-        if np.diag(factor[0]).min() > 1e-6:
-            return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
-    except LinAlgError:
-        pass
+    factor = _factor(scaled)
+    if factor is None and floor > 0.0:
+        scaled[np.diag_indices_from(scaled)] += floor
+        factor = _factor(scaled)
+    if factor is not None:
+        return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
     values, vectors = eigh(scaled, check_finite=False)
-    if floor > 0.0:
-        inverse = 1.0 / np.maximum(values, floor * values[-1])
-    else:
-        inverse = np.where(values > 1e-12 * values[-1], 1.0 / np.maximum(values, 1e-300), 0.0)
+    inverse = np.where(values > 1e-12 * values[-1], 1.0 / np.maximum(values, 1e-300), 0.0)
     return lambda v: scale * (vectors @ (inverse * (vectors.T @ (scale * v))))
+
+
+def _factor(matrix: FloatArray) -> tuple[FloatArray, bool] | None:
+    """Cholesky factor, or ``None`` when the matrix is singular to working precision."""
+    try:
+        factor: tuple[FloatArray, bool] = cho_factor(matrix, lower=False, check_finite=False)
+    except LinAlgError:
+        return None
+    return factor if np.diag(factor[0]).min() > 1e-6 else None
 
 
 def floored(diagonal: FloatArray) -> FloatArray:

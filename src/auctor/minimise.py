@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from auctor.core.needs import Need, describe
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
+from auctor.kernels.parallel import quiet_blas
 from auctor.problem import Certificate, Point, Problem
 
 #: Called after every step; returning True stops the solve.
@@ -126,8 +128,9 @@ def minimise(
     check_needs(problem, solver)
     run = _Run(problem, solver, tol, on_step)
     budget = math.inf if max_seconds is None else max_seconds
-    status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng))
-    solution = run.finish(status)
+    with quiet_blas():
+        status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng))
+        solution = run.finish(status)
     if not solution.converged and on_failure == "warn":
         warnings.warn(solution.advice(), ConvergenceWarning, stacklevel=2)
     return solution
@@ -141,6 +144,7 @@ class _Run:
     ) -> None:
         self.problem, self.solver, self.tol, self.on_step = problem, solver, tol, on_step
         self.clock = time.perf_counter()
+        self.before = replace(problem.counts)
         self.steps: list[Step] = []
         self.best: Point | None = None
         self.best_dual: Point | None = None
@@ -194,17 +198,22 @@ class _Run:
         """Whether a gap is within the tolerance."""
         return certificate.gap <= self.problem.tolerance(self.tol)
 
+    def work(self) -> tuple[float, int]:
+        """Passes and evaluations of this solve; the problem counts those of all."""
+        now, before = self.problem.counts, self.before
+        return now.passes - before.passes, now.evaluations - before.evaluations
+
     def record(self, point: Point, certificate: Certificate) -> bool:
         """Append to the trace and tell the callback; whether it asked to stop."""
-        counts = self.problem.counts
+        passes, evaluations = self.work()
         step = Step(
             iteration=len(self.steps),
             value=point.value,
             gap=certificate.gap,
             certified=certificate.certified,
             seconds=time.perf_counter() - self.clock,
-            passes=counts.passes,
-            evaluations=counts.evaluations,
+            passes=passes,
+            evaluations=evaluations,
             w=point.w,
         )
         self.steps.append(step)
@@ -218,7 +227,7 @@ class _Run:
         point, certificate = self.final
         if not status.success and status is not Status.NOT_FINITE and self.meets(certificate):
             status = Status.CONVERGED
-        problem, counts = self.problem, self.problem.counts
+        problem, (passes, evaluations) = self.problem, self.work()
         return Solution(
             coef=problem.coef(point.w).copy(),
             intercept=problem.intercept(point.w),
@@ -228,8 +237,8 @@ class _Run:
             tol=problem.tolerance(self.tol),
             status=status,
             n_iter=max(0, len(self.steps) - 1),
-            passes=counts.passes,
-            evaluations=counts.evaluations,
+            passes=passes,
+            evaluations=evaluations,
             seconds=time.perf_counter() - self.clock,
             solver=type(self.solver).__name__,
             trace=Trace.from_steps(self.steps),

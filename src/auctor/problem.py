@@ -127,6 +127,7 @@ class Problem:
         offers = {
             Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
             Need.CURVATURE: loss.order >= 2,
+            Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank,
             Need.QUADRATIC_LOSS: loss.quadratic,
             Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
             Need.ROW_LOSS: loss.coupling is Coupling.ROW,

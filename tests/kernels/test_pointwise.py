@@ -28,9 +28,7 @@ def test_logistic_to_the_last_digits(y):
     slope = one_row(MARGINS, lambda s: Logistic().value_grad(s, one)[1][0])
     np.testing.assert_allclose(slope, -y * expit(-y * MARGINS), rtol=2e-15, atol=1e-303)
     curve = one_row(MARGINS, lambda s: Logistic().curvature(s, one).diagonal[0])
-    np.testing.assert_allclose(
-        curve, expit(MARGINS) * expit(-MARGINS), rtol=4e-15, atol=1e-303
-    )
+    np.testing.assert_allclose(curve, expit(MARGINS) * expit(-MARGINS), rtol=4e-15, atol=1e-303)
 
 
 def test_the_vector_loop_equals_the_scalar_function():

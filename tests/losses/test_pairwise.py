@@ -64,6 +64,18 @@ def test_huge_scores_keep_their_digits():
             assert loss.value(factor * scores, target) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [40, 5000])
+@pytest.mark.parametrize("nan", [np.nan, -np.nan], ids=["positive", "negative"])
+def test_a_nan_of_either_sign_is_not_hidden(n, nan):
+    """Hardware makes NaNs with the sign bit set, which a sort by bits puts first."""
+    scores, target = sample(0, n)
+    for loss, _ in PAIRS:
+        for row in (0, 1, n // 2, n - 1):
+            spoilt = scores.copy()
+            spoilt[row] = np.copysign(np.nan, np.copysign(1.0, nan))
+            assert np.isnan(loss.value(spoilt, target))
+
+
 def test_the_hinge_bounds_one_minus_auc():
     for seed in range(6):
         scores, target = sample(seed)

@@ -14,6 +14,7 @@ from auctor.solvers import Fista, Newton
 from auctor.testing import DataSuite, LossSuite, PenaltySuite, SolverSuite, discover, references
 from auctor.testing.suite import Suite
 
+
 def test_discovery_finds_the_concrete_parts_only():
     names = [kind.__name__ for kind in discover.losses()]
     assert "Logistic" in names

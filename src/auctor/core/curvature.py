@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,25 @@ class LowRankCurvature:
 
 
 @dataclass(frozen=True)
-class OperatorCurvature:
-    """Curvature known only by its product, with the diagonal for preconditioning."""
+class PairCurvature:
+    """A sum over pairs of rows, ``sum_k weight_k (e_i - e_j)(e_i - e_j)'``, known by its product.
+
+    Parameters
+    ----------
+    diagonal : (n,) array
+    product : callable
+        Product with a vector of score changes.
+    draw : callable
+        ``draw(size)`` samples pairs in proportion to their weight: rows i, rows j, weights.
+    """
 
     diagonal: FloatArray
     product: Callable[[FloatArray], FloatArray]
+    draw: Callable[[int], tuple[IntArray, IntArray, FloatArray]]
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Product with a vector of score changes."""
         return self.product(v)
 
 
-Curvature = LowRankCurvature | OperatorCurvature
+Curvature = LowRankCurvature | PairCurvature

@@ -26,6 +26,7 @@ class Need(Flag):
     NONE = 0
     SMOOTH_LOSS = auto()
     CURVATURE = auto()
+    LOW_RANK_CURVATURE = auto()
     QUADRATIC_LOSS = auto()
     SMOOTHABLE_LOSS = auto()
     ROW_LOSS = auto()
@@ -41,6 +42,7 @@ class Need(Flag):
 NEED_WORDS = {
     Need.SMOOTH_LOSS: "a differentiable loss",
     Need.CURVATURE: "a loss with curvature",
+    Need.LOW_RANK_CURVATURE: "a loss whose curvature is diagonal plus a few columns",
     Need.QUADRATIC_LOSS: "a loss that is quadratic in the scores",
     Need.SMOOTHABLE_LOSS: "a non-smooth loss with a smoothed form",
     Need.ROW_LOSS: "a loss that is a sum over rows",

@@ -57,8 +57,14 @@ class Data(Protocol):
     def rows(self, index: IntArray) -> Data:
         """The rows ``index`` with their targets."""
 
+    def differences(self, first: IntArray, second: IntArray) -> Data:
+        """One row ``X[i] - X[j]`` per pair, without a target."""
+
     def columns(self) -> Columns:
         """Column access for coordinate kernels."""
+
+    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+        """The columns ``index`` alone if they hold at most this share of all entries."""
 
 
 class Loss(Protocol):
@@ -81,6 +87,10 @@ class Loss(Protocol):
     @property
     def quadratic(self) -> bool:
         """Whether the curvature is constant."""
+
+    @property
+    def low_rank(self) -> bool:
+        """Whether the curvature is a diagonal plus a few columns."""
 
     @property
     def shift_invariant(self) -> bool:

@@ -97,17 +97,11 @@ class SeparableSpec(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Column access for coordinate kernels: compressed columns, or one dense column per row.
+    """Compressed columns for coordinate kernels, ``indptr`` and ``indices`` unsigned.
 
-    For sparse data ``indptr`` and ``indices`` are unsigned and ``values`` is flat. For dense data
-    ``indptr`` and ``indices`` are empty and ``values`` is the C-contiguous (d, n) transpose.
+    Dense columns store every row.
     """
 
     indptr: Array
     indices: Array
     values: Array
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the columns are compressed."""
-        return self.values.ndim == 1

@@ -13,22 +13,24 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from auctor.core.needs import Access
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
-from auctor.kernels import linear
+from auctor.kernels import coordinate, linear
 from auctor.kernels.parallel import (
     SERIAL_WORK,
     available_threads,
     balanced_cuts,
     even_cuts,
+    quiet_blas,
     run_tasks,
 )
 
-#: Entries per block of a blocked reduction, and the most blocks there are.
-BLOCK_ENTRIES = 1 << 17
+#: A block of a reduction reads at least this many entries, and this many times what it writes.
+BLOCK_ENTRIES, BLOCK_RATIO = 1 << 17, 8
 MOST_BLOCKS = 16
+#: Entries of the strip of rows that a dense Gram matrix scales and multiplies at a time.
+STRIP_ENTRIES = 1 << 16
 
 
 class _Memory:
@@ -63,7 +65,8 @@ class _Memory:
     ) -> tuple[FloatArray, float]:
         """Sum of what ``task(out, low, high)`` adds to ``out``, block by block, and its returns."""
         size = int(np.prod(shape))
-        parts = min(MOST_BLOCKS, max(1, self.n_entries // max(BLOCK_ENTRIES, 2 * size)))
+        parts = max(1, self.n_entries // max(BLOCK_ENTRIES, BLOCK_RATIO * size))
+        parts = min(MOST_BLOCKS, 1 << (parts.bit_length() - 1))  # a power of two shares evenly
         cuts = self._cuts(parts)
         outs = np.zeros((parts, *shape))
         totals = np.zeros(parts)
@@ -160,17 +163,23 @@ class Dense(_Memory):
     def gram(self, h: FloatArray) -> FloatArray:
         """``X.T @ diag(h) @ X`` for ``h >= 0``, a strip of rows at a time through BLAS."""
         d = self.n_columns
-        root = np.sqrt(h)
-        out = np.zeros((d, d), order="F")
+        root = np.sqrt(h)[:, None]
         X = self._lines if self.by_rows else self._lines.T
-        size = max(1, min(self.n_rows, (1 << 19) // max(d, 1)))
-        strip = np.empty((size, d))
-        for low in range(0, self.n_rows, size):
-            high = min(low + size, self.n_rows)
-            part = strip[: high - low]
-            np.multiply(X[low:high], root[low:high, None], out=part)
-            out = dsyrk(1.0, part.T, beta=1.0, c=out, overwrite_c=1)
-        return _mirror(out)
+        parts = min(MOST_BLOCKS, max(1, self.n_rows // max(4 * d, 1)))
+        cuts = even_cuts(self.n_rows, 1 << (parts.bit_length() - 1))
+        outs = np.zeros((len(cuts) - 1, d, d))
+
+        def add_rows(k: int) -> None:
+            size = max(1, STRIP_ENTRIES // d)
+            for low in range(cuts[k], cuts[k + 1], size):
+                high = min(low + size, cuts[k + 1])
+                strip = X[low:high] * root[low:high]
+                outs[k] += strip.T @ strip  # recognised as a symmetric product
+
+        with quiet_blas():
+            run_tasks([partial(add_rows, k) for k in range(len(outs))], self.n_threads)
+        total: FloatArray = outs.sum(axis=0)
+        return total
 
     def gram_passes(self) -> float:
         """Cost of `gram` in units of one `sandwich`."""
@@ -181,15 +190,33 @@ class Dense(_Memory):
         X = self._lines[index] if self.by_rows else self._lines.T[index]
         return Dense(np.ascontiguousarray(X), self.target.take(index), n_threads=self.n_threads)
 
+    def differences(self, first: IntArray, second: IntArray) -> Dense:
+        """One row ``X[i] - X[j]`` per pair, without a target."""
+        X = self._lines if self.by_rows else self._lines.T
+        rows = np.ascontiguousarray(X[first] - X[second])
+        return Dense(rows, Target(np.empty(0)), n_threads=self.n_threads)
+
     @cached_property
     def _columns(self) -> Columns:
-        empty = np.empty(0, dtype=np.uint64)
-        lines = np.ascontiguousarray(self._lines.T) if self.by_rows else self._lines
-        return Columns(empty, empty, lines)
+        return self._compress(np.ascontiguousarray(self._lines.T) if self.by_rows else self._lines)
+
+    def _compress(self, lines: Array) -> Columns:
+        """Contiguous columns in compressed form: every row stored, in order."""
+        kind = np.uint32 if lines.size < 2**32 else np.uint64
+        indptr = (np.arange(lines.shape[0] + 1) * self.n_rows).astype(kind)
+        return Columns(indptr, np.tile(np.arange(self.n_rows, dtype=kind), lines.shape[0]),
+                       lines.reshape(-1))
 
     def columns(self) -> Columns:
         """One contiguous line per column; made once if the rows are the contiguous ones."""
         return self._columns
+
+    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+        """The columns ``index`` alone if they hold at most this share of all entries."""
+        if index.size > share * self.n_columns:
+            return None
+        X = self._lines.T if self.by_rows else self._lines
+        return self._compress(np.ascontiguousarray(X[index]))
 
 
 class Sparse(_Memory):
@@ -294,6 +321,11 @@ class Sparse(_Memory):
         X = self._X if self.by_rows else self._X.tocsr()
         return Sparse(X[index], self.target.take(index), n_threads=self.n_threads)
 
+    def differences(self, first: IntArray, second: IntArray) -> Sparse:
+        """One row ``X[i] - X[j]`` per pair, without a target."""
+        X = self._X if self.by_rows else self._X.tocsr()
+        return Sparse(X[first] - X[second], Target(np.empty(0)), n_threads=self.n_threads)
+
     @cached_property
     def _columns(self) -> Columns:
         return Columns(*(_unsigned(self._X.tocsc()) if self.by_rows else self._parts))
@@ -301,6 +333,23 @@ class Sparse(_Memory):
     def columns(self) -> Columns:
         """Compressed columns; one transposed copy, made once, for CSR data."""
         return self._columns
+
+    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+        """The columns ``index`` alone if they hold at most this share of all entries."""
+        if not self.by_rows:
+            return None
+        indptr, indices, values = self._parts
+        slot = np.full(self.n_columns, -1, dtype=np.int64)
+        slot[index] = np.arange(index.size)
+        counts = np.zeros(index.size, dtype=np.int64)
+        coordinate.count_columns(indices, slot, counts)
+        start = np.concatenate(([0], np.cumsum(counts)))
+        if start[-1] > share * self.n_entries:
+            return None
+        rows = np.empty(start[-1], dtype=indices.dtype)
+        entries = np.empty(start[-1], dtype=values.dtype)
+        coordinate.extract_columns(*self._parts, slot, start[:-1].copy(), rows, entries)
+        return Columns(start.astype(indptr.dtype), rows, entries)
 
 
 def _unsigned(X: Any) -> tuple[Array, Array, Array]:

@@ -64,7 +64,8 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
                 self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
             )
         except ValueError as error:
-            raise DataError(f"{error} Pass the columns used in fit.") from error
+            message = " ".join(str(error).split())
+            raise DataError(f"{message} Pass the columns used in fit.") from error
         except TypeError as error:
             raise DataTypeError(f"{error} Rename the columns.") from error
         return matrix

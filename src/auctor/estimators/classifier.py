@@ -106,7 +106,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     >>> X = rng.normal(size=(200, 3))
     >>> y = X[:, 0] + 0.5 * rng.normal(size=200) > 1.2
     >>> model = MetricClassifier("auc").fit(X, y)
-    >>> model.score(X, y) > 0.97
+    >>> model.score(X, y) > 0.94
     True
     >>> model.gap_ < 1e-4
     True

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any
 
 from auctor.core.checks import check_int
 from auctor.core.types import Array
@@ -62,6 +65,26 @@ def run_tasks(tasks: Sequence[Callable[[], object]], n_threads: int) -> None:
     run_share(0)
     for future in futures:
         future.result()
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    """Handle on the loaded BLAS libraries' own thread pools, or ``None``."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController()
+
+
+def quiet_blas() -> AbstractContextManager[object]:
+    """Keep BLAS to the calling thread.
+
+    Its threads spin while idle and take cores from the kernels; on small factorisations they cost
+    more than they give. Large products are cut into strips for `run_tasks` instead.
+    """
+    controller = _blas()
+    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
 
 
 def even_cuts(n: int, parts: int) -> list[int]:

@@ -23,6 +23,9 @@ class BaseLoss:
     #: "binary" targets are -1/+1, "real" ones any number.
     targets: ClassVar[str] = "binary"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     @property
     def order(self) -> int:
         """0 value only, 1 gradient, 2 curvature."""
@@ -42,6 +45,11 @@ class BaseLoss:
     def quadratic(self) -> bool:
         """Whether the curvature is constant."""
         return False
+
+    @property
+    def low_rank(self) -> bool:
+        """Whether the curvature is a diagonal plus a few columns."""
+        return self.coupling is Coupling.ROW or self.quadratic
 
     @property
     def shift_invariant(self) -> bool:

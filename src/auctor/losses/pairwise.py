@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
-from auctor.core.curvature import LowRankCurvature, OperatorCurvature
+from auctor.core.curvature import LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels import pairs
+from auctor.kernels.sorting import ascending_order
 from auctor.losses.base import BaseLoss
 
 
@@ -137,7 +138,7 @@ class PairwiseHinge(Pairwise):
         grad[neg.rows] = neg.share * neg.slope
         return value, grad
 
-    def curvature(self, scores: FloatArray, target: Target) -> OperatorCurvature:
+    def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
         """Generalised Hessian: pairs with ``0 < z < width`` are springs of stiffness 1/width."""
         if not self.smooth:
             raise self._lacks("curvature")
@@ -157,7 +158,7 @@ class PairwiseHinge(Pairwise):
                 out[own.rows] = own.share * part / self.width
             return out
 
-        return OperatorCurvature(diagonal, product)
+        return PairCurvature(diagonal, product, lambda size: _draw(pos, neg, self.width, size))
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Sum over positives of dscores for the exact hinge, at any gradient of a smoothed form.
@@ -192,7 +193,7 @@ def _sweep(scores: FloatArray, target: Target, width: float) -> tuple[float, _Si
     """Sort each class and sweep it against the other; value, positives, negatives."""
     (pos, p, _), (neg, q, _) = target.classes
     a, t = scores[pos] - 1.0, scores[neg]
-    up_pos, up_neg = np.argsort(a), np.argsort(t)
+    up_pos, up_neg = ascending_order(a), ascending_order(t)
     a, p, t, q = a[up_pos], p[up_pos], t[up_neg], q[up_neg]
     value, slope, low, high = _windows(a, p, t, q, width)
     first = _Side(pos[up_pos], p, slope, low, high)
@@ -204,6 +205,23 @@ def _sweep(scores: FloatArray, target: Target, width: float) -> tuple[float, _Si
     m = a.size
     second = _Side(neg[up_neg], q, slope[::-1], m - high[::-1], m - low[::-1])
     return value, first, second
+
+
+def _draw(
+    pos: _Side, neg: _Side, width: float, size: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Systematic sample of the pairs inside the windows, in proportion to their weight."""
+    mass = np.concatenate(([0.0], np.cumsum(neg.share)))
+    weight = pos.share * (mass[pos.high] - mass[pos.low])
+    below = np.concatenate(([0.0], np.cumsum(weight)))
+    total = below[-1]
+    at = (np.arange(size) + 0.5) * (total / size)
+    i = np.minimum(np.searchsorted(below, at, side="right") - 1, pos.rows.size - 1)
+    # Multiples of the golden ratio spread the partners evenly over the windows.
+    inside = (np.arange(size) * 0.6180339887498949) % 1.0
+    within = mass[pos.low[i]] + inside * (mass[pos.high[i]] - mass[pos.low[i]])
+    j = np.minimum(np.searchsorted(mass, within, side="right") - 1, neg.rows.size - 1)
+    return pos.rows[i], neg.rows[j], np.full(size, total / (size * width))
 
 
 def _windows(

@@ -10,6 +10,10 @@ from auctor.core.types import FloatArray, SeparableSpec
 class BasePenalty:
     """A convex, non-smooth penalty without a known conjugate until a subclass says otherwise."""
 
+    def __repr__(self) -> str:
+        shown = {k: v for k, v in vars(self).items() if not k.startswith("_") and v is not None}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
+
     @property
     def smooth(self) -> bool:
         """Whether it is a quadratic that solvers may differentiate."""

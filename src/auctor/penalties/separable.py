@@ -159,6 +159,7 @@ class L2(Separable):
     """
 
     def __init__(self, strength: float = 1.0, *, weights: Weights = None) -> None:
+        self.strength, self.weights = strength, weights
         super().__init__(l2=_level("L2", strength, weights))
 
     @classmethod
@@ -184,6 +185,7 @@ class L1(Separable):
     """
 
     def __init__(self, strength: float = 1.0, *, weights: Weights = None) -> None:
+        self.strength, self.weights = strength, weights
         super().__init__(l1=_level("L1", strength, weights))
 
     @classmethod
@@ -206,6 +208,7 @@ class ElasticNet(Separable):
     def __init__(
         self, strength: float = 1.0, l1_ratio: float = 0.5, *, weights: Weights = None
     ) -> None:
+        self.strength, self.l1_ratio, self.weights = strength, l1_ratio, weights
         ratio = check_real("ElasticNet", "l1_ratio", l1_ratio, low=0.0, high=1.0)
         level = _level("ElasticNet", strength, weights)
         super().__init__(ratio * level, (1.0 - ratio) * level)
@@ -225,6 +228,7 @@ class Box(Separable):
     """
 
     def __init__(self, lower: float | FloatArray = -1.0, upper: float | FloatArray = 1.0) -> None:
+        self.lower, self.upper = lower, upper
         super().__init__(lower=lower, upper=upper)
 
     @classmethod

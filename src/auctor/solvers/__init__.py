@@ -6,6 +6,7 @@ from auctor.solvers.exact import Exact
 from auctor.solvers.gradient import GradientDescent
 from auctor.solvers.newton import Newton
 from auctor.solvers.proximal import Fista, ProximalGradient
+from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.quasi_newton import Lbfgs
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Lbfgs",
     "Newton",
     "ProximalGradient",
+    "ProximalNewton",
     "choose",
     "resolve",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
@@ -41,7 +42,8 @@ class Memory:
         on_s, on_y = np.zeros(self.size), np.zeros(self.size)
         on_s[order] = np.linalg.solve(upper.T, middle)
         on_y[order] = -scale * first
-        return -(scale * gradient + on_s @ self.s + on_y @ self.y)
+        product: FloatArray = scale * gradient + on_s @ self.s + on_y @ self.y
+        return -product
 
     def add(self, s: FloatArray, y: FloatArray, new_gradient: FloatArray) -> None:
         """Store a pair if its curvature is positive, in place of the oldest."""
@@ -93,6 +95,9 @@ class Lbfgs:
     memory: int = 10
 
     needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
+
+    def __post_init__(self) -> None:
+        check_int("Lbfgs", "memory", self.memory, low=1)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> LbfgsState:
         """State at the starting point."""

@@ -134,6 +134,16 @@ class DataSuite(Suite):
         wanted = (self.X[index].T * h) @ self.X[index]
         expect_close(part.gram(h), wanted, "gram of rows", rtol=RTOL)
 
+    @when(lambda suite: Access.ROWS in suite.data.access)
+    def check_differences(self) -> None:
+        """One row ``X[i] - X[j]`` per pair."""
+        first, second = np.array([5, 0, 7, 7]), np.array([3, 3, 7, 1])
+        part, wanted = self.data.differences(first, second), self.X[first] - self.X[second]
+        h = np.array([0.5, 1.0, 2.0, 0.0])
+        scale = np.abs(wanted) @ np.abs(self.w) + 1.0
+        expect_close(part.scores(self.w), wanted @ self.w, "differences", rtol=RTOL, scale=scale)
+        expect_close(part.gram(h), (wanted.T * h) @ wanted, "gram of differences", rtol=RTOL)
+
     @when(lambda suite: Access.COLUMNS in suite.data.access)
     def check_columns(self) -> None:
         """Compressed columns with unsigned, ascending indices, or one dense line per column."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from auctor.core.curvature import PairCurvature
 from auctor.core.errors import AuctorError
 from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray, IntArray, Target
@@ -114,6 +115,26 @@ class LossSuite(DualitySuite):
             if self.loss.convex:
                 lowest = float(np.linalg.eigvalsh(matrix)[0])
                 expect(lowest >= -1e-12 * scale, f"convex, but curvature {lowest:.3g}")
+
+    @when(lambda suite: suite.loss.order >= 2 and suite.draws_pairs())
+    def check_pair_draws(self) -> None:
+        """Pairs drawn from the curvature add up to it: in total exactly, in each entry nearly."""
+        for case in self.cases():
+            curvature = self.loss.curvature(case.scores, case.target)
+            assert isinstance(curvature, PairCurvature)
+            i, j, weight = curvature.draw(4000)
+            expect(not (weight < 0.0).any(), "drawn pairs have negative weights")
+            drawn, pairs = np.zeros((N_ROWS, N_ROWS)), np.eye(N_ROWS)[i] - np.eye(N_ROWS)[j]
+            drawn += (pairs.T * weight) @ pairs
+            matrix = np.array([curvature.matvec(unit) for unit in np.eye(N_ROWS)])
+            scale = float(np.trace(matrix)) or 1.0
+            expect_close(np.trace(drawn), np.trace(matrix), "weight of pairs", scale=scale)
+            expect_close(drawn, matrix, "drawn pairs", rtol=5e-3, scale=scale)
+
+    def draws_pairs(self) -> bool:
+        """Whether the curvature is one of pairs."""
+        case = next(self.cases())
+        return isinstance(self.loss.curvature(case.scores, case.target), PairCurvature)
 
     @when(lambda suite: suite.loss.order < 2)
     def check_missing_order_is_refused(self) -> None:

@@ -1,0 +1,222 @@
+"""Coordinate descent on quadratic models ``g.d + d.Hd/2 + penalty(w + d)``.
+
+Letters: w weights, d change, g gradient of the loss, a curvature of a coordinate, h curvature of
+the rows, r = h * (X d + change of the intercept). Penalties come as `SeparableSpec` arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.compiled import fast_kernel, kernel
+from auctor.kernels.prox import prox_one, violation_one
+
+
+@kernel
+def next_random(state: Array) -> np.uint64:
+    """Advance a xorshift generator held in ``state[0]``; same seed, same sequence."""
+    x = state[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    state[0] = x
+    return x
+
+
+@kernel
+def shuffle(order: IntArray, count: int, state: Array) -> None:
+    """Shuffle the first ``count`` entries in place."""
+    for i in range(count - 1, 0, -1):
+        k = np.int64(next_random(state) % np.uint64(i + 1))
+        order[i], order[k] = order[k], order[i]
+
+
+@fast_kernel
+def descend_matrix(
+    matrix: FloatArray,
+    gradient: FloatArray,
+    w: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    change: FloatArray,
+    max_sweeps: int,
+    tol: float,
+) -> int:
+    """Minimise over all coordinates with the Hessian at hand; sets ``change``, returns sweeps.
+
+    After one full sweep, sweeps visit the moving coordinates only, until they are solved; then a
+    full sweep checks the rest. Stops when the largest violation is at most ``tol``.
+    """
+    p = w.shape[0]
+    slope = gradient.copy()
+    change[:] = 0.0
+    for sweep in range(max_sweeps):
+        full = sweep % 8 == 0
+        worst = 0.0
+        for j in range(p):
+            at = w[j] + change[j]
+            if not full and at == 0.0:
+                continue
+            worst = max(worst, violation_one(at, slope[j], l1[j], l2[j], lower[j], upper[j]))
+            a = matrix[j, j]
+            if a <= 0.0:
+                continue
+            new = prox_one(at - slope[j] / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
+            z = new - at
+            if z != 0.0:
+                change[j] += z
+                row = matrix[j]
+                for k in range(p):
+                    slope[k] += z * row[k]
+        if full and worst <= tol:
+            return sweep + 1
+    return max_sweeps
+
+
+@kernel
+def column_curvatures(
+    indptr: Array, indices: Array, values: Array, h: FloatArray, chosen: IntArray, out: FloatArray
+) -> None:
+    """``out[j] = X[:, j]^2 . h`` for the chosen columns."""
+    for j in chosen:
+        total = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            x = float(values[k])
+            total += x * x * h[indices[k]]
+        out[j] = total
+
+
+@kernel
+def combine_columns(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    change: FloatArray,
+    chosen: IntArray,
+    out: FloatArray,
+) -> None:
+    """``out += X @ change`` over the chosen columns."""
+    for j in chosen:
+        z = change[j]
+        if z != 0.0:
+            for k in range(indptr[j], indptr[j + 1]):
+                out[indices[k]] += z * values[k]
+
+
+@kernel
+def extract_columns(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    slot: IntArray,
+    column_ptr: IntArray,
+    rows_out: Array,
+    values_out: Array,
+) -> None:
+    """Gather from rows the columns whose ``slot`` is not negative, each in row order.
+
+    ``column_ptr[c]`` is where column c starts; it is left pointing at its end.
+    """
+    for i in range(indptr.shape[0] - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            c = slot[indices[k]]
+            if c >= 0:
+                at = column_ptr[c]
+                rows_out[at] = i
+                values_out[at] = values[k]
+                column_ptr[c] = at + 1
+
+
+@kernel
+def count_columns(indices: Array, slot: IntArray, counts: IntArray) -> None:
+    """Entries of each column whose ``slot`` is not negative."""
+    for k in range(indices.shape[0]):
+        c = slot[indices[k]]
+        if c >= 0:
+            counts[c] += 1
+
+
+@kernel
+def descend_columns(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    h: FloatArray,
+    gradient: FloatArray,
+    curvature: FloatArray,
+    w: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    factors: FloatArray,
+    core: FloatArray,
+    intercept: bool,
+    chosen: IntArray,
+    change: FloatArray,
+    r: FloatArray,
+    max_sweeps: int,
+    tol: float,
+    state: Array,
+) -> tuple[int, float, float]:
+    """Minimise the model over the chosen columns, residuals updated; sets ``change`` and ``r``.
+
+    ``factors`` (columns by k) and ``core`` add a low-rank part to the Hessian. Coordinates that
+    rest at 0 with room to spare leave the sweep and are checked again at the end. Stops when the
+    summed violation of a full sweep is at most ``tol``. Returns sweeps, the intercept's change and
+    the entries read.
+    """
+    p, k_low = chosen.shape[0], core.shape[0]
+    order = chosen.copy()
+    low = np.zeros(k_low)  # core @ factors.T @ change
+    sum_h = h.sum()
+    db, work = 0.0, 0.0
+    active, room = p, np.inf
+    for sweep in range(max_sweeps):
+        full = room == np.inf
+        shuffle(order, active, state)
+        total = worst = 0.0
+        s = 0
+        while s < active:
+            j = order[s]
+            at = w[j] + change[j]
+            start, stop = indptr[j], indptr[j + 1]
+            work += stop - start
+            slope = gradient[j]
+            for k in range(start, stop):
+                slope += values[k] * r[indices[k]]
+            for k in range(k_low):
+                slope += factors[j, k] * low[k]
+            if at == 0.0 and l1[j] - abs(slope) > room:
+                active -= 1
+                order[s], order[active] = order[active], order[s]
+                continue
+            s += 1
+            violation = violation_one(at, slope, l1[j], l2[j], lower[j], upper[j])
+            total += violation
+            worst = max(worst, violation)
+            a = curvature[j] + 1e-300
+            z = prox_one(at - slope / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j]) - at
+            if z != 0.0:
+                change[j] += z
+                for k in range(start, stop):
+                    i = indices[k]
+                    r[i] += z * values[k] * h[i]
+                for k in range(k_low):
+                    for m in range(k_low):
+                        low[k] += core[k, m] * factors[j, m] * z
+        if intercept and sum_h > 0.0:
+            shift = -r.sum() / sum_h
+            db += shift
+            for i in range(r.shape[0]):
+                r[i] += shift * h[i]
+        if total <= tol:
+            if full:
+                return sweep + 1, db, work
+            active, room = p, np.inf
+        else:
+            room = worst / h.shape[0]
+    return max_sweeps, db, work
