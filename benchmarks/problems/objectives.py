@@ -30,6 +30,25 @@ def squared_hinge(margin: np.ndarray) -> np.ndarray:
     return 0.5 * np.maximum(0.0, 1.0 - margin) ** 2
 
 
+def half_square(residual: np.ndarray) -> np.ndarray:
+    """1/2 r^2."""
+    return 0.5 * residual**2
+
+
+def group_norms(w: np.ndarray, size: int) -> np.ndarray:
+    """|w_g| / sqrt(size of g) of contiguous groups of ``size`` columns, the last perhaps shorter."""
+    starts = np.arange(0, len(w), size)
+    sizes = np.diff(np.append(starts, len(w)))
+    return np.sqrt(np.add.reduceat(w**2, starts) / sizes)
+
+
+def group_l2(w: np.ndarray, size: int) -> float:
+    """Sum over contiguous groups of sqrt(size of g) |w_g|."""
+    starts = np.arange(0, len(w), size)
+    sizes = np.diff(np.append(starts, len(w)))
+    return float((sizes * group_norms(w, size)).sum())
+
+
 def l2(w: np.ndarray) -> float:
     """1/2 |w|^2."""
     return 0.5 * float(w @ w)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from auctor import data, losses, metrics, penalties, solvers
     from auctor.core.errors import AuctorError, ConvergenceWarning
     from auctor.estimators import LinearRegressor, MetricClassifier
-    from auctor.minimise import minimise
     from auctor.problem import Problem
 
 __version__ = "0.1.0"
@@ -25,7 +24,6 @@ _HOMES = {
     "LinearRegressor": "auctor.estimators",
     "MetricClassifier": "auctor.estimators",
     "Problem": "auctor.problem",
-    "minimise": "auctor.minimise",
 }
 
 _MODULES = ("data", "losses", "metrics", "penalties", "solvers")
@@ -39,7 +37,6 @@ __all__ = [
     "data",
     "losses",
     "metrics",
-    "minimise",
     "penalties",
     "solvers",
 ]

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
 #: Up to this many parameters a matrix is worth factorising as a preconditioner.
 FACTOR_PARAMS = 600
-#: Up to this many parameters and stored entries a pair loss's matrix is built column by column.
-COLUMN_PARAMS, COLUMN_ENTRIES = 64, 1 << 16
+#: Up to this many entries of a dense copy a pair loss's matrix is exact.
+DENSE_ENTRIES = 1 << 20
 #: Rows per parameter in a sampled Hessian.
 SAMPLE_RATIO = 12
 #: A sampled Hessian may cost this many products, if that buys more rows.
 SAMPLE_PASSES = 1.0
 #: A full matrix is formed when it costs at most this many products.
 FULL_MATRIX_PASSES = 3.0
+#: Below this many multiply-adds a matrix is exact whatever else; the same fit on repeated rows then
+#: takes the same path as on weighted ones.
+SMALL_WORK = 2e7
 #: Smallest eigenvalue, after scaling, of a Newton model: flat directions get long steps, not none.
 MODEL_FLOOR = 1e-6
 
@@ -89,11 +92,17 @@ class Hessian:
         return out
 
     def matrix(self) -> FloatArray:
-        """The full matrix; for pair losses column by column."""
+        """The full matrix; for pair losses through a dense copy of the data."""
         if isinstance(self._curvature, LowRankCurvature):
             return self._matrix_from(self._data, self._curvature.diagonal)
-        full = np.column_stack([self.matvec(e) for e in np.eye(self._ridge.shape[0])])
-        return 0.5 * (full + full.T)
+        X = self._data.to_dense()
+        if self._has_intercept:
+            X = np.column_stack([X, np.ones(self._data.n_rows)])
+        self._counts.passes += 2
+        full = X.T @ self._curvature.matvec(X)
+        full = 0.5 * (full + full.T)
+        full[np.diag_indices_from(full)] += self._ridge
+        return full
 
     def _matrix_from(self, data: Data, h: FloatArray) -> FloatArray:
         self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
@@ -107,22 +116,25 @@ class Hessian:
         gram[np.diag_indices_from(gram)] += self._ridge
         return gram
 
-    def preconditioner(self) -> tuple[Solve, bool]:
+    def preconditioner(self, damping: float = 0.0) -> tuple[Solve, bool]:
         """An approximate inverse, and whether it is as good as the exact one.
 
         A factorised matrix when parameters are few: of all rows when that is cheap, otherwise of
-        rows drawn in proportion to their curvature. The diagonal when parameters are many.
+        rows drawn in proportion to their curvature. The diagonal when parameters are many. An
+        exact matrix has its diagonal multiplied by ``1 + damping``.
         """
         p = self._ridge.shape[0]
         low_rank = isinstance(self._curvature, LowRankCurvature)
         if p > FACTOR_PARAMS:
             diagonal = floored(self.diagonal())
             return (lambda v: v / diagonal), False
-        if not low_rank:
-            return self._pair_preconditioner(p)
         h = self._curvature.diagonal
-        exact, size = self._plan(h)
-        matrix = self.matrix() if exact else self._sampled(h, size)
+        exact, size = self._plan(h) if low_rank else self._plan_pairs(p)
+        if exact:
+            matrix = self.matrix()
+            matrix[np.diag_indices_from(matrix)] *= 1.0 + damping
+        else:
+            matrix = self._sampled(h, size) if low_rank else self._sampled_pairs(size)
         return solver_of(matrix, floor=MODEL_FLOOR), exact
 
     @property
@@ -149,18 +161,21 @@ class Hessian:
         passes = self._data.gram_passes()
         size = max(SAMPLE_RATIO * self._ridge.shape[0], int(h.size * SAMPLE_PASSES / passes))
         few = int(np.count_nonzero(h)) <= 2 * size
-        return few or passes <= FULL_MATRIX_PASSES, size
+        small = self._data.n_entries * passes <= SMALL_WORK
+        return few or small or passes <= FULL_MATRIX_PASSES, size
 
-    def _pair_preconditioner(self, p: int) -> tuple[Solve, bool]:
-        """The exact matrix for small data, otherwise that of sampled pairs."""
+    def _plan_pairs(self, p: int) -> tuple[bool, int]:
+        """Whether to use all pairs, else how many to sample."""
+        return self._data.n_rows * p <= DENSE_ENTRIES, SAMPLE_RATIO * p
+
+    def _sampled_pairs(self, size: int) -> FloatArray:
+        """Matrix of ``size`` pairs drawn in proportion to their weight; deterministic."""
         curvature = self._curvature
         assert isinstance(curvature, PairCurvature)
-        if p <= COLUMN_PARAMS and self._data.n_entries <= COLUMN_ENTRIES:
-            return solver_of(self.matrix(), floor=MODEL_FLOOR), True
-        first, second, weight = curvature.draw(SAMPLE_RATIO * p)
-        gram = self._data.differences(first, second).gram(weight)
-        gram[np.diag_indices_from(gram)] += self._ridge
-        return solver_of(gram, floor=MODEL_FLOOR), False
+        first, second, weight = curvature.draw(size)
+        matrix = self._data.differences(first, second).gram(weight)
+        matrix[np.diag_indices_from(matrix)] += self._ridge
+        return matrix
 
     def _sampled(self, h: FloatArray, size: int) -> FloatArray:
         """Matrix of ``size`` systematic draws in proportion to h; deterministic."""

@@ -148,6 +148,7 @@ class _Run:
         self.steps: list[Step] = []
         self.best: Point | None = None
         self.best_dual: Point | None = None
+        self.bound = -math.inf
         self.final: tuple[Point, Certificate] | None = None
 
     def loop(
@@ -179,13 +180,12 @@ class _Run:
             return Status.NOT_FINITE
         if self.best is None or point.value <= self.best.value:
             self.best, self.best_dual = point, state.dual
-        certificate = self.problem.certificate(point, state.dual)
+        certificate = self.tighten(point, self.problem.certificate(point, state.dual))
+        if self.meets(certificate) and not certificate.certified:
+            point, certificate = self.problem.certify(point, state.dual)
+            certificate = self.tighten(point, certificate)
         met = self.meets(certificate)
-        if met and not certificate.certified:
-            point, certificate = self.final = self.problem.certify(point, state.dual)
-            met = self.meets(certificate)
-        elif met:
-            self.final = point, certificate
+        self.final = point, certificate
         stop = self.record(point, certificate)
         if met:
             return Status.CONVERGED
@@ -193,6 +193,13 @@ class _Run:
         if stop:
             return Status.STOPPED
         return Status.STALLED if state.stalled else None
+
+    def tighten(self, point: Point, certificate: Certificate) -> Certificate:
+        """The gap to the highest lower bound that any step has proved."""
+        if certificate.certified:
+            self.bound = max(self.bound, point.value - certificate.gap)
+        known = max(point.value - self.bound, 0.0)
+        return certificate if certificate.gap < known else Certificate(known, True)
 
     def meets(self, certificate: Certificate) -> bool:
         """Whether a gap is within the tolerance."""
@@ -223,7 +230,8 @@ class _Run:
         """The best point with a gap recomputed there."""
         if self.final is None:
             assert self.best is not None
-            self.final = self.problem.certify(self.best, self.best_dual)
+            point, certificate = self.problem.certify(self.best, self.best_dual)
+            self.final = point, self.tighten(point, certificate)
         point, certificate = self.final
         if not status.success and status is not Status.NOT_FINITE and self.meets(certificate):
             status = Status.CONVERGED

@@ -14,6 +14,7 @@ from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.types import FloatArray
 from auctor.hessian import Hessian
+from auctor.kernels.pointwise import curve_bound
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
 BALANCE = 1e-11
@@ -63,12 +64,15 @@ class Point:
     @cached_property
     def gradient(self) -> FloatArray:
         """Gradient of the loss in w, by one pass over the data when first asked for."""
-        return self.problem.pull_back(self.dscores)
+        gradient = self.problem.pull_back(self.dscores)
+        if self.problem.has_intercept and not self.imbalance:
+            gradient[-1] = 0.0  # the rounding of an exact intercept is no direction
+        return gradient
 
     @cached_property
     def imbalance(self) -> float:
         """Slope in the intercept, 0 where it is optimal (to rounding) or there is none."""
-        if not self.problem.has_intercept:
+        if not self.problem.has_intercept or not math.isfinite(self.loss):
             return 0.0
         slope = abs(float(self.dscores.sum()))
         return slope if slope > BALANCE * float(np.abs(self.dscores).sum()) else 0.0
@@ -124,6 +128,7 @@ class Problem:
     def provides(self) -> Need:
         """What solvers can count on."""
         loss, penalty, access = self.loss, self.penalty, self.data.access
+        spec = penalty.separable(self.n_columns)
         offers = {
             Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
             Need.CURVATURE: loss.order >= 2,
@@ -131,9 +136,12 @@ class Problem:
             Need.QUADRATIC_LOSS: loss.quadratic,
             Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
             Need.ROW_LOSS: loss.coupling is Coupling.ROW,
+            Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),
             Need.SMOOTH_PENALTY: penalty.smooth,
             Need.PROX: True,
-            Need.SEPARABLE_PENALTY: penalty.separable(self.n_columns) is not None,
+            Need.SEPARABLE_PENALTY: spec is not None,
+            Need.BLOCK_PENALTY: getattr(penalty, "blocks", None) is not None,
+            Need.UNBOUNDED: spec is None or bool(np.isinf(spec.upper - spec.lower).all()),
             Need.GRAM: Access.ROWS in access,
             Need.COLUMNS: Access.COLUMNS in access,
             Need.ROWS: Access.ROWS in access,
@@ -233,7 +241,7 @@ class Problem:
         for _ in range(200):
             _, dscores = self.loss.value_grad(scores + t, target)
             slope, size = float(dscores.sum()), float(np.abs(dscores).sum())
-            if abs(slope) <= 0.1 * BALANCE * size < math.inf:
+            if abs(slope) <= 1e-3 * BALANCE * size < math.inf:
                 return t
             if math.isnan(slope):
                 slope = math.copysign(math.inf, t - best)
@@ -255,7 +263,7 @@ class Problem:
             if new in (t, low, high):
                 break
             t = new
-        return t if math.isfinite(slope) else best
+        return best if self.loss.smooth or not math.isfinite(slope) else t
 
     # --- certificates -----------------------------------------------------------------------
 
@@ -275,11 +283,7 @@ class Problem:
         source = point if dual is None else dual
         if not self.certifiable:
             return Certificate(self._violation(point, source), False)
-        gap = self._duality_gap(point, source)
-        if source.imbalance:
-            # No bound until the intercept is exact; this is its size once `certify` makes it so.
-            gap += source.imbalance * float(np.abs(source.scores).mean())
-        return Certificate(gap, not source.imbalance)
+        return Certificate(self._duality_gap(point, source), not source.imbalance)
 
     def certify(self, point: Point, dual: Point | None = None) -> tuple[Point, Certificate]:
         """A certificate that holds: the intercept is first made exact; returns the better point."""
@@ -346,4 +350,8 @@ class Problem:
             along = float(source.dscores @ source.scores) - source.loss
             conjugate = scale * along - (1.0 - scale) * self.loss.infimum(target)
         gap = point.value + conjugate + self.penalty.conjugate(scale * pull)
+        if source.problem.has_intercept:
+            # What an inexact intercept may hide; rounding once `certify` has made it exact.
+            slope = abs(float(source.dscores.sum()))
+            gap = max(gap, 0.0) + slope * float(np.abs(source.scores).mean())
         return math.inf if math.isnan(gap) else max(gap, 0.0)

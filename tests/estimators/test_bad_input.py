@@ -525,7 +525,6 @@ def test_parameters_out_of_range(params, message):
         assert not hasattr(model, "coef_")
 
 
-@pytest.mark.xfail(reason="solvers.choose.resolve takes any object for a solver", strict=True)
 @pytest.mark.parametrize("solver", [None, 3, Newton])
 def test_solvers_that_are_no_solvers(solver):
     for model, y in one_of_each():

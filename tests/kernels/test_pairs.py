@@ -76,9 +76,9 @@ def test_window_product_equals_the_double_loop(width):
     a, t = draw("ties", rng, 12), draw("normal", rng, 15)
     q = rng.uniform(0.1, 2, size=15)
     _, _, low, high = sweep(a, np.ones(12), t, q, width)
-    own, other, out = rng.normal(size=12), rng.normal(size=15), np.empty(12)
+    own, other, out = rng.normal(size=(12, 2)), rng.normal(size=(15, 2)), np.empty((12, 2))
     window_product(low, high, own, other, q, out)
     z = t[None, :] - a[:, None]
-    active = (z > 0) & (z < width)
-    wanted = (active * q * (own[:, None] - other[None, :])).sum(axis=1)
+    active = ((z > 0) & (z < width))[:, :, None] * q[:, None]
+    wanted = (active * (own[:, None, :] - other[None, :, :])).sum(axis=1)
     np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-13)

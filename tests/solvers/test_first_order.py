@@ -74,7 +74,7 @@ def chain(d=60):
 @pytest.fixture(scope="module")
 def solved_chain():
     problem = chain()
-    A, y = problem.data.columns().values.T, problem.data.target.y
+    A, y = problem.data.to_dense(), problem.data.target.y
     hessian, pull = A.T @ A / y.size, A.T @ y / y.size
     w = np.linalg.solve(hessian, pull - 1e-5)  # right because it is positive, as checked here
     assert (w > 0).all()

@@ -52,7 +52,7 @@ class PairCurvature:
     draw: Callable[[int], tuple[IntArray, IntArray, FloatArray]]
 
     def matvec(self, v: FloatArray) -> FloatArray:
-        """Product with a vector of score changes."""
+        """Product with a vector of score changes, or with the columns of a matrix of them."""
         return self.product(v)
 
 

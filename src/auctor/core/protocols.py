@@ -60,6 +60,9 @@ class Data(Protocol):
     def differences(self, first: IntArray, second: IntArray) -> Data:
         """One row ``X[i] - X[j]`` per pair, without a target."""
 
+    def to_dense(self) -> FloatArray:
+        """A dense float64 copy of the matrix."""
+
     def columns(self) -> Columns:
         """Column access for coordinate kernels."""
 

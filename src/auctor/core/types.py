@@ -96,6 +96,19 @@ class SeparableSpec(NamedTuple):
     upper: FloatArray
 
 
+class BlockSpec(NamedTuple):
+    """A penalty on disjoint groups of coordinates, as the arrays block kernels take.
+
+    Block b holds the coordinates ``indices[indptr[b]:indptr[b + 1]]`` (unsigned) and contributes
+    ``weight_b |w_b|_2 + l1_b |w_b|_1``. Every coordinate is in one block.
+    """
+
+    indptr: Array
+    indices: Array
+    weight: FloatArray
+    l1: FloatArray
+
+
 class Columns(NamedTuple):
     """Compressed columns for coordinate kernels, ``indptr`` and ``indices`` unsigned.
 

@@ -190,6 +190,11 @@ class Dense(_Memory):
         X = self._lines[index] if self.by_rows else self._lines.T[index]
         return Dense(np.ascontiguousarray(X), self.target.take(index), n_threads=self.n_threads)
 
+    def to_dense(self) -> FloatArray:
+        """A dense float64 copy of the matrix."""
+        X = self._lines if self.by_rows else self._lines.T
+        return np.array(X, dtype=np.float64, order="C")
+
     def differences(self, first: IntArray, second: IntArray) -> Dense:
         """One row ``X[i] - X[j]`` per pair, without a target."""
         X = self._lines if self.by_rows else self._lines.T
@@ -204,8 +209,9 @@ class Dense(_Memory):
         """Contiguous columns in compressed form: every row stored, in order."""
         kind = np.uint32 if lines.size < 2**32 else np.uint64
         indptr = (np.arange(lines.shape[0] + 1) * self.n_rows).astype(kind)
-        return Columns(indptr, np.tile(np.arange(self.n_rows, dtype=kind), lines.shape[0]),
-                       lines.reshape(-1))
+        return Columns(
+            indptr, np.tile(np.arange(self.n_rows, dtype=kind), lines.shape[0]), lines.reshape(-1)
+        )
 
     def columns(self) -> Columns:
         """One contiguous line per column; made once if the rows are the contiguous ones."""
@@ -320,6 +326,10 @@ class Sparse(_Memory):
         """The rows ``index`` with their targets."""
         X = self._X if self.by_rows else self._X.tocsr()
         return Sparse(X[index], self.target.take(index), n_threads=self.n_threads)
+
+    def to_dense(self) -> FloatArray:
+        """A dense float64 copy of the matrix."""
+        return np.array(self._X.toarray(), dtype=np.float64, order="C")
 
     def differences(self, first: IntArray, second: IntArray) -> Sparse:
         """One row ``X[i] - X[j]`` per pair, without a target."""

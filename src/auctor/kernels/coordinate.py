@@ -6,6 +6,8 @@ the rows, r = h * (X d + change of the intercept). Penalties come as `SeparableS
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
@@ -14,7 +16,7 @@ from auctor.kernels.prox import prox_one, violation_one
 
 
 @kernel
-def next_random(state: Array) -> np.uint64:
+def next_random(state: Array) -> Any:
     """Advance a xorshift generator held in ``state[0]``; same seed, same sequence."""
     x = state[0]
     x ^= x << np.uint64(13)

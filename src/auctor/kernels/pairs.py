@@ -85,19 +85,28 @@ def window_product(
     q: FloatArray,
     out: FloatArray,
 ) -> None:
-    """``out[i] = sum of q_j (own_i - other_j)`` over j in low[i]..high[i], windows ascending."""
-    sum0 = sum1 = 0.0
+    """``out[i] = sum of q_j (own_i - other_j)`` over j in low[i]..high[i], for each column.
+
+    Windows ascend, so each row of ``other`` enters and leaves once.
+    """
+    k = own.shape[1]
+    sum0 = 0.0
+    sum1 = np.zeros(k)
     first = last = 0
     for i in range(own.shape[0]):
         while first < min(low[i], last):
             sum0 -= q[first]
-            sum1 -= q[first] * other[first]
+            for c in range(k):
+                sum1[c] -= q[first] * other[first, c]
             first += 1
         if first == last:
-            sum0 = sum1 = 0.0
+            sum0 = 0.0
+            sum1[:] = 0.0
             first = last = max(last, low[i])
         while last < high[i]:
             sum0 += q[last]
-            sum1 += q[last] * other[last]
+            for c in range(k):
+                sum1[c] += q[last] * other[last, c]
             last += 1
-        out[i] = own[i] * sum0 - sum1
+        for c in range(k):
+            out[i, c] = own[i, c] * sum0 - sum1[c]

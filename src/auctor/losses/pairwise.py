@@ -149,14 +149,15 @@ class PairwiseHinge(Pairwise):
             diagonal[own.rows] = own.share * (mass[own.high] - mass[own.low]) / self.width
 
         def product(v: FloatArray) -> FloatArray:
-            out = np.zeros_like(v)
+            flat = v if v.ndim == 2 else v[:, None]
+            out = np.zeros_like(flat)
             for own, other in ((pos, neg), (neg, pos)):
-                part = np.empty(own.rows.size)
+                part = np.empty((own.rows.size, flat.shape[1]))
                 pairs.window_product(
-                    own.low, own.high, v[own.rows], v[other.rows], other.share, part
+                    own.low, own.high, flat[own.rows], flat[other.rows], other.share, part
                 )
-                out[own.rows] = own.share * part / self.width
-            return out
+                out[own.rows] = own.share[:, None] * part / self.width
+            return out if v.ndim == 2 else out[:, 0]
 
         return PairCurvature(diagonal, product, lambda size: _draw(pos, neg, self.width, size))
 
@@ -207,9 +208,7 @@ def _sweep(scores: FloatArray, target: Target, width: float) -> tuple[float, _Si
     return value, first, second
 
 
-def _draw(
-    pos: _Side, neg: _Side, width: float, size: int
-) -> tuple[IntArray, IntArray, FloatArray]:
+def _draw(pos: _Side, neg: _Side, width: float, size: int) -> tuple[IntArray, IntArray, FloatArray]:
     """Systematic sample of the pairs inside the windows, in proportion to their weight."""
     mass = np.concatenate(([0.0], np.cumsum(neg.share)))
     weight = pos.share * (mass[pos.high] - mass[pos.low])

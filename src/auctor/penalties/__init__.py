@@ -2,7 +2,9 @@
 
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.compose import Sum
+from auctor.penalties.group import GroupL2
 from auctor.penalties.separable import L1, L2, Box, ElasticNet, NonNegative, NoPenalty, Separable
+from auctor.penalties.tree import TreeL2
 
 __all__ = [
     "L1",
@@ -10,8 +12,10 @@ __all__ = [
     "BasePenalty",
     "Box",
     "ElasticNet",
+    "GroupL2",
     "NoPenalty",
     "NonNegative",
     "Separable",
     "Sum",
+    "TreeL2",
 ]

@@ -1,23 +1,33 @@
 """Solvers: one family per file; `choose` is the decision table."""
 
+from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
+from auctor.solvers.block import BlockCoordinateDescent
 from auctor.solvers.choose import choose, resolve
 from auctor.solvers.continuation import Continuation
 from auctor.solvers.exact import Exact
 from auctor.solvers.gradient import GradientDescent
+from auctor.solvers.lhac import Lhac
 from auctor.solvers.newton import Newton
+from auctor.solvers.orthant import OrthantWise
 from auctor.solvers.proximal import Fista, ProximalGradient
 from auctor.solvers.proximal_newton import ProximalNewton
+from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
 
 __all__ = [
+    "AcceleratedProximalQuasiNewton",
+    "BlockCoordinateDescent",
     "Continuation",
     "Exact",
     "Fista",
     "GradientDescent",
     "Lbfgs",
+    "Lhac",
     "Newton",
+    "OrthantWise",
     "ProximalGradient",
     "ProximalNewton",
+    "ProximalQuasiNewton",
     "choose",
     "resolve",
 ]

@@ -8,11 +8,16 @@ from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
+from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
 from auctor.solvers.continuation import Continuation
 from auctor.solvers.exact import Exact
 from auctor.solvers.gradient import GradientDescent
+from auctor.solvers.lhac import Lhac
 from auctor.solvers.newton import Newton
+from auctor.solvers.orthant import OrthantWise
 from auctor.solvers.proximal import Fista, ProximalGradient
+from auctor.solvers.proximal_newton import ProximalNewton
+from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
 
 #: Every solver by the name users type.
@@ -21,6 +26,11 @@ SOLVERS: dict[str, type[Any]] = {
     "newton": Newton,
     "lbfgs": Lbfgs,
     "gradient_descent": GradientDescent,
+    "proximal_newton": ProximalNewton,
+    "accelerated_proximal_quasi_newton": AcceleratedProximalQuasiNewton,
+    "lhac": Lhac,
+    "orthant_wise": OrthantWise,
+    "proximal_quasi_newton": ProximalQuasiNewton,
     "fista": Fista,
     "proximal_gradient": ProximalGradient,
     "continuation": Continuation,
@@ -34,10 +44,18 @@ SOLVERS: dict[str, type[Any]] = {
 #: quadratic                     smooth (none, l2)      exact: one linear system
 #: smooth, with curvature        smooth, <= 600 columns newton: a few fused passes
 #: smooth                        smooth (none, l2)      lbfgs
+#: smooth, a sum over rows       separable (l1, box)    proximal_newton: working sets
 #: smooth                        any with a prox        fista
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  ==================================
-PREFERENCE: tuple[type[Any], ...] = (Exact, Newton, Lbfgs, Fista, Continuation)
+PREFERENCE: tuple[type[Any], ...] = (
+    Exact,
+    Newton,
+    Lbfgs,
+    ProximalNewton,
+    Fista,
+    Continuation,
+)
 
 
 def choose(problem: Problem) -> Solver[Any]:
@@ -80,6 +98,11 @@ def resolve(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
                 f"auctor needs solver to be 'auto', one of {', '.join(map(repr, SOLVERS))} or a "
                 f"solver object; got {solver!r}. Pass one of these."
             )
+    elif isinstance(solver, type) or not hasattr(solver, "step"):
+        raise ParameterError(
+            f"auctor needs solver to be a name or a solver object; got {solver!r}. "
+            "Pass an instance, such as auctor.solvers.Newton()."
+        )
     chosen: Solver[Any] = SOLVERS[solver]() if isinstance(solver, str) else solver
     check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")
     return chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
 from auctor.solvers.newton import Newton
 from auctor.solvers.proximal import Fista
+from auctor.solvers.proximal_newton import ProximalNewton
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ContinuationState:
     smoothed: Problem
     solver: Solver[Any]
     inner: State
+    rng: np.random.Generator
     stalled: bool = False
 
 
@@ -40,7 +42,7 @@ class Continuation:
     Parameters
     ----------
     solver : Solver, optional
-        For the smoothed problems; `Newton`, or `Fista` when the penalty is not smooth.
+        For the smoothed problems; by default `Newton`, `ProximalNewton` or `Fista`.
     shrink : float in (0, 1)
         Factor between widths.
     min_width : float > 0
@@ -68,32 +70,41 @@ class Continuation:
             object.__setattr__(self, "needs", Need.SMOOTHABLE_LOSS | rest)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ContinuationState:
-        """State at the starting point, with the width of the null model's loss."""
-        solver = self.solver
-        if solver is None:
-            solver = Newton() if problem.penalty.smooth else Fista()
-        return self._at_width(problem, w, abs(problem.null.loss) or 1.0, solver, rng)
+        """State at the starting point, at the width that certifies it best."""
+        solver = self.solver or self._default(problem)
+        # Half as wide again as the null loss: at w = 0 no margin then sits exactly on a kink.
+        unit = abs(problem.null.loss) or 1.0
+        widths = [1.5 * unit]
+        while problem.coef(w).any() and widths[-1] * self.shrink > 1e-6 * unit:
+            widths.append(widths[-1] * self.shrink)
+        starts = (self._at_width(problem, w, width, solver, rng) for width in widths)
+        return min(starts, key=lambda s: problem.certificate(s.point, s.dual).gap)
+
+    @staticmethod
+    def _default(problem: Problem) -> Solver[Any]:
+        """Newton, proximal Newton or accelerated proximal gradient, as loss and penalty allow."""
+        if problem.penalty.smooth:
+            return Newton()
+        if problem.loss.low_rank and problem.penalty.separable(problem.n_columns) is not None:
+            return ProximalNewton()
+        return Fista()
 
     def step(self, problem: Problem, state: ContinuationState) -> ContinuationState:
         """One step on the smoothed problem, then a narrower width if it is solved."""
         inner = state.solver.step(state.smoothed, state.inner)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         dual = inner.point if inner.dual is None else inner.dual
+        state = replace(state, point=point, dual=dual, inner=inner)
+        unit = abs(problem.null.loss) or 1.0
         error = point.loss - inner.point.loss
         gap = state.smoothed.certificate(inner.point, inner.dual).gap
-        solved = gap <= problem.tolerance(0.2 * error / (abs(problem.null.loss) or 1.0))
-        if solved or inner.stalled:
-            width = state.width * self.shrink
-            if width < self.min_width * (abs(problem.null.loss) or 1.0):
-                return ContinuationState(
-                    point, dual, state.width, state.smoothed, state.solver, inner, stalled=True
-                )
-            rng = np.random.default_rng(0)
-            narrower = self._at_width(problem, inner.point.w, width, state.solver, rng)
-            return ContinuationState(
-                point, dual, width, narrower.smoothed, state.solver, narrower.inner
-            )
-        return ContinuationState(point, dual, state.width, state.smoothed, state.solver, inner)
+        if gap > problem.tolerance(0.2 * error / unit) and not inner.stalled:
+            return state
+        width = state.width * self.shrink
+        if width < self.min_width * unit:
+            return replace(state, stalled=True)
+        narrower = self._at_width(problem, inner.point.w, width, state.solver, state.rng)
+        return replace(narrower, point=point, dual=dual)
 
     def _at_width(
         self,
@@ -108,4 +119,4 @@ class Continuation:
         smoothed = problem.with_loss(loss)
         inner = solver.init(smoothed, w, rng)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
-        return ContinuationState(point, inner.point, width, smoothed, solver, inner)
+        return ContinuationState(point, inner.point, width, smoothed, solver, inner, rng)

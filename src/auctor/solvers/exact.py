@@ -46,6 +46,7 @@ class Exact:
         point = state.point
         gradient = problem.total_gradient(point)
         new = problem.evaluate(point.w + self._change(problem, state, gradient))
+        new = problem.centred(new)
         improved = new.value < point.value
         return Plain(new if improved else point, stalled=not improved)
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.conjugate import Truncated, truncated_cg
 from auctor.solvers.ray import Ray, Trial, wolfe
 
+#: Decreases below this share of the objective drown in its rounding.
+ROUNDING = 1e-14
+
 
 @dataclass(frozen=True)
 class NewtonState:
-    """The point, the trust radius in the preconditioner's norm, the first gradient's norm."""
+    """The point, the trust radius in the preconditioner's norm, the damping of exact steps."""
 
     point: Point
-    radius: float
+    radius: float = math.inf
+    damping: float = 0.0
     stalled: bool = False
     dual: Point | None = None
 
@@ -50,53 +55,77 @@ class Newton:
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
 
+    def __post_init__(self) -> None:
+        who = "Newton"
+        check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_int(who, "max_cg", self.max_cg, low=1)
+
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> NewtonState:
         """State at the starting point."""
-        return NewtonState(problem.evaluate(w), math.inf)
+        return NewtonState(problem.centred(problem.evaluate(w)))
 
     def step(self, problem: Problem, state: NewtonState) -> NewtonState:
         """One trust-region step."""
         point = state.point
         gradient = problem.total_gradient(point)
-        cut = self._solve(problem, point, gradient, state.radius)
+        cut, exact = self._solve(problem, state, gradient)
         predicted = 0.5 * float((cut.residual - gradient) @ cut.step)
         if not predicted > 0.0:
             # A flat model (every pair or row on a linear piece): search along the gradient.
-            trial = wolfe(Ray(problem, point, -gradient))
-            return self._moved(problem, state, trial, math.inf)
+            return self._moved(problem, NewtonState(point), wolfe(Ray(problem, point, -gradient)))
         ray = Ray(problem, point, cut.step)
         full = ray.at(1.0)
+        if predicted <= ROUNDING * abs(point.value):
+            return self._last_digits(problem, state, full, gradient)
         ratio = (point.value - full.value) / predicted
+        adjusted = self._adjusted(state, cut.length, ratio, exact)
         if ratio > 0.25:
-            radius = max(state.radius, 3.0 * cut.length) if ratio > 0.75 else state.radius
-            return self._moved(problem, state, full, radius)
-        trial = wolfe(ray, curvature=0.1)
-        shrunk = 0.5 * cut.length if trial is None else max(0.5, trial.step) * cut.length
-        return self._moved(problem, state, trial, shrunk)
+            return self._moved(problem, adjusted, full)
+        return self._moved(problem, adjusted, wolfe(ray, curvature=0.1))
 
     @staticmethod
-    def _moved(
-        problem: Problem, state: NewtonState, trial: Trial | None, radius: float
-    ) -> NewtonState:
+    def _adjusted(state: NewtonState, length: float, ratio: float, exact: bool) -> NewtonState:
+        """Radius and damping for the next step, by how well the model predicted this one."""
+        if ratio < 0.25:
+            damping = max(10.0 * state.damping, 1e-3) if exact else 0.0
+            return replace(state, radius=0.5 * length, damping=damping)
+        if ratio > 0.75:
+            damping = 0.1 * state.damping if state.damping > 1e-5 else 0.0
+            return replace(state, radius=max(state.radius, 3.0 * length), damping=damping)
+        return state
+
+    @staticmethod
+    def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
         if trial is None:
-            return NewtonState(state.point, radius, stalled=True)
-        return NewtonState(problem.centred(trial.point), radius)
+            return replace(state, stalled=True)
+        return replace(state, point=problem.centred(trial.point))
+
+    @staticmethod
+    def _last_digits(
+        problem: Problem, state: NewtonState, full: Trial, gradient: FloatArray
+    ) -> NewtonState:
+        """Where the objective no longer resolves a step, the gradient judges it."""
+        new = problem.centred(full.point)
+        shorter = np.linalg.norm(problem.total_gradient(new)) < np.linalg.norm(gradient)
+        return replace(state, point=new) if shorter else replace(state, stalled=True)
 
     def _solve(
-        self, problem: Problem, point: Point, gradient: FloatArray, radius: float
-    ) -> Truncated:
-        hessian = problem.hessian(point)
-        precondition, exact = hessian.preconditioner()
+        self, problem: Problem, state: NewtonState, gradient: FloatArray
+    ) -> tuple[Truncated, bool]:
+        """The step, and whether it comes from an exact (damped) factorisation."""
+        hessian = problem.hessian(state.point)
+        precondition, exact = hessian.preconditioner(state.damping)
         if exact:
             p = -precondition(gradient)
             length = math.sqrt(max(-float(gradient @ p), 0.0))
-            if length <= radius:
-                return Truncated(p, np.zeros_like(p), length, False)
-            # Against its own inverse CG takes one step, which the region cuts short.
-            shrink = radius / length
-            return Truncated(shrink * p, (shrink - 1.0) * gradient, radius, True)
-        first = float(np.linalg.norm(gradient))
-        rtol = min(self.forcing, math.sqrt(first))
-        return truncated_cg(
-            hessian.matvec, gradient, precondition, radius=radius, rtol=rtol, max_iter=self.max_cg
+            return Truncated(p, np.zeros_like(p), length, False), True
+        rtol = min(self.forcing, math.sqrt(float(np.linalg.norm(gradient))))
+        cut = truncated_cg(
+            hessian.matvec,
+            gradient,
+            precondition,
+            radius=state.radius,
+            rtol=rtol,
+            max_iter=self.max_cg,
         )
+        return cut, False

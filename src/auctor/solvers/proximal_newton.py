@@ -108,7 +108,7 @@ class ProximalNewton:
     ) -> FloatArray:
         """Direction from a matrix model over all columns."""
         matrix = problem.hessian(point).model_matrix()
-        padded = [problem.join(level, free) for level, free in zip(spec, UNPENALISED, strict=True)]
+        padded = SeparableSpec(*map(problem.join, spec, UNPENALISED))
         direction = np.empty(problem.n_params)
         coordinate.descend_matrix(
             matrix,
@@ -142,7 +142,7 @@ class ProximalNewton:
         index = store.index
         local = chosen if index is None else np.searchsorted(index, chosen)
         here = [a if index is None else a[index] for a in (problem.coef(point.gradient), coef)]
-        levels = [level if index is None else level[index] for level in spec]
+        levels = spec if index is None else SeparableSpec(*(level[index] for level in spec))
         rows = factors[:d] if index is None else factors[index]
         size = here[0].shape[0]
         curvature, moved = np.zeros(size), np.zeros(size)

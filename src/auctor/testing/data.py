@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.needs import Access
 from auctor.core.protocols import Data
-from auctor.core.types import FloatArray, Target
+from auctor.core.types import Columns, FloatArray, IntArray, Target
 from auctor.testing.storages import Build
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 
@@ -146,19 +146,24 @@ class DataSuite(Suite):
 
     @when(lambda suite: Access.COLUMNS in suite.data.access)
     def check_columns(self) -> None:
-        """Compressed columns with unsigned, ascending indices, or one dense line per column."""
+        """Compressed columns with unsigned, ascending indices; a few of them on request."""
         columns = self.data.columns()
-        for j in range(self.X.shape[1]):
-            if columns.sparse:
-                part = slice(int(columns.indptr[j]), int(columns.indptr[j + 1]))
-                rows, line = columns.indices[part], np.zeros(self.X.shape[0])
-                line[rows] = columns.values[part]
-                expect(columns.indices.dtype.kind == "u", "indices must be unsigned")
-                expect((np.diff(rows.astype(np.int64)) > 0).all(), "row indices must ascend")
-            else:
-                line = columns.values[j]
-            expect_close(line, self.X[:, j], f"column {j}", rtol=0.0, scale=1.0)
+        self._compare_columns(columns, np.arange(self.X.shape[1]))
         expect(self.data.columns().values is columns.values, "columns() must be made once")
+        some = np.array([0, self.X.shape[1] - 1])
+        part = self.data.some_columns(some, 1.0)
+        if part is not None:
+            self._compare_columns(part, some)
+        expect(self.data.some_columns(some, 0.0) is None, "some_columns() must mind the share")
+
+    def _compare_columns(self, columns: Columns, index: IntArray) -> None:
+        for slot, j in enumerate(index):
+            part = slice(int(columns.indptr[slot]), int(columns.indptr[slot + 1]))
+            rows, line = columns.indices[part], np.zeros(self.X.shape[0])
+            line[rows] = columns.values[part]
+            expect(columns.indices.dtype.kind == "u", "indices must be unsigned")
+            expect((np.diff(rows.astype(np.int64)) > 0).all(), "row indices must ascend")
+            expect_close(line, self.X[:, j], f"column {j}", rtol=0.0, scale=1.0)
 
     def _products(self, data: Data) -> list[FloatArray]:
         rng = np.random.default_rng(2)

@@ -1,0 +1,56 @@
+"""One package per file, for the suite ``sparse``.
+
+Each offers ``name``, ``layouts`` (of csr, csc, dense, fortran; best first), ``threads``, ``START``
+(the tolerance tried first), ``available()``, ``modes(form)`` (its ways to solve a form; none when it
+cannot), ``refuses(form, rows, columns)`` (a reason, or None), ``fit(X, y, form, tol, mode,
+threads) -> Fit`` and perhaps ``path(X, y, form, strengths, tol, mode, threads) -> coefs, work``.
+They run in worker processes, so that one that exceeds its time can be ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from benchmarks.competitors import Fit
+from benchmarks.problems.forms import Form
+
+#: Fast and reliable ones first: they set the cap for the others.
+ORDER = (
+    "auctor", "sklearn_liblinear", "snapml", "liblinear", "skglm", "glmnet", "adelie", "celer",
+    "sklearn_cd", "cyanure", "glum", "sklearn_saga",
+)  # fmt: skip
+
+
+class Package(Protocol):
+    """What a competitor module offers."""
+
+    name: str
+    layouts: tuple[str, ...]
+    threads: tuple[int, ...]
+    START: float
+    available: Callable[[], str | None]
+    modes: Callable[[Form], tuple[str, ...]]
+    refuses: Callable[[Form, int, int], str | None]
+    fit: Callable[..., Fit]
+
+
+def discover() -> dict[str, Package]:
+    """Every competitor file by its stem, those of `ORDER` first."""
+    folder = Path(__file__).resolve().parent
+    stems = sorted(p.stem for p in folder.glob("*.py") if not p.stem.startswith("_"))
+    stems.sort(key=lambda stem: ORDER.index(stem) if stem in ORDER else len(ORDER))
+    return {stem: load(stem) for stem in stems}
+
+
+def load(stem: str) -> Package:
+    """One competitor module."""
+    return import_module(f"benchmarks.competitors.sparse.{stem}")
+
+
+def installed(package: str) -> str | None:
+    """A reason why ``package`` cannot be used here, without importing it."""
+    return None if find_spec(package) else f"{package} is not installed"

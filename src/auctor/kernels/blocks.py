@@ -1,0 +1,417 @@
+"""Block coordinate descent on ``g.d + d.Hd/2 + sum_b weight_b |z_b|_2 + l1_b |z_b|_1``, z = w + d.
+
+Letters: z weights of the columns in play, K of them, block b at ``starts[b]:starts[b + 1]``; slope
+the model's gradient there; G the block's own matrix, e and V its eigenvalues and vectors, L a bound
+on e; h curvature of the rows; q = g + h * (X d) in score space. An exact intercept is eliminated:
+it adds ``-shift hx`` to the slope, with ``hx = X'h`` and ``shift = hx.d / sum(h)``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, Columns, FloatArray, IntArray
+from auctor.kernels import linear
+from auctor.kernels.compiled import fast_kernel, kernel
+from auctor.kernels.groups import block_factor, shrunk
+
+#: Steps on one block's own matrix where its minimiser has no closed form.
+OWN_STEPS = 20
+
+
+@fast_kernel
+def column_dot(indptr: Array, indices: Array, values: Array, j: int, r: FloatArray) -> float:
+    """``X[:, j] @ r``; a column that stores every row needs no indices."""
+    start, stop = indptr[j], indptr[j + 1]
+    total = 0.0
+    if stop - start == r.shape[0]:
+        column = values[start:stop]
+        for i in range(r.shape[0]):
+            total += column[i] * r[i]
+    else:
+        for k in range(start, stop):
+            total += values[k] * r[indices[k]]
+    return total
+
+
+@fast_kernel
+def column_add(
+    indptr: Array, indices: Array, values: Array, j: int, z: float, h: FloatArray, out: FloatArray
+) -> None:
+    """``out += z h * X[:, j]``."""
+    start, stop = indptr[j], indptr[j + 1]
+    if stop - start == out.shape[0]:
+        column = values[start:stop]
+        for i in range(out.shape[0]):
+            out[i] += z * h[i] * column[i]
+    else:
+        for k in range(start, stop):
+            i = indices[k]
+            out[i] += z * h[i] * values[k]
+
+
+@kernel
+def column_clear(indptr: Array, indices: Array, j: int, out: FloatArray) -> None:
+    """Zero where column j has entries."""
+    start, stop = indptr[j], indptr[j + 1]
+    if stop - start == out.shape[0]:
+        out[:] = 0.0
+    else:
+        for k in range(start, stop):
+            out[indices[k]] = 0.0
+
+
+@kernel
+def dots(
+    indptr: Array, indices: Array, values: Array, chosen: IntArray, r: FloatArray, out: FloatArray
+) -> None:
+    """``out[k] = X[:, chosen[k]] @ r``."""
+    for k in range(chosen.shape[0]):
+        out[k] = column_dot(indptr, indices, values, chosen[k], r)
+
+
+@kernel
+def combine(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    chosen: IntArray,
+    z: FloatArray,
+    ones: FloatArray,
+    out: FloatArray,
+) -> None:
+    """``out += X[:, chosen] @ z``."""
+    for k in range(chosen.shape[0]):
+        if z[k] != 0.0:
+            column_add(indptr, indices, values, chosen[k], z[k], ones, out)
+
+
+@kernel
+def spread(
+    indptr: Array, indices: Array, values: Array, chosen: IntArray, out: FloatArray
+) -> None:
+    """Chosen columns as rows of a dense array of zeros."""
+    for k in range(chosen.shape[0]):
+        j = chosen[k]
+        start, stop = indptr[j], indptr[j + 1]
+        if stop - start == out.shape[1]:
+            out[k] = values[start:stop]
+        else:
+            for s in range(start, stop):
+                out[k, indices[s]] = values[s]
+
+
+@kernel
+def sparse_products(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    h: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    out: FloatArray,
+) -> None:
+    """``out[a, b] = X[:, left[a]] @ (h * X[:, right[b]])``."""
+    buffer = np.zeros(h.shape[0])
+    for b in range(right.shape[0]):
+        column_add(indptr, indices, values, right[b], 1.0, h, buffer)
+        for a in range(left.shape[0]):
+            out[a, b] = column_dot(indptr, indices, values, left[a], buffer)
+        column_clear(indptr, indices, right[b], buffer)
+
+
+def products(columns: Columns, h: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
+    """``X[:, left].T @ diag(h) @ X[:, right]``, through BLAS where columns are dense."""
+    n = h.shape[0]
+    entries = int((columns.indptr[left + 1] - columns.indptr[left]).sum())
+    if entries < 0.3 * n * left.size:
+        out = np.empty((left.size, right.size))
+        sparse_products(*columns, h, left, right, out)
+        return out
+    one = np.zeros((left.size, n))
+    spread(*columns, left, one)
+    two = one
+    if right is not left:
+        two = np.zeros((right.size, n))
+        spread(*columns, right, two)
+    product: FloatArray = (one * h) @ two.T
+    return product
+
+
+def row_products(columns: Columns, n: int, scale: FloatArray) -> FloatArray:
+    """``X @ diag(scale) @ X.T`` for n rows, never forming a matrix of columns by columns."""
+    d = scale.shape[0]
+    if columns.values.size == n * d:
+        lines = columns.values.reshape(d, n)
+        out = np.zeros((n, n))
+        size = max(1, (1 << 18) // n)
+        for low in range(0, d, size):
+            strip = lines[low : low + size].astype(np.float64)
+            out += strip.T @ (strip * scale[low : low + size, None])
+        return out
+    upper = np.zeros((n, n))
+    linear.gram_upper(*columns, scale, upper, 0, d)
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+@kernel
+def block_products(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    h: FloatArray,
+    chosen: IntArray,
+    starts: IntArray,
+    own: IntArray,
+    out: FloatArray,
+) -> None:
+    """Each block's own matrix ``X_b' diag(h) X_b``, flat, block b from ``own[b]``."""
+    buffer = np.zeros(h.shape[0])
+    for b in range(starts.shape[0] - 1):
+        low, high = starts[b], starts[b + 1]
+        m = high - low
+        for s in range(low, high):
+            j = chosen[s]
+            column_add(indptr, indices, values, j, 1.0, h, buffer)
+            for t in range(low, s + 1):
+                x = column_dot(indptr, indices, values, chosen[t], buffer)
+                out[own[b] + (s - low) * m + t - low] = x
+                out[own[b] + (t - low) * m + s - low] = x
+            column_clear(indptr, indices, j, buffer)
+
+
+@kernel
+def rotated_minimiser(
+    e: FloatArray, V: FloatArray, slope: FloatArray, z: FloatArray, weight: float, out: FloatArray
+) -> None:
+    """Exact minimiser over one block with ``G = V diag(e) V'`` and no l1 part.
+
+    With ``c = V'(G z - slope)`` it is 0 if ``|c| <= weight``, else ``c nu/(e nu + weight)`` where
+    the norm nu solves ``|c/(e nu + weight)| = 1``; the inverse of that norm is concave in nu, so
+    Newton's method climbs to the root from 0.
+    """
+    m = e.shape[0]
+    c = np.empty(m)
+    square = 0.0
+    for i in range(m):
+        turned = push = 0.0
+        for k in range(m):
+            turned += V[k, i] * z[k]
+            push += V[k, i] * slope[k]
+        c[i] = e[i] * turned - push
+        square += c[i] * c[i]
+    if weight > 0.0:
+        if square <= weight * weight:
+            out[:] = 0.0
+            return
+        nu = 0.0
+        for _ in range(60):
+            norm = slope_nu = 0.0
+            for i in range(m):
+                bottom = e[i] * nu + weight
+                x = c[i] / bottom
+                norm += x * x
+                slope_nu += x * x * e[i] / bottom
+            root = math.sqrt(norm)
+            # Newton on 1/root = 1; the derivative of 1/root is slope_nu / root^3.
+            move = (1.0 - 1.0 / root) * root * norm / slope_nu
+            nu += move
+            if not move > 1e-14 * nu:
+                break
+        for i in range(m):
+            c[i] *= nu / (e[i] * nu + weight)
+    else:
+        for i in range(m):
+            c[i] /= e[i]
+    for k in range(m):
+        total = 0.0
+        for i in range(m):
+            total += V[k, i] * c[i]
+        out[k] = total
+
+
+@kernel
+def stepped_minimiser(
+    G: FloatArray,
+    L: float,
+    slope: FloatArray,
+    z: FloatArray,
+    weight: float,
+    l1: float,
+    out: FloatArray,
+) -> None:
+    """Majorised steps over one block on its own matrix, until they are a tenth of the first."""
+    m = z.shape[0]
+    current, trial = slope.copy(), np.empty(m)
+    out[:] = z
+    first = 0.0
+    for step in range(OWN_STEPS):
+        square = 0.0
+        for k in range(m):
+            trial[k] = shrunk(out[k] - current[k] / L, l1 / L)
+            square += trial[k] * trial[k]
+        factor = block_factor(math.sqrt(square), weight / L)
+        moved = 0.0
+        for k in range(m):
+            trial[k] = factor * trial[k] - out[k]
+            out[k] += trial[k]
+            moved = max(moved, abs(trial[k]))
+        if step == 0:
+            first = moved
+        if moved <= 0.1 * first:
+            return
+        for k in range(m):
+            if trial[k] != 0.0:
+                for i in range(m):
+                    current[i] += trial[k] * G[k, i]
+
+
+@kernel
+def minimise_block(
+    slope: FloatArray,
+    z: FloatArray,
+    weight: float,
+    l1: float,
+    L: float,
+    G: FloatArray,
+    e: FloatArray,
+    V: FloatArray,
+    turned: bool,
+    out: FloatArray,
+) -> float:
+    """New weights of a block into ``out``; returns the length of its move times L."""
+    m = z.shape[0]
+    if turned and l1 == 0.0:
+        rotated_minimiser(e, V.reshape(m, m), slope, z, weight, out)
+    else:
+        stepped_minimiser(G.reshape(m, m), L, slope, z, weight, l1, out)
+    moved = 0.0
+    for k in range(m):
+        moved += (out[k] - z[k]) ** 2
+    return L * math.sqrt(moved)
+
+
+@kernel
+def descend_gram(
+    gram: FloatArray,
+    slope: FloatArray,
+    starts: IntArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    L: FloatArray,
+    own: IntArray,
+    G: FloatArray,
+    e: FloatArray,
+    V: FloatArray,
+    turned: Array,
+    z: FloatArray,
+    max_sweeps: int,
+    tol: float,
+) -> int:
+    """Sweeps with the matrix of all columns in play; updates z and slope, returns the sweeps."""
+    trial = np.empty(int(np.max(np.diff(starts))))
+    for sweep in range(max_sweeps):
+        worst = 0.0
+        for b in range(weight.shape[0]):
+            low, high = starts[b], starts[b + 1]
+            new = trial[: high - low]
+            moved = minimise_block(
+                slope[low:high],
+                z[low:high],
+                weight[b],
+                l1[b],
+                L[b],
+                G[own[b] : own[b + 1]],
+                e[low:high],
+                V[own[b] : own[b + 1]],
+                turned[b],
+                new,
+            )
+            if moved == 0.0:
+                continue
+            worst = max(worst, moved)
+            for k in range(low, high):
+                step = new[k - low] - z[k]
+                if step != 0.0:
+                    z[k] = new[k - low]
+                    row = gram[k]
+                    for i in range(slope.shape[0]):
+                        slope[i] += step * row[i]
+        if worst <= tol:
+            return sweep + 1
+    return max_sweeps
+
+
+@kernel
+def descend_residual(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    h: FloatArray,
+    q: FloatArray,
+    hx: FloatArray,
+    sum_h: float,
+    chosen: IntArray,
+    starts: IntArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    L: FloatArray,
+    own: IntArray,
+    G: FloatArray,
+    e: FloatArray,
+    V: FloatArray,
+    turned: Array,
+    z: FloatArray,
+    max_sweeps: int,
+    tol: float,
+) -> tuple[int, float]:
+    """Sweeps with column products; updates z and q, returns the sweeps and the entries read.
+
+    Between two sweeps over all blocks, those that are zero are left alone.
+    """
+    size = int(np.max(np.diff(starts)))
+    trial, slope = np.empty(size), np.empty(size)
+    shift = work = 0.0
+    full, since = True, 0
+    for sweep in range(max_sweeps):
+        worst = 0.0
+        for b in range(weight.shape[0]):
+            low, high = starts[b], starts[b + 1]
+            if not full and not z[low:high].any():
+                continue
+            for k in range(low, high):
+                j = chosen[k]
+                work += indptr[j + 1] - indptr[j]
+                slope[k - low] = column_dot(indptr, indices, values, j, q) - shift * hx[k]
+            new = trial[: high - low]
+            moved = minimise_block(
+                slope[: high - low],
+                z[low:high],
+                weight[b],
+                l1[b],
+                L[b],
+                G[own[b] : own[b + 1]],
+                e[low:high],
+                V[own[b] : own[b + 1]],
+                turned[b],
+                new,
+            )
+            if moved == 0.0:
+                continue
+            worst = max(worst, moved)
+            for k in range(low, high):
+                step = new[k - low] - z[k]
+                if step != 0.0:
+                    j = chosen[k]
+                    z[k] = new[k - low]
+                    work += indptr[j + 1] - indptr[j]
+                    column_add(indptr, indices, values, j, step, h, q)
+                    if sum_h > 0.0:
+                        shift += step * hx[k] / sum_h
+        if full and worst <= tol:
+            return sweep + 1, work
+        since = 0 if full else since + 1
+        full = worst <= tol or since >= 10
+    return max_sweeps, work

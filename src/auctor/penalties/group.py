@@ -1,0 +1,239 @@
+"""Penalties on disjoint groups of columns, zero or not as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real, check_vector
+from auctor.core.errors import ParameterError
+from auctor.core.types import Array, BlockSpec, FloatArray, IntArray, SeparableSpec
+from auctor.kernels import groups as kernels
+from auctor.penalties.base import BasePenalty
+from auctor.penalties.separable import Weights
+
+Groups: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]] | Array
+
+
+class GroupL2(BasePenalty):
+    """Group lasso: ``strength sum_g weight_g |w_g|_2``, so that groups vanish as a whole.
+
+    With ``l1_ratio`` r the sparse-group lasso,
+    ``strength ((1 - r) sum_g weight_g |w_g|_2 + r |w|_1)``. Every operation costs O(d).
+
+    Parameters
+    ----------
+    strength : float >= 0
+    groups : int, (d,) integer array, or list of lists of columns
+        A size (columns in runs of that length), a label per column, or the groups themselves.
+        Groups are not empty and share no column.
+    weights : (n_groups,) array, optional
+        Multipliers >= 0 in the order of the groups (of the sorted labels); the square roots of
+        the group sizes by default.
+    l1_ratio : float in [0, 1]
+    free : list of columns, optional
+        Columns in no group, which are not penalised. A column in no group must be named here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> penalty = GroupL2(1.0, [[0, 1], [2]], weights=[2.0, 1.0])
+    >>> penalty.value(np.array([3.0, 4.0, -1.0]))
+    11.0
+    >>> penalty.prox(np.array([3.0, 4.0, -1.0]), 1.0)
+    array([ 1.8,  2.4, -0. ])
+
+    References
+    ----------
+    Yuan, Lin, Model selection and estimation in regression with grouped variables, 2006; Simon,
+    Friedman, Hastie, Tibshirani, A sparse-group lasso, 2013.
+    """
+
+    def __init__(
+        self,
+        strength: float,
+        groups: Groups,
+        *,
+        weights: Weights = None,
+        l1_ratio: float = 0.0,
+        free: Sequence[int] | None = None,
+    ) -> None:
+        self.strength, self.groups, self.weights = strength, groups, weights
+        self.l1_ratio, self.free = l1_ratio, free
+        check_strength("GroupL2", strength)
+        check_real("GroupL2", "l1_ratio", l1_ratio, low=0.0, high=1.0)
+        self._free = np.zeros(0, dtype=np.int64) if free is None else _columns("free", free)
+        self._size, self._lists = _parse(groups)
+        if self._size and self._free.size:
+            raise ParameterError(
+                f"GroupL2 needs groups as lists or labels to use free; got groups={groups!r}. "
+                "List the groups."
+            )
+        self._weights = None if weights is None else check_weights("GroupL2", weights)
+        self._spec: BlockSpec | None = None
+        self._spec_columns = -1
+        if not self._size:
+            _check_disjoint([*self._lists, self._free])
+            self.blocks(sum(g.size for g in self._lists) + self._free.size)
+
+    def blocks(self, d: int) -> BlockSpec:
+        """The groups of d columns with their strengths; free columns are groups of their own."""
+        if self._spec is None or self._spec_columns != d:
+            self._spec, self._spec_columns = self._build(d), d
+        return self._spec
+
+    def _build(self, d: int) -> BlockSpec:
+        lists = self._lists
+        if self._size:
+            if d % self._size:
+                raise ParameterError(
+                    f"GroupL2 needs a number of columns that is a multiple of {self._size}; got "
+                    f"{d}. Pass the groups as lists or labels."
+                )
+            lists = list(np.arange(d).reshape(-1, self._size))
+        _check_cover(lists, self._free, d)
+        size = np.array([g.size for g in lists], dtype=np.float64)
+        weight = np.sqrt(size) if self._weights is None else self._weights
+        if weight.shape != size.shape:
+            raise ParameterError(
+                f"GroupL2 needs one weight per group ({size.size}); got {weight.size}. Pass one "
+                "per group."
+            )
+        n_free = self._free.size
+        counts = np.concatenate(([0], size, np.ones(n_free)))
+        return BlockSpec(
+            indptr=np.cumsum(counts).astype(np.uint32),
+            indices=np.concatenate([*lists, self._free]).astype(np.uint32),
+            weight=np.append(self.strength * (1.0 - self.l1_ratio) * weight, np.zeros(n_free)),
+            l1=np.append(np.full(size.size, self.strength * self.l1_ratio), np.zeros(n_free)),
+        )
+
+    def value(self, w: FloatArray) -> float:
+        """Penalty at w."""
+        return kernels.group_value(w, *self.blocks(w.shape[0]))
+
+    def prox(self, v: FloatArray, step: float) -> FloatArray:
+        """``argmin_x penalty(x) + |x - v|^2 / (2 step)``."""
+        out = np.empty_like(v)
+        kernels.group_prox(v, step, *self.blocks(v.shape[0]), out)
+        return out
+
+    def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
+        """Distance of ``-grad`` to the subdifferential at w; a group's entries have it as norm."""
+        out = np.empty_like(w)
+        kernels.group_violation(w, grad, *self.blocks(w.shape[0]), out)
+        return out
+
+    def conjugate(self, v: FloatArray) -> float:
+        """``sup_w v.w - penalty(w)``: 0 in the dual ball, infinite outside."""
+        return 0.0 if kernels.group_in_ball(v, *self.blocks(v.shape[0])) else math.inf
+
+    def dual_scale(self, v: FloatArray) -> float:
+        """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
+        return kernels.group_dual_scale(v, *self.blocks(v.shape[0]))
+
+    def separable(self, d: int) -> SeparableSpec | None:
+        """``None``: groups tie coordinates together."""
+        self.blocks(d)
+        return None
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [
+            cls(0.3, 2),
+            cls(0.2, [7, 3, 7, 3], weights=[1.0, 2.0]),
+            cls(0.2, [[0, 2], [1]], l1_ratio=0.4, free=[3]),
+            cls(0.5, [[3, 0, 1], [2]], l1_ratio=0.2),
+        ]
+
+
+def check_strength(who: str, strength: object) -> float:
+    """A finite number >= 0."""
+    number = check_real(who, "strength", strength, low=0.0)
+    if math.isinf(number):
+        raise ParameterError(f"{who} needs a finite strength; got inf. Pass a number.")
+    return number
+
+
+def check_weights(who: str, weights: Weights) -> FloatArray:
+    """Finite weights >= 0."""
+    checked = check_vector(who, "weights", weights)
+    if (checked < 0).any():
+        raise ParameterError(
+            f"{who} needs weights >= 0; got {checked.min():g}. Pass non-negative weights."
+        )
+    return checked
+
+
+def _columns(what: str, columns: Any) -> IntArray:
+    """Column numbers of one group."""
+    array = np.atleast_1d(np.asarray(columns))
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        raise ParameterError(
+            f"GroupL2 needs {what} to hold column numbers from 0; got {columns!r}. Pass integers."
+        )
+    return array.astype(np.int64)
+
+
+def _parse(groups: Any) -> tuple[int, list[IntArray]]:
+    """A group size, or 0 and the groups as arrays of columns."""
+    if isinstance(groups, int | np.integer):
+        return check_int("GroupL2", "groups", groups, low=1), []
+    try:
+        items = list(groups)
+    except TypeError as error:
+        raise ParameterError(
+            f"GroupL2 needs groups as a size, labels or lists of columns; got {groups!r}. Pass one "
+            "of these."
+        ) from error
+    if items and all(np.ndim(item) == 0 for item in items):
+        labels = np.asarray(items)
+        if labels.dtype.kind not in "iu":
+            raise ParameterError(
+                f"GroupL2 needs integer labels, one per column; got {items[:4]}. Number the "
+                "groups, or pass lists of columns."
+            )
+        _, number = np.unique(labels, return_inverse=True)
+        order = np.argsort(number, kind="stable")
+        return 0, np.split(order, np.cumsum(np.bincount(number))[:-1])
+    lists = [_columns(f"group {k}", item) for k, item in enumerate(items)]
+    empty = [k for k, group in enumerate(lists) if not group.size]
+    if empty or not lists:
+        what = f"group {empty[0]} is empty" if empty else "no group at all"
+        raise ParameterError(f"GroupL2 needs groups that hold columns; got {what}. Leave it out.")
+    return 0, lists
+
+
+def _check_disjoint(lists: list[IntArray]) -> None:
+    """No column twice."""
+    values, counts = np.unique(np.concatenate(lists), return_counts=True)
+    twice = values[counts > 1]
+    if twice.size:
+        raise ParameterError(
+            f"GroupL2 needs groups that share no column; got column {twice[0]} twice. Keep one, or "
+            "use TreeL2 where groups are nested."
+        )
+
+
+def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
+    """Every column of d in one group or free."""
+    seen = np.zeros(d, dtype=bool)
+    for group in (*lists, free):
+        if group.size and group.max() >= d:
+            beyond = "" if seen.all() else " (or a column is missing)"
+            raise ParameterError(
+                f"GroupL2 needs groups of the columns 0 to {d - 1}; got column {group.max()}"
+                f"{beyond}. Number the columns from 0 and name those in no group in free=."
+            )
+        seen[group] = True
+    if not seen.all():
+        raise ParameterError(
+            f"GroupL2 needs every one of {d} columns in a group; got none for column "
+            f"{np.flatnonzero(~seen)[0]}. Name unpenalised columns in free=."
+        )
