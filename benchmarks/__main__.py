@@ -16,6 +16,7 @@ def _suites() -> list[str]:
 
 def _list() -> None:
     from benchmarks import competitors
+    from benchmarks.competitors import sparse
     from benchmarks.problems import datasets
 
     for name in _suites():
@@ -23,6 +24,8 @@ def _list() -> None:
         print(f"suite {name}: {', '.join(section.name for section in suite.sections)}")
     for module in competitors.discover():
         print(f"competitor {module.name}: {module.available() or 'ready'}")
+    for package in sparse.discover().values():
+        print(f"competitor of suite sparse {package.name}: {package.available() or 'ready'}")
     for name in datasets.REGISTRY:
         print(f"data {name}: {'ready' if datasets.present(name) else 'missing'}")
 
@@ -38,12 +41,21 @@ def main() -> None:
     run.add_argument(
         "--only", default="*", help="section, or section/item, with wildcards: 'logistic/a9a*'"
     )
+    run.add_argument(
+        "--budget", type=float, help="minutes; every section gets a share, breadth first"
+    )
+    run.add_argument(
+        "--resume", action="store_true", help="keep the cells that are in the results file already"
+    )
     options = parser.parse_args()
     if options.command == "list":
         _list()
     else:
         suite = import_module(f"benchmarks.suites.{options.suite}")
-        run_suite(suite, Settings(quick=options.quick, only=options.only))
+        settings = Settings(
+            quick=options.quick, only=options.only, budget=options.budget, resume=options.resume
+        )
+        run_suite(suite, settings)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from importlib import metadata
@@ -27,11 +27,21 @@ class Settings:
 
     quick: bool = False
     only: str = "*"
+    #: Minutes for the whole suite, and the clock value at which the current section must end.
+    budget: float | None = None
+    deadline: float = math.inf
+    #: Cells of the current section that need not be measured again.
+    known: dict[str, object] = field(default_factory=dict)
+    resume: bool = False
 
     @property
     def partial(self) -> bool:
         """Whether some items of a section are left out."""
         return self.quick or "/" in self.only
+
+    def over(self) -> bool:
+        """Whether the time of the current section is spent."""
+        return time.perf_counter() > self.deadline
 
     def wants_section(self, name: str) -> bool:
         return fnmatch(name, self.only.split("/")[0])
@@ -200,26 +210,53 @@ def number(value: object) -> str:
 
 
 def run_suite(suite: ModuleType, settings: Settings) -> dict[str, object]:
-    """Run the wanted sections, print each verdict, keep the rest of the results file."""
+    """Run the wanted sections, print each verdict, keep the rest of the results file.
+
+    With a budget every section first gets its share of the time (``suite.shares``), then those that
+    left cells out get what remains.
+    """
     stem = suite.name + (".partial" if settings.partial else "")
     path = RESULTS / f"{stem}.json"
     content = json.loads(path.read_text()) if path.exists() else {"sections": {}}
-    for section in suite.sections:
-        if not settings.wants_section(section.name):
-            continue
-        print(f"== {section.name}", flush=True)
-        facts, start, others = machine_facts(), time.perf_counter(), Neighbours()
-        result = section.run(settings)
-        facts["cores_used_by_others"] = others.cores()
-        result |= {"machine": facts, "seconds": round(time.perf_counter() - start, 1)}
-        content["sections"][section.name] = result
-        content["sections"] = _ordered(content["sections"], suite)
-        content["title"] = suite.title
-        RESULTS.mkdir(exist_ok=True)
-        path.write_text(json.dumps(content, indent=1) + "\n")
-        path.with_suffix(".md").write_text(markdown(content))
-        print(_section_text(section.name, result), flush=True)
+    wanted = [s for s in suite.sections if settings.wants_section(s.name)]
+    end = math.inf
+    if settings.budget:
+        end = time.perf_counter() + 60.0 * settings.budget
+    shares = getattr(suite, "shares", {})
+    try:
+        for k, section in enumerate(wanted):
+            rest = sum(shares.get(s.name, 1.0) for s in wanted[k:])
+            own = shares.get(section.name, 1.0) / rest
+            known = content["sections"].get(section.name, {}) if settings.resume else {}
+            _run_section(suite, section, settings, content, path, own, end, known)
+        for section in wanted:
+            before = content["sections"][section.name]
+            if before.get("left") and time.perf_counter() < end:
+                _run_section(suite, section, settings, content, path, 1.0, end, before)
+    finally:
+        getattr(suite, "close", lambda: None)()
     return content
+
+
+def _run_section(
+    suite: ModuleType, section: ModuleType, settings: Settings, content: dict, path: Path,
+    share: float, end: float, before: dict,
+) -> None:  # fmt: skip
+    """Run one section on its share of the time until ``end`` and rewrite the results file."""
+    print(f"== {section.name}", flush=True)
+    facts, start, others = machine_facts(), time.perf_counter(), Neighbours()
+    deadline = start + share * (end - start) if math.isfinite(end) else math.inf
+    result = section.run(replace(settings, deadline=deadline, known=before.get("cells", {})))
+    facts["cores_used_by_others"] = others.cores()
+    spent = time.perf_counter() - start + before.get("seconds", 0.0)
+    result |= {"machine": facts, "seconds": round(spent, 1)}
+    content["sections"][section.name] = result
+    content["sections"] = _ordered(content["sections"], suite)
+    content["title"] = suite.title
+    RESULTS.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    path.with_suffix(".md").write_text(markdown(content))
+    print(_section_text(section.name, result), flush=True)
 
 
 def _ordered(sections: dict[str, object], suite: ModuleType) -> dict[str, object]:

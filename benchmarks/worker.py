@@ -1,7 +1,7 @@
 """The process in which one competitor runs: ``python -m benchmarks.worker FD STEM THREADS``.
 
-It answers requests from `benchmarks.workers` on a socket, one at a time. Being a process of its own
-it can be ended when a solve takes too long, and can have an interpreter and thread limits of its own.
+It answers requests from `benchmarks.workers` on a socket, one at a time. Being a process of its
+own it can be ended when a solve takes too long, and has its own interpreter and thread limits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Worker processes, one per competitor and number of threads, that can be ended and started anew."""
+"""Worker processes, one per competitor and number of threads; they can be ended and restarted."""
 
 from __future__ import annotations
 

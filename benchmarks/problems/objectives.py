@@ -36,7 +36,7 @@ def half_square(residual: np.ndarray) -> np.ndarray:
 
 
 def group_norms(w: np.ndarray, size: int) -> np.ndarray:
-    """|w_g| / sqrt(size of g) of contiguous groups of ``size`` columns, the last perhaps shorter."""
+    """|w_g| / sqrt(size of g) of contiguous groups of ``size`` columns, the last may be less."""
     starts = np.arange(0, len(w), size)
     sizes = np.diff(np.append(starts, len(w)))
     return np.sqrt(np.add.reduceat(w**2, starts) / sizes)

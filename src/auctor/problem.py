@@ -12,12 +12,14 @@ import numpy as np
 from auctor.core.checks import check_vector
 from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, SeparableSpec
 from auctor.hessian import Hessian
 from auctor.kernels.pointwise import curve_bound
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
 BALANCE = 1e-11
+#: How close to zero the search for an intercept brings that sum, where rounding allows.
+EXACT = 1e-14
 
 
 @dataclass
@@ -55,6 +57,7 @@ class Point:
     loss: float
     penalty: float
     dscores: FloatArray = field(repr=False)
+    exact: bool = True  # whether dscores is the gradient of the loss at the scores
 
     @property
     def value(self) -> float:
@@ -136,12 +139,14 @@ class Problem:
             Need.QUADRATIC_LOSS: loss.quadratic,
             Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
             Need.ROW_LOSS: loss.coupling is Coupling.ROW,
+            Need.POINTWISE_LOSS: loss.coupling is Coupling.ROW and hasattr(loss, "kind"),
             Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),
             Need.SMOOTH_PENALTY: penalty.smooth,
             Need.PROX: True,
             Need.SEPARABLE_PENALTY: spec is not None,
+            Need.STRONG_PENALTY: spec is not None and _strong(spec),
             Need.BLOCK_PENALTY: getattr(penalty, "blocks", None) is not None,
-            Need.UNBOUNDED: spec is None or bool(np.isinf(spec.upper - spec.lower).all()),
+            Need.UNBOUNDED: spec is None or bool(np.isinf((spec.lower, spec.upper)).all()),
             Need.GRAM: Access.ROWS in access,
             Need.COLUMNS: Access.COLUMNS in access,
             Need.ROWS: Access.ROWS in access,
@@ -225,7 +230,9 @@ class Problem:
 
     def centred(self, point: Point) -> Point:
         """The point with its intercept moved to the exact minimiser; no pass over the data."""
-        if not point.imbalance:
+        if not self.has_intercept or not math.isfinite(point.loss):
+            return point
+        if abs(float(point.dscores.sum())) <= EXACT * float(np.abs(point.dscores).sum()):
             return point
         shift = self._best_shift(point.scores)
         w = point.w.copy()
@@ -241,7 +248,7 @@ class Problem:
         for _ in range(200):
             _, dscores = self.loss.value_grad(scores + t, target)
             slope, size = float(dscores.sum()), float(np.abs(dscores).sum())
-            if abs(slope) <= 1e-3 * BALANCE * size < math.inf:
+            if abs(slope) <= EXACT * size < math.inf:
                 return t
             if math.isnan(slope):
                 slope = math.copysign(math.inf, t - best)
@@ -263,7 +270,8 @@ class Problem:
             if new in (t, low, high):
                 break
             t = new
-        return best if self.loss.smooth or not math.isfinite(slope) else t
+        # At a kink the slope jumps over zero; then the value decides.
+        return min((best, t), key=lambda t: self.loss.value(scores + t, target))
 
     # --- certificates -----------------------------------------------------------------------
 
@@ -342,7 +350,7 @@ class Problem:
         pull = -self.coef(source.gradient)
         scale = self.penalty.dual_scale(pull)
         target = self.data.target
-        own = source.problem.loss is self.loss
+        own = source.exact and source.problem.loss is self.loss
         conjugate = None
         if scale < 1.0 or not own:
             conjugate = self.loss.conjugate(scale * source.dscores, target)
@@ -355,3 +363,9 @@ class Problem:
             slope = abs(float(source.dscores.sum()))
             gap = max(gap, 0.0) + slope * float(np.abs(source.scores).mean())
         return math.inf if math.isnan(gap) else max(gap, 0.0)
+
+
+def _strong(spec: SeparableSpec) -> bool:
+    """Whether every column has an l2 part and no bound."""
+    unbounded = np.isinf(spec.lower).all() and np.isinf(spec.upper).all()
+    return bool(unbounded and (spec.l2 > 0.0).all())

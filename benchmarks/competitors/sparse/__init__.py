@@ -1,8 +1,8 @@
 """One package per file, for the suite ``sparse``.
 
 Each offers ``name``, ``layouts`` (of csr, csc, dense, fortran; best first), ``threads``, ``START``
-(the tolerance tried first), ``available()``, ``modes(form)`` (its ways to solve a form; none when it
-cannot), ``refuses(form, rows, columns)`` (a reason, or None), ``fit(X, y, form, tol, mode,
+(the tolerance tried first), ``available()``, ``modes(form)`` (its ways to solve a form; none when
+it cannot), ``refuses(form, rows, columns)`` (a reason, or None), ``fit(X, y, form, tol, mode,
 threads) -> Fit`` and perhaps ``path(X, y, form, strengths, tol, mode, threads) -> coefs, work``.
 They run in worker processes, so that one that exceeds its time can be ended.
 """
@@ -20,7 +20,7 @@ from benchmarks.problems.forms import Form
 
 #: Fast and reliable ones first: they set the cap for the others.
 ORDER = (
-    "auctor", "sklearn_liblinear", "snapml", "liblinear", "skglm", "glmnet", "adelie", "celer",
+    "sklearn_liblinear", "snapml", "auctor", "liblinear", "skglm", "glmnet", "adelie", "celer",
     "sklearn_cd", "cyanure", "glum", "sklearn_saga",
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """adelie grpnet, in an environment of its own because it pins numpy 1.26.
 
-``AUCTOR_ADELIE_PYTHON`` names that environment's interpreter; ``.venv-adelie/bin/python`` by default.
+``AUCTOR_ADELIE_PYTHON`` names its interpreter; ``.venv-adelie/bin/python`` by default.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def penalty_of(form: Form, columns: int) -> object:
     from auctor import penalties
 
     if form.penalty == "group":
-        groups = [list(range(j, min(j + form.group, columns))) for j in range(0, columns, form.group)]
+        groups = [
+            list(range(j, min(j + form.group, columns))) for j in range(0, columns, form.group)
+        ]
         return penalties.GroupL2(form.strength, groups)  # weights sqrt(size) are its default
     if form.penalty == "elastic_net":
         return penalties.ElasticNet(form.strength, l1_ratio=form.l1_ratio)

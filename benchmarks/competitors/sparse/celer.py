@@ -40,9 +40,7 @@ def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: in
 
     shared = {"tol": tol, "fit_intercept": False, "max_iter": 500}
     if form.loss == "logistic":
-        model = celer.LogisticRegression(
-            C=1.0 / (len(y) * form.strength), solver=mode, **shared
-        )
+        model = celer.LogisticRegression(C=1.0 / (len(y) * form.strength), solver=mode, **shared)
     elif form.penalty == "group":
         columns = X.shape[1]
         sizes = [min(form.group, columns - j) for j in range(0, columns, form.group)]

@@ -1,4 +1,4 @@
-"""scikit-learn Lasso and ElasticNet (coordinate descent), and their paths; lbfgs and newton for l2."""
+"""scikit-learn ElasticNet (coordinate descent) and its path; lbfgs, newton-cg for l2 logistic."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from benchmarks.problems.forms import Form
 from benchmarks.problems.generated import Matrix
 
 name = "sklearn"
-layouts = ("csc", "fortran")
+layouts = ("csc", "csr", "fortran", "dense")
 threads = (1,)
 START = 1e-4
-#: newton-cholesky needs a dense columns x columns Hessian.
-WIDEST = 11_000
 
 
 def available() -> str | None:
@@ -47,9 +45,7 @@ def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: in
         )  # fmt: skip
     else:
         C = 1.0 / (len(y) * form.strength)
-        model = LogisticRegression(
-            solver=mode, C=C, tol=tol, fit_intercept=False, max_iter=100_000
-        )
+        model = LogisticRegression(solver=mode, C=C, tol=tol, fit_intercept=False, max_iter=100_000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
@@ -73,6 +69,12 @@ def path(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _, coefs, _ = enet_path(
-            X, y, l1_ratio=form.l1_ratio, alphas=strengths, tol=tol, max_iter=1_000_000, copy_X=False
+            X,
+            y,
+            l1_ratio=form.l1_ratio,
+            alphas=strengths,
+            tol=tol,
+            max_iter=1_000_000,
+            copy_X=False,
         )
     return coefs.T, {}

@@ -1,7 +1,7 @@
 """snapml: LogisticRegression primal and dual, SupportVectorMachine; the loss is a sum over rows.
 
-Its squared hinge has no 1/2. Its hinge stalls above the optimum however tight the tolerance (2e-3 and 2e-5
-relative on two generated problems), so it often does not reach the accuracies asked for.
+Its squared hinge has no 1/2. Its hinge stalls above the optimum however tight the tolerance
+(2e-3 and 2e-5 relative on two generated problems), so it may not reach the accuracies asked for.
 """
 
 from __future__ import annotations

@@ -30,10 +30,12 @@ class Need(Flag):
     QUADRATIC_LOSS = auto()
     SMOOTHABLE_LOSS = auto()
     ROW_LOSS = auto()
+    POINTWISE_LOSS = auto()
     BOUNDED_CURVATURE = auto()
     SMOOTH_PENALTY = auto()
     PROX = auto()
     SEPARABLE_PENALTY = auto()
+    STRONG_PENALTY = auto()
     BLOCK_PENALTY = auto()
     UNBOUNDED = auto()
     GRAM = auto()
@@ -50,11 +52,13 @@ NEED_WORDS = {
     Need.SMOOTHABLE_LOSS: "a non-smooth loss with a smoothed form",
     Need.ROW_LOSS: "a loss that is a sum over rows",
     Need.BOUNDED_CURVATURE: "a loss with a known bound on its curvature",
+    Need.POINTWISE_LOSS: "a loss with a compiled form per row",
     Need.SMOOTH_PENALTY: "a differentiable penalty",
     Need.PROX: "a penalty with a prox",
     Need.SEPARABLE_PENALTY: "a penalty that separates over coordinates",
     Need.BLOCK_PENALTY: "a penalty on disjoint groups of coordinates",
     Need.UNBOUNDED: "a penalty that leaves every weight unbounded",
+    Need.STRONG_PENALTY: "an l2 part on every column and no box",
     Need.GRAM: "weighted Gram matrices of the data",
     Need.COLUMNS: "column access to the data",
     Need.ROWS: "row access to the data",

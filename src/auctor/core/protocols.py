@@ -60,6 +60,12 @@ class Data(Protocol):
     def differences(self, first: IntArray, second: IntArray) -> Data:
         """One row ``X[i] - X[j]`` per pair, without a target."""
 
+    def row_lines(self) -> Columns:
+        """Compressed rows, ``indptr`` and ``indices`` unsigned."""
+
+    def row_lengths(self, scale: FloatArray) -> FloatArray:
+        """``sum_j scale_j x_ij^2`` of every row."""
+
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
 
@@ -122,6 +128,22 @@ class Loss(Protocol):
 
     def response(self, scores: FloatArray) -> FloatArray:
         """Prediction in the units of the target (the inverse link)."""
+
+
+class PointwiseLoss(Loss, Protocol):
+    """A row loss that compiled loops can evaluate: a kind with its parameters."""
+
+    @property
+    def kind(self) -> int:
+        """Which loss, for the kernels."""
+
+    @property
+    def param(self) -> float:
+        """Shape parameter."""
+
+    @property
+    def width(self) -> float:
+        """Smoothing width in score units."""
 
 
 class Penalty(Protocol):

@@ -190,6 +190,26 @@ class Dense(_Memory):
         X = self._lines[index] if self.by_rows else self._lines.T[index]
         return Dense(np.ascontiguousarray(X), self.target.take(index), n_threads=self.n_threads)
 
+    @cached_property
+    def _row_lines(self) -> Columns:
+        lines = self._lines if self.by_rows else np.ascontiguousarray(self._lines.T)
+        return _compressed(lines)
+
+    def row_lines(self) -> Columns:
+        """Compressed rows, every column stored."""
+        return self._row_lines
+
+    def row_lengths(self, scale: FloatArray) -> FloatArray:
+        """``sum_j scale_j x_ij^2`` of every row."""
+        if self.by_rows:
+            out = np.empty(self.n_rows)
+            self._map(lambda a, b: linear.dense_squares_dot(self._lines, scale, out, a, b))
+            return out
+        return self._reduce(
+            lambda out, a, b: linear.dense_squares_axpy(self._lines, scale, out, a, b),
+            (self.n_rows,),
+        )[0]
+
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
         X = self._lines if self.by_rows else self._lines.T
@@ -203,15 +223,7 @@ class Dense(_Memory):
 
     @cached_property
     def _columns(self) -> Columns:
-        return self._compress(np.ascontiguousarray(self._lines.T) if self.by_rows else self._lines)
-
-    def _compress(self, lines: Array) -> Columns:
-        """Contiguous columns in compressed form: every row stored, in order."""
-        kind = np.uint32 if lines.size < 2**32 else np.uint64
-        indptr = (np.arange(lines.shape[0] + 1) * self.n_rows).astype(kind)
-        return Columns(
-            indptr, np.tile(np.arange(self.n_rows, dtype=kind), lines.shape[0]), lines.reshape(-1)
-        )
+        return _compressed(np.ascontiguousarray(self._lines.T) if self.by_rows else self._lines)
 
     def columns(self) -> Columns:
         """One contiguous line per column; made once if the rows are the contiguous ones."""
@@ -222,7 +234,7 @@ class Dense(_Memory):
         if index.size > share * self.n_columns:
             return None
         X = self._lines.T if self.by_rows else self._lines
-        return self._compress(np.ascontiguousarray(X[index]))
+        return _compressed(np.ascontiguousarray(X[index]))
 
 
 class Sparse(_Memory):
@@ -327,6 +339,25 @@ class Sparse(_Memory):
         X = self._X if self.by_rows else self._X.tocsr()
         return Sparse(X[index], self.target.take(index), n_threads=self.n_threads)
 
+    @cached_property
+    def _row_lines(self) -> Columns:
+        return Columns(*(self._parts if self.by_rows else _unsigned(self._X.tocsr())))
+
+    def row_lines(self) -> Columns:
+        """Compressed rows; one transposed copy, made once, for CSC data."""
+        return self._row_lines
+
+    def row_lengths(self, scale: FloatArray) -> FloatArray:
+        """``sum_j scale_j x_ij^2`` of every row."""
+        if self.by_rows:
+            out = np.empty(self.n_rows)
+            self._map(lambda a, b: linear.gather_squares(*self._parts, scale, out, a, b))
+            return out
+        return self._reduce(
+            lambda out, a, b: linear.scatter_squares(*self._parts, scale, out, a, b),
+            (self.n_rows,),
+        )[0]
+
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
         return np.array(self._X.toarray(), dtype=np.float64, order="C")
@@ -366,6 +397,14 @@ def _unsigned(X: Any) -> tuple[Array, Array, Array]:
     """Index arrays as unsigned views, and the values."""
     views = [a.view(np.dtype(f"u{a.dtype.itemsize}")) for a in (X.indptr, X.indices)]
     return views[0], views[1], X.data
+
+
+def _compressed(lines: Array) -> Columns:
+    """Contiguous lines in compressed form: every entry stored, in order."""
+    count, size = lines.shape
+    kind = np.uint32 if lines.size < 2**32 else np.uint64
+    indptr = (np.arange(count + 1) * size).astype(kind)
+    return Columns(indptr, np.tile(np.arange(size, dtype=kind), count), lines.reshape(-1))
 
 
 def _mirror(upper: FloatArray) -> FloatArray:

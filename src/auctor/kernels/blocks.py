@@ -132,12 +132,13 @@ def products(columns: Columns, h: FloatArray, left: IntArray, right: IntArray) -
         return out
     one = np.zeros((left.size, n))
     spread(*columns, left, one)
-    two = one
-    if right is not left:
-        two = np.zeros((right.size, n))
-        spread(*columns, right, two)
-    product: FloatArray = (one * h) @ two.T
-    return product
+    if right is left:
+        one *= np.sqrt(h)
+        return one @ one.T  # recognised as a symmetric product
+    two = np.zeros((right.size, n))
+    spread(*columns, right, two)
+    two *= h
+    return one @ two.T
 
 
 def row_products(columns: Columns, n: int, scale: FloatArray) -> FloatArray:
@@ -190,12 +191,13 @@ def rotated_minimiser(
 
     With ``c = V'(G z - slope)`` it is 0 if ``|c| <= weight``, else ``c nu/(e nu + weight)`` where
     the norm nu solves ``|c/(e nu + weight)| = 1``; the inverse of that norm is concave in nu, so
-    Newton's method climbs to the root from 0.
+    Newton's method climbs to the root from wherever its first step lands.
     """
     m = e.shape[0]
     c = np.empty(m)
-    square = 0.0
+    square = start = 0.0
     for i in range(m):
+        start += z[i] * z[i]
         turned = push = 0.0
         for k in range(m):
             turned += V[k, i] * z[k]
@@ -206,7 +208,7 @@ def rotated_minimiser(
         if square <= weight * weight:
             out[:] = 0.0
             return
-        nu = 0.0
+        nu = math.sqrt(start)
         for _ in range(60):
             norm = slope_nu = 0.0
             for i in range(m):
@@ -217,8 +219,8 @@ def rotated_minimiser(
             root = math.sqrt(norm)
             # Newton on 1/root = 1; the derivative of 1/root is slope_nu / root^3.
             move = (1.0 - 1.0 / root) * root * norm / slope_nu
-            nu += move
-            if not move > 1e-14 * nu:
+            nu = max(nu + move, 0.0)
+            if not abs(move) > 1e-14 * nu:
                 break
         for i in range(m):
             c[i] *= nu / (e[i] * nu + weight)
@@ -283,6 +285,13 @@ def minimise_block(
 ) -> float:
     """New weights of a block into ``out``; returns the length of its move times L."""
     m = z.shape[0]
+    resting, square = True, 0.0
+    for k in range(m):
+        resting = resting and z[k] == 0.0
+        square += shrunk(slope[k], l1) ** 2
+    if resting and square <= weight * weight:
+        out[:] = 0.0
+        return 0.0
     if turned and l1 == 0.0:
         rotated_minimiser(e, V.reshape(m, m), slope, z, weight, out)
     else:
@@ -309,8 +318,11 @@ def descend_gram(
     z: FloatArray,
     max_sweeps: int,
     tol: float,
-) -> int:
-    """Sweeps with the matrix of all columns in play; updates z and slope, returns the sweeps."""
+) -> tuple[int, bool]:
+    """Sweeps with the matrix of all columns in play; updates z and slope.
+
+    Returns the sweeps and whether the last one moved no block by more than ``tol``.
+    """
     trial = np.empty(int(np.max(np.diff(starts))))
     for sweep in range(max_sweeps):
         worst = 0.0
@@ -340,8 +352,8 @@ def descend_gram(
                     for i in range(slope.shape[0]):
                         slope[i] += step * row[i]
         if worst <= tol:
-            return sweep + 1
-    return max_sweeps
+            return sweep + 1, True
+    return max_sweeps, False
 
 
 @kernel
@@ -353,6 +365,7 @@ def descend_residual(
     q: FloatArray,
     hx: FloatArray,
     sum_h: float,
+    shift: float,
     chosen: IntArray,
     starts: IntArray,
     weight: FloatArray,
@@ -366,15 +379,16 @@ def descend_residual(
     z: FloatArray,
     max_sweeps: int,
     tol: float,
-) -> tuple[int, float]:
-    """Sweeps with column products; updates z and q, returns the sweeps and the entries read.
+) -> tuple[int, bool, float]:
+    """Sweeps with column products; updates z and q.
 
-    Between two sweeps over all blocks, those that are zero are left alone.
+    Between two sweeps over all blocks, those that are zero are left alone. Returns the sweeps,
+    whether a sweep over all blocks moved none by more than ``tol``, and the entries read.
     """
     size = int(np.max(np.diff(starts)))
     trial, slope = np.empty(size), np.empty(size)
-    shift = work = 0.0
-    full, since = True, 0
+    work = 0.0
+    full, since = max_sweeps > 1, 0
     for sweep in range(max_sweeps):
         worst = 0.0
         for b in range(weight.shape[0]):
@@ -411,7 +425,7 @@ def descend_residual(
                     if sum_h > 0.0:
                         shift += step * hx[k] / sum_h
         if full and worst <= tol:
-            return sweep + 1, work
+            return sweep + 1, True, work
         since = 0 if full else since + 1
         full = worst <= tol or since >= 10
-    return max_sweeps, work
+    return max_sweeps, False, work

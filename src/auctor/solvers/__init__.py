@@ -4,8 +4,10 @@ from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
 from auctor.solvers.block import BlockCoordinateDescent
 from auctor.solvers.choose import choose, resolve
 from auctor.solvers.continuation import Continuation
+from auctor.solvers.dual import DualCoordinateAscent
 from auctor.solvers.exact import Exact
 from auctor.solvers.gradient import GradientDescent
+from auctor.solvers.interior_point import InteriorPoint
 from auctor.solvers.lhac import Lhac
 from auctor.solvers.newton import Newton
 from auctor.solvers.orthant import OrthantWise
@@ -13,14 +15,17 @@ from auctor.solvers.proximal import Fista, ProximalGradient
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
+from auctor.solvers.scd import StochasticCoordinateDescent
 
 __all__ = [
     "AcceleratedProximalQuasiNewton",
     "BlockCoordinateDescent",
     "Continuation",
+    "DualCoordinateAscent",
     "Exact",
     "Fista",
     "GradientDescent",
+    "InteriorPoint",
     "Lbfgs",
     "Lhac",
     "Newton",
@@ -28,6 +33,7 @@ __all__ = [
     "ProximalGradient",
     "ProximalNewton",
     "ProximalQuasiNewton",
+    "StochasticCoordinateDescent",
     "choose",
     "resolve",
 ]

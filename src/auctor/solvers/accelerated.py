@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.lowrank_model import (
     ROUNDING,
+    Diagonal,
     Inner,
+    Matrix,
     Pairs,
     Subproblem,
     budget,
@@ -23,12 +26,16 @@ from auctor.solvers.lowrank_model import (
     survey,
 )
 from auctor.solvers.proximal import MOST_TRIALS, Fista, FistaState, extrapolate, feasible
-from auctor.solvers.proximal_quasi_newton import EXACT_PASSES, PRACTICAL_RATE
+from auctor.solvers.proximal_quasi_newton import (
+    EXACT_PASSES,
+    PRACTICAL_RATE,
+    loss_diagonal,
+)
 
 
 @dataclass(frozen=True)
 class AcceleratedState:
-    """The latest two points, momentum counter, inverse scale of H, pairs and counters.
+    """The latest two points, momentum counter t, sigma, ``H = scale matrix``, pairs and counters.
 
     ``warm`` is the state of the warm-up while it lasts; ``dual`` the latest extrapolated point.
     """
@@ -40,6 +47,8 @@ class AcceleratedState:
     inner: Inner
     t: float = 0.0
     sigma: float = 1.0
+    matrix: Matrix | None = None
+    scale: float = 1.0
     iteration: int = 0
     coordinate_steps: int = 0
     backtracks: int = 0
@@ -48,21 +57,53 @@ class AcceleratedState:
     stalled: bool = False
 
 
+class _Metric(NamedTuple):
+    """Scale of H, its sigma, and ``theta = sigma_{k-1} / sigma_k``, which corrects the momentum."""
+
+    scale: float
+    sigma: float
+    theta: float
+
+
+class _Found(NamedTuple):
+    """An accepted step, where it started, its momentum counter and metric, and the work."""
+
+    point: Point
+    source: Point
+    t: float
+    metric: _Metric
+    steps: int
+    failures: int
+
+
+def admissible(before: FloatArray, after: FloatArray) -> float:
+    """Largest c with ``c diag(after) <= diag(before)``: what sigma must shrink by.
+
+    Examples
+    --------
+    >>> admissible(np.array([10.0, 1.0]), np.array([1.0, 10.0]))
+    0.1
+    """
+    return float((before / after).min())
+
+
 @dataclass(frozen=True)
 class AcceleratedProximalQuasiNewton:
     """Nesterov's acceleration in the metric of a quasi-Newton matrix.
 
-    A step minimises ``Q_H(u, y)``, ``H = B / sigma``, from the extrapolated point y, and sigma
-    shrinks until ``F(p) <= Q_H(p, y)``; y, and the gradient there, depend on sigma and are redone
-    each time. Two passes over the data per iteration, two more per backtrack.
+    A step minimises ``Q_H(u, y)`` from the extrapolated point y, and H grows until
+    ``F(p) <= Q_H(p, y)``; y, and the gradient there, depend on the scale and are redone each time.
+    The theory needs ``sigma_k H_k <= sigma_{k-1} H_{k-1}``, and its error is
+    ``|x_0 - x*|^2 / (2 sigma_k t_k^2)`` in the norm of ``sigma_1 H_1``. Two passes over the data
+    per iteration, two more per backtrack.
 
     Parameters
     ----------
-    variant : {"fixed", "lbfgs"}
-        "fixed": B is the L-BFGS matrix of a short accelerated proximal-gradient warm-up, after
-        which the momentum starts afresh; the error is O(1/k^2). "lbfgs": B follows the latest pairs
-        and sigma starts from 1 in every iteration; a heuristic, the theory needs
-        ``sigma_k H_k <= sigma_{k-1} H_{k-1}``.
+    variant : {"fixed", "lbfgs", "diagonal"}
+        "fixed": ``H = B / sigma`` with B the L-BFGS matrix of a short accelerated proximal-gradient
+        warm-up, after which the momentum starts afresh; O(1/k^2). "lbfgs": H follows the latest
+        pairs and the condition on sigma is ignored; a heuristic. "diagonal": H follows the diagonal
+        of the loss's second derivative, and sigma shrinks as the condition demands.
     memory : int >= 1
         Pairs kept.
     warmup : int >= 1
@@ -86,7 +127,8 @@ class AcceleratedProximalQuasiNewton:
     Examples
     --------
     >>> import numpy as np
-    >>> from auctor import Problem, minimise
+    >>> from auctor.minimise import minimise
+    >>> from auctor.problem import Problem
     >>> from auctor.data import as_data
     >>> from auctor.losses import Squared
     >>> from auctor.penalties import L1
@@ -108,7 +150,7 @@ class AcceleratedProximalQuasiNewton:
 
     def __post_init__(self) -> None:
         who = type(self).__name__
-        check_choice(who, "variant", self.variant, ("fixed", "lbfgs"))
+        check_choice(who, "variant", self.variant, ("fixed", "lbfgs", "diagonal"))
         check_model(who, self.memory, self.order, 1.0, 2.0)
         check_int(who, "warmup", self.warmup, low=1)
         check_real(who, "growth", self.growth, low=1.0)
@@ -117,7 +159,7 @@ class AcceleratedProximalQuasiNewton:
     @classmethod
     def examples(cls) -> list[AcceleratedProximalQuasiNewton]:
         """Instances the conformance kit tests."""
-        return [cls(), cls("lbfgs")]
+        return [cls(), cls("lbfgs"), cls("diagonal")]
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> AcceleratedState:
         """State at the starting point."""
@@ -136,57 +178,87 @@ class AcceleratedProximalQuasiNewton:
         """One accelerated step, or one step of the warm-up."""
         if state.warm is not None:
             return self._warm_up(problem, state, state.warm)
-        fixed = self.variant == "fixed"
-        x, trials, steps = state.point, 0, 0
-        last = state.sigma if fixed else 1.0
-        sigma = last * self.growth if fixed and state.t else last
-        for trials in range(MOST_TRIALS):
-            t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * (last / sigma if fixed else 1.0) * state.t**2))
-            momentum = (state.t - 1.0) / t if state.t else 0.0
-            source = extrapolate(problem, x, state.previous, momentum)
-            new, taken = self._propose(problem, state, source, sigma)
-            steps += taken
-            if new is not None:
-                break
-            sigma *= self.shrink
-        else:
+        matrix = self._matrix(problem, state)
+        found = self._search(problem, state, matrix)
+        if found is None:
             return self._give_up(state)
-        if np.array_equal(new.w, x.w) and momentum == 0.0:
+        x, new, source = state.point, found.point, found.source
+        if np.array_equal(new.w, x.w) and source is x:
             return replace(self._give_up(state), dual=source)
-        if not fixed and state.dual is not None:
+        if self.variant == "lbfgs" and state.dual is not None:
             learn(state.pairs, state.dual, source)
-        if self.restart and float((source.w - new.w) @ (new.w - x.w)) > 0.0:
-            t = 0.0
+        uphill = float((source.w - new.w) @ (new.w - x.w)) > 0.0
         return replace(
             state,
             point=new,
             previous=x,
-            t=t,
-            sigma=sigma,
+            t=0.0 if self.restart and uphill else found.t,
+            sigma=found.metric.sigma,
+            matrix=matrix,
+            scale=found.metric.scale,
             iteration=state.iteration + 1,
-            coordinate_steps=state.coordinate_steps + steps,
-            backtracks=state.backtracks + trials,
+            coordinate_steps=state.coordinate_steps + found.steps,
+            backtracks=state.backtracks + found.failures,
             dual=source,
         )
 
+    def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> _Found | None:
+        """Enlarge H until its model bounds the loss; ``None`` if that never happens."""
+        steps = 0
+        for failures in range(MOST_TRIALS):
+            metric = self._metric(state, matrix, self.shrink**-failures)
+            t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * metric.theta * state.t**2))
+            momentum = (state.t - 1.0) / t if state.t else 0.0
+            source = extrapolate(problem, state.point, state.previous, momentum)
+            if not math.isfinite(source.loss):
+                return None
+            new, taken = self._propose(problem, state, source, matrix, metric.scale)
+            steps += taken
+            if new is not None:
+                return _Found(new, source, t, metric, steps, failures)
+        return None
+
+    def _matrix(self, problem: Problem, state: AcceleratedState) -> Matrix:
+        """The matrix of this iteration, before it is scaled."""
+        if self.variant != "diagonal":
+            return state.pairs
+        return Diagonal(loss_diagonal(problem, state.point, state.pairs.theta))
+
+    def _metric(self, state: AcceleratedState, matrix: Matrix, harder: float) -> _Metric:
+        """Scale of H, sigma and theta after failures that made H ``harder`` times larger."""
+        growth = self.growth if state.t else 1.0
+        if self.variant == "lbfgs":
+            return _Metric(harder, 1.0, 1.0)
+        if self.variant == "fixed":
+            sigma = state.sigma * growth / harder
+            return _Metric(1.0 / sigma, sigma, state.sigma / sigma)
+        scale, sigma = state.scale * harder / growth, state.sigma
+        if isinstance(state.matrix, Diagonal) and isinstance(matrix, Diagonal):
+            sigma *= admissible(state.scale * state.matrix.base, scale * matrix.base)
+        return _Metric(scale, sigma, state.sigma / sigma)
+
     def _propose(
-        self, problem: Problem, state: AcceleratedState, source: Point, sigma: float
+        self,
+        problem: Problem,
+        state: AcceleratedState,
+        source: Point,
+        matrix: Matrix,
+        scale: float,
     ) -> tuple[Point | None, int]:
         """The model's minimiser if ``F <= Q_H`` there (else ``None``), and coordinate steps."""
-        if not math.isfinite(source.loss):
-            return None, 0
         everything = np.arange(source.w.shape[0])
         index = everything if self.exact else survey(source, state.spec).movable()
-        model = Subproblem.at(source, state.pairs, state.spec, index)
+        model = Subproblem.at(source, matrix, state.spec, index)
         passes = EXACT_PASSES if self.exact else budget("linear", state.iteration, PRACTICAL_RATE)
-        candidate = model.solve(state.inner, scale=1.0 / sigma, extra=0.0, passes=passes)
+        candidate = model.solve(state.inner, scale=scale, extra=0.0, passes=passes)
         new = problem.evaluate(candidate.w)
         bound = source.loss + candidate.rise
         return (new if new.loss <= bound + ROUNDING * abs(bound) else None), candidate.steps
 
     def _give_up(self, state: AcceleratedState) -> AcceleratedState:
-        """Restart from the point; stalled if that was tried, or there is nothing left to drop."""
-        return replace(state, previous=state.point, t=0.0, sigma=1.0, stalled=state.t == 0.0)
+        """Restart from the point; stalled if there was no momentum to drop."""
+        fresh = replace(state, previous=state.point, t=0.0, sigma=1.0, scale=1.0, matrix=None)
+        return replace(fresh, stalled=state.t == 0.0)
 
     def _warm_up(
         self, problem: Problem, state: AcceleratedState, warm: FistaState

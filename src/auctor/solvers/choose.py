@@ -9,9 +9,11 @@ from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
 from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
+from auctor.solvers.block import BlockCoordinateDescent
 from auctor.solvers.continuation import Continuation
 from auctor.solvers.exact import Exact
 from auctor.solvers.gradient import GradientDescent
+from auctor.solvers.interior_point import InteriorPoint
 from auctor.solvers.lhac import Lhac
 from auctor.solvers.newton import Newton
 from auctor.solvers.orthant import OrthantWise
@@ -19,6 +21,7 @@ from auctor.solvers.proximal import Fista, ProximalGradient
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
+from auctor.solvers.scd import StochasticCoordinateDescent
 
 #: Every solver by the name users type.
 SOLVERS: dict[str, type[Any]] = {
@@ -31,6 +34,9 @@ SOLVERS: dict[str, type[Any]] = {
     "lhac": Lhac,
     "orthant_wise": OrthantWise,
     "proximal_quasi_newton": ProximalQuasiNewton,
+    "block_coordinate_descent": BlockCoordinateDescent,
+    "interior_point": InteriorPoint,
+    "stochastic_coordinate_descent": StochasticCoordinateDescent,
     "fista": Fista,
     "proximal_gradient": ProximalGradient,
     "continuation": Continuation,

@@ -89,12 +89,13 @@ class Lhac:
     Examples
     --------
     >>> import numpy as np
-    >>> from auctor import Problem, minimise
+    >>> from auctor.minimise import minimise
+    >>> from auctor.problem import Problem
     >>> from auctor.data import as_data
     >>> from auctor.losses import PairwiseHinge
     >>> from auctor.penalties import L1
     >>> X = np.random.default_rng(0).normal(size=(80, 30))
-    >>> problem = Problem(PairwiseHinge(0.5), L1(0.1), as_data(X, np.where(X[:, 3] > 0, 1, -1)))
+    >>> problem = Problem(PairwiseHinge(0.5), L1(0.3), as_data(X, np.where(X[:, 3] > 0, 1, -1)))
     >>> np.flatnonzero(minimise(problem, Lhac(), tol=1e-6).coef)
     array([3])
     """

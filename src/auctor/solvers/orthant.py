@@ -54,7 +54,8 @@ class OrthantWise:
     Examples
     --------
     >>> import numpy as np
-    >>> from auctor import Problem, minimise
+    >>> from auctor.minimise import minimise
+    >>> from auctor.problem import Problem
     >>> from auctor.data import as_data
     >>> from auctor.losses import Squared
     >>> from auctor.penalties import L1

@@ -108,6 +108,7 @@ class ProximalNewton:
     ) -> FloatArray:
         """Direction from a matrix model over all columns."""
         matrix = problem.hessian(point).model_matrix()
+        matrix[np.diag_indices_from(matrix)] += _damping(np.diag(matrix), point.gradient)
         padded = SeparableSpec(*map(problem.join, spec, UNPENALISED))
         direction = np.empty(problem.n_params)
         coordinate.descend_matrix(
@@ -148,6 +149,7 @@ class ProximalNewton:
         curvature, moved = np.zeros(size), np.zeros(size)
         coordinate.column_curvatures(*store.columns, h, local, curvature)
         curvature[local] += ((rows[local] @ core) * rows[local]).sum(axis=1)
+        curvature[local] += _damping(curvature[local], point.gradient)
         sweeps, shift, work = coordinate.descend_columns(
             *store.columns, h, here[0], curvature, here[1], *levels,
             np.ascontiguousarray(rows), core, problem.has_intercept, local, moved,
@@ -188,6 +190,12 @@ class ProximalNewton:
                 return new
             length *= 0.5
         return None
+
+
+def _damping(diagonal: FloatArray, gradient: FloatArray) -> float:
+    """Curvature to add: a trace of the largest, or where all is flat, that of a unit step."""
+    top = float(diagonal.max(initial=0.0))
+    return 1e-10 * top if top > 0.0 else float(np.abs(gradient).max())
 
 
 #: How the intercept enters a separable penalty: l1, l2, lower, upper.

@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.problem import Problem
+from auctor.problem import Point, Problem
 from auctor.solvers.lowrank_model import (
     Diagonal,
     Inner,
@@ -34,6 +34,8 @@ from auctor.solvers.proximal import feasible
 EXACT_PASSES = 100_000
 #: Sweeps per outer iteration of the practical rule.
 PRACTICAL_RATE = 1.0 / 3.0
+#: Entries of a diagonal matrix are at least this share of the largest.
+LEAST_DIAGONAL = 1e-10
 
 
 def theoretical_steps(k: int, n: int, conditioning: float) -> float:
@@ -48,6 +50,16 @@ def theoretical_steps(k: int, n: int, conditioning: float) -> float:
     92092
     """
     return k * math.log(k) / -math.log1p(-conditioning / (4.0 * n))
+
+
+def loss_diagonal(problem: Problem, point: Point, otherwise: float) -> FloatArray:
+    """Diagonal of the loss's second derivative, or a multiple of the identity where it is 0."""
+    if problem.loss.order >= 2:
+        diagonal = problem.hessian(point).diagonal() - problem.ridge
+        top = float(diagonal.max())
+        if 0.0 < top < math.inf:
+            return np.maximum(diagonal, LEAST_DIAGONAL * top)
+    return np.full(problem.n_params, otherwise)
 
 
 class _Model(NamedTuple):
@@ -115,7 +127,8 @@ class ProximalQuasiNewton:
     Examples
     --------
     >>> import numpy as np
-    >>> from auctor import Problem, minimise
+    >>> from auctor.minimise import minimise
+    >>> from auctor.problem import Problem
     >>> from auctor.data import as_data
     >>> from auctor.losses import Squared
     >>> from auctor.penalties import L1
@@ -218,11 +231,7 @@ class ProximalQuasiNewton:
             )
         matrix: Matrix = pairs
         if self.hessian == "diagonal":
-            base = np.full(problem.n_params, theta)
-            if problem.loss.order >= 2:
-                exact = problem.hessian(point).diagonal() - problem.ridge
-                base = np.maximum(exact, 1e-10 * float(exact.max()))
-            matrix = Diagonal(base)
+            matrix = Diagonal(loss_diagonal(problem, point, theta))
         first = state.iteration == (self.warmup if self.hessian == "fixed" else 0)
         return _Model(
             matrix,

@@ -32,7 +32,7 @@ from auctor.losses import (
     Squared,
     SquaredHinge,
 )
-from auctor.penalties import L1, L2, Box, ElasticNet, NonNegative, NoPenalty, Sum
+from auctor.penalties import L1, L2, Box, ElasticNet, GroupL2, NonNegative, NoPenalty, Sum
 from auctor.problem import Problem
 
 #: Value and gradient in the scores of a loss written in plain numpy.
@@ -55,6 +55,8 @@ class Reference:
         The same loss in plain numpy.
     w : array
         A minimiser, followed by the intercept where there is one.
+    norm : callable, optional
+        The penalty in plain numpy, where it does not separate over coordinates.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Reference:
     fit_intercept: bool
     plain: Plain = field(repr=False)
     w: FloatArray = field(repr=False)
+    norm: Callable[[FloatArray], float] | None = field(default=None, repr=False)
 
     def problem(self, data: Data | None = None, *, loss: Loss | None = None) -> Problem:
         """A fresh problem, on other data or with another loss if given."""
@@ -77,6 +80,8 @@ class Reference:
 
     def objective(self, coef: FloatArray, intercept: float = 0.0) -> float:
         """J, recomputed in plain numpy."""
+        if self.norm is not None:
+            return self.plain(self.X @ coef + intercept, self.target)[0] + self.norm(coef)
         spec = _spec(self.penalty, self.X.shape[1])
         if (coef < spec.lower).any() or (coef > spec.upper).any():
             return float("inf")
@@ -342,6 +347,61 @@ def _kinked_references() -> Iterator[Reference]:
         yield Reference(name, loss, L1(0.05), X, real, True, plain, w)
 
 
+def _group_references() -> Iterator[Reference]:
+    """Pairs of columns: a closed form, and problems on the columns known to be in the support."""
+    s = _sample()
+    n = s.X.shape[0]
+    X = np.ascontiguousarray(np.linalg.qr(s.X)[0]) * np.sqrt(n)
+    pull = X.T @ s.real / n
+    lengths = np.repeat(np.hypot(pull[::2], pull[1::2]), 2)
+    shrunk = pull * np.maximum(1.0 - 0.3 / lengths, 0.0)
+    penalty, norm = GroupL2(0.3, 2, weights=[1.0, 1.0]), _pair_norm(np.full(2, 0.3))
+    target = Target(s.real)
+    yield Reference(
+        "group-orthogonal", Squared(), penalty, X, target, False, PLAIN_SQUARED, shrunk, norm
+    )
+    labels, real = Target(s.label, s.weight), Target(s.real, s.weight)
+    rows: list[tuple[str, Loss, float, int, Target, Plain]] = [
+        ("group-lasso", Squared(), 0.05, 4, real, PLAIN_SQUARED),
+        ("group-logistic", Logistic(), 0.03, 4, labels, PLAIN_LOGISTIC),
+        ("group-logistic-sparse", Logistic(), 0.1, 2, labels, PLAIN_LOGISTIC),
+        ("group-squared-hinge", SquaredHinge(), 0.05, 4, labels, PLAIN_SQUARED_HINGE),
+    ]
+    for name, loss, strength, support, target, plain in rows:
+        penalty = GroupL2(strength, [[0, 1], [2, 3]], weights=[1, 5])
+        levels = strength * np.array([1.0, 5.0])
+        w = _support_minimiser(plain, levels, support, s.X, target)
+        norm = _pair_norm(levels)
+        yield Reference(name, loss, penalty, s.X, target, True, plain, w, norm)
+
+
+def _pair_norm(levels: FloatArray) -> Callable[[FloatArray], float]:
+    return lambda w: float(levels @ np.hypot(w[::2], w[1::2]))
+
+
+def _support_minimiser(
+    plain: Plain, levels: FloatArray, support: int, X: FloatArray, target: Target
+) -> FloatArray:
+    """Group lasso on pairs whose first ``support`` columns are not zero, so J is smooth there."""
+    d = X.shape[1]
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        w = np.append(x[:support], np.zeros(d - support))
+        loss, dscores = plain(X @ w + x[support], target)
+        lengths, own = np.hypot(x[:support:2], x[1:support:2]), levels[: support // 2]
+        slope = X[:, :support].T @ dscores + np.repeat(own / lengths, 2) * x[:support]
+        return loss + float(own @ lengths), np.append(slope, dscores.sum())
+
+    x = np.append(np.full(support, 0.1), 0.0)
+    for _ in range(4):
+        x = _bounded_minimiser(objective, x, [(None, None)] * x.size)
+    w = np.concatenate((x[:support], np.zeros(d - support), x[support:]))
+    out = X.T @ plain(X @ w[:d] + w[d], target)[1]
+    lengths = np.hypot(out[support::2], out[support + 1 :: 2])
+    assert (lengths < levels[support // 2 :]).all(), "the columns left out belong to the support"
+    return w
+
+
 def _distance(s: FloatArray, y: FloatArray) -> FloatArray:
     return np.abs(s - y)
 
@@ -360,4 +420,9 @@ def references() -> tuple[Reference, ...]:
     >>> round(by_name["ridge"].optimum, 4) > 0
     True
     """
-    return (*_closed_references(), *_smooth_references(), *_kinked_references())
+    return (
+        *_closed_references(),
+        *_smooth_references(),
+        *_group_references(),
+        *_kinked_references(),
+    )

@@ -1,0 +1,352 @@
+"""Seconds to relative suboptimality, every competitor in its worker, with a cap on each.
+
+A lane is one competitor with one mode, layout and number of threads. It looks for the loosest
+tolerance of a half-decade ladder at which every point is within ``eps`` of the least objective
+known (starting where it ended on the last cell); then the fast lanes are timed in interleaved
+repeats.
+A lane that exceeds ``FACTOR`` times the best time so far is recorded as over the cap.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.competitors.sparse import Package, discover
+from benchmarks.problems.datasets import DataSet
+from benchmarks.problems.forms import Form
+from benchmarks.run import Clock
+from benchmarks.workers import POOL, OverCap, Refused, Worker
+
+US = "auctor"
+LADDER = [10.0 ** (-k / 2) for k in range(-2, 33)]
+#: Cap of a lane: so many times the best time to the same accuracy, and never less than MIN_CAP.
+FACTOR, MIN_CAP, FIRST_CAP = 5.0, 2.0, 15.0
+#: A climb is over when all its solves together took this many caps.
+PATIENCE = 2.5
+#: Lanes within this factor of the best competitor are timed again; the others keep one time.
+CLOSE = 2.0
+#: ... and so are those that take less than this anyway.
+CHEAP = 0.1
+#: Who makes the reference, and at which tolerance, until the bound is good enough.
+REFERENCES = {
+    "auctor": 1e-9, "sklearn_liblinear": 1e-7, "skglm": 1e-9, "sklearn_cd": 1e-11, "celer": 1e-10,
+}  # fmt: skip
+PAUSE = 0.02
+
+
+def accuracy_name(eps: float) -> str:
+    """1e-4 and the like."""
+    return f"{eps:.0e}".replace("e-0", "e-")
+
+
+@dataclass
+class Task:
+    """One problem, or one path where strengths are given."""
+
+    data: DataSet
+    form: Form
+    strengths: list[float] | None = None
+    layouts: tuple[str, ...] = ()
+    folder: str = ""
+
+    def __post_init__(self) -> None:
+        self.layouts = ("csr", "csc") if sp.issparse(self.data.X) else ("dense", "fortran")
+        self.folder = POOL.store(self.data)
+
+    def values(self, coefs: np.ndarray) -> np.ndarray:
+        """Objectives by the independent judge."""
+        levels = self.strengths or [self.form.strength]
+        if coefs.shape != (len(levels), self.data.n_columns):
+            return np.full(len(levels), np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.form.values(self.data.X, self.data.y, coefs, levels)
+
+    def bound(self, coefs: np.ndarray, values: np.ndarray) -> float:
+        """Largest relative duality gap (of every tenth point of a path)."""
+        levels = self.strengths or [self.form.strength]
+        picked = range(0, len(levels), 10) if len(levels) > 1 else [0]
+        gaps = [
+            self.form.at(levels[k]).gap(self.data.X, self.data.y, coefs[k]) / values[k]
+            for k in picked
+        ]
+        return max(0.0, *gaps) if len(gaps) > 1 else max(0.0, gaps[0])
+
+
+@dataclass
+class Rung:
+    """One solve."""
+
+    values: np.ndarray
+    wall: float
+    cpu: float
+    work: dict[str, object]
+
+
+@dataclass
+class Lane:
+    """One competitor, mode, layout and number of threads."""
+
+    worker: Worker
+    package: Package
+    mode: str
+    layout: str
+    threads: int
+    rungs: dict[float, Rung] = field(default_factory=dict)
+    reached: dict[float, float] = field(default_factory=dict)
+    clocks: dict[float, Clock] = field(default_factory=dict)
+    over: dict[float, float] = field(default_factory=dict)
+    failure: str | None = None
+
+    @property
+    def group(self) -> str:
+        """Competitor and threads: what a column of the tables is."""
+        return f"{self.package.name} [{self.threads}]"
+
+    @property
+    def ours(self) -> bool:
+        return self.package.name == US
+
+    def seconds(self, eps: float) -> float:
+        """Wall seconds known for an accuracy."""
+        tol = self.reached.get(eps)
+        return math.inf if tol is None else self.rungs[tol].wall
+
+    def run(self, task: Task, tol: float, cap: float, *, short: bool = False) -> dict:
+        """One solve in the worker."""
+        return self.worker.run(
+            task.folder, layout=self.layout, mode=self.mode, form=task.form,
+            strengths=task.strengths, tol=tol, cap=cap, short=short,
+        )  # fmt: skip
+
+
+@dataclass
+class Memory:
+    """What one cell teaches the next: tolerances that worked, lanes that were too slow."""
+
+    tolerance: dict[tuple, float] = field(default_factory=dict)
+    slow: dict[tuple, str] = field(default_factory=dict)
+
+
+def lanes_of(task: Task, stems: tuple[str, ...] | None) -> tuple[list[Lane], dict[str, str]]:
+    """Who runs, and the reasons of those who do not."""
+    lanes, skipped = [], {}
+    rows, columns = task.data.n_rows, task.data.n_columns
+    for stem, package in discover().items():
+        if stems and stem not in (*stems, US):
+            continue
+        modes = package.modes(task.form)
+        if not modes or (task.strengths and not hasattr(package, "path")):
+            continue
+        reason = package.available() or package.refuses(task.form, rows, columns)
+        if reason:
+            skipped[package.name] = reason
+            continue
+        forms = [f for f in package.layouts if f in task.layouts] or ["csr"]
+        for threads in package.threads:
+            worker = POOL.worker(stem, package, threads)
+            lanes += [Lane(worker, package, m, f, threads) for m in modes for f in forms]
+    return lanes, skipped
+
+
+def reference(task: Task, lanes: list[Lane], eps: float) -> tuple[np.ndarray, float]:
+    """Least objectives of very tight runs, and a bound on their relative error."""
+    best = np.full(len(task.strengths or [0]), np.inf)
+    bound = math.inf
+    for stem, tol in REFERENCES.items():
+        lane = next((x for x in lanes if x.worker.stem == stem and x.threads == 1), None)
+        if lane is None or bound <= 0.1 * eps:
+            continue
+        try:
+            answer = lane.run(task, tol * (100.0 if task.strengths else 1.0), 2 * FIRST_CAP)
+        except (OverCap, Refused):
+            continue
+        values = task.values(answer["coefs"])
+        if np.isfinite(values).all():
+            found = task.bound(answer["coefs"], values)
+            if answer["work"].get("certified") and not task.strengths:
+                found = min(found, answer["work"]["gap"] / values[0])
+            bound = min(bound, found) if np.isfinite(found) else bound
+        best = np.minimum(best, values)
+    return best, bound
+
+
+def race(
+    task: Task, lanes: list[Lane], accuracies: list[float], best: np.ndarray, *, memory: Memory,
+    repeats: int, refine: bool = True,
+) -> np.ndarray:  # fmt: skip
+    """Fill the lanes for every accuracy; returns the least objectives seen."""
+    for eps in accuracies:
+        for lane in _in_order(lanes):
+            climb(task, lane, lanes, eps, best, memory, refine)
+    seen = [r.values for lane in lanes for r in lane.rungs.values()]
+    best = np.minimum.reduce([best, *seen])
+    for eps in accuracies:
+        for lane in lanes:
+            good = [t for t, r in lane.rungs.items() if _within(r.values, best, eps)]
+            lane.reached.pop(eps, None)
+            if good:
+                lane.reached[eps] = max(good)
+        _repeat(task, lanes, eps, repeats)
+    return best
+
+
+def _in_order(lanes: list[Lane]) -> list[Lane]:
+    """Single-threaded first, so that the others start from the tolerance found."""
+    return sorted(lanes, key=lambda lane: lane.threads)
+
+
+def _within(values: np.ndarray, best: np.ndarray, eps: float) -> bool:
+    return bool((values <= best * (1.0 + eps)).all())
+
+
+def cap_of(lanes: list[Lane], eps: float) -> float:
+    """The cap from the best time so far."""
+    known = min((lane.seconds(eps) for lane in lanes), default=math.inf)
+    return FIRST_CAP if math.isinf(known) else max(MIN_CAP, FACTOR * known)
+
+
+def climb(
+    task: Task, lane: Lane, lanes: list[Lane], eps: float, best: np.ndarray, memory: Memory,
+    refine: bool,
+) -> None:  # fmt: skip
+    """Find the loosest tolerance that reaches ``eps``."""
+    key = (lane.worker.stem, lane.mode, task.form.kind, bool(task.strengths), eps)
+    slow = (*key, lane.threads, lane.layout, task.data.name)
+    if lane.failure or (lane.over and not lane.ours):
+        return
+    if slow in memory.slow:
+        lane.failure = memory.slow[slow]
+        return
+    start = memory.tolerance.get((*key, task.data.name), memory.tolerance.get(key))
+    index = _index(start or lane.package.START)
+    spent = time.perf_counter()
+    cap = cap_of(lanes, eps) * (2.0 if lane.ours else 1.0)
+
+    def good(at: int) -> bool:
+        if not 0 <= at < len(LADDER):
+            raise IndexError
+        tol = LADDER[at]
+        if tol not in lane.rungs:
+            if time.perf_counter() - spent > PATIENCE * cap and eps not in lane.reached:
+                raise OverCap
+            answer = lane.run(task, tol, cap)
+            values = task.values(answer["coefs"])
+            lane.rungs[tol] = Rung(values, answer["wall"], answer["cpu"], answer["work"])
+        if _within(lane.rungs[tol].values, best, eps):
+            lane.reached[eps] = max(tol, lane.reached.get(eps, 0.0))
+            return True
+        return False
+
+    try:
+        _search(good, index, refine)
+    except IndexError:
+        pass
+    except OverCap:
+        if eps not in lane.reached:
+            lane.over[eps] = cap
+            memory.slow[slow] = "over the cap at an easier strength of the same set"
+    except Refused as error:
+        if eps not in lane.reached:
+            lane.failure = str(error)
+    if eps in lane.reached:
+        memory.tolerance[key] = memory.tolerance[(*key, task.data.name)] = lane.reached[eps]
+
+
+def _index(tol: float) -> int:
+    return min(range(len(LADDER)), key=lambda k: abs(math.log(LADDER[k] / tol)))
+
+
+def _search(good: object, index: int, refine: bool) -> None:
+    """By decades from ``index`` to the border between good and bad, then the half decade there."""
+    if good(index):
+        while index >= 2 and good(index - 2):
+            index -= 2
+        if refine and index >= 1:
+            good(index - 1)
+        return
+    while not good(index + 2):
+        index += 2
+    if refine:
+        good(index + 1)
+
+
+def _repeat(task: Task, lanes: list[Lane], eps: float, repeats: int) -> None:
+    """Time the lanes that may matter, in rotating order."""
+    reached = [lane for lane in lanes if eps in lane.reached]
+    rival = min((x.seconds(eps) for x in reached if not x.ours), default=math.inf)
+    picked = [lane for lane in reached if _matters(lane, reached, eps, rival)]
+    for lane in picked:
+        lane.clocks[eps] = Clock()
+    for turn in range(repeats):
+        shift = turn % max(1, len(picked))
+        for lane in picked[shift:] + picked[:shift]:
+            tol = lane.reached[eps]
+            if lane.seconds(eps) > 3.0 and turn >= 1:
+                continue
+            time.sleep(PAUSE)
+            try:
+                answer = lane.run(
+                    task, tol, 4 * lane.seconds(eps) + 1.0, short=lane.seconds(eps) < 0.03
+                )
+            except (OverCap, Refused):
+                continue
+            lane.clocks[eps].wall.append(answer["wall"])
+            lane.clocks[eps].cpu.append(answer["cpu"])
+
+
+def _matters(lane: Lane, reached: list[Lane], eps: float, rival: float) -> bool:
+    own = min(x.seconds(eps) for x in reached if x.group == lane.group)
+    close = lane.seconds(eps) <= 1.6 * own + 0.002
+    return close and (lane.ours or own <= max(CLOSE * rival, CHEAP))
+
+
+def summary(lanes: list[Lane], eps: float) -> dict[str, dict[str, object]]:
+    """Per competitor and threads: its best lane, or why there is no time."""
+    out: dict[str, dict[str, object]] = {}
+    for group in dict.fromkeys(lane.group for lane in lanes):
+        members = [lane for lane in lanes if lane.group == group]
+        done = [(_times(x, eps), x) for x in members if eps in x.reached]
+        if done:
+            times, lane = min(done, key=lambda pair: pair[0]["wall"])
+            tol = lane.reached[eps]
+            out[group] = {
+                **times, "mode": lane.mode, "layout": lane.layout, "tol": tol,
+                "work": lane.rungs[tol].work,
+            }  # fmt: skip
+        else:
+            out[group] = _no_time(members, eps)
+    return out
+
+
+def _times(lane: Lane, eps: float) -> dict[str, object]:
+    clock, rung = lane.clocks.get(eps), lane.rungs[lane.reached[eps]]
+    if clock is None or not clock.wall:
+        return {"wall": rung.wall, "cpu": rung.cpu, "repeats": 1}
+    median = clock.summary()
+    times = {"wall_all": median["wall_all"], "repeats": len(clock.wall)}
+    return {"wall": median["wall"], "cpu": median["cpu"], **times}
+
+
+def _no_time(members: list[Lane], eps: float) -> dict[str, object]:
+    caps = [cap for x in members for e, cap in x.over.items() if e >= eps]
+    if caps:
+        return {"over": min(caps)}
+    failures = [x.failure for x in members if x.failure]
+    if failures:
+        return {"failure": failures[0]}
+    tried = [r.wall for x in members for r in x.rungs.values()]
+    return {"not_reached": max(tried, default=0.0)}
+
+
+def ladder_record(lane: Lane, best: np.ndarray) -> dict[str, object]:
+    """Every solve of a lane, for the results file."""
+    rungs = [
+        {"tol": t, "worst": float((r.values / best - 1.0).max()), "wall": r.wall}
+        for t, r in sorted(lane.rungs.items(), reverse=True)
+    ]
+    return {"lane": f"{lane.group} {lane.mode} {lane.layout}", "rungs": rungs, "why": lane.failure}

@@ -1,0 +1,33 @@
+"""L2 logistic, squared hinge and hinge without intercept at C = 0.01, 1, 100, to 1e-4 and 1e-6."""
+
+from __future__ import annotations
+
+from benchmarks.grid import Grid, Spec, run_grid
+from benchmarks.problems.forms import Form
+from benchmarks.run import Settings
+from benchmarks.sections.l1_logistic import SETS
+
+name = "l2"
+LOSSES = ("logistic", "squared_hinge", "hinge")
+CS = (0.01, 1.0, 100.0)
+#: The comparison asked for, with scikit-learn's general solvers.
+STEMS = ("sklearn_liblinear", "liblinear", "snapml", "cyanure", "sklearn_cd", "sklearn_saga")
+
+
+def specs() -> list[Spec]:
+    """Every set, loss and C; in a first pass C = 1 of every loss comes first."""
+    return [
+        Spec(
+            f"{data}/{loss}/C={C:g}", data, Form(loss, "l2"), C=C, rank=CS.index(C),
+            quick=C == 1.0 and data in ("ijcnn1", "sector"),
+        )
+        for data in SETS
+        for loss in LOSSES
+        for C in CS
+    ]  # fmt: skip
+
+
+def run(settings: Settings) -> dict[str, object]:
+    """Race everyone."""
+    title = "l2 with logistic, squared hinge and hinge loss, no intercept, C = 0.01, 1, 100"
+    return run_grid(Grid(title, specs(), stems=STEMS), settings)
