@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,7 +93,7 @@ def run_grid(grid: Grid, settings: Settings) -> dict[str, object]:
 
 def run_cell(task: Task, grid: Grid, settings: Settings, memory: Memory) -> Cell:
     """Reference, climbs, repeats."""
-    others = Neighbours()
+    others, start = Neighbours(), time.perf_counter()
     lanes, skipped = lanes_of(task, grid.stems)
     best, bound = reference(task, lanes, min(grid.accuracies))
     first = best.copy()
@@ -106,6 +107,7 @@ def run_cell(task: Task, grid: Grid, settings: Settings, memory: Memory) -> Cell
         "best": [float(b) for b in best] if task.strengths else float(best[0]),
         "best_relative_error_at_most": bound + float((first / best - 1.0).max()),
         "cores_used_by_others": others.cores(),
+        "seconds": round(time.perf_counter() - start, 1),
         "results": {accuracy_name(eps): summary(lanes, eps) for eps in grid.accuracies},
         "ladders": [ladder_record(lane, best) for lane in lanes],
         "skipped": skipped,
@@ -141,8 +143,8 @@ def _notes(cells: dict[str, Cell]) -> list[str]:
         "Seconds at the loosest tolerance of a half-decade ladder that reaches the accuracy by the "
         "independent objective (decades with --quick). Every competitor has a process of its own "
         "with its threads limited; the close ones and auctor are timed in interleaved repeats "
-        "(median), the others once. Conversion to a layout is on nobody's clock, auctor's own data "
-        "object on auctor's.",
+        "(median), the others once and at a tolerance that may be a decade too tight. Conversion "
+        "to a layout is on nobody's clock, auctor's own data object on auctor's.",
         "Wall with 2 threads: auctor with two against the best of one or two. '> t': over its cap "
         "of t seconds (5 times the best so far, at least 2 s); 'too slow': already so at an easier "
         "strength of the same set.",

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,18 +27,21 @@ from benchmarks.workers import POOL, OverCap, Refused, Worker
 US = "auctor"
 LADDER = [10.0 ** (-k / 2) for k in range(-2, 33)]
 #: Cap of a lane: so many times the best time to the same accuracy, and never less than MIN_CAP.
-FACTOR, MIN_CAP, FIRST_CAP = 5.0, 2.0, 15.0
+FACTOR, MIN_CAP, FIRST_CAP = 5.0, 2.0, 10.0
 #: A climb is over when all its solves together took this many caps.
 PATIENCE = 2.5
 #: Lanes within this factor of the best competitor are timed again; the others keep one time.
-CLOSE = 2.0
+CLOSE = 1.6
 #: ... and so are those that take less than this anyway.
-CHEAP = 0.1
+CHEAP = 0.005
+#: Lanes beyond this factor keep the tolerance that worked on the last cell if it works again.
+HOPELESS = 3.0
 #: Who makes the reference, and at which tolerance, until the bound is good enough.
 REFERENCES = {
     "auctor": 1e-9, "sklearn_liblinear": 1e-7, "skglm": 1e-9, "sklearn_cd": 1e-11, "celer": 1e-10,
 }  # fmt: skip
 PAUSE = 0.02
+TOO_SLOW = "over the cap"
 
 
 def accuracy_name(eps: float) -> str:
@@ -101,6 +106,7 @@ class Lane:
     clocks: dict[float, Clock] = field(default_factory=dict)
     over: dict[float, float] = field(default_factory=dict)
     failure: str | None = None
+    spent: float = 0.0
 
     @property
     def group(self) -> str:
@@ -147,10 +153,17 @@ def lanes_of(task: Task, stems: tuple[str, ...] | None) -> tuple[list[Lane], dic
             skipped[package.name] = reason
             continue
         forms = [f for f in package.layouts if f in task.layouts] or ["csr"]
+        modes = [m for m in modes if not refused_mode(package, task, m)]
         for threads in package.threads:
             worker = POOL.worker(stem, package, threads)
             lanes += [Lane(worker, package, m, f, threads) for m in modes for f in forms]
     return lanes, skipped
+
+
+def refused_mode(package: Package, task: Task, mode: str) -> str | None:
+    """A reason why one mode of a competitor is left out."""
+    check = getattr(package, "refuses_mode", None)
+    return check(mode, task.data.n_rows, task.data.n_columns) if check else None
 
 
 def reference(task: Task, lanes: list[Lane], eps: float) -> tuple[np.ndarray, float]:
@@ -162,7 +175,7 @@ def reference(task: Task, lanes: list[Lane], eps: float) -> tuple[np.ndarray, fl
         if lane is None or bound <= 0.1 * eps:
             continue
         try:
-            answer = lane.run(task, tol * (100.0 if task.strengths else 1.0), 2 * FIRST_CAP)
+            answer = lane.run(task, tol * (100.0 if task.strengths else 1.0), FIRST_CAP)
         except (OverCap, Refused):
             continue
         values = task.values(answer["coefs"])
@@ -211,59 +224,93 @@ def cap_of(lanes: list[Lane], eps: float) -> float:
 
 
 def climb(
-    task: Task, lane: Lane, lanes: list[Lane], eps: float, best: np.ndarray, memory: Memory,
+    task: Task,
+    lane: Lane,
+    lanes: list[Lane],
+    eps: float,
+    best: np.ndarray,
+    memory: Memory,
     refine: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Find the loosest tolerance that reaches ``eps``."""
     key = (lane.worker.stem, lane.mode, task.form.kind, bool(task.strengths), eps)
     slow = (*key, lane.threads, lane.layout, task.data.name)
-    if lane.failure or (lane.over and not lane.ours):
+    elder = _elder(lane, lanes)
+    if lane.failure or lane.over:
         return
-    if slow in memory.slow:
+    if slow in memory.slow and not lane.ours:
         lane.failure = memory.slow[slow]
         return
+    if elder is not None and eps not in elder.reached:
+        lane.failure = f"{TOO_SLOW} with {elder.threads} thread on {elder.layout}"
+        return
     start = memory.tolerance.get((*key, task.data.name), memory.tolerance.get(key))
-    index = _index(start or lane.package.START)
-    spent = time.perf_counter()
+    if elder is not None:
+        start = elder.reached.get(eps, start)
     cap = cap_of(lanes, eps) * (2.0 if lane.ours else 1.0)
-
-    def good(at: int) -> bool:
-        if not 0 <= at < len(LADDER):
-            raise IndexError
-        tol = LADDER[at]
-        if tol not in lane.rungs:
-            if time.perf_counter() - spent > PATIENCE * cap and eps not in lane.reached:
-                raise OverCap
-            answer = lane.run(task, tol, cap)
-            values = task.values(answer["coefs"])
-            lane.rungs[tol] = Rung(values, answer["wall"], answer["cpu"], answer["work"])
-        if _within(lane.rungs[tol].values, best, eps):
-            lane.reached[eps] = max(tol, lane.reached.get(eps, 0.0))
-            return True
-        return False
-
+    clock = time.perf_counter()
     try:
-        _search(good, index, refine)
+        _search(
+            partial(_good, task, lane, eps, best, cap, clock),
+            _index(start or lane.package.START),
+            refine,
+            lambda: elder is None and (start is None or lane.ours or _hopeful(lane, lanes, eps)),
+        )
     except IndexError:
-        pass
+        pass  # the ladder ended
     except OverCap:
         if eps not in lane.reached:
             lane.over[eps] = cap
-            memory.slow[slow] = "over the cap at an easier strength of the same set"
+            memory.slow[slow] = f"{TOO_SLOW} at an easier strength of the same set"
     except Refused as error:
         if eps not in lane.reached:
             lane.failure = str(error)
+    lane.spent += time.perf_counter() - clock
     if eps in lane.reached:
         memory.tolerance[key] = memory.tolerance[(*key, task.data.name)] = lane.reached[eps]
+
+
+def _elder(lane: Lane, lanes: list[Lane]) -> Lane | None:
+    """The same competitor and mode with fewer threads or its first layout: its tolerance holds."""
+    same = [x for x in lanes if x.worker.stem == lane.worker.stem and x.mode == lane.mode]
+    return None if same[0] is lane else same[0]
+
+
+def _good(
+    task: Task, lane: Lane, eps: float, best: np.ndarray, cap: float, clock: float, at: int
+) -> bool:
+    """Whether the rung ``at`` reaches ``eps``, solving if that is not known."""
+    if not 0 <= at < len(LADDER):
+        raise IndexError
+    tol = LADDER[at]
+    if tol not in lane.rungs:
+        if time.perf_counter() - clock > PATIENCE * cap and eps not in lane.reached:
+            raise OverCap
+        answer = lane.run(task, tol, cap)
+        values = task.values(answer["coefs"])
+        lane.rungs[tol] = Rung(values, answer["wall"], answer["cpu"], answer["work"])
+    if not _within(lane.rungs[tol].values, best, eps):
+        return False
+    lane.reached[eps] = max(tol, lane.reached.get(eps, 0.0))
+    return True
 
 
 def _index(tol: float) -> int:
     return min(range(len(LADDER)), key=lambda k: abs(math.log(LADDER[k] / tol)))
 
 
-def _search(good: object, index: int, refine: bool) -> None:
+def _hopeful(lane: Lane, lanes: list[Lane], eps: float) -> bool:
+    """Whether a better tolerance could bring a lane near the best."""
+    return lane.seconds(eps) <= HOPELESS * min(x.seconds(eps) for x in lanes)
+
+
+def _search(
+    good: Callable[[int], bool], index: int, refine: bool, loosen: Callable[[], bool]
+) -> None:
     """By decades from ``index`` to the border between good and bad, then the half decade there."""
     if good(index):
+        if not loosen():
+            return
         while index >= 2 and good(index - 2):
             index -= 2
         if refine and index >= 1:
@@ -271,7 +318,7 @@ def _search(good: object, index: int, refine: bool) -> None:
         return
     while not good(index + 2):
         index += 2
-    if refine:
+    if refine and loosen():
         good(index + 1)
 
 
@@ -349,4 +396,9 @@ def ladder_record(lane: Lane, best: np.ndarray) -> dict[str, object]:
         {"tol": t, "worst": float((r.values / best - 1.0).max()), "wall": r.wall}
         for t, r in sorted(lane.rungs.items(), reverse=True)
     ]
-    return {"lane": f"{lane.group} {lane.mode} {lane.layout}", "rungs": rungs, "why": lane.failure}
+    return {
+        "lane": f"{lane.group} {lane.mode} {lane.layout}",
+        "rungs": rungs,
+        "why": lane.failure,
+        "spent": round(lane.spent, 2),
+    }

@@ -291,6 +291,8 @@ def _section_text(name: str, section: dict[str, object]) -> str:
 
 
 def _verdict(bars: list[dict[str, object]]) -> list[str]:
+    if not bars:
+        return ["No bar; a report."]
     words = {True: "pass", False: "FAIL", None: "not measured"}
     rows = [[b["bar"], b["value"], b["limit"], words[b["pass"]]] for b in bars]
     return _grid(["bar", "measured", "limit", "verdict"], rows)

@@ -13,15 +13,19 @@ from auctor.solvers import (
     Exact,
     Fista,
     GradientDescent,
+    InteriorPoint,
     Lbfgs,
     Newton,
     ProximalGradient,
+    StochasticCoordinateDescent,
 )
 from auctor.testing import DataSuite, LossSuite, PenaltySuite, SolverSuite, discover, storages
 from auctor.testing.data import example_matrix
 
 #: Solvers with parameters other than their defaults, besides what their ``examples()`` give.
 MORE_SOLVERS = [
+    InteriorPoint(growth=5.0, direct=False),
+    StochasticCoordinateDescent(single_bound=True),
     Exact(direct=False),
     Exact(direct=True),
     GradientDescent(beta=0.8),

@@ -39,8 +39,9 @@ def rcv1_like(n: int = 20_000, d: int = 47_000, per_row: int = 75, seed: int = 0
     row = np.repeat(np.arange(n), np.diff(X.indptr))
     X.data /= np.sqrt(np.bincount(row, X.data**2, minlength=n))[row]
     direction = np.zeros(d)
-    chosen = np.argsort(-frequency)[:2000][rng.permutation(2000)[:500]]
-    direction[chosen] = rng.standard_normal(500)
+    common = min(2000, d)
+    chosen = np.argsort(-frequency)[:common][rng.permutation(common)[:500]]
+    direction[chosen] = rng.standard_normal(len(chosen))
     scores = X @ direction
     scores = (scores - np.median(scores)) / scores.std()
     return X, np.where(scores + 0.4 * rng.standard_normal(n) > 0, 1.0, -1.0)

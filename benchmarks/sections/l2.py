@@ -11,7 +11,7 @@ name = "l2"
 LOSSES = ("logistic", "squared_hinge", "hinge")
 CS = (0.01, 1.0, 100.0)
 #: The comparison asked for, with scikit-learn's general solvers.
-STEMS = ("sklearn_liblinear", "liblinear", "snapml", "cyanure", "sklearn_cd", "sklearn_saga")
+STEMS = ("sklearn_liblinear", "liblinear", "snapml", "cyanure", "sklearn_newton")
 
 
 def specs() -> list[Spec]:

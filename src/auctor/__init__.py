@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from auctor import data, losses, metrics, penalties, solvers
     from auctor.core.errors import AuctorError, ConvergenceWarning
-    from auctor.estimators import LinearRegressor, MetricClassifier
+    from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
     from auctor.problem import Problem
+    from auctor.solvers import regularisation_path, strength_max
 
 __version__ = "0.1.0"
 
@@ -23,7 +24,10 @@ _HOMES = {
     "ConvergenceWarning": "auctor.core.errors",
     "LinearRegressor": "auctor.estimators",
     "MetricClassifier": "auctor.estimators",
+    "MetricClassifierCV": "auctor.estimators",
     "Problem": "auctor.problem",
+    "regularisation_path": "auctor.solvers",
+    "strength_max": "auctor.solvers",
 }
 
 _MODULES = ("data", "losses", "metrics", "penalties", "solvers")
@@ -33,12 +37,15 @@ __all__ = [
     "ConvergenceWarning",
     "LinearRegressor",
     "MetricClassifier",
+    "MetricClassifierCV",
     "Problem",
     "data",
     "losses",
     "metrics",
     "penalties",
+    "regularisation_path",
     "solvers",
+    "strength_max",
 ]
 
 

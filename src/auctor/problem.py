@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -126,6 +127,16 @@ class Problem:
         return Problem(
             loss, self.penalty, self.data, fit_intercept=self.fit_intercept, counts=self.counts
         )
+
+    def with_penalty(self, penalty: Penalty) -> Problem:
+        """The same problem with another penalty; work and what the loss decides are shared."""
+        other = copy(self)
+        other.penalty = penalty
+        for name in ("provides", "ridge", "certifiable"):
+            vars(other).pop(name, None)
+        if other.certifiable != self.certifiable:
+            vars(other).pop("_unit", None)
+        return other
 
     @cached_property
     def provides(self) -> Need:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from auctor.data import as_data
-from auctor.kernels import blocks
+from auctor.kernels import blocks, columns
 
 RNG = np.random.default_rng(0)
 N, D = 23, 9
@@ -26,37 +26,37 @@ STORAGES = {
 
 @pytest.fixture(params=list(STORAGES))
 def pair(request):
-    stored, plain = STORAGES[request.param]
-    return as_data(stored, np.zeros(N)).columns(), plain.astype(np.float64)
+    kind, plain = STORAGES[request.param]
+    return as_data(kind, np.zeros(N)).columns(), plain.astype(np.float64)
 
 
 def test_products_of_columns(pair):
-    columns, X = pair
+    stored, X = pair
     weighted = X * H[:, None]
     np.testing.assert_allclose(
-        blocks.products(columns, H, LEFT, RIGHT), X[:, LEFT].T @ weighted[:, RIGHT], atol=1e-12
+        columns.products(stored, H, LEFT, RIGHT), X[:, LEFT].T @ weighted[:, RIGHT], atol=1e-12
     )
     np.testing.assert_allclose(
-        blocks.products(columns, H, LEFT, LEFT), X[:, LEFT].T @ weighted[:, LEFT], atol=1e-12
+        columns.products(stored, H, LEFT, LEFT), X[:, LEFT].T @ weighted[:, LEFT], atol=1e-12
     )
     out = np.empty((LEFT.size, RIGHT.size))
-    blocks.sparse_products(*columns, H, LEFT, RIGHT, out)
+    columns.sparse_products(*stored, H, LEFT, RIGHT, out)
     np.testing.assert_allclose(out, X[:, LEFT].T @ weighted[:, RIGHT], atol=1e-12)
 
 
 def test_products_of_rows(pair):
-    columns, X = pair
+    stored, X = pair
     scale = np.linspace(0.5, 2.0, D)
-    found = blocks.row_products(columns, N, scale)
+    found = columns.row_products(stored, N, scale)
     np.testing.assert_allclose(found, X @ np.diag(scale) @ X.T, atol=1e-12)
 
 
 def test_products_within_blocks(pair):
-    columns, X = pair
+    stored, X = pair
     chosen, starts = np.array([4, 0, 2, 7, 8]), np.array([0, 2, 5])
     own = np.array([0, 4, 13])
     out = np.empty(13)
-    blocks.block_products(*columns, H, chosen, starts, own, out)
+    blocks.block_products(*stored, H, chosen, starts, own, out)
     for b, size in enumerate((2, 3)):
         part = X[:, chosen[starts[b] : starts[b + 1]]]
         found = out[own[b] : own[b + 1]].reshape(size, size)
@@ -64,12 +64,12 @@ def test_products_within_blocks(pair):
 
 
 def test_dots_and_combinations(pair):
-    columns, X = pair
+    stored, X = pair
     out = np.empty(RIGHT.size)
-    blocks.dots(*columns, RIGHT, H, out)
+    columns.dots(*stored, RIGHT, H, out)
     np.testing.assert_allclose(out, X[:, RIGHT].T @ H, atol=1e-12)
     scores, z = np.ones(N), np.array([1.0, 0.0, -2.0, 0.5])
-    blocks.combine(*columns, RIGHT, z, np.ones(N), scores)
+    columns.combine(*stored, RIGHT, z, np.ones(N), scores)
     np.testing.assert_allclose(scores, 1.0 + X[:, RIGHT] @ z, atol=1e-12)
 
 

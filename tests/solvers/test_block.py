@@ -89,6 +89,18 @@ def test_both_inner_methods_agree(loss, ratio, monkeypatch):
 
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=repr)
+def test_tall_data_are_read_by_rows(loss, monkeypatch):
+    options = {"n": 900, "d": 12}
+    penalty = GroupL2(0.02, [[0, 5, 9], [1, 2, 3, 4], [6, 7], [8, 10, 11]])
+    wanted = minimise(problem_of(loss, penalty, **options), Fista(), tol=1e-9, max_iter=9999)
+    problem = problem_of(loss, penalty, **options)
+    monkeypatch.setattr(type(problem.data), "columns", None)
+    found = minimise(problem, BlockCoordinateDescent(), tol=1e-9)
+    np.testing.assert_allclose(found.coef, wanted.coef, atol=1e-4)
+    assert found.value <= wanted.value * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=repr)
 def test_the_same_across_storages(loss):
     def thin(X):
         return np.where(np.abs(X) > 1.2, X, 0.0)
@@ -162,9 +174,7 @@ def test_a_strong_penalty_gives_zero_at_once_and_a_start_helps():
 def test_no_penalty_on_separable_data_ends_with_a_warning():
     X = np.vstack((np.ones((5, 2)), -np.ones((5, 2)))) + 0.01 * np.arange(20).reshape(10, 2)
     problem = Problem(Logistic(), GroupL2(0.0, 2), as_data(X, [1.0] * 5 + [-1.0] * 5))
-    found = minimise(
-        problem, BlockCoordinateDescent(), tol=1e-12, max_iter=30, on_failure="ignore"
-    )
+    found = minimise(problem, BlockCoordinateDescent(), tol=1e-12, max_iter=30, on_failure="ignore")
     assert np.isfinite(found.coef).all()
     assert found.value < 1e-3
 

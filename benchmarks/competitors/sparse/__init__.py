@@ -21,7 +21,7 @@ from benchmarks.problems.forms import Form
 #: Fast and reliable ones first: they set the cap for the others.
 ORDER = (
     "sklearn_liblinear", "snapml", "auctor", "liblinear", "skglm", "glmnet", "adelie", "celer",
-    "sklearn_cd", "cyanure", "glum", "sklearn_saga",
+    "sklearn_cd", "sklearn_newton", "cyanure", "glum", "sklearn_saga",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn ElasticNet (coordinate descent) and its path; lbfgs, newton-cg for l2 logistic."""
+"""scikit-learn ElasticNet (coordinate descent) and `enet_path`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.problems.forms import Form
 from benchmarks.problems.generated import Matrix
 
 name = "sklearn"
-layouts = ("csc", "csr", "fortran", "dense")
+layouts = ("csc", "fortran")
 threads = (1,)
 START = 1e-4
 
@@ -23,10 +23,9 @@ def available() -> str | None:
 
 
 def modes(form: Form) -> tuple[str, ...]:
-    """Coordinate descent for least squares; the general solvers for l2 logistic."""
-    if form.loss == "squared" and form.penalty in ("l1", "elastic_net"):
-        return ("cd",)
-    return ("lbfgs", "newton-cg") if form.kind == ("logistic", "l2") else ()
+    """Coordinate descent for least squares."""
+    good = form.loss == "squared" and form.penalty in ("l1", "elastic_net")
+    return ("cd",) if good else ()
 
 
 def refuses(form: Form, rows: int, columns: int) -> str | None:
@@ -36,16 +35,12 @@ def refuses(form: Form, rows: int, columns: int) -> str | None:
 
 def fit(X: Matrix, y: np.ndarray, form: Form, tol: float, mode: str, threads: int) -> Fit:
     """One solve, without copies of X."""
-    from sklearn.linear_model import ElasticNet, LogisticRegression
+    from sklearn.linear_model import ElasticNet
 
-    if mode == "cd":
-        model = ElasticNet(
-            alpha=form.strength, l1_ratio=form.l1_ratio, fit_intercept=False, tol=tol,
-            max_iter=1_000_000, copy_X=False,
-        )  # fmt: skip
-    else:
-        C = 1.0 / (len(y) * form.strength)
-        model = LogisticRegression(solver=mode, C=C, tol=tol, fit_intercept=False, max_iter=100_000)
+    model = ElasticNet(
+        alpha=form.strength, l1_ratio=form.l1_ratio, fit_intercept=False, tol=tol,
+        max_iter=1_000_000, copy_X=False,
+    )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
@@ -64,8 +59,6 @@ def path(
     """`enet_path`, warm-started."""
     from sklearn.linear_model import enet_path
 
-    if mode != "cd":
-        raise NotImplementedError("no path for this loss")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _, coefs, _ = enet_path(

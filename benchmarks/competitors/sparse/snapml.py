@@ -16,7 +16,7 @@ from benchmarks.problems.forms import Form
 from benchmarks.problems.generated import Matrix
 
 name = "snapml"
-layouts = ("csr", "csc", "dense")
+layouts = ("csr", "dense")
 threads = (1, 2)
 START = 1e-4
 MODES = {

@@ -145,6 +145,10 @@ class PointwiseLoss(Loss, Protocol):
     def width(self) -> float:
         """Smoothing width in score units."""
 
+    @property
+    def closed_prox(self) -> bool:
+        """Whether its prox has a closed form: pieces of parabolas and lines."""
+
 
 class Penalty(Protocol):
     """A function of w: value, prox, violation."""

@@ -375,18 +375,22 @@ class Sparse(_Memory):
         """Compressed columns; one transposed copy, made once, for CSR data."""
         return self._columns
 
+    @cached_property
+    def _column_counts(self) -> IntArray:
+        counts = np.zeros(self.n_columns, dtype=np.int64)
+        coordinate.count_columns(self._parts[1], counts)
+        return counts
+
     def some_columns(self, index: IntArray, share: float) -> Columns | None:
         """The columns ``index`` alone if they hold at most this share of all entries."""
         if not self.by_rows:
             return None
         indptr, indices, values = self._parts
-        slot = np.full(self.n_columns, -1, dtype=np.int64)
-        slot[index] = np.arange(index.size)
-        counts = np.zeros(index.size, dtype=np.int64)
-        coordinate.count_columns(indices, slot, counts)
-        start = np.concatenate(([0], np.cumsum(counts)))
+        start = np.concatenate(([0], np.cumsum(self._column_counts[index])))
         if start[-1] > share * self.n_entries:
             return None
+        slot = np.full(self.n_columns, -1, dtype=np.int32)
+        slot[index] = np.arange(index.size)
         rows = np.empty(start[-1], dtype=indices.dtype)
         entries = np.empty(start[-1], dtype=values.dtype)
         coordinate.extract_columns(*self._parts, slot, start[:-1].copy(), rows, entries)

@@ -2,5 +2,6 @@
 
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.regressor import LinearRegressor
+from auctor.estimators.search import MetricClassifierCV
 
-__all__ = ["LinearRegressor", "MetricClassifier"]
+__all__ = ["LinearRegressor", "MetricClassifier", "MetricClassifierCV"]

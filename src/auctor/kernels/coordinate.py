@@ -54,12 +54,13 @@ def descend_matrix(
     """
     p = w.shape[0]
     slope = gradient.copy()
-    change[:] = 0.0
+    x = w.copy()  # sums of changes would miss zeros and bounds by a rounding
+    sweeps = max_sweeps
     for sweep in range(max_sweeps):
         full = sweep % 8 == 0
         worst = 0.0
         for j in range(p):
-            at = w[j] + change[j]
+            at = x[j]
             if not full and at == 0.0:
                 continue
             worst = max(worst, violation_one(at, slope[j], l1[j], l2[j], lower[j], upper[j]))
@@ -69,13 +70,15 @@ def descend_matrix(
             new = prox_one(at - slope[j] / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
             z = new - at
             if z != 0.0:
-                change[j] += z
+                x[j] = new
                 row = matrix[j]
                 for k in range(p):
                     slope[k] += z * row[k]
         if full and worst <= tol:
-            return sweep + 1
-    return max_sweeps
+            sweeps = sweep + 1
+            break
+    change[:] = x - w
+    return sweeps
 
 
 @kernel
@@ -113,7 +116,7 @@ def extract_columns(
     indptr: Array,
     indices: Array,
     values: Array,
-    slot: IntArray,
+    slot: Array,
     column_ptr: IntArray,
     rows_out: Array,
     values_out: Array,
@@ -133,12 +136,10 @@ def extract_columns(
 
 
 @kernel
-def count_columns(indices: Array, slot: IntArray, counts: IntArray) -> None:
-    """Entries of each column whose ``slot`` is not negative."""
+def count_columns(indices: Array, counts: IntArray) -> None:
+    """Entries of each column."""
     for k in range(indices.shape[0]):
-        c = slot[indices[k]]
-        if c >= 0:
-            counts[c] += 1
+        counts[indices[k]] += 1
 
 
 @kernel
@@ -177,6 +178,8 @@ def descend_columns(
     sum_h = h.sum()
     db, work = 0.0, 0.0
     active, room = p, np.inf
+    x = w + change  # kept, not summed up: zeros and bounds are met exactly
+    sweeps = max_sweeps
     for sweep in range(max_sweeps):
         full = room == np.inf
         shuffle(order, active, state)
@@ -184,7 +187,7 @@ def descend_columns(
         s = 0
         while s < active:
             j = order[s]
-            at = w[j] + change[j]
+            at = x[j]
             start, stop = indptr[j], indptr[j + 1]
             work += stop - start
             slope = gradient[j]
@@ -201,9 +204,10 @@ def descend_columns(
             total += violation
             worst = max(worst, violation)
             a = curvature[j] + 1e-300
-            z = prox_one(at - slope / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j]) - at
+            new = prox_one(at - slope / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
+            z = new - at
             if z != 0.0:
-                change[j] += z
+                x[j] = new
                 for k in range(start, stop):
                     i = indices[k]
                     r[i] += z * values[k] * h[i]
@@ -217,8 +221,11 @@ def descend_columns(
                 r[i] += shift * h[i]
         if total <= tol:
             if full:
-                return sweep + 1, db, work
+                sweeps = sweep + 1
+                break
             active, room = p, np.inf
         else:
             room = worst / h.shape[0]
-    return max_sweeps, db, work
+    for j in chosen:
+        change[j] = x[j] - w[j]
+    return sweeps, db, work

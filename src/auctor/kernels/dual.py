@@ -24,6 +24,9 @@ from auctor.kernels.pointwise import (
     soft,
 )
 
+#: Squared length at which a row counts as empty.
+TINY = 1e-200
+
 
 @kernel
 def logistic_slope(z: float, t: float) -> float:
@@ -117,16 +120,16 @@ def dual_epoch(
 
     Updates u, w, ``intercept[0]``, whose column has the curvature ``spread`` (0 for none), and v
     where the penalty has an l1 part. Rows that did not move go to the end of ``order``; returns
-    how many did.
+    how many did. The slope of an empty row is that of its loss: a prox with next to no room.
     """
     shuffle(order, active, state)
     soft_penalty = l1.any()
     s = 0
     while s < active:
         i = order[s]
-        t = q[i]
+        t = max(q[i], TINY)
         change = 0.0
-        if p[i] > 0.0 and t > 0.0:
+        if p[i] > 0.0:
             start, stop = indptr[i], indptr[i + 1]
             score = intercept[0]
             for k in range(start, stop):

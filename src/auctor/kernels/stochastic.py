@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.blocks import column_dot
+from auctor.kernels.columns import column_dot
 from auctor.kernels.compiled import kernel
 from auctor.kernels.coordinate import next_random
 from auctor.kernels.pointwise import point
@@ -44,7 +44,7 @@ def stochastic_epoch(
     d = w.shape[0]
     work = 0.0
     for _ in range(steps):
-        j = np.int64(next_random(random) % np.uint64(d))
+        j = int(next_random(random) % np.uint64(d))
         start, stop = indptr[j], indptr[j + 1]
         work += stop - start
         slope = column_dot(indptr, indices, values, j, u)

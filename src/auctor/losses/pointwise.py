@@ -19,6 +19,8 @@ class Pointwise(BaseLoss):
     """A loss of one score and one target, evaluated by the kernels of its ``kind``."""
 
     kind: ClassVar[int]
+    #: Whether its prox has a closed form: pieces of parabolas and lines.
+    closed_prox: ClassVar[bool] = True
 
     @property
     def param(self) -> float:
@@ -67,6 +69,7 @@ class Logistic(Pointwise):
     """
 
     kind = kernels.LOGISTIC
+    closed_prox = False
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
@@ -127,6 +130,7 @@ class Exponential(Pointwise):
     """Exponential loss ``exp(-y s)``."""
 
     kind = kernels.EXPONENTIAL
+    closed_prox = False
 
 
 class Squared(Pointwise):
@@ -275,6 +279,7 @@ class Poisson(Pointwise):
     """Poisson loss ``exp(s) - y s`` for counts y >= 0, with log link."""
 
     kind = kernels.POISSON
+    closed_prox = False
     targets = "real"
 
     def check_target(self, target: Target) -> None:

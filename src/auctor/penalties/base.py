@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Self
 
+from auctor.core.errors import ParameterError
 from auctor.core.types import FloatArray, SeparableSpec
 
 
@@ -30,6 +32,23 @@ class BasePenalty:
     def separable(self, d: int) -> SeparableSpec | None:
         """The arrays of a penalty that is a sum over coordinates."""
         return None
+
+    def with_strength(self, strength: float) -> Self:
+        """A copy with another strength, made from the public attributes.
+
+        Examples
+        --------
+        >>> from auctor.penalties import ElasticNet
+        >>> ElasticNet(1.0, 0.9).with_strength(0.1)
+        ElasticNet(strength=0.1, l1_ratio=0.9)
+        """
+        params = {k: v for k, v in vars(self).items() if not k.startswith("_")}
+        if "strength" not in params:
+            raise ParameterError(
+                f"A path needs a penalty with a strength; got {type(self).__name__}. Pass one of "
+                "L1, L2, ElasticNet, GroupL2 or TreeL2."
+            )
+        return type(self)(**(params | {"strength": strength}))
 
     @classmethod
     def examples(cls) -> list[BasePenalty]:

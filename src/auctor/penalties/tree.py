@@ -33,7 +33,7 @@ class TreeL2(BasePenalty):
     --------
     >>> import numpy as np
     >>> TreeL2(0.5, [-1, 0, 0]).prox(np.array([0.3, 0.9, 0.8]), 1.0).round(4)
-    array([0.0428, 0.0571, 0.0428])
+    array([0.0428, 0.057 , 0.0428])
 
     References
     ----------

@@ -4,6 +4,7 @@ from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
 from auctor.solvers.block import BlockCoordinateDescent
 from auctor.solvers.choose import choose, resolve
 from auctor.solvers.continuation import Continuation
+from auctor.solvers.coordinate import CoordinateDescent
 from auctor.solvers.dual import DualCoordinateAscent
 from auctor.solvers.exact import Exact
 from auctor.solvers.gradient import GradientDescent
@@ -11,6 +12,7 @@ from auctor.solvers.interior_point import InteriorPoint
 from auctor.solvers.lhac import Lhac
 from auctor.solvers.newton import Newton
 from auctor.solvers.orthant import OrthantWise
+from auctor.solvers.path import Path, regularisation_path, strength_max
 from auctor.solvers.proximal import Fista, ProximalGradient
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
@@ -21,6 +23,7 @@ __all__ = [
     "AcceleratedProximalQuasiNewton",
     "BlockCoordinateDescent",
     "Continuation",
+    "CoordinateDescent",
     "DualCoordinateAscent",
     "Exact",
     "Fista",
@@ -30,10 +33,13 @@ __all__ = [
     "Lhac",
     "Newton",
     "OrthantWise",
+    "Path",
     "ProximalGradient",
     "ProximalNewton",
     "ProximalQuasiNewton",
     "StochasticCoordinateDescent",
     "choose",
+    "regularisation_path",
     "resolve",
+    "strength_max",
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from auctor.core.errors import IncompatibleError, ParameterError
+from auctor.core.protocols import PointwiseLoss
 from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
 from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
 from auctor.solvers.block import BlockCoordinateDescent
 from auctor.solvers.continuation import Continuation
+from auctor.solvers.coordinate import CoordinateDescent
+from auctor.solvers.dual import DualCoordinateAscent
 from auctor.solvers.exact import Exact
 from auctor.solvers.gradient import GradientDescent
 from auctor.solvers.interior_point import InteriorPoint
@@ -37,28 +40,39 @@ SOLVERS: dict[str, type[Any]] = {
     "block_coordinate_descent": BlockCoordinateDescent,
     "interior_point": InteriorPoint,
     "stochastic_coordinate_descent": StochasticCoordinateDescent,
+    "dual": DualCoordinateAscent,
+    "coordinate_descent": CoordinateDescent,
     "fista": Fista,
     "proximal_gradient": ProximalGradient,
     "continuation": Continuation,
 }
 
-#: In order: the first solver whose needs the problem meets.
+#: In order: the first row whose solver can do the problem.
 #:
-#: ============================  =====================  ==================================
+#: ============================  =====================  =====================================
 #: loss                          penalty                solver
-#: ============================  =====================  ==================================
+#: ============================  =====================  =====================================
 #: quadratic                     smooth (none, l2)      exact: one linear system
-#: smooth, with curvature        smooth, <= 600 columns newton: a few fused passes
+#: smooth, with curvature        smooth, few columns    newton: a few fused passes
+#: a sum over rows, see below    l2 part, many columns  dual: exact steps row by row
 #: smooth                        smooth (none, l2)      lbfgs
-#: smooth, a sum over rows       separable (l1, box)    proximal_newton: working sets
+#: smooth, low-rank curvature    separable (l1, box)    proximal_newton: working sets
+#: smooth                        separable (l1, box)    lhac: pair losses
+#: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth                        any with a prox        fista
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
-#: ============================  =====================  ==================================
+#: ============================  =====================  =====================================
+#:
+#: The dual is preferred where its steps have a closed form (hinge, squared hinge, absolute, ...),
+#: and for the others where the penalty is strong enough for a few epochs to do.
 PREFERENCE: tuple[type[Any], ...] = (
     Exact,
     Newton,
+    DualCoordinateAscent,
     Lbfgs,
     ProximalNewton,
+    Lhac,
+    BlockCoordinateDescent,
     Fista,
     Continuation,
 )
@@ -76,8 +90,11 @@ def choose(problem: Problem) -> Solver[Any]:
     >>> choose(Problem(PairwiseSquare(), L2(0.1), as_data(np.eye(2), [1, -1])))
     Exact(direct=None)
     """
+    few = problem.n_params <= FACTOR_PARAMS
     for kind in PREFERENCE:
-        if kind is Newton and problem.n_params > FACTOR_PARAMS:
+        if kind is Newton and not few:
+            continue
+        if kind is DualCoordinateAscent and (few or not _dual_pays(problem)):
             continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
@@ -87,6 +104,28 @@ def choose(problem: Problem) -> Solver[Any]:
         f"{type(problem.data).__name__} data; got what these provide: {problem.provides}. "
         "Choose a smooth loss, or one with a smoothed form."
     )
+
+
+#: Largest step of a dual variable, in score units, for which epochs stay few.
+DUAL_STEP = 1.0
+
+
+def _dual_pays(problem: Problem) -> bool:
+    """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
+
+    A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
+    undo each other's steps.
+    """
+    if DualCoordinateAscent.needs & ~problem.provides:
+        return False
+    spec = problem.penalty.separable(problem.n_columns)
+    if spec is None or spec.l1.any():
+        return False
+    if cast(PointwiseLoss, problem.loss).closed_prox:
+        return True
+    share = problem.data.target.share
+    step = float(share @ (share * problem.data.row_lengths(1.0 / spec.l2)))
+    return step <= DUAL_STEP
 
 
 def able(problem: Problem) -> list[str]:

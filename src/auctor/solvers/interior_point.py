@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from auctor.core.curvature import LowRankCurvature
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.hessian import MODEL_FLOOR, Hessian, floored, solver_of
-from auctor.kernels.blocks import row_products
+from auctor.kernels.columns import row_products
 from auctor.problem import Point, Problem
 
 #: Backtracking: sufficient decrease, factor and trials.
@@ -101,15 +100,29 @@ class InteriorPoint:
         check_real("InteriorPoint", "growth", self.growth, low=1.0, open_low=True)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> InteriorState:
-        """State at the starting point; a good start has a small gap, so a small barrier."""
+        """State at the starting point."""
         point = problem.centred(problem.evaluate(w))
+        return InteriorState(point, point, self._first(problem, point))
+
+    @staticmethod
+    def _first(problem: Problem, point: Point) -> float:
+        """The first barrier weight.
+
+        From zero, where bounds u are wide: as long as a weight that moves scores by one. From a
+        start with a small gap, what suits that gap.
+        """
         spec = _spec(problem)
-        gap = problem.certificate(point).gap if problem.certifiable else math.inf
-        terms = 2 * int(np.count_nonzero(spec.l1))
-        mu = gap / max(1, terms)
-        if not 0.0 < mu < math.inf:
-            mu = float(spec.l1.max(initial=0.0)) or 1.0
-        return InteriorState(point, point, mu)
+        penalised = spec.l1 > 0.0
+        if not penalised.any():
+            return 1.0
+        problem.counts.passes += 1
+        square = problem.data.square_gradient(problem.data.target.share)[penalised]
+        length = float(np.sqrt(np.median(square[square > 0.0]))) if square.any() else 1.0
+        wide = float(spec.l1[penalised].mean()) / length
+        if not problem.certifiable or not problem.coef(point.w).any():
+            return wide
+        suited = problem.certificate(point).gap / (2 * int(penalised.sum()))
+        return min(wide, suited) if suited > 0.0 else wide
 
     def step(self, problem: Problem, state: InteriorState) -> InteriorState:
         """One Newton step with backtracking; then the barrier falls and weights are thresholded."""

@@ -135,7 +135,9 @@ class ProximalNewton:
         chosen = np.flatnonzero((coef != 0.0) | (violation > 0.0))
         store = state.store
         if store is None or not store.covers(chosen, d):
-            store = self._gather(problem, chosen)
+            # Columns near the threshold come along: the next working set is then at hand.
+            near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
+            store = self._gather(problem, np.flatnonzero(near | (coef != 0.0)))
         tol = min(state.inner_tol, 0.3 * float(violation.sum()))
         hessian = problem.hessian(point)
         factors, core = hessian.low_rank()
@@ -165,12 +167,12 @@ class ProximalNewton:
         return problem.join(full, shift), change, replace(state, store=store, inner_tol=easier)
 
     @staticmethod
-    def _gather(problem: Problem, chosen: IntArray) -> Store:
-        """The chosen columns alone while they are few, else all columns."""
-        part = problem.data.some_columns(chosen, GATHER_SHARE)
+    def _gather(problem: Problem, wanted: IntArray) -> Store:
+        """The wanted columns alone while they are few, else all columns."""
+        part = problem.data.some_columns(wanted, GATHER_SHARE)
         if part is None:
             return Store(problem.data.columns(), None)
-        return Store(part, chosen)
+        return Store(part, wanted)
 
     def _search(
         self, problem: Problem, point: Point, direction: FloatArray, change: FloatArray

@@ -1,0 +1,405 @@
+"""A classifier that picks its strength on regularisation paths, by the metric, out of fold."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import StratifiedKFold, check_cv
+
+from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.protocols import Loss, Penalty
+from auctor.core.result import Solution, Status
+from auctor.core.rng import as_rng
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data import Dense, Sparse, wrap
+from auctor.estimators.base import FitWarning, sentence
+from auctor.estimators.classifier import MetricClassifier
+from auctor.estimators.registry import resolve_metric, resolve_penalty
+from auctor.problem import Problem
+from auctor.solvers import Path, regularisation_path, strength_max
+from auctor.solvers.path import check_strengths, with_strength
+
+#: Smallest over largest strength by default: of penalties that make models sparse, of others.
+KINKED_RATIO, SMOOTH_RATIO = 1e-3, 1e-7
+
+
+class _Rows(NamedTuple):
+    """A matrix with its labels, class codes and weights."""
+
+    matrix: Any
+    labels: Array
+    codes: Array
+    weight: FloatArray | None
+
+    def take(self, index: IntArray) -> _Rows:
+        weight = None if self.weight is None else self.weight[index]
+        return _Rows(self.matrix[index], self.labels[index], self.codes[index], weight)
+
+
+class _Part(MetricClassifier):
+    """A classifier whose solutions may come from a path, and that leaves warnings to the search."""
+
+    found: Solution | None = None
+
+    @property
+    def _who(self) -> str:
+        return "MetricClassifierCV"
+
+    def _solve(self, data: Dense | Sparse, loss: Loss, w0: FloatArray | None) -> Solution:
+        return self.found or super()._solve(data, loss, w0)
+
+    def _warn(self, solutions: list[Solution]) -> None:
+        pass
+
+
+class MetricClassifierCV(MetricClassifier):
+    """`MetricClassifier` with its strength picked by the metric on held-out rows.
+
+    Each fold is a warm-started `regularisation_path` on the training part (one per class with more
+    than two; all share the strength), scored on the rest at every strength. The model is then
+    fitted to all rows at the strength with the best mean score.
+
+    Parameters
+    ----------
+    metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate
+        As in `MetricClassifier`. The strength of a penalty object does not matter.
+    strengths : sequence of floats, optional
+        The candidates, used in decreasing order. By default ``n_strengths`` in geometric
+        progression: from `auctor.solvers.strength_max` (the largest over the classes) for
+        penalties that make models sparse, from the mean squared row norm for others.
+    n_strengths : int >= 1
+    ratio : float in (0, 1), optional
+        Smallest default strength over the largest; 1e-3 for sparse penalties, 1e-7 for others.
+    cv : int >= 2, splitter or iterable of (train, test) rows
+        A number of stratified, shuffled folds, fewer if a class has fewer rows.
+    scoring : str or callable, optional
+        Anything scikit-learn takes, greater is better; by default the metric, as `score` of
+        `MetricClassifier` returns it.
+    rule : {"best", "one_se"}
+        "one_se" takes the largest strength within one standard error of the best mean score.
+    refit : bool
+        Whether to fit to all rows at the end; without it there is no model, only the scores.
+    tol, max_iter
+        Of every point of a path and of the final fit.
+    max_seconds : float, optional
+        Per path and for the final fit, per class with more than two. Strengths that a path did not
+        reach have NaN scores and are not picked.
+    n_threads : int, optional
+    warm_start : bool
+        Start the final fit from the previous one.
+    random_state : int, optional
+        Shuffles the folds (None always the same way) and seeds randomised solvers.
+    verbose : int
+        1 writes a line per point of a path to the error stream.
+
+    Attributes
+    ----------
+    strength_ : float
+        The chosen strength.
+    strengths_ : (n_strengths,) array
+        Decreasing.
+    scores_ : (n_folds, n_strengths) array
+    best_index_ : int
+        Position of the chosen strength.
+    classes_, coef_, intercept_, threshold_, gap_, n_iter_, solution_
+        As in `MetricClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 20))
+    >>> y = X[:, 0] + rng.normal(size=200) > 1.0
+    >>> model = MetricClassifierCV("log_loss", penalty="l1", n_strengths=10).fit(X, y)
+    >>> bool(0 < np.count_nonzero(model.coef_) < 20)
+    True
+    """
+
+    def __init__(
+        self,
+        metric: Any = "auc",
+        *,
+        strengths: Any = None,
+        n_strengths: int = 30,
+        ratio: float | None = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refit: bool = True,
+        surrogate: str = "auto",
+        penalty: Any = "l2",
+        l1_ratio: float | None = None,
+        solver: Any = "auto",
+        fit_intercept: bool = True,
+        threshold: float | str = "auto",
+        class_weight: Any = None,
+        calibrate: str | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        max_seconds: float | None = None,
+        n_threads: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.strengths = strengths
+        self.n_strengths = n_strengths
+        self.ratio = ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refit = refit
+        self.surrogate = surrogate
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.threshold = threshold
+        self.class_weight = class_weight
+        self.calibrate = calibrate
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.n_threads = n_threads
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Pick the strength on the folds, then fit to all rows."""
+        penalty = self._check_search()
+        loss, rule = resolve_metric(self._who, self.metric, self.surrogate)
+        matrix = self._read(X, reset=True)
+        labels = self._read_labels(y, matrix.shape[0])
+        weight = self._read_weight(sample_weight, matrix.shape[0])
+        rows = _Rows(matrix, labels, self._encode(labels, weight), weight)
+        self.strengths_ = self._grid(rows, loss, penalty)
+        folds, missed, total = [], 0, 0
+        for train, test in self._folds(rows):
+            paths, scores = self._score_fold(rows.take(train), rows.take(test), loss, rule, penalty)
+            folds.append(scores)
+            total += sum(map(len, paths))
+            missed += sum(not s.converged for path in paths for s in path.solutions)
+        self.scores_ = np.vstack(folds)
+        self.best_index_ = self._pick()
+        self.strength_ = float(self.strengths_[self.best_index_])
+        solutions = self._fit_all(rows, penalty)
+        missed += sum(not s.converged for s in solutions)
+        if missed:
+            worst = next((s.advice() for s in solutions if not s.converged), "")
+            advice = worst or "Increase max_iter or tol, or drop the smallest strengths."
+            warnings.warn(
+                f"{self._who}: {missed} of {total + len(solutions)} fits missed the tolerance. "
+                f"{advice}",
+                FitWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The metric, or ``scoring`` where it is given; greater is better."""
+        if self.scoring is None:
+            return super().score(X, y, sample_weight)
+        return self._judge(self, X, y, sample_weight)
+
+    # --- parameters ---------------------------------------------------------------------------
+
+    def _check_search(self) -> Penalty:
+        """Check every parameter; the penalty whose strength is to be found."""
+        who = self._who
+        self._part().set_params(penalty=self.penalty)._check_params()
+        check_int(who, "n_strengths", self.n_strengths, low=1)
+        check_choice(who, "rule", self.rule, ("best", "one_se"))
+        if self.ratio is not None:
+            check_real(who, "ratio", self.ratio, low=0.0, high=1.0, open_low=True, open_high=True)
+        if not isinstance(self.refit, bool | np.bool_ | int):
+            raise ParameterError(
+                f"{who} needs refit to be True or False; got {self.refit!r}. Pass a bool."
+            )
+        return with_strength(resolve_penalty(who, self.penalty, 1.0, self.l1_ratio), 1.0)
+
+    def _part(self, penalty: Penalty | None = None) -> _Part:
+        """A classifier with the same parameters and a penalty that carries its strength."""
+        shared = set(MetricClassifier._get_param_names()) - {"strength", "penalty", "l1_ratio"}
+        return _Part(**{name: getattr(self, name) for name in shared}, penalty=penalty)
+
+    def _targets(self, rows: _Rows, part: MetricClassifier) -> list[Target]:
+        """One class against the rest, for the greater of two classes or for each of more."""
+        weight = part._row_weight(rows.codes, rows.weight)
+        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        return [Target(np.where(rows.codes == k, 1.0, -1.0), weight) for k in positives]
+
+    # --- strengths and folds ------------------------------------------------------------------
+
+    def _grid(self, rows: _Rows, loss: Loss, penalty: Penalty) -> FloatArray:
+        """The candidates, decreasing."""
+        if self.strengths is not None:
+            return check_strengths(self._who, self.strengths)
+        data = wrap(rows.matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        if penalty.smooth:
+            lengths = data.row_lengths(np.ones(data.n_columns))
+            top, ratio = float(np.average(lengths, weights=rows.weight)), SMOOTH_RATIO
+        else:
+            part = self._part()
+            part.classes_ = self.classes_
+            tops = [
+                strength_max(self._problem(data.with_target(target), loss, penalty))
+                for target in self._targets(rows, part)
+            ]
+            top, ratio = max(tops), KINKED_RATIO
+        top = top if top > 0.0 else 1.0  # columns that say nothing: any strength will do
+        return np.geomspace(top, top * (self.ratio or ratio), self.n_strengths)
+
+    def _problem(self, data: Dense | Sparse, loss: Loss, penalty: Penalty) -> Problem:
+        return Problem(loss, penalty, data, fit_intercept=bool(self.fit_intercept))
+
+    def _folds(self, rows: _Rows) -> Iterator[tuple[IntArray, IntArray]]:
+        """Training and test rows, without those of no weight."""
+        everything = np.arange(rows.codes.size)
+        kept = everything if rows.weight is None else np.flatnonzero(rows.weight)
+        if isinstance(self.cv, Integral):
+            splitter = self._stratified(np.bincount(rows.codes[kept]))
+            for train, test in splitter.split(kept, rows.codes[kept]):
+                yield kept[train], kept[test]
+            return
+        try:
+            splits = list(check_cv(self.cv, classifier=True).split(everything, rows.labels))
+            parts = [[everything[part] for part in (train, test)] for train, test in splits]
+        except (TypeError, ValueError, IndexError) as error:
+            raise ParameterError(
+                f"{self._who} needs cv to be a number of folds, a splitter or pairs of train and "
+                f"test rows; got {self.cv!r} ({sentence(error)}). Pass a number."
+            ) from error
+        for whole in parts:
+            train, test = (part[np.isin(part, kept)] for part in whole)
+            if np.unique(rows.codes[train]).size < self.classes_.size or not test.size:
+                raise DataError(
+                    f"{self._who} needs every class in each training part and some test rows; got "
+                    f"a fold of {train.size} and {test.size} rows without. Use stratified folds, "
+                    "or cv=5."
+                )
+            yield train, test
+
+    def _stratified(self, sizes: IntArray) -> StratifiedKFold:
+        """Shuffled folds, no more than the smallest class has rows."""
+        count, smallest = check_int(self._who, "cv", self.cv, low=2), int(sizes.min())
+        if smallest < 2:
+            raise DataError(
+                f"{self._who} needs at least two rows of every class to cross-validate; got "
+                f"{smallest} of class {self.classes_[sizes.argmin()]!r}. Drop that class, or use "
+                "MetricClassifier."
+            )
+        if smallest < count:
+            warnings.warn(
+                f"{self._who} uses {smallest} folds instead of {count}: class "
+                f"{self.classes_[sizes.argmin()]!r} has no more rows. Set cv={smallest}.",
+                UserWarning,
+                stacklevel=4,
+            )
+        seed = 0 if self.random_state is None else int(as_rng(self.random_state).integers(2**31))
+        return StratifiedKFold(min(count, smallest), shuffle=True, random_state=seed)
+
+    # --- one fold -----------------------------------------------------------------------------
+
+    def _score_fold(
+        self, train: _Rows, test: _Rows, loss: Loss, rule: str, penalty: Penalty
+    ) -> tuple[list[Path], FloatArray]:
+        """Paths of the classes on the training rows, and their scores on the test rows."""
+        part = self._part(penalty)
+        part.classes_ = self.classes_
+        part.n_features_in_ = train.matrix.shape[1]
+        data = wrap(train.matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        targets = self._targets(train, part)
+        paths = [self._path(self._problem(data.with_target(t), loss, penalty)) for t in targets]
+        scores = np.full(self.strengths_.size, np.nan)
+        for k in range(min(map(len, paths))):
+            fits = []
+            for path, target in zip(paths, targets, strict=True):
+                part.found = path.solutions[k]
+                fits.append(part._fit_one(data, target, loss, rule, None))
+            part.threshold_ = np.array([threshold for _, threshold in fits])
+            part.coef_ = np.vstack([solution.coef for solution, _ in fits])
+            part.intercept_ = np.array([s.intercept for s, _ in fits]) - part.threshold_
+            scores[k] = self._judge(part, test.matrix, test.labels, test.weight)
+        return paths, scores
+
+    def _path(self, problem: Problem) -> Path:
+        path = regularisation_path(
+            problem,
+            strengths=self.strengths_,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_seconds=self.max_seconds,
+            on_point=_report_point if self.verbose else None,
+            rng=self.random_state,
+            on_failure="ignore",
+        )
+        if path.solutions[-1].status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return path
+
+    def _judge(self, model: MetricClassifier, X: Any, y: Any, weight: Any) -> float:
+        """Score of a fitted classifier."""
+        if self.scoring is None:
+            return model.score(X, y, weight)
+        scorer = check_scoring(model, scoring=self.scoring)
+        extra = {} if weight is None else {"sample_weight": weight}
+        return float(scorer(model, X, y, **extra))
+
+    # --- choice and final fit -----------------------------------------------------------------
+
+    def _pick(self) -> int:
+        """Position of the chosen strength; of equal ones the largest."""
+        means = self.scores_.mean(axis=0)
+        if np.isnan(means).all():
+            raise DataError(
+                f"{self._who} needs scores that are numbers; got NaN at every strength. "
+                "Check scoring."
+            )
+        best = int(np.nanargmax(means))
+        if self.rule == "best" or self.scores_.shape[0] < 2:
+            return best
+        error = self.scores_[:, best].std(ddof=1) / np.sqrt(self.scores_.shape[0])
+        return int(np.flatnonzero(means >= means[best] - error)[0])
+
+    def _fit_all(self, rows: _Rows, penalty: Penalty) -> list[Solution]:
+        """Fit to all rows at the chosen strength and take over the result."""
+        part = self._part(with_strength(penalty, self.strength_))
+        if self.warm_start and hasattr(self, "solution_"):
+            part.solution_ = self.solution_
+        for name in MODEL:
+            if hasattr(self, name):
+                delattr(self, name)  # of an earlier fit
+        if not self.refit:
+            return []
+        part.fit(rows.matrix, rows.labels, rows.weight)
+        for name in MODEL:
+            if hasattr(part, name):
+                setattr(self, name, getattr(part, name))
+        return part.solution_ if isinstance(part.solution_, list) else [part.solution_]
+
+
+#: What a fit of `MetricClassifier` leaves behind.
+MODEL = ("coef_", "intercept_", "threshold_", "gap_", "n_iter_", "solution_", "calibrators_")
+
+
+def _report_point(strength: float, solution: Solution) -> None:
+    """One line per point on the error stream."""
+    kind = "gap" if solution.certified else "gap*"
+    sys.stderr.write(
+        f"auctor strength {strength:.3g}  objective {solution.value:.8g}  {kind} "
+        f"{solution.gap:.3g}  columns {np.count_nonzero(solution.coef)}  "
+        f"{solution.seconds:.2f} s\n"
+    )
