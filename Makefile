@@ -5,12 +5,16 @@ BIN    := $(VENV)/bin
 
 .PHONY: demo test check bench clean
 
+check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
+
 $(BIN)/.demo: pyproject.toml
+	@$(check_python)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
 	@touch $@
 
 $(BIN)/.dev: pyproject.toml
+	@$(check_python)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,dev]"
 	@touch $@

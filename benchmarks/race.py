@@ -135,7 +135,8 @@ class Memory:
     """What one cell teaches the next: tolerances that worked, lanes that were too slow."""
 
     tolerance: dict[tuple, float] = field(default_factory=dict)
-    slow: dict[tuple, str] = field(default_factory=dict)
+    #: The largest strength at which a lane exceeded its cap; smaller ones are harder.
+    slow: dict[tuple, float] = field(default_factory=dict)
 
 
 def lanes_of(task: Task, stems: tuple[str, ...] | None) -> tuple[list[Lane], dict[str, str]]:
@@ -238,8 +239,8 @@ def climb(
     elder = _elder(lane, lanes)
     if lane.failure or lane.over:
         return
-    if slow in memory.slow and not lane.ours:
-        lane.failure = memory.slow[slow]
+    if task.form.strength <= memory.slow.get(slow, 0.0) and not lane.ours:
+        lane.failure = f"{TOO_SLOW} at an easier strength of the same set"
         return
     if elder is not None and eps not in elder.reached:
         lane.failure = f"{TOO_SLOW} with {elder.threads} thread on {elder.layout}"
@@ -261,7 +262,7 @@ def climb(
     except OverCap:
         if eps not in lane.reached:
             lane.over[eps] = cap
-            memory.slow[slow] = f"{TOO_SLOW} at an easier strength of the same set"
+            memory.slow[slow] = max(task.form.strength, memory.slow.get(slow, 0.0))
     except Refused as error:
         if eps not in lane.reached:
             lane.failure = str(error)

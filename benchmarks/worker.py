@@ -62,6 +62,8 @@ class Server:
             levels = None if strengths is None else small.strength * np.array([1.0, 0.5])
             self.solve(as_layout(X, layout), y, small, levels, 1e-2, mode)
             self.warm.add(key)
+        gc.collect()
+        gc.freeze()  # what is imported by now need not be looked at before every timed solve
         return {}
 
     def solve(

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.protocols import Data
+from auctor.core.result import Counts
 from auctor.core.types import FloatArray
-
-if TYPE_CHECKING:
-    from auctor.problem import Counts
 
 #: Up to this many parameters a matrix is worth factorising as a preconditioner.
 FACTOR_PARAMS = 600

@@ -13,6 +13,7 @@ import numpy as np
 from auctor.core.checks import check_vector
 from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty
+from auctor.core.result import Counts
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.hessian import Hessian
 from auctor.kernels.pointwise import curve_bound
@@ -21,14 +22,6 @@ from auctor.kernels.pointwise import curve_bound
 BALANCE = 1e-11
 #: How close to zero the search for an intercept brings that sum, where rounding allows.
 EXACT = 1e-14
-
-
-@dataclass
-class Counts:
-    """Work done: one product with X or its transpose is one pass."""
-
-    passes: float = 0.0
-    evaluations: int = 0
 
 
 class Certificate(NamedTuple):

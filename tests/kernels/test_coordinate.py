@@ -141,10 +141,8 @@ def test_descend_columns(kind, intercept, low_rank, storage):
     if intercept:
         side = full.T @ h
         H = np.block([[H, side[:, None]], [side[None, :], h.sum()]])
-    wanted = reference(
-        H, np.append(g, np.zeros(intercept)), np.append(w, np.zeros(intercept)), *spec,
-        free=int(intercept),
-    )  # fmt: skip
+    free = np.zeros(int(intercept))
+    wanted = reference(H, np.append(g, free), np.append(w, free), *spec, free=free.size)
     np.testing.assert_allclose(change, wanted[:D], atol=1e-11)
     assert shift == pytest.approx(wanted[D] if intercept else 0.0, abs=1e-11)
     np.testing.assert_allclose(r, h * (full @ change + shift), atol=1e-13)
@@ -159,7 +157,9 @@ def test_descend_columns_moves_the_chosen_alone():
     H = some.T @ (h[:, None] * some)
     part = [level[chosen] for level in spec]
     # The others stay, so their score change is zero.
-    np.testing.assert_allclose(change[chosen], reference(H, g[chosen], w[chosen], *part), atol=1e-11)
+    np.testing.assert_allclose(
+        change[chosen], reference(H, g[chosen], w[chosen], *part), atol=1e-11
+    )
     assert not np.delete(change, chosen).any()
 
 
@@ -215,7 +215,8 @@ def test_some_columns_of_data():
     chosen = np.array([1, 2, 7])
     for stored in (X, np.asfortranarray(X), sparse.csr_array(X)):
         part = as_data(stored, np.zeros(N)).some_columns(chosen, 0.9)
-        found = sparse.csc_array((part.values, part.indices.astype(np.int64), part.indptr.astype(np.int64)), shape=(N, 3))
+        parts = part.values, *(a.astype(np.int64) for a in (part.indices, part.indptr))
+        found = sparse.csc_array(parts, shape=(N, 3))
         np.testing.assert_array_equal(found.toarray(), X[:, chosen])
         assert as_data(stored, np.zeros(N)).some_columns(chosen, 0.1) is None
         empty = as_data(stored, np.zeros(N)).some_columns(np.array([], dtype=np.int64), 0.1)

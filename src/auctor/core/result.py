@@ -25,6 +25,14 @@ class Status(Enum):
         return self is Status.CONVERGED
 
 
+@dataclass
+class Counts:
+    """Work done: one product with X or its transpose is one pass."""
+
+    passes: float = 0.0
+    evaluations: int = 0
+
+
 @dataclass(frozen=True)
 class Step:
     """One line of the trace, also what an ``on_step`` callback receives.

@@ -153,15 +153,15 @@ def gather(
     changes: FloatArray,
     slots: Array,
     index: Array,
-    theta: float,
+    base: FloatArray,
     out: FloatArray,
 ) -> None:
-    """``out[i] = [theta steps[slots, index_i], changes[slots, index_i]]``: the rows of G."""
+    """``out[i] = [base_i steps[slots, index_i], changes[slots, index_i]]``: the rows of G."""
     m = slots.shape[0]
     for q in range(m):
         slot = slots[q]
         for i in range(index.shape[0]):
-            out[i, q] = theta * steps[slot, index[i]]
+            out[i, q] = base[i] * steps[slot, index[i]]
             out[i, m + q] = changes[slot, index[i]]
 
 

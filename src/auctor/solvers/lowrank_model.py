@@ -95,8 +95,17 @@ class Pairs:
     optimization in machine learning, Lehigh 2016, section 5.3.
     """
 
-    def __init__(self, size: int, n_params: int, theta: float, *, shrink: float = 1.0) -> None:
+    def __init__(
+        self,
+        size: int,
+        n_params: int,
+        theta: float,
+        *,
+        shrink: float = 1.0,
+        metric: FloatArray | None = None,
+    ) -> None:
         self.size, self.count, self._next = size, 0, 0
+        self.metric = np.ones(n_params) if metric is None else metric
         self.theta, self._shrink, self._first = theta, shrink, 0.0
         self.steps, self.changes = np.zeros((size, n_params)), np.zeros((size, n_params))
         self.ss, self.st = np.zeros((size, size)), np.zeros((size, size))
@@ -115,11 +124,11 @@ class Pairs:
         np.divide(s, norm, out=self.steps[slot])
         np.divide(t, norm, out=self.changes[slot])
         unit = self.steps[slot]
-        self.ss[slot] = self.ss[:, slot] = self.steps @ unit
+        self.ss[slot] = self.ss[:, slot] = self.steps @ (self.metric * unit)
         self.st[slot] = self.changes @ unit
         self._next = (slot + 1) % self.size
         self.count = min(self.count + 1, self.size)
-        theta = t_t / product
+        theta = float(t @ (t / self.metric)) / product
         self._first = self._first or theta
         bounded = min(max(theta, self._first / THETA_RANGE), self._first * THETA_RANGE)
         self.theta = self._shrink * bounded
@@ -142,18 +151,18 @@ class Pairs:
 
     def restrict(self, index: Array) -> Restricted:
         """B on ``index``, O(m^2 k); pairs that rounding has spoilt are dropped, oldest first."""
-        base = np.full(index.shape[0], self.theta)
+        base = self.theta * self.metric[index]
         while self.count:
             rows = np.empty((index.shape[0], 2 * self.count))
             slots, where = self.slots.astype(np.uint64), index.astype(np.uint64)
-            kernels.gather(self.steps, self.changes, slots, where, self.theta, rows)
+            kernels.gather(self.steps, self.changes, slots, where, base, rows)
             try:
                 hats = np.ascontiguousarray(np.linalg.solve(self.core(), rows.T).T)
             except np.linalg.LinAlgError:
                 hats = np.full_like(rows, math.nan)
             diagonal = base.copy()
             kernels.row_dots(rows, hats, diagonal)
-            if diagonal.min(initial=math.inf) > LEAST_CURVATURE * self.theta:
+            if (diagonal > LEAST_CURVATURE * base).all():
                 return Restricted(base, diagonal, rows, hats)
             self.count -= 1
         empty = np.zeros((index.shape[0], 0))
@@ -167,7 +176,7 @@ class Pairs:
             slot = slots[q]
             along[q] = float(self.steps[slot] @ out) / self.st[slot, slot]
             out -= along[q] * self.changes[slot]
-        out /= self.theta
+        out /= self.theta * self.metric
         for q, slot in enumerate(slots):
             back = float(self.changes[slot] @ out) / self.st[slot, slot]
             out += (along[q] - back) * self.steps[slot]

@@ -259,9 +259,9 @@ def _levels(
 def check_strengths(who: str, strengths: object) -> FloatArray:
     """Distinct numbers >= 0, the largest first."""
     levels = check_vector(who, "strengths", strengths)
-    if not levels.size or (levels < 0.0).any():
+    if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
         raise ParameterError(
-            f"{who} needs one or more strengths >= 0; got {levels[:5].tolist()}. Pass such numbers."
+            f"{who} needs a sequence of strengths >= 0; got {strengths!r}. Pass such numbers."
         )
     return np.unique(levels)[::-1]
 

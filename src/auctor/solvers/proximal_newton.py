@@ -7,30 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.needs import Need
-from auctor.core.types import Array, Columns, FloatArray, IntArray, SeparableSpec
+from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.hessian import FACTOR_PARAMS
 from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
+from auctor.solvers.column_model import Descent, Store, damping, descend, padded
 from auctor.solvers.proximal import feasible
 
 #: Columns are gathered on their own while they hold less than this share of all entries.
 GATHER_SHARE = 0.25
-
-
-@dataclass(frozen=True)
-class Store:
-    """Compressed columns at hand: all of them, or those of ``index``."""
-
-    columns: Columns
-    index: IntArray | None
-
-    def covers(self, chosen: IntArray, d: int) -> bool:
-        """Whether all chosen columns are here."""
-        if self.index is None:
-            return True
-        here = np.zeros(d, dtype=bool)
-        here[self.index] = True
-        return bool(here[chosen].all())
 
 
 @dataclass(frozen=True)
@@ -96,7 +81,8 @@ class ProximalNewton:
             direction = self._by_matrix(problem, point, spec, violation)
             change = problem.score_change(direction)
         else:
-            direction, change, state = self._by_columns(problem, state, spec, violation)
+            found, state = self._by_columns(problem, state, spec, violation)
+            direction, change = found.direction, found.change
         new = self._search(problem, point, direction, change)
         if new is None:
             tight = state.inner_tol <= 1e-12 * float(violation.sum())
@@ -108,14 +94,13 @@ class ProximalNewton:
     ) -> FloatArray:
         """Direction from a matrix model over all columns."""
         matrix = problem.hessian(point).model_matrix()
-        matrix[np.diag_indices_from(matrix)] += _damping(np.diag(matrix), point.gradient)
-        padded = SeparableSpec(*map(problem.join, spec, UNPENALISED))
+        matrix[np.diag_indices_from(matrix)] += damping(np.diag(matrix), point.gradient)
         direction = np.empty(problem.n_params)
         coordinate.descend_matrix(
             matrix,
             point.gradient,
             point.w,
-            *padded,
+            *padded(problem, spec),
             direction,
             10 * self.max_sweeps,
             0.01 * float(violation.max()),
@@ -128,43 +113,24 @@ class ProximalNewton:
         state: ProximalNewtonState,
         spec: SeparableSpec,
         violation: FloatArray,
-    ) -> tuple[FloatArray, FloatArray, ProximalNewtonState]:
-        """Direction, its score change and the state, by residual updates over a working set."""
-        point, d = state.point, problem.n_columns
+    ) -> tuple[Descent, ProximalNewtonState]:
+        """Direction by residual updates over a working set, and the state with its columns."""
+        point = state.point
         coef = problem.coef(point.w)
         chosen = np.flatnonzero((coef != 0.0) | (violation > 0.0))
         store = state.store
-        if store is None or not store.covers(chosen, d):
+        if store is None or not store.covers(chosen, problem.n_columns):
             # Columns near the threshold come along: the next working set is then at hand.
             near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
-            store = self._gather(problem, np.flatnonzero(near | (coef != 0.0)))
+            near[chosen] = True
+            store = self._gather(problem, np.flatnonzero(near))
         tol = min(state.inner_tol, 0.3 * float(violation.sum()))
-        hessian = problem.hessian(point)
-        factors, core = hessian.low_rank()
-        h = hessian.row_curvature
-        index = store.index
-        local = chosen if index is None else np.searchsorted(index, chosen)
-        here = [a if index is None else a[index] for a in (problem.coef(point.gradient), coef)]
-        levels = spec if index is None else SeparableSpec(*(level[index] for level in spec))
-        rows = factors[:d] if index is None else factors[index]
-        size = here[0].shape[0]
-        curvature, moved = np.zeros(size), np.zeros(size)
-        coordinate.column_curvatures(*store.columns, h, local, curvature)
-        curvature[local] += ((rows[local] @ core) * rows[local]).sum(axis=1)
-        curvature[local] += _damping(curvature[local], point.gradient)
-        sweeps, shift, work = coordinate.descend_columns(
-            *store.columns, h, here[0], curvature, here[1], *levels,
-            np.ascontiguousarray(rows), core, problem.has_intercept, local, moved,
-            np.zeros(h.shape[0]), self.max_sweeps, tol, state.random,
+        found = descend(
+            problem, point, spec, store, chosen,
+            max_sweeps=self.max_sweeps, tol=tol, random=state.random,
         )  # fmt: skip
-        problem.counts.passes += work / max(1, problem.data.n_entries)
-        change = np.full(h.shape[0], shift)
-        coordinate.combine_columns(*store.columns, moved, local, change)
-        full = moved if index is None else np.zeros(d)
-        if index is not None:
-            full[index] = moved
-        easier = 0.25 * tol if sweeps == 1 else tol
-        return problem.join(full, shift), change, replace(state, store=store, inner_tol=easier)
+        easier = 0.25 * tol if found.sweeps == 1 else tol
+        return found, replace(state, store=store, inner_tol=easier)
 
     @staticmethod
     def _gather(problem: Problem, wanted: IntArray) -> Store:
@@ -192,13 +158,3 @@ class ProximalNewton:
                 return new
             length *= 0.5
         return None
-
-
-def _damping(diagonal: FloatArray, gradient: FloatArray) -> float:
-    """Curvature to add: a trace of the largest, or where all is flat, that of a unit step."""
-    top = float(diagonal.max(initial=0.0))
-    return 1e-10 * top if top > 0.0 else float(np.abs(gradient).max())
-
-
-#: How the intercept enters a separable penalty: l1, l2, lower, upper.
-UNPENALISED = (0.0, 0.0, -np.inf, np.inf)
