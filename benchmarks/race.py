@@ -27,9 +27,9 @@ from benchmarks.workers import POOL, OverCap, Refused, Worker
 US = "auctor"
 LADDER = [10.0 ** (-k / 2) for k in range(-2, 33)]
 #: Cap of a lane: so many times the best time to the same accuracy, and never less than MIN_CAP.
-FACTOR, MIN_CAP, FIRST_CAP = 5.0, 2.0, 10.0
+FACTOR, MIN_CAP, FIRST_CAP = 5.0, 1.0, 10.0
 #: A climb is over when all its solves together took this many caps.
-PATIENCE = 2.5
+PATIENCE = 2.0
 #: Lanes within this factor of the best competitor are timed again; the others keep one time.
 CLOSE = 1.6
 #: ... and so are those that take less than this anyway.
@@ -38,7 +38,7 @@ CHEAP = 0.005
 HOPELESS = 3.0
 #: Who makes the reference, and at which tolerance, until the bound is good enough.
 REFERENCES = {
-    "auctor": 1e-9, "sklearn_liblinear": 1e-7, "skglm": 1e-9, "sklearn_cd": 1e-11, "celer": 1e-10,
+    "auctor": 1e-8, "sklearn_liblinear": 1e-7, "skglm": 1e-9, "sklearn_cd": 1e-11, "celer": 1e-10,
 }  # fmt: skip
 PAUSE = 0.02
 TOO_SLOW = "over the cap"
@@ -154,6 +154,8 @@ def lanes_of(task: Task, stems: tuple[str, ...] | None) -> tuple[list[Lane], dic
             skipped[package.name] = reason
             continue
         forms = [f for f in package.layouts if f in task.layouts] or ["csr"]
+        if task.strengths:
+            modes = getattr(package, "path_modes", modes)
         modes = [m for m in modes if not refused_mode(package, task, m)]
         for threads in package.threads:
             worker = POOL.worker(stem, package, threads)

@@ -23,7 +23,7 @@ SOLVERS = (
     "ProximalGradient",
 )  # fmt: skip
 ACCURACIES = (1e-4, 1e-6, 1e-8)
-SECONDS, QUICK_SECONDS = 4.0, 1.0
+SECONDS, QUICK_SECONDS = 3.0, 1.0
 US = "Lhac"
 
 Cell = dict[str, object]

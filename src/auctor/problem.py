@@ -340,7 +340,9 @@ class Problem:
         if self.has_intercept:
             worst = max(worst, abs(float(grad[-1])))
         if source is not point:
-            conjugate = self.loss.conjugate(source.dscores, self.data.target) or 0.0
+            conjugate = self.loss.conjugate(source.dscores, self.data.target)
+            if conjugate is None:  # at a gradient it is known
+                conjugate = float(source.dscores @ source.scores) - source.loss
             slack = point.loss + conjugate - float(source.dscores @ point.scores)
             worst = max(worst, slack / (abs(self.null.loss) or 1.0) * self._unit)
         return worst

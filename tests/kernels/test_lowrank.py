@@ -25,12 +25,12 @@ class Model:
         self.rows = 0.3 * rng.normal(size=(k, r))
         core = rng.normal(size=(r, r))
         self.hats = self.rows @ (core @ core.T / max(r, 1))
-        self.base = np.full(k, 1.0) + np.linalg.norm(self.rows @ self.hats.T, 2)
+        self.base = rng.uniform(1.0, 2.0, size=k) + np.linalg.norm(self.rows @ self.hats.T, 2)
         self.diagonal = self.base - (self.rows * self.hats).sum(axis=1)
         self.spec = tuple(np.full(k, level) for level in (l1, l2, lower, upper))
         self.scale, self.extra = 0.7, 0.2
         low_rank = np.diag(self.base) - self.rows @ self.hats.T
-        self.H = self.scale * low_rank + self.extra * np.eye(k)
+        self.H = self.scale * low_rank + self.extra * np.diag(self.base)
 
     def run(self, *, order=lowrank.CYCLIC, passes=1, tiny=0.0, state=None):
         u = np.clip(self.w, self.spec[2], self.spec[3])

@@ -1,5 +1,4 @@
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -145,7 +144,6 @@ def test_partial_auc(cases, max_fpr):
         repeated = partial_auc(*case.repeated(), max_fpr)
         got = partial_auc(case.y, case.scores, max_fpr, weight=case.weight)
         assert got == pytest.approx(repeated, abs=1e-13)
-
 
 
 def test_message():

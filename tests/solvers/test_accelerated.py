@@ -24,7 +24,7 @@ EIGENVALUES = np.geomspace(1e-3, 2.0, 30)
 def begun(problem, solver):
     """The state when the warm-up is over."""
     state = solver.init(problem, np.zeros(problem.n_params), np.random.default_rng(0))
-    while state.warm is not None:
+    while solver.variant == "fixed" and state.iteration < solver.warmup:
         state = solver.step(problem, state)
     return state
 

@@ -1,146 +1,23 @@
-"""The compact L-BFGS ring and the subproblem built on it."""
+"""The subproblem, its first scale and metric, and its budgets."""
 
 import numpy as np
 import pytest
 
-from auctor.core.types import SeparableSpec, Target
+from auctor.core.types import Target
 from auctor.data import Dense, as_data
 from auctor.losses import Logistic, PairwiseHinge, SmoothedHinge, Squared
 from auctor.penalties import L1, L2, Box
 from auctor.problem import Problem
 from auctor.solvers.lowrank_model import (
-    THETA_RANGE,
     Inner,
-    Pairs,
     Subproblem,
     budget,
+    column_metric,
     curvature_along_gradient,
     spec_of,
     survey,
 )
-
-P, M = 30, 5
-
-
-def stream(count, p=P, rng=0):
-    """Pairs of a random convex quadratic, with steps of very different lengths."""
-    rng = np.random.default_rng(rng)
-    A = rng.normal(size=(p, p))
-    A = A @ A.T / p + 0.1 * np.eye(p)
-    for _ in range(count):
-        s = rng.normal(size=p) * 10.0 ** rng.uniform(-6, 2)
-        yield s, A @ s
-
-
-def explicit(pairs, theta):
-    """The BFGS updates of ``theta I``, one by one."""
-    B = theta * np.eye(pairs[0][0].size)
-    for s, t in pairs:
-        Bs = B @ s
-        B = B - np.outer(Bs, Bs) / (s @ Bs) + np.outer(t, t) / (s @ t)
-    return B
-
-
-def everything(pairs):
-    return pairs.restrict(np.arange(pairs.steps.shape[1]))
-
-
-@pytest.mark.parametrize("count", [1, 3, 5, 6, 13])
-@pytest.mark.parametrize("shrink", [1.0, 0.3])
-def test_compact_form_equals_explicit_updates(count, shrink):
-    ring, kept = Pairs(M, P, 1.0, shrink=shrink), []
-    for s, t in stream(count):
-        assert ring.add(s, t)
-        kept = [*kept, (s, t)][-M:]
-        s, t = kept[-1]
-        assert ring.theta == pytest.approx(shrink * (t @ t) / (s @ t))
-        B = explicit(kept, ring.theta)
-        found = everything(ring)
-        np.testing.assert_allclose(found.matrix(), B, rtol=0, atol=1e-12 * np.abs(B).max())
-        np.testing.assert_allclose(found.diagonal, np.diag(B), rtol=1e-11)
-        v = np.sin(np.arange(P))
-        np.testing.assert_allclose(B @ ring.solve(v), v, atol=1e-10)
-
-
-def test_restriction_is_the_principal_submatrix():
-    ring = Pairs(M, P, 1.0)
-    for s, t in stream(7):
-        ring.add(s, t)
-    index = np.array([3, 4, 17, 29])
-    part, whole = ring.restrict(index), everything(ring).matrix()
-    np.testing.assert_allclose(part.matrix(), whole[np.ix_(index, index)], atol=1e-13)
-    assert part.rows.flags.c_contiguous
-    assert part.hats.flags.c_contiguous
-    assert ring.restrict(np.arange(0)).rows.shape[0] == 0
-
-
-def test_ring_keeps_its_arrays_and_its_inner_products():
-    """A thousand pairs: nothing is moved or reallocated, products equal recomputed ones."""
-    ring, kept = Pairs(M, P, 1.0), []
-    where = [a.ctypes.data for a in (ring.steps, ring.changes, ring.ss, ring.st)]
-    for k, (s, t) in enumerate(stream(1000, rng=3)):
-        ring.add(s, t)
-        norm = np.linalg.norm(s)
-        kept = [*kept, (s / norm, t / norm)][-M:]
-        if k % 50 and k > 12:
-            continue
-        S, T = (np.array(column) for column in zip(*kept, strict=True))
-        order = ring.slots
-        np.testing.assert_array_equal(ring.steps[order], S)
-        np.testing.assert_array_equal(ring.changes[order], T)
-        np.testing.assert_allclose(ring.ss[np.ix_(order, order)], S @ S.T, atol=1e-12)
-        lower = np.tril(ring.st[np.ix_(order, order)])
-        np.testing.assert_allclose(lower, np.tril(S @ T.T), atol=1e-12)
-    assert where == [a.ctypes.data for a in (ring.steps, ring.changes, ring.ss, ring.st)]
-
-
-def test_pairs_without_curvature_are_refused():
-    ring, s = Pairs(M, P, 2.5), np.ones(P)
-    for t in (-s, np.zeros(P), np.full(P, np.nan), np.where(np.arange(P) % 2, 1.0, -1.0)):
-        assert not ring.add(s, t)
-    assert not ring.add(np.zeros(P), np.zeros(P))
-    assert ring.count == 0
-    assert ring.theta == 2.5
-    np.testing.assert_array_equal(everything(ring).matrix(), 2.5 * np.eye(P))
-
-
-def test_scale_is_bounded():
-    ring, s = Pairs(M, P, 1.0), np.ones(P)
-    ring.add(s, 3.0 * s)
-    ring.add(s, 1e-30 * s)
-    assert ring.theta == pytest.approx(3.0 / THETA_RANGE)
-    ring.add(s, 1e30 * s)
-    assert ring.theta == pytest.approx(3.0 * THETA_RANGE)
-
-
-def test_equal_pairs_do_no_harm():
-    ring, s = Pairs(M, P, 1.0), np.ones(P)
-    for _ in range(M):
-        ring.add(s, 2.0 * s)
-    found = everything(ring).matrix()
-    assert np.linalg.eigvalsh(found).min() > 0.0
-    np.testing.assert_allclose(found @ s, 2.0 * s, atol=1e-12)
-
-
-def test_spoilt_pairs_are_dropped():
-    ring = Pairs(M, P, 1.0)
-    for s, t in stream(M):
-        ring.add(s, t)
-    ring.ss[0] = ring.ss[:, 0] = np.nan
-    found = everything(ring)
-    assert ring.count == M - 1
-    assert found.diagonal.min() > 0.0
-    ring.st[M - 1, M - 1] *= -1e-3  # the newest pair now claims negative curvature
-    np.testing.assert_array_equal(everything(ring).matrix(), ring.theta * np.eye(P))
-
-
-def test_matrix_is_the_same_in_all_units():
-    """Scaling the loss scales B; scaling steps does nothing."""
-    one, two = Pairs(M, P, 1.0), Pairs(M, P, 1.0)
-    for s, t in stream(7):
-        one.add(s, t)
-        two.add(1e-5 * s, 1e-5 * 4.0 * t)
-    np.testing.assert_allclose(everything(two).matrix(), 4.0 * everything(one).matrix(), rtol=1e-9)
+from auctor.solvers.pairs import Pairs
 
 
 def test_subproblem_moves_only_its_coordinates_and_into_the_box():
@@ -148,23 +25,24 @@ def test_subproblem_moves_only_its_coordinates_and_into_the_box():
     data = as_data(rng.normal(size=(40, 6)), rng.normal(size=40))
     problem = Problem(Squared(), Box(-0.1, 0.1), data, fit_intercept=False)
     point = problem.evaluate(np.full(6, 0.5))  # as an extrapolated point may be
-    ring = Pairs(M, 6, 1.0)
+    ring = Pairs(5, 6, 1.0)
     inner = Inner.seeded(rng, "cyclic")
     index = np.array([0, 2, 5])
     model = Subproblem.at(point, ring, spec_of(problem), index)
-    found = model.solve(inner, scale=1.0, extra=0.5, passes=3)
+    found = model.solve(inner, scale=1.0, extra=0.5, passes=3)  # H = 1.5 I
     assert np.array_equal(np.flatnonzero(found.w != 0.5), index)
     assert (np.abs(found.w[index]) <= 0.1).all()
     d = found.w - point.w
     assert found.rise == pytest.approx(point.gradient @ d + 0.75 * d @ d, rel=1e-12)
 
 
-def test_intercept_is_not_penalised_and_always_moves():
+def test_intercept_is_not_penalised():
     rng = np.random.default_rng(4)
     data = as_data(rng.normal(size=(40, 3)), np.where(rng.normal(size=40) > 0, 1, -1))
     problem = Problem(Logistic(), L1(10.0), data)
-    spec = spec_of(problem)
-    assert spec == SeparableSpec(*spec)
+    assert spec_of(problem).l1.shape == (3,)
+    assert survey(problem.evaluate(np.zeros(4)), spec_of(problem)).movable().size == 0
+    spec = spec_of(problem, intercept=True)
     assert [float(part[-1]) for part in spec] == [0.0, 0.0, -np.inf, np.inf]
     assert survey(problem.evaluate(np.zeros(4)), spec).movable().tolist() == [3]
 
@@ -175,10 +53,11 @@ def test_first_scale_is_the_curvature_along_the_gradient(loss):
     data = as_data(rng.normal(size=(60, 4)), np.where(rng.normal(size=60) > 0, 1.0, -1.0))
     problem = Problem(loss, L2(0.0), data, fit_intercept=False)
     point = problem.evaluate(np.zeros(4))
-    g = point.gradient
-    wanted = g @ problem.hessian(point).matvec(g) / (g @ g)
+    metric = np.array([1.0, 2.0, 0.5, 1.0])
+    d = point.gradient / metric
+    wanted = d @ problem.hessian(point).matvec(d) / (d @ (metric * d))
     before = problem.counts.passes
-    assert curvature_along_gradient(problem, point) == pytest.approx(wanted, rel=0.05)
+    assert curvature_along_gradient(problem, point, metric) == pytest.approx(wanted, rel=0.05)
     assert problem.counts.passes == before + 1
 
 
@@ -187,9 +66,24 @@ def test_first_scale_where_the_loss_is_flat_or_done():
     flat = Problem(SmoothedHinge(0.1), L2(0.0), Dense(X, Target(np.array([1.0, -1.0]))))
     point = flat.evaluate(np.zeros(flat.n_params))
     g = point.gradient
-    assert curvature_along_gradient(flat, point) == pytest.approx(0.5 * g @ g / point.loss)
+    one = np.ones(1)
+    assert curvature_along_gradient(flat, point, one) == pytest.approx(0.5 * g @ g / point.loss)
     done = flat.evaluate(np.array([5.0, 0.0]))
-    assert curvature_along_gradient(flat, done) == 1.0
+    assert curvature_along_gradient(flat, done, one) == 1.0
+
+
+def test_metric_is_a_power_of_the_weighted_second_moments():
+    rng = np.random.default_rng(6)
+    X, weight = rng.normal(size=(50, 4)), rng.uniform(1.0, 2.0, size=50)
+    X[:, 2] = 0.0
+    problem = Problem(Squared(), L1(0.1), as_data(X, X[:, 0], weight=weight))
+    moments = weight @ (X * X) / weight.sum()
+    found = column_metric(problem, 0.5)
+    np.testing.assert_allclose(found[[0, 1, 3]] ** 2, moments[[0, 1, 3]], rtol=1e-12)
+    assert 0.0 < found[2] < 1e-5 * found.max()
+    assert problem.counts.passes == 1
+    np.testing.assert_array_equal(column_metric(problem, 0.0), np.ones(4))
+    assert problem.counts.passes == 1
 
 
 def test_budgets():

@@ -135,9 +135,9 @@ def test_it_scales_with_the_columns(penalty, scale):
 
 def test_it_does_not_depend_on_storage_or_own_strength():
     dense = strength_max(make_problem(Logistic(), L1(1.0)))
-    assert strength_max(
-        make_problem(Logistic(), L1(7.0), store=sparse.csr_array)
-    ) == pytest.approx(dense, rel=1e-12)
+    assert strength_max(make_problem(Logistic(), L1(7.0), store=sparse.csr_array)) == pytest.approx(
+        dense, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -18,6 +18,7 @@ name = "glmnet"
 layouts = ("csc", "fortran")
 threads = (1,)
 START = 1e-7
+path_modes = ("path",)
 #: Steps of the short path for each decade below the top strength.
 PER_DECADE = 4
 

@@ -2,7 +2,7 @@
 
 The model of a loss around w, over the k coordinates that may move, with ``d = u - w``::
 
-    gradient.d + 1/2 d'H d,     H = scale (diag(base) - rows hats') + extra I
+    gradient.d + 1/2 d'H d,     H = scale (diag(base) - rows hats') + extra diag(base)
 
 ``rows`` (k, r) and ``hats`` (k, r) hold one row per coordinate, so a step reads two short
 contiguous rows and the r-vector ``project = hats' d``. A diagonal H has r = 0.
@@ -86,12 +86,12 @@ def sweeps(
             if order == IID:
                 at = draw(state, active)
             j = index[at]
-            a = scale * diagonal[j] + extra
+            a = scale * diagonal[j] + extra * base[j]
             dot = 0.0
             for q in range(r):
                 dot += rows[j, q] * project[q]
             old = u[j]
-            b = gradient[j] + (scale * base[j] + extra) * (old - w[j]) - scale * dot
+            b = gradient[j] + (scale + extra) * base[j] * (old - w[j]) - scale * dot
             new = prox_one(old - b / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
             right = b + l2[j] * old + (l1[j] if old >= 0.0 else -l1[j])
             left = b + l2[j] * old + (l1[j] if old > 0.0 else -l1[j])
@@ -139,7 +139,7 @@ def model_change(
         d = u[j] - w[j]
         if d != 0.0:
             linear += gradient[j] * d
-            curve += (scale * base[j] + extra) * d * d
+            curve += (scale + extra) * base[j] * d * d
             for q in range(r):
                 pulled[q] += rows[j, q] * d
     for q in range(r):

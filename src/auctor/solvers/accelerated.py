@@ -14,18 +14,18 @@ from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.lowrank_model import (
     ROUNDING,
-    Diagonal,
     Inner,
-    Matrix,
-    Pairs,
     Subproblem,
     budget,
     check_model,
+    column_metric,
     curvature_along_gradient,
+    settled,
     spec_of,
     survey,
 )
-from auctor.solvers.proximal import MOST_TRIALS, Fista, FistaState, extrapolate, feasible
+from auctor.solvers.pairs import Diagonal, Matrix, Pairs
+from auctor.solvers.proximal import MOST_TRIALS, extrapolate, feasible
 from auctor.solvers.proximal_quasi_newton import (
     EXACT_PASSES,
     PRACTICAL_RATE,
@@ -37,12 +37,13 @@ from auctor.solvers.proximal_quasi_newton import (
 class AcceleratedState:
     """The latest two points, momentum counter t, sigma, ``H = scale matrix``, pairs and counters.
 
-    ``warm`` is the state of the warm-up while it lasts; ``dual`` the latest extrapolated point.
+    ``plain`` is the matrix of the warm-up, ``dual`` the latest extrapolated point.
     """
 
     point: Point
     previous: Point
     pairs: Pairs
+    plain: Diagonal
     spec: SeparableSpec
     inner: Inner
     t: float = 0.0
@@ -52,7 +53,6 @@ class AcceleratedState:
     iteration: int = 0
     coordinate_steps: int = 0
     backtracks: int = 0
-    warm: FistaState | None = None
     dual: Point | None = None
     stalled: bool = False
 
@@ -101,8 +101,8 @@ class AcceleratedProximalQuasiNewton:
     ----------
     variant : {"fixed", "lbfgs", "diagonal"}
         "fixed": ``H = B / sigma`` with B the L-BFGS matrix of a short accelerated proximal-gradient
-        warm-up, after which the momentum starts afresh; O(1/k^2). "lbfgs": H follows the latest
-        pairs and the condition on sigma is ignored; a heuristic. "diagonal": H follows the diagonal
+        warm-up, after which all starts afresh; O(1/k^2). "lbfgs": H follows the latest pairs and
+        the condition on sigma is ignored; a heuristic. "diagonal": H follows the diagonal
         of the loss's second derivative, and sigma shrinks as the condition demands.
     memory : int >= 1
         Pairs kept.
@@ -118,6 +118,9 @@ class AcceleratedProximalQuasiNewton:
         Order of the coordinates in a pass.
     restart : bool
         Drop the momentum when it points uphill; the O(1/k^2) bound is for the method without.
+    scaling : float in [0, 1]
+        The L-BFGS matrix starts from the columns' second moments to this power; 0 is the published
+        method.
 
     References
     ----------
@@ -145,13 +148,14 @@ class AcceleratedProximalQuasiNewton:
     exact: bool = False
     order: str = "shuffled"
     restart: bool = True
+    scaling: float = 0.75
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
     def __post_init__(self) -> None:
         who = type(self).__name__
         check_choice(who, "variant", self.variant, ("fixed", "lbfgs", "diagonal"))
-        check_model(who, self.memory, self.order, 1.0, 2.0)
+        check_model(who, self.memory, self.order, self.scaling)
         check_int(who, "warmup", self.warmup, low=1)
         check_real(who, "growth", self.growth, low=1.0)
         check_real(who, "shrink", self.shrink, low=0.0, high=1.0, open_low=True, open_high=True)
@@ -164,20 +168,15 @@ class AcceleratedProximalQuasiNewton:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> AcceleratedState:
         """State at the starting point."""
         inner = Inner.seeded(rng, self.order, exact=self.exact)
-        warm, theta = None, 1.0
-        if self.variant == "fixed":
-            warm = Fista(restart=False).init(problem, w, rng)
-            point = warm.point
-        else:
-            point = feasible(problem, w)
-            theta = curvature_along_gradient(problem, point)
-        pairs = Pairs(self.memory, problem.n_params, theta)
-        return AcceleratedState(point, point, pairs, spec_of(problem), inner, warm=warm)
+        point = settled(problem, feasible(problem, w))
+        metric = column_metric(problem, self.scaling)
+        theta = curvature_along_gradient(problem, point, metric)
+        pairs = Pairs(self.memory, problem.n_columns, theta, metric=metric)
+        plain = Diagonal(theta * metric)
+        return AcceleratedState(point, point, pairs, plain, spec_of(problem), inner)
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
-        """One accelerated step, or one step of the warm-up."""
-        if state.warm is not None:
-            return self._warm_up(problem, state, state.warm)
+        """Extrapolate, solve the model there; the warm-up ends with a restart."""
         matrix = self._matrix(problem, state)
         found = self._search(problem, state, matrix)
         if found is None:
@@ -185,10 +184,12 @@ class AcceleratedProximalQuasiNewton:
         x, new, source = state.point, found.point, found.source
         if np.array_equal(new.w, x.w) and source is x:
             return replace(self._give_up(state), dual=source)
-        if self.variant == "lbfgs" and state.dual is not None:
-            learn(state.pairs, state.dual, source)
+        warming = self._warming(state)
+        if state.dual is not None and (warming or self.variant == "lbfgs"):
+            change = source.gradient - state.dual.gradient
+            state.pairs.add(problem.coef(source.w - state.dual.w), problem.coef(change))
         uphill = float((source.w - new.w) @ (new.w - x.w)) > 0.0
-        return replace(
+        done = replace(
             state,
             point=new,
             previous=x,
@@ -201,15 +202,19 @@ class AcceleratedProximalQuasiNewton:
             backtracks=state.backtracks + found.failures,
             dual=source,
         )
+        return self._afresh(done) if warming and not self._warming(done) else done
 
     def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> _Found | None:
         """Enlarge H until its model bounds the loss; ``None`` if that never happens."""
-        steps = 0
+        steps, momentum, source = 0, 0.0, state.point
         for failures in range(MOST_TRIALS):
             metric = self._metric(state, matrix, self.shrink**-failures)
             t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * metric.theta * state.t**2))
-            momentum = (state.t - 1.0) / t if state.t else 0.0
-            source = extrapolate(problem, state.point, state.previous, momentum)
+            wanted = (state.t - 1.0) / t if state.t else 0.0
+            if wanted != momentum:
+                momentum = wanted
+                ahead = extrapolate(problem, state.point, state.previous, momentum)
+                source = settled(problem, ahead)
             if not math.isfinite(source.loss):
                 return None
             new, taken = self._propose(problem, state, source, matrix, metric.scale)
@@ -220,9 +225,11 @@ class AcceleratedProximalQuasiNewton:
 
     def _matrix(self, problem: Problem, state: AcceleratedState) -> Matrix:
         """The matrix of this iteration, before it is scaled."""
+        if self._warming(state):
+            return state.plain
         if self.variant != "diagonal":
             return state.pairs
-        return Diagonal(loss_diagonal(problem, state.point, state.pairs.theta))
+        return Diagonal(loss_diagonal(problem, state.point, state.pairs))
 
     def _metric(self, state: AcceleratedState, matrix: Matrix, harder: float) -> _Metric:
         """Scale of H, sigma and theta after failures that made H ``harder`` times larger."""
@@ -246,39 +253,22 @@ class AcceleratedProximalQuasiNewton:
         scale: float,
     ) -> tuple[Point | None, int]:
         """The model's minimiser if ``F <= Q_H`` there (else ``None``), and coordinate steps."""
-        everything = np.arange(source.w.shape[0])
+        everything = np.arange(problem.n_columns)
         index = everything if self.exact else survey(source, state.spec).movable()
         model = Subproblem.at(source, matrix, state.spec, index)
         passes = EXACT_PASSES if self.exact else budget("linear", state.iteration, PRACTICAL_RATE)
         candidate = model.solve(state.inner, scale=scale, extra=0.0, passes=passes)
-        new = problem.evaluate(candidate.w)
+        new = settled(problem, problem.evaluate(candidate.w))
         bound = source.loss + candidate.rise
         return (new if new.loss <= bound + ROUNDING * abs(bound) else None), candidate.steps
 
+    def _warming(self, state: AcceleratedState) -> bool:
+        return self.variant == "fixed" and state.iteration < self.warmup
+
+    def _afresh(self, state: AcceleratedState) -> AcceleratedState:
+        """The same point without momentum or scale."""
+        return replace(state, previous=state.point, t=0.0, sigma=1.0, scale=1.0, matrix=None)
+
     def _give_up(self, state: AcceleratedState) -> AcceleratedState:
         """Restart from the point; stalled if there was no momentum to drop."""
-        fresh = replace(state, previous=state.point, t=0.0, sigma=1.0, scale=1.0, matrix=None)
-        return replace(fresh, stalled=state.t == 0.0)
-
-    def _warm_up(
-        self, problem: Problem, state: AcceleratedState, warm: FistaState
-    ) -> AcceleratedState:
-        """An accelerated proximal-gradient step; pairs come from its extrapolated points."""
-        new = Fista(restart=False).step(problem, warm)
-        if warm.dual is not None and new.dual is not None:
-            learn(state.pairs, warm.dual, new.dual)
-        over = state.iteration + 1 >= self.warmup or new.stalled
-        return replace(
-            state,
-            point=new.point,
-            previous=new.point,
-            iteration=state.iteration + 1,
-            warm=None if over else new,
-            dual=new.dual,
-            stalled=new.stalled,
-        )
-
-
-def learn(pairs: Pairs, old: Point, new: Point) -> None:
-    """Store the pair of two points whose gradients are known."""
-    pairs.add(new.w - old.w, new.gradient - old.gradient)
+        return replace(self._afresh(state), stalled=state.t == 0.0)

@@ -10,6 +10,9 @@ from auctor.core.types import Array, Columns, FloatArray, IntArray, SeparableSpe
 from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
 
+#: Up to this many dense columns are worth a Gram matrix.
+GRAM_COLUMNS = 1500
+
 
 @dataclass(frozen=True)
 class Store:
@@ -25,6 +28,12 @@ class Store:
         here = np.zeros(d, dtype=bool)
         here[self.index] = True
         return bool(here[chosen].all())
+
+    def lines(self, n_rows: int) -> Array | None:
+        """Dense columns as rows of an array, ``None`` for sparse ones."""
+        size = self.columns.indptr.shape[0] - 1
+        dense = self.columns.values.size == size * n_rows
+        return self.columns.values.reshape(size, n_rows) if dense else None
 
     def local(self, array: FloatArray) -> FloatArray:
         """The entries of a per-column array that belong to the columns at hand."""
@@ -60,6 +69,9 @@ def descend(
     gradient, coef = store.local(problem.coef(point.gradient)), store.local(problem.coef(point.w))
     levels = SeparableSpec(*map(store.local, spec))
     local = chosen if index is None else np.searchsorted(index, chosen)
+    lines = store.lines(problem.data.n_rows)
+    if lines is not None and chosen.size <= GRAM_COLUMNS:
+        return _by_gram(problem, point, spec, lines[local], chosen, max_sweeps, tol)
     curvature, moved = np.zeros(gradient.shape[0]), np.zeros(gradient.shape[0])
     coordinate.column_curvatures(*store.columns, h, local, curvature)
     curvature[local] += ((rows[local] @ core) * rows[local]).sum(axis=1)
@@ -78,10 +90,45 @@ def descend(
     return Descent(problem.join(full, shift), change, sweeps)
 
 
-def damping(diagonal: FloatArray, gradient: FloatArray) -> float:
-    """Curvature to add: a trace of the largest, or where all is flat, that of a unit step."""
-    top = float(diagonal.max(initial=0.0))
-    return 1e-10 * top if top > 0.0 else float(np.abs(gradient).max())
+def _by_gram(
+    problem: Problem,
+    point: Point,
+    spec: SeparableSpec,
+    lines: Array,
+    chosen: IntArray,
+    max_sweeps: int,
+    tol: float,
+) -> Descent:
+    """Minimise the model over dense columns through their Gram matrix."""
+    hessian = problem.hessian(point)
+    h = hessian.row_curvature
+    factors, core = hessian.low_rank()
+    last = [problem.n_columns] if problem.has_intercept else []
+    index = np.concatenate([chosen, np.array(last, dtype=chosen.dtype)])
+    if last:
+        lines = np.vstack([lines, np.ones(lines.shape[1])])
+    rows = factors[index]
+    gram = (lines * h) @ lines.T + rows @ core @ rows.T
+    gram[np.diag_indices_from(gram)] += damping(np.diag(gram), point.gradient)
+    levels = SeparableSpec(*(level[index] for level in padded(problem, spec)))
+    moved = np.zeros(index.size)
+    sweeps = coordinate.descend_matrix(
+        np.ascontiguousarray(gram), point.gradient[index], point.w[index], *levels, moved,
+        20 * max_sweeps, tol / max(1.0, np.sqrt(index.size)),
+    )  # fmt: skip
+    problem.counts.passes += 2.0 * lines.size / max(1, problem.data.n_entries)
+    direction = np.zeros(problem.n_params)
+    direction[index] = moved
+    return Descent(direction, moved @ lines, sweeps)
+
+
+def damping(diagonal: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Curvature to add: a trace of a column's own, so that scales do not matter.
+
+    Flat columns get the largest curvature, and where all is flat that of a unit step.
+    """
+    top = float(diagonal.max(initial=0.0)) or float(np.abs(gradient).max(initial=0.0))
+    return np.where(diagonal > 0.0, 1e-10 * diagonal, top)
 
 
 def padded(problem: Problem, spec: SeparableSpec) -> SeparableSpec:

@@ -16,7 +16,7 @@ from auctor.solvers.column_model import Store, descend, padded
 from auctor.solvers.proximal import feasible
 
 #: Relative error of values and scores.
-ROUNDING = 1e-13
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)

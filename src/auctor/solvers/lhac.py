@@ -16,17 +16,19 @@ from auctor.solvers.lowrank_model import (
     BUDGETS,
     Inner,
     ModelState,
-    Pairs,
     Subproblem,
     Survey,
     advance,
     budget,
     check_model,
+    column_metric,
     curvature_along_gradient,
     descend,
+    settled,
     spec_of,
     survey,
 )
+from auctor.solvers.pairs import Pairs
 from auctor.solvers.proximal import feasible
 
 #: The greedy set takes everything when fewer coordinates than this shrink.
@@ -53,8 +55,9 @@ class Lhac:
     Each iteration picks coordinates that may move, minimises the compact L-BFGS model plus the
     penalty over them by a few passes of coordinate descent, O(memory) per coordinate whatever the
     data, and enlarges the model's diagonal until the objective falls enough. It never asks a loss
-    for curvature, so it fits any smooth loss with any separable penalty. Two passes over the data
-    per iteration, one more per backtrack; memory ``(6 memory + O(1)) p`` numbers.
+    for curvature, so it fits any smooth loss with any separable penalty. The intercept is not in
+    the model but at its minimiser throughout. Two passes over the data per iteration, one more per
+    backtrack; memory ``(6 memory + O(1)) p`` numbers.
 
     Parameters
     ----------
@@ -75,10 +78,13 @@ class Lhac:
     theta_shrink : float in (0, 1]
         Factor of the L-BFGS scale ``t't / s't``; below 1 steps are bolder.
     prox : float >= 0
-        Added to the diagonal at the start of every iteration, relative to the scale of the matrix,
-        so that the loss may be measured in any units.
+        Added at the start of every iteration, in units of the matrix's own diagonal part, so that
+        the loss may be measured in any units.
     growth : float > 1
-        Factor of the diagonal after a failed test.
+        Factor of the diagonal part after a failed test.
+    scaling : float in [0, 1]
+        The L-BFGS matrix starts from the columns' second moments to this power; 0 is the published
+        method, which suffers from columns of different scale.
 
     References
     ----------
@@ -109,11 +115,12 @@ class Lhac:
     theta_shrink: float = 0.3
     prox: float = 0.0
     growth: float = 2.0
+    scaling: float = 0.75
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
     def __post_init__(self) -> None:
-        check_model("Lhac", self.memory, self.order, self.rho, self.growth)
+        check_model("Lhac", self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
         check_choice("Lhac", "active_set", self.active_set, ("greedy", "standard"))
         check_choice("Lhac", "inner", self.inner, tuple(BUDGETS))
         check_real("Lhac", "inner_rate", self.inner_rate, low=0.0, open_low=True)
@@ -122,17 +129,18 @@ class Lhac:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> LhacState:
         """State at the starting point, with the curvature along the gradient as scale."""
-        point = feasible(problem, w)
-        theta = curvature_along_gradient(problem, point)
-        pairs = Pairs(self.memory, problem.n_params, theta, shrink=self.theta_shrink)
+        point = settled(problem, feasible(problem, w))
+        metric = column_metric(problem, self.scaling)
+        theta = curvature_along_gradient(problem, point, metric)
+        shrink = self.theta_shrink
+        pairs = Pairs(self.memory, problem.n_columns, theta, shrink=shrink, metric=metric)
         return LhacState(point, pairs, spec_of(problem), Inner.seeded(rng, self.order))
 
     def step(self, problem: Problem, state: LhacState) -> LhacState:
         """Free set, model, coordinate descent, test."""
         point, pairs, k = state.point, state.pairs, state.iteration + 1
-        index, greedy = self._free_set(problem, state)
+        index, greedy = self._free_set(state)
         model = Subproblem.at(point, pairs, state.spec, index)
-        theta = pairs.theta
         done = descend(
             problem,
             point,
@@ -140,8 +148,8 @@ class Lhac:
             state.inner,
             passes=budget(self.inner, k, self.inner_rate),
             rho=self.rho,
-            extra=self.prox * theta,
-            harder=lambda scale, extra: (scale, self.growth * (theta + extra) - theta),
+            extra=self.prox,
+            harder=lambda scale, extra: (scale, self.growth * (1.0 + extra) - 1.0),
         )
         if done is None:
             exhausted = not pairs.count and not greedy
@@ -150,19 +158,18 @@ class Lhac:
         streak = state.streak + 1 if greedy else 0
         return replace(advance(problem, state, done), streak=streak, free=index.shape[0])
 
-    def _free_set(self, problem: Problem, state: LhacState) -> tuple[Array, bool]:
+    def _free_set(self, state: LhacState) -> tuple[Array, bool]:
         """Coordinates that may move, and whether some that should were left out."""
         seen = survey(state.point, state.spec)
         if self.active_set == "standard" or state.streak >= STREAK:
             return seen.movable(), False
-        return greedy_set(seen, always=problem.n_columns)
+        return greedy_set(seen)
 
 
-def greedy_set(seen: Survey, *, always: int) -> tuple[Array, bool]:
+def greedy_set(seen: Survey) -> tuple[Array, bool]:
     """Shrinking coordinates and as many of the growing ones, the least optimal first.
 
-    Everything when that would leave out little, or trap the method on a few coordinates; those
-    from ``always`` on (the intercept) are in every set.
+    Everything when that would leave out little, or trap the method on a few coordinates.
     """
     growing, shrinking = seen.kind == GROWING, seen.kind == SHRINKING
     n_growing, n_shrinking = int(growing.sum()), int(shrinking.sum())
@@ -173,5 +180,4 @@ def greedy_set(seen: Survey, *, always: int) -> tuple[Array, bool]:
     order = np.argpartition(-np.abs(seen.steepest[candidates]), pick - 1)[:pick]
     chosen = shrinking.copy()
     chosen[candidates[order]] = True
-    chosen[always:] = True
     return np.flatnonzero(chosen), True

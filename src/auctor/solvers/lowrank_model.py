@@ -1,8 +1,8 @@
 """The quadratic model shared by the proximal quasi-Newton family, and how a step is taken on it.
 
-A matrix is ``diag(base) - G M^-1 G'``: compact L-BFGS pairs, or a plain diagonal. A `Subproblem` is
-the model of the loss plus the penalty on the coordinates that may move; coordinate descent in
-`auctor.kernels.lowrank` solves it, exactly or not.
+A `Subproblem` is the model of the loss, with a matrix of `auctor.solvers.pairs`, plus the penalty
+on the coordinates that may move; coordinate descent in `auctor.kernels.lowrank` solves it, exactly
+or not.
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.types import Array, FloatArray, SeparableSpec
+from auctor.hessian import floored
 from auctor.kernels import lowrank as kernels
 from auctor.problem import Point, Problem
+from auctor.solvers.pairs import Matrix, Pairs, Restricted
 
-#: A pair is kept when ``s't`` exceeds this times ``|s| |t|``.
-LEAST_CURVATURE = 1e-12
-#: The scale of the matrix stays within this factor of the first pair's, either way.
-THETA_RANGE = 1e10
 #: Rounding allowed in tests of decrease, relative to the objective.
 ROUNDING = 1e-14
 #: The prox parameter grows at most this often in one step.
@@ -33,164 +31,11 @@ MOST_IDLE = 20
 ORDERS = {"cyclic": kernels.CYCLIC, "shuffled": kernels.SHUFFLED, "iid": kernels.IID}
 
 
-class Restricted(NamedTuple):
-    """``diag(base) - rows hats'`` on k coordinates, with its diagonal."""
-
-    base: FloatArray
-    diagonal: FloatArray
-    rows: FloatArray
-    hats: FloatArray
-
-    def matrix(self) -> FloatArray:
-        """The matrix in full, for tests."""
-        out: FloatArray = np.diag(self.base) - self.rows @ self.hats.T
-        return out
-
-
-class Matrix(Protocol):
-    """A symmetric positive matrix that can be restricted to some coordinates."""
-
-    def restrict(self, index: Array) -> Restricted:
-        """The principal submatrix of ``index``."""
-
-
-@dataclass(frozen=True)
-class Diagonal:
-    """A diagonal matrix."""
-
-    base: FloatArray
-
-    def restrict(self, index: Array) -> Restricted:
-        """The principal submatrix of ``index``."""
-        base = self.base[index]
-        empty = np.zeros((base.shape[0], 0))
-        return Restricted(base, base, empty, empty)
-
-
-class Pairs:
-    """Compact L-BFGS: the latest (step, gradient change) pairs in a ring of two fixed arrays.
-
-    With ``S``, ``T`` the pairs as columns, oldest first, ``D = diag(s_i't_i)`` and L the strictly
-    lower part of ``S'T``::
-
-        B = theta I - G M^-1 G',   G = [theta S, T],   M = [[theta S'S, L], [L', -D]]
-
-    equals m BFGS updates of ``theta I``. A new pair overwrites the oldest row in place; its inner
-    products with the others are two products, O(m p). Pairs are stored divided by ``|s|``, which
-    leaves B as it is and M well scaled.
-
-    Parameters
-    ----------
-    size : int
-        Pairs kept.
-    n_params : int
-    theta : float > 0
-        Scale before the first pair; afterwards ``shrink t't / s't`` of the latest one.
-    shrink : float > 0
-        Below 1 the matrix is optimistic in directions it knows nothing about.
-
-    References
-    ----------
-    Byrd, Nocedal, Schnabel, Representations of quasi-Newton matrices, 1994; Tang, Big data
-    optimization in machine learning, Lehigh 2016, section 5.3.
-    """
-
-    def __init__(
-        self,
-        size: int,
-        n_params: int,
-        theta: float,
-        *,
-        shrink: float = 1.0,
-        metric: FloatArray | None = None,
-    ) -> None:
-        self.size, self.count, self._next = size, 0, 0
-        self.metric = np.ones(n_params) if metric is None else metric
-        self.theta, self._shrink, self._first = theta, shrink, 0.0
-        self.steps, self.changes = np.zeros((size, n_params)), np.zeros((size, n_params))
-        self.ss, self.st = np.zeros((size, size)), np.zeros((size, size))
-
-    @property
-    def slots(self) -> Array:
-        """Rows in use, oldest first."""
-        return (self._next - self.count + np.arange(self.count)) % self.size
-
-    def add(self, s: FloatArray, t: FloatArray) -> bool:
-        """Store a pair in place of the oldest if its curvature is positive; whether it was."""
-        product, s_s, t_t = float(s @ t), float(s @ s), float(t @ t)
-        if not product > LEAST_CURVATURE * math.sqrt(s_s * t_t):
-            return False
-        slot, norm = self._next, math.sqrt(s_s)
-        np.divide(s, norm, out=self.steps[slot])
-        np.divide(t, norm, out=self.changes[slot])
-        unit = self.steps[slot]
-        self.ss[slot] = self.ss[:, slot] = self.steps @ (self.metric * unit)
-        self.st[slot] = self.changes @ unit
-        self._next = (slot + 1) % self.size
-        self.count = min(self.count + 1, self.size)
-        theta = float(t @ (t / self.metric)) / product
-        self._first = self._first or theta
-        bounded = min(max(theta, self._first / THETA_RANGE), self._first * THETA_RANGE)
-        self.theta = self._shrink * bounded
-        return True
-
-    def clear(self) -> None:
-        """Forget every pair; the scale stays."""
-        self.count = 0
-
-    def core(self) -> FloatArray:
-        """The matrix M."""
-        order = np.ix_(self.slots, self.slots)
-        st, m = self.st[order], self.count
-        out = np.empty((2 * m, 2 * m))
-        out[:m, :m] = self.theta * self.ss[order]
-        out[:m, m:] = np.tril(st, -1)
-        out[m:, :m] = out[:m, m:].T
-        out[m:, m:] = -np.diag(np.diag(st))
-        return out
-
-    def restrict(self, index: Array) -> Restricted:
-        """B on ``index``, O(m^2 k); pairs that rounding has spoilt are dropped, oldest first."""
-        base = self.theta * self.metric[index]
-        while self.count:
-            rows = np.empty((index.shape[0], 2 * self.count))
-            slots, where = self.slots.astype(np.uint64), index.astype(np.uint64)
-            kernels.gather(self.steps, self.changes, slots, where, base, rows)
-            try:
-                hats = np.ascontiguousarray(np.linalg.solve(self.core(), rows.T).T)
-            except np.linalg.LinAlgError:
-                hats = np.full_like(rows, math.nan)
-            diagonal = base.copy()
-            kernels.row_dots(rows, hats, diagonal)
-            if (diagonal > LEAST_CURVATURE * base).all():
-                return Restricted(base, diagonal, rows, hats)
-            self.count -= 1
-        empty = np.zeros((index.shape[0], 0))
-        return Restricted(base, base, empty, empty)
-
-    def solve(self, v: FloatArray) -> FloatArray:
-        """``B^-1 v`` by the two-loop recursion, O(m p)."""
-        out, slots = v.copy(), self.slots
-        along = np.zeros(slots.size)
-        for q in range(slots.size - 1, -1, -1):
-            slot = slots[q]
-            along[q] = float(self.steps[slot] @ out) / self.st[slot, slot]
-            out -= along[q] * self.changes[slot]
-        out /= self.theta * self.metric
-        for q, slot in enumerate(slots):
-            back = float(self.changes[slot] @ out) / self.st[slot, slot]
-            out += (along[q] - back) * self.steps[slot]
-        return out
-
-
-# --- the subproblem -------------------------------------------------------------------------
-
-
-def spec_of(problem: Problem) -> SeparableSpec:
-    """The penalty of every parameter; the intercept has none."""
+def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
+    """The penalty of every column and, if asked, of the intercept, which has none."""
     spec = problem.penalty.separable(problem.n_columns)
     assert spec is not None
-    if not problem.has_intercept:
+    if not (intercept and problem.has_intercept):
         return spec
     ends = (0.0, 0.0, -math.inf, math.inf)
     return SeparableSpec(*(np.append(part, end) for part, end in zip(spec, ends, strict=True)))
@@ -208,9 +53,10 @@ class Survey(NamedTuple):
 
 
 def survey(point: Point, spec: SeparableSpec) -> Survey:
-    """Look at every coordinate of a point; O(p)."""
-    steepest, kind = np.empty_like(point.w), np.empty(point.w.shape[0], dtype=np.uint8)
-    kernels.classify(point.w, point.gradient, *spec, steepest, kind)
+    """Look at every coordinate of a point that has a penalty; O(p)."""
+    size = spec.l1.shape[0]
+    steepest, kind = np.empty(size), np.empty(size, dtype=np.uint8)
+    kernels.classify(point.w[:size], point.gradient[:size], *spec, steepest, kind)
     return Survey(steepest, kind)
 
 
@@ -240,7 +86,7 @@ class Candidate(NamedTuple):
 class Subproblem:
     """Minimise ``Q_H(u, w) = gradient.(u - w) + 1/2 |u - w|_H^2 + penalty(u)`` on some coordinates.
 
-    ``H = scale B + extra I``; both may change between solves without rebuilding anything.
+    ``H = scale B + extra B_0``; both may change between solves without rebuilding anything.
     """
 
     origin: FloatArray
@@ -324,8 +170,10 @@ def descend(
 ) -> Descent | None:
     """Solve the model with ever larger H until ``F(p) - F(w) <= rho (Q_H(p, w) - F(w))``.
 
-    Every solve starts from w again, so the model never rises. ``harder`` maps (scale, extra) to
-    the next pair. ``None`` when H has grown beyond all measure. One pass over the data per trial.
+    Every solve starts from w again, so the model never rises. The intercept is not in the model: it
+    is at its best at w and at every trial, so F is a function of the columns alone. ``harder`` maps
+    (scale, extra) to the next pair. ``None`` when nothing moves, or H has grown beyond all measure.
+    One pass over the data per trial.
     """
     steps = 0
     for trial in range(MOST_TRIALS):
@@ -333,7 +181,7 @@ def descend(
         steps += candidate.steps
         if np.array_equal(candidate.w, point.w):
             return None
-        new = problem.evaluate(candidate.w)
+        new = settled(problem, problem.evaluate(candidate.w))
         predicted = candidate.rise + new.penalty - point.penalty
         if new.value - point.value <= rho * predicted + ROUNDING * abs(point.value):
             return Descent(new, scale, extra, steps, trial + 1)
@@ -342,10 +190,11 @@ def descend(
 
 
 def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) -> M:
-    """The state after an accepted step: intercept made exact, the pair stored, work counted."""
-    old, new = state.point, problem.centred(done.point)
+    """The state after an accepted step: the pair stored, work counted."""
+    old, new = state.point, done.point
     if learn:
-        state.pairs.add(new.w - old.w, new.gradient - old.gradient)
+        change = new.gradient - old.gradient
+        state.pairs.add(problem.coef(new.w - old.w), problem.coef(change))
     idle = 0 if new.value < old.value else state.idle + 1
     return replace(
         state,
@@ -358,19 +207,41 @@ def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) ->
     )
 
 
-def curvature_along_gradient(problem: Problem, point: Point) -> float:
-    """``g'(Hessian)g / g'g`` by a difference of score gradients; one pass, no second derivatives.
+def settled(problem: Problem, point: Point) -> Point:
+    """The point with its intercept at the minimiser; no pass over the data."""
+    return problem.centred(point) if math.isfinite(point.loss) else point
 
-    Where that says nothing, the curvature of a step that would lower the loss to its infimum.
+
+def column_metric(problem: Problem, power: float) -> FloatArray:
+    """Weighted second moments of the columns to a power: their relative curvature, for any loss.
+
+    One pass, none for power 0. Power 1 would be right for columns that do not overlap, 0 for ones
+    of equal scale.
     """
-    gradient = point.gradient
-    square = float(gradient @ gradient)
+    if power == 0.0:
+        return np.ones(problem.n_columns)
+    problem.counts.passes += 1
+    moments = problem.data.square_gradient(problem.data.target.share)
+    out: FloatArray = floored(moments) ** power
+    return out
+
+
+def curvature_along_gradient(problem: Problem, point: Point, metric: FloatArray) -> float:
+    """``d'(Hessian)d / d'diag(metric)d`` along ``d = gradient / metric``, by a difference.
+
+    One pass, no second derivatives. Where it says nothing, the curvature of a step that would lower
+    the loss to its infimum.
+    """
+    direction = np.zeros_like(point.w)
+    size = metric.shape[0]
+    direction[:size] = point.gradient[:size] / metric
+    square = float(point.gradient @ direction)
     excess = point.loss - problem.loss.infimum(problem.data.target)
     if not (square > 0.0 and math.isfinite(square)):
         return 1.0
     if not 0.0 < excess < math.inf:
         excess = abs(point.loss) or 1.0
-    change = -problem.score_change(gradient)
+    change = -problem.score_change(direction)
     step = 1e-3 * excess / square
     near = problem.loss.value_grad(point.scores + step * change, problem.data.target)[1]
     curve = float(change @ (near - point.dscores)) / (step * square)
@@ -401,9 +272,12 @@ def budget(inner: str, k: int, rate: float) -> int:
     return int(min(max(BUDGETS[inner](k, rate), 1.0), MOST_PASSES))
 
 
-def check_model(who: str, memory: int, order: str, rho: float, growth: float) -> None:
+def check_model(
+    who: str, memory: int, order: str, scaling: float, *, rho: float = 1.0, growth: float = 2.0
+) -> None:
     """Refuse settings shared by the family that cannot work."""
     check_int(who, "memory", memory, low=1)
+    check_real(who, "scaling", scaling, low=0.0, high=1.0)
     check_choice(who, "order", order, tuple(ORDERS))
     check_real(who, "rho", rho, low=0.0, high=1.0, open_low=True)
     check_real(who, "growth", growth, low=1.0, open_low=True)

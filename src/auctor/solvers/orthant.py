@@ -11,7 +11,8 @@ from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
-from auctor.solvers.lowrank_model import ROUNDING, Pairs, spec_of, survey
+from auctor.solvers.lowrank_model import ROUNDING, spec_of, survey
+from auctor.solvers.pairs import Pairs
 from auctor.solvers.proximal import feasible
 
 #: Fraction of the predicted decrease that must come true.
@@ -78,7 +79,9 @@ class OrthantWise:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> OrthantState:
         """State at the starting point."""
         return OrthantState(
-            feasible(problem, w), Pairs(self.memory, problem.n_params, 1.0), spec_of(problem)
+            feasible(problem, w),
+            Pairs(self.memory, problem.n_params, 1.0),
+            spec_of(problem, intercept=True),
         )
 
     def step(self, problem: Problem, state: OrthantState) -> OrthantState:

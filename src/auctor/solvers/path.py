@@ -129,7 +129,7 @@ def regularisation_path(
     rng: int | np.random.Generator | None = None,
     on_failure: str = "warn",
 ) -> Path:
-    """Solve a problem at many strengths, from the largest down, each from the solution before.
+    """Solve a problem at many strengths, from the largest down, each from where the last two lead.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class _Run:
         self.solver = "auto" if solver is None else solver
         self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rng": rng}
         self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds
-        self.w: FloatArray | None = None
+        self.trail: list[tuple[float, FloatArray]] = []  # the last two points
         self.solutions: list[Solution] = []
         self.cut = False
 
@@ -222,7 +222,7 @@ class _Run:
             solution = minimise(
                 self.problem,
                 resolve(self.solver, self.problem),
-                w0=self.w,
+                w0=self.predict(strength),
                 max_seconds=None if math.isinf(left) else max(left, 0.0),
                 on_failure="ignore",
                 **self.options,
@@ -231,11 +231,26 @@ class _Run:
             if not self.solutions:
                 raise
             return False
-        self.w = self.problem.join(solution.coef, solution.intercept)
+        w = self.problem.join(solution.coef, solution.intercept)
+        self.trail = [*self.trail[-1:], (strength, w)]
         self.solutions.append(solution)
         stop = self.on_point is not None and self.on_point(strength, solution)
         self.cut = solution.status in (Status.INTERRUPTED, Status.MAX_SECONDS)
         return not (stop or self.cut)
+
+    def predict(self, strength: float) -> FloatArray | None:
+        """Where the line through the last two points leads: lasso paths are lines in pieces.
+
+        Columns that are not in both models, or would change sign, stay where they are.
+        """
+        if len(self.trail) < 2:
+            return self.trail[-1][1] if self.trail else None
+        (before, old), (last, now) = self.trail
+        ahead = min((last - strength) / (before - last), 1.0)
+        new = now + ahead * (now - old)
+        stay = (old == 0.0) | (np.sign(new) != np.sign(now))
+        stay[self.problem.n_columns :] = False
+        return np.where(stay, now, new)
 
 
 def _levels(

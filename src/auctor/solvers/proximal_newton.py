@@ -16,6 +16,8 @@ from auctor.solvers.proximal import feasible
 
 #: Columns are gathered on their own while they hold less than this share of all entries.
 GATHER_SHARE = 0.25
+#: Relative error of a value.
+ROUNDING = 2e-15
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ class ProximalNewton:
             direction, change = found.direction, found.change
         new = self._search(problem, point, direction, change)
         if new is None:
-            tight = state.inner_tol <= 1e-12 * float(violation.sum())
+            by_matrix = problem.n_params <= FACTOR_PARAMS  # the same model again would not help
+            tight = by_matrix or state.inner_tol <= 1e-12 * float(violation.sum())
             return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
         return replace(state, point=problem.centred(new))
 
@@ -144,17 +147,30 @@ class ProximalNewton:
         self, problem: Problem, point: Point, direction: FloatArray, change: FloatArray
     ) -> Point | None:
         """First halving with sufficient decrease of loss plus penalty."""
-        coef, step = problem.coef(point.w), problem.coef(direction)
+        # A prox without a step: one rounding outside a bound would cost infinity.
+        ahead = problem.prox(point.w + direction, 0.0)
         promised = float(point.gradient @ direction)
-        promised += problem.penalty.value(coef + step) - point.penalty
-        if not promised < 0.0:
-            return None
+        promised += problem.penalty.value(problem.coef(ahead)) - point.penalty
+        noise = ROUNDING * abs(point.value)
+        if promised > -noise:
+            return self._polish(problem, point, ahead, point.scores + change)
         length = 1.0
         for _ in range(40):
-            new = problem.evaluate(
-                point.w + length * direction, scores=point.scores + length * change
-            )
+            w = ahead if length == 1.0 else point.w + length * direction
+            new = problem.evaluate(w, scores=point.scores + length * change)
             if new.value <= point.value + self.sigma * length * promised:
                 return new
             length *= 0.5
         return None
+
+    @staticmethod
+    def _polish(problem: Problem, point: Point, w: FloatArray, scores: FloatArray) -> Point | None:
+        """A step too small for values to tell: taken if it lowers the violation."""
+        new = problem.evaluate(w, scores=scores)
+        if not new.value <= point.value + ROUNDING * abs(point.value):
+            return None
+        after, before = (
+            problem.penalty.violation(problem.coef(p.w), problem.coef(p.gradient)).sum()
+            for p in (new, point)
+        )
+        return new if after < before else None

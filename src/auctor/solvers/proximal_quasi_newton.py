@@ -14,20 +14,20 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.lowrank_model import (
-    Diagonal,
     Inner,
-    Matrix,
     ModelState,
-    Pairs,
     Subproblem,
     advance,
     budget,
     check_model,
+    column_metric,
     curvature_along_gradient,
     descend,
+    settled,
     spec_of,
     survey,
 )
+from auctor.solvers.pairs import Diagonal, Matrix, Pairs
 from auctor.solvers.proximal import feasible
 
 #: Passes of an "exact" subproblem at most; it ends when steps vanish in rounding.
@@ -52,14 +52,14 @@ def theoretical_steps(k: int, n: int, conditioning: float) -> float:
     return k * math.log(k) / -math.log1p(-conditioning / (4.0 * n))
 
 
-def loss_diagonal(problem: Problem, point: Point, otherwise: float) -> FloatArray:
-    """Diagonal of the loss's second derivative, or a multiple of the identity where it is 0."""
+def loss_diagonal(problem: Problem, point: Point, pairs: Pairs) -> FloatArray:
+    """Diagonal of the loss's second derivative; that of the pairs' first matrix where it is 0."""
     if problem.loss.order >= 2:
         diagonal = problem.hessian(point).diagonal() - problem.ridge
         top = float(diagonal.max())
         if 0.0 < top < math.inf:
-            return np.maximum(diagonal, LEAST_DIAGONAL * top)
-    return np.full(problem.n_params, otherwise)
+            return np.maximum(diagonal, LEAST_DIAGONAL * top)[: pairs.metric.shape[0]]
+    return pairs.theta * pairs.metric
 
 
 class _Model(NamedTuple):
@@ -86,7 +86,7 @@ class ProximalQuasiNewton:
 
     Two passes over the data per iteration (three with a diagonal), one more per backtrack;
     O(memory) per coordinate step. Coordinates that are optimal on a kink or bound stay out of the
-    model.
+    model; so does the intercept, which is at its minimiser throughout.
 
     Parameters
     ----------
@@ -108,14 +108,17 @@ class ProximalQuasiNewton:
     order : {"shuffled", "cyclic", "iid"}
         Order of the coordinates in a pass.
     prox : float >= 0
-        First prox parameter of an iteration, relative to the scale of the L-BFGS matrix.
+        First prox parameter of an iteration, in units of the matrix's own diagonal part.
     growth : float > 1
-        How much larger the model gets after a failed test: its diagonal for "lbfgs", all of it for
-        the others, which also start where the last iteration ended.
+        How much larger the model gets after a failed test: its diagonal part for "lbfgs", all of it
+        for the others, which also start where the last iteration ended.
     relax : float >= 1
         How much smaller the others start than they ended.
     warmup : int >= 1
         Iterations before the fixed matrix is fixed.
+    scaling : float in [0, 1]
+        The L-BFGS matrix starts from the columns' second moments to this power; 0 is the published
+        method.
 
     References
     ----------
@@ -148,12 +151,13 @@ class ProximalQuasiNewton:
     growth: float = 2.0
     relax: float = 1.015
     warmup: int = 8
+    scaling: float = 0.75
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
     def __post_init__(self) -> None:
         who = type(self).__name__
-        check_model(who, self.memory, self.order, self.rho, self.growth)
+        check_model(who, self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
         check_choice(who, "hessian", self.hessian, ("lbfgs", "diagonal", "fixed"))
         check_choice(who, "inner", self.inner, ("practical", "theoretical"))
         check_real(who, "conditioning", self.conditioning, low=0.0, high=1.0, open_low=True)
@@ -170,10 +174,11 @@ class ProximalQuasiNewton:
         self, problem: Problem, w: FloatArray, rng: np.random.Generator
     ) -> ProximalQuasiNewtonState:
         """State at the starting point, with the curvature along the gradient as scale."""
-        point = feasible(problem, w)
-        theta = curvature_along_gradient(problem, point)
+        point = settled(problem, feasible(problem, w))
+        metric = column_metric(problem, self.scaling)
+        theta = curvature_along_gradient(problem, point, metric)
         memory = 1 if self.hessian == "diagonal" else self.memory
-        pairs = Pairs(memory, problem.n_params, theta)
+        pairs = Pairs(memory, problem.n_columns, theta, metric=metric)
         order = "iid" if self.inner == "theoretical" else self.order
         inner = Inner.seeded(rng, order, exact=self.exact)
         return ProximalQuasiNewtonState(point, pairs, spec_of(problem), inner)
@@ -182,7 +187,7 @@ class ProximalQuasiNewton:
         """Model, coordinate descent, test."""
         point, pairs = state.point, state.pairs
         model = self._model(problem, state)
-        everything = np.arange(point.w.shape[0])
+        everything = np.arange(problem.n_columns)
         index = everything if self.exact else survey(point, state.spec).movable()
         done = descend(
             problem,
@@ -221,17 +226,16 @@ class ProximalQuasiNewton:
     def _model(self, problem: Problem, state: ProximalQuasiNewtonState) -> _Model:
         """The matrix of this iteration with its first damping."""
         point, pairs, growth = state.point, state.pairs, self.growth
-        theta = pairs.theta
         if self.hessian == "lbfgs" or (self.hessian == "fixed" and state.iteration < self.warmup):
             return _Model(
                 pairs,
                 1.0,
-                self.prox * theta,
-                lambda scale, extra: (scale, growth * (theta + extra) - theta),
+                self.prox,
+                lambda scale, extra: (scale, growth * (1.0 + extra) - 1.0),
             )
         matrix: Matrix = pairs
         if self.hessian == "diagonal":
-            matrix = Diagonal(loss_diagonal(problem, point, theta))
+            matrix = Diagonal(loss_diagonal(problem, point, pairs))
         first = state.iteration == (self.warmup if self.hessian == "fixed" else 0)
         return _Model(
             matrix,
