@@ -8,18 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks import verdicts
+from benchmarks.lanes import Memory, Task, lanes_of
 from benchmarks.problems import datasets
 from benchmarks.problems.forms import Form
-from benchmarks.race import (
-    Memory,
-    Task,
-    accuracy_name,
-    ladder_record,
-    lanes_of,
-    race,
-    reference,
-    summary,
-)
+from benchmarks.race import accuracy_name, ladder_record, race, reference, summary
 from benchmarks.run import Neighbours, Settings, number
 from benchmarks.verdicts import Cell
 

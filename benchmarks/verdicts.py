@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.race import US
+from benchmarks.lanes import US
 from benchmarks.run import bar, geometric_mean, number, table
 
 Cell = dict[str, object]

@@ -1,7 +1,5 @@
 """Coordinate descent on the low-rank model, against dense algebra."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -170,28 +168,6 @@ def test_random_coordinate_descent_contracts_as_promised():
         ]
         mean = np.mean([model.value(u) - best for u in runs])
         assert mean <= (1.0 - low / (4.0 * high * n)) ** (passes * n) * start
-
-
-def seconds_per_step(k, r, repeats=7):
-    """Fastest of several timings, a fixed number of steps each."""
-    model = Model(8, r, l1=0.0)
-    spread = np.random.default_rng(0).integers(8, size=k)
-    model.w, model.gradient = model.w[spread], model.gradient[spread]
-    model.rows, model.hats = model.rows[spread] / k, model.hats[spread] / k
-    model.base, model.diagonal = model.base[spread], model.diagonal[spread]
-    model.spec = tuple(level[spread] for level in model.spec)
-    passes, times = max(1, 100_000 // k), []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        taken = model.run(passes=passes)[2]
-        times.append((time.perf_counter() - begun) / taken)
-    return min(times)
-
-
-def test_cost_of_a_step_depends_on_the_memory_alone():
-    small, large = seconds_per_step(1000, 20), seconds_per_step(30_000, 20)
-    assert large < 5.0 * small  # larger than the cache, no more
-    assert 1.1 * seconds_per_step(1000, 10) < seconds_per_step(1000, 80)
 
 
 def test_classify():

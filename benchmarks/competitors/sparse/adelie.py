@@ -18,7 +18,7 @@ from benchmarks.problems.generated import Matrix
 name = "adelie"
 layouts = ("csc", "fortran")
 threads = (1, 2)
-START = 1e-7
+START = 1e-4
 
 
 def python() -> str:

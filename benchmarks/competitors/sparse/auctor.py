@@ -15,7 +15,7 @@ from benchmarks.problems.generated import Matrix
 name = "auctor"
 layouts = ("csr", "csc", "dense", "fortran")
 threads = (1, 2)
-START = 1e-5
+START = 1e-2
 LOSSES = {
     "logistic": "Logistic", "squared_hinge": "SquaredHinge", "hinge": "Hinge", "squared": "Squared",
 }  # fmt: skip

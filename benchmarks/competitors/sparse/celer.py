@@ -14,7 +14,7 @@ from benchmarks.problems.generated import Matrix
 name = "celer"
 layouts = ("csc", "fortran")
 threads = (1,)
-START = 1e-4
+START = 1e-2
 
 
 def available() -> str | None:

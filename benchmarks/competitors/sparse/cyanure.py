@@ -14,7 +14,7 @@ from benchmarks.problems.generated import Matrix
 name = "cyanure"
 layouts = ("csr", "dense")
 threads = (1, 2)
-START = 1e-4
+START = 1e-1
 LOSSES = {"logistic": "logistic", "squared_hinge": "sqhinge", "squared": "square"}
 PENALTIES = {"l1": "l1", "l2": "l2", "elastic_net": "elasticnet"}
 

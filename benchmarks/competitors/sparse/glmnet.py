@@ -17,7 +17,7 @@ from benchmarks.problems.generated import Matrix
 name = "glmnet"
 layouts = ("csc", "fortran")
 threads = (1,)
-START = 1e-7
+START = 1e-4
 path_modes = ("path",)
 #: Steps of the short path for each decade below the top strength.
 PER_DECADE = 4

@@ -12,7 +12,7 @@ from benchmarks.problems.generated import Matrix
 name = "liblinear"
 layouts = ("csr",)
 threads = (1,)
-START = 1e-3
+START = 1e-1
 TYPES = {
     "l2r_lr": 0, "l2r_l2loss_dual": 1, "l2r_l2loss": 2, "l2r_l1loss_dual": 3, "l1r_l2loss": 5,
     "l1r_lr": 6, "l2r_lr_dual": 7,

@@ -14,7 +14,7 @@ from benchmarks.problems.generated import Matrix
 name = "skglm"
 layouts = ("csc", "fortran")
 threads = (1,)
-START = 1e-4
+START = 1e-2
 KINDS = {
     ("logistic", "l1"), ("logistic", "elastic_net"), ("squared", "l1"), ("squared", "elastic_net"),
     ("squared", "group"), ("logistic", "group"),

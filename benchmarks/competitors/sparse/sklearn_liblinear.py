@@ -17,7 +17,7 @@ from benchmarks.problems.generated import Matrix
 name = "sklearn-liblinear"
 layouts = ("csr",)
 threads = (1,)
-START = 1e-3
+START = 1e-1
 MODES = {
     ("logistic", "l1"): ("primal",),
     ("logistic", "l2"): ("primal", "dual"),

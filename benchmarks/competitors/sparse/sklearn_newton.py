@@ -12,7 +12,7 @@ from benchmarks.problems.generated import Matrix
 name = "sklearn"
 layouts = ("csr", "dense")
 threads = (1,)
-START = 1e-4
+START = 1e-2
 
 
 def available() -> str | None:

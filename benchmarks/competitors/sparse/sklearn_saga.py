@@ -14,7 +14,7 @@ from benchmarks.problems.generated import Matrix
 name = "sklearn-saga"
 layouts = ("csr", "dense")
 threads = (1,)
-START = 1e-3
+START = 1e-1
 
 
 def available() -> str | None:

@@ -18,7 +18,7 @@ from benchmarks.problems.generated import Matrix
 name = "snapml"
 layouts = ("csr", "dense")
 threads = (1, 2)
-START = 1e-4
+START = 1e-2
 MODES = {
     ("logistic", "l1"): ("primal",),
     ("logistic", "l2"): ("primal", "dual"),
