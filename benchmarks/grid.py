@@ -138,7 +138,7 @@ def _notes(cells: dict[str, Cell]) -> list[str]:
         "(median), the others once and at a tolerance that may be a decade too tight. Conversion "
         "to a layout is on nobody's clock, auctor's own data object on auctor's.",
         "Wall with 2 threads: auctor with two against the best of one or two. '> t': over its cap "
-        "of t seconds (5 times the best so far, at least 1 s); 'too slow': already so at an easier "
+        "of t seconds (5 times the best so far, at least 0.5 s, twice that for auctor); 'too slow': already so at an easier "
         "strength of the same set.",
     ]
     errors = {k: c["best_relative_error_at_most"] for k, c in cells.items()}

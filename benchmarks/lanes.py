@@ -73,6 +73,7 @@ class Lane:
     reached: dict[float, float] = field(default_factory=dict)
     clocks: dict[float, Clock] = field(default_factory=dict)
     over: dict[float, float] = field(default_factory=dict)
+    missed: dict[float, int] = field(default_factory=dict)
     failure: str | None = None
     spent: float = 0.0
 

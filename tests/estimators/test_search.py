@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from auctor import AuctorError, ConvergenceWarning, MetricClassifier, MetricClassifierCV
 from auctor.core.errors import DataError, ParameterError
+from auctor.data import as_data
 from auctor.losses import Logistic, PairwiseHinge
 from auctor.penalties import L1, GroupL2, NonNegative, Sum
 from auctor.problem import Problem
@@ -105,8 +106,6 @@ def test_rows_without_weight_change_nothing():
 
 def test_default_strengths_start_at_the_empty_model():
     model = MetricClassifierCV("log_loss", penalty="l1", n_strengths=4, cv=2).fit(X, Y)
-    from auctor.data import as_data
-
     top = strength_max(Problem(Logistic(), L1(), as_data(X, np.where(Y == 1, 1.0, -1.0))))
     np.testing.assert_allclose(model.strengths_, top * np.array([1, 0.1, 0.01, 0.001]))
     np.testing.assert_allclose(model.scores_[:, 0], -np.log(2), atol=0.02)
@@ -296,7 +295,7 @@ def test_an_interrupt_ends_the_search():
         {"solver": "nope"},
         {"scoring": lambda m, X, y: np.nan},
     ],
-    ids=repr,
+    ids=lambda params: "-".join(params),
 )
 def test_bad_parameters(params):
     with pytest.raises(AuctorError, match=r"; got .*\. [A-Z]"):

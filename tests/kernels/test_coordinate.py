@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from auctor.core.types import SeparableSpec
 from auctor.data import as_data
 from auctor.kernels import coordinate
+from auctor.solvers.column_model import descend_on_matrix
 
 N, D, K = 30, 8, 2
 INF = np.inf
@@ -106,53 +108,55 @@ def test_descend_matrix_counts_and_bounds_its_sweeps():
     assert not change.any()
 
 
-def descend(X, h, g, w, spec, factors, core, *, intercept, chosen=None, max_sweeps=5000, seed=1):
+def descend(X, h, g, w, spec, factors, core, *, chosen=None, max_sweeps=5000, seed=1):
     columns = as_data(X, np.zeros(N)).columns()
     chosen = np.arange(D) if chosen is None else chosen
     curvature, change, r = np.zeros(D), np.zeros(D), np.zeros(N)
     coordinate.column_curvatures(*columns, h, chosen, curvature)
     curvature[chosen] += ((factors[chosen] @ core) * factors[chosen]).sum(axis=1)
     state = np.array([seed], dtype=np.uint64)
-    sweeps, shift, work = coordinate.descend_columns(
-        *columns, h, g, curvature, w, *spec, factors, core, intercept, chosen, change, r,
+    sweeps, work = coordinate.descend_columns(
+        *columns, h, g, curvature, w, *spec, factors, core, chosen, change, r,
         max_sweeps, 1e-13, state,
     )  # fmt: skip
-    return change, shift, r, sweeps, work
+    return change, r, sweeps, work
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("low_rank", [False, True])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csc_array, np.float32])
-def test_descend_columns(kind, intercept, low_rank, storage):
+def test_descend_columns(kind, low_rank, storage):
     X, h, g, factors, core = model(thin=storage is sparse.csc_array, low_rank=low_rank)
     if storage is np.float32:
         X = X.astype(np.float32)
     spec = penalty(kind)
     w = start_of(spec)
     stored = sparse.csc_array(X) if storage is sparse.csc_array else X
-    change, shift, r, sweeps, work = descend(
-        stored, h, g, w, spec, factors, core, intercept=intercept
-    )
+    change, r, sweeps, work = descend(stored, h, g, w, spec, factors, core)
     assert sweeps < 5000
     assert work > 0
     full = X.astype(np.float64)
     H = full.T @ (h[:, None] * full) + factors @ core @ factors.T
-    if intercept:
-        side = full.T @ h
-        H = np.block([[H, side[:, None]], [side[None, :], h.sum()]])
-    free = np.zeros(int(intercept))
-    wanted = reference(H, np.append(g, free), np.append(w, free), *spec, free=free.size)
-    np.testing.assert_allclose(change, wanted[:D], atol=1e-11)
-    assert shift == pytest.approx(wanted[D] if intercept else 0.0, abs=1e-11)
-    np.testing.assert_allclose(r, h * (full @ change + shift), atol=1e-13)
+    np.testing.assert_allclose(change, reference(H, g, w, *spec), atol=1e-11)
+    np.testing.assert_allclose(r, h * (full @ change), atol=1e-13)
+
+
+def test_an_eliminated_intercept_is_the_last_coordinate():
+    X, h, g, *_ = model()
+    spec = SeparableSpec(*penalty("l1"))
+    full = np.column_stack([X, np.ones(N)])
+    H, slope = full.T @ (h[:, None] * full), np.append(g, 0.3)
+    w = np.append(start_of(spec), 0.1)
+    change, _ = descend_on_matrix(H, slope, w, spec, max_sweeps=5000, tol=1e-13)
+    wanted = reference(H, slope, w, *spec, free=1)
+    np.testing.assert_allclose(change, wanted, atol=1e-9)
 
 
 def test_descend_columns_moves_the_chosen_alone():
     X, h, g, factors, core = model()
     spec, chosen = penalty("l1"), np.array([6, 1, 4])
     w = start_of(spec)
-    change, *_ = descend(X, h, g, w, spec, factors, core, intercept=False, chosen=chosen)
+    change, *_ = descend(X, h, g, w, spec, factors, core, chosen=chosen)
     some = X[:, chosen]
     H = some.T @ (h[:, None] * some)
     part = [level[chosen] for level in spec]
@@ -166,9 +170,7 @@ def test_descend_columns_moves_the_chosen_alone():
 def test_descend_columns_stops_after_its_sweeps():
     X, h, g, factors, core = model()
     spec = penalty("l1")
-    *_, sweeps, work = descend(
-        X, h, g, np.zeros(D), spec, factors, core, intercept=False, max_sweeps=2
-    )
+    *_, sweeps, work = descend(X, h, g, np.zeros(D), spec, factors, core, max_sweeps=2)
     assert sweeps == 2
     assert work <= 2 * X.size
 

@@ -1,9 +1,10 @@
 """One package per file, for the suite ``sparse``.
 
 Each offers ``name``, ``layouts`` (of csr, csc, dense, fortran; best first), ``threads``, ``START``
-(the tolerance tried first, a loose one), ``available()``, ``modes(form)`` (its ways to solve a form; none when
-it cannot), ``refuses(form, rows, columns)`` (a reason, or None), ``fit(X, y, form, tol, mode,
-threads) -> Fit`` and perhaps ``path(X, y, form, strengths, tol, mode, threads) -> coefs, work``.
+(the tolerance tried first, a loose one), ``available()``, ``modes(form)`` (its ways to solve a
+form; none when it cannot), ``refuses(form, rows, columns)`` (a reason, or None), ``fit(X, y, form,
+tol, mode, threads) -> Fit`` and perhaps ``path(X, y, form, strengths, tol, mode, threads)``, which
+returns coefficients as rows and the work; ``path_modes`` and ``refuses_mode`` narrow the modes.
 They run in worker processes, so that one that exceeds its time can be ended.
 """
 

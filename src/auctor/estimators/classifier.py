@@ -213,7 +213,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The metric, greater is better: AUC (mean over classes), minus log-loss, or accuracy."""
-        if self.metric == "auc":
+        ranking = not isinstance(self.metric, str) and self.metric.shift_invariant
+        if self.metric == "auc" or ranking:
             decision = self.decision_function(X)
             columns = [decision] if decision.ndim == 1 else list(decision.T)
             classes = self.classes_[-1:] if decision.ndim == 1 else self.classes_

@@ -1,7 +1,7 @@
 """Coordinate descent on quadratic models ``g.d + d.Hd/2 + penalty(w + d)``.
 
 Letters: w weights, d change, g gradient of the loss, a curvature of a coordinate, h curvature of
-the rows, r = h * (X d + change of the intercept). Penalties come as `SeparableSpec` arrays.
+the rows, r = h * (X d). Penalties come as `SeparableSpec` arrays.
 """
 
 from __future__ import annotations
@@ -95,6 +95,18 @@ def column_curvatures(
 
 
 @kernel
+def column_sums(
+    indptr: Array, indices: Array, values: Array, h: FloatArray, chosen: IntArray, out: FloatArray
+) -> None:
+    """``out[j] = X[:, j] . h`` for the chosen columns."""
+    for j in chosen:
+        total = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            total += values[k] * h[indices[k]]
+        out[j] = total
+
+
+@kernel
 def combine_columns(
     indptr: Array,
     indices: Array,
@@ -157,26 +169,23 @@ def descend_columns(
     upper: FloatArray,
     factors: FloatArray,
     core: FloatArray,
-    intercept: bool,
     chosen: IntArray,
     change: FloatArray,
     r: FloatArray,
     max_sweeps: int,
     tol: float,
     state: Array,
-) -> tuple[int, float, float]:
+) -> tuple[int, float]:
     """Minimise the model over the chosen columns, residuals updated; sets ``change`` and ``r``.
 
     ``factors`` (columns by k) and ``core`` add a low-rank part to the Hessian. Coordinates that
     rest at 0 with room to spare leave the sweep and are checked again at the end. Stops when the
-    summed violation of a full sweep is at most ``tol``. Returns sweeps, the intercept's change and
-    the entries read.
+    summed violation of a full sweep is at most ``tol``. Returns sweeps and the entries read.
     """
     p, k_low = chosen.shape[0], core.shape[0]
     order = chosen.copy()
     low = np.zeros(k_low)  # core @ factors.T @ change
-    sum_h = h.sum()
-    db, work = 0.0, 0.0
+    work = 0.0
     active, room = p, np.inf
     x = w + change  # kept, not summed up: zeros and bounds are met exactly
     sweeps = max_sweeps
@@ -214,11 +223,6 @@ def descend_columns(
                 for k in range(k_low):
                     for m in range(k_low):
                         low[k] += core[k, m] * factors[j, m] * z
-        if intercept and sum_h > 0.0:
-            shift = -r.sum() / sum_h
-            db += shift
-            for i in range(r.shape[0]):
-                r[i] += shift * h[i]
         if total <= tol:
             if full:
                 sweeps = sweep + 1
@@ -228,4 +232,4 @@ def descend_columns(
             room = worst / h.shape[0]
     for j in chosen:
         change[j] = x[j] - w[j]
-    return sweeps, db, work
+    return sweeps, work

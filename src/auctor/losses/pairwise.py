@@ -6,6 +6,7 @@ enters through the margin ``z = 1 - s_i + s_j``. Adding a constant to all scores
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -90,6 +91,21 @@ class PairwiseSquare(Pairwise):
         factors[neg, 1] = q
         core = np.array([[0.0, -2.0], [-2.0, 0.0]])
         return LowRankCurvature(2.0 * factors.sum(axis=1), factors, core)
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sum_pos (u + c p)^2/(4p) + sum_neg (u - c q)^2/(4q) - c + c^2/4``, c = -sum_pos u.
+
+        Infinite unless dscores sum to zero and vanish on rows without weight.
+        """
+        (pos, p, _), (neg, q, _) = target.classes
+        size = float(np.abs(dscores).sum())
+        u_pos, u_neg = dscores[pos], dscores[neg]
+        weighed = float(np.abs(u_pos).sum() + np.abs(u_neg).sum())
+        if abs(float(dscores.sum())) > 1e-9 * size or weighed < (1.0 - 1e-9) * size:
+            return math.inf
+        c = 0.5 * float(u_neg.sum() - u_pos.sum())
+        spread = float(((u_pos + c * p) ** 2 / p).sum() + ((u_neg - c * q) ** 2 / q).sum())
+        return 0.25 * spread - c + 0.25 * c * c
 
 
 @dataclass(frozen=True)

@@ -72,15 +72,24 @@ def descend(
     lines = store.lines(problem.data.n_rows)
     if lines is not None and chosen.size <= GRAM_COLUMNS:
         return _by_gram(problem, point, spec, lines[local], chosen, max_sweeps, tol)
-    curvature, moved = np.zeros(gradient.shape[0]), np.zeros(gradient.shape[0])
+    size, total = gradient.shape[0], float(h.sum())
+    curvature, moved, sums = np.zeros(size), np.zeros(size), np.zeros(size)
     coordinate.column_curvatures(*store.columns, h, local, curvature)
+    slope = float(point.gradient[-1]) if problem.has_intercept else 0.0
+    if problem.has_intercept and total > 0.0:
+        # The intercept is eliminated: its best change is linear in the others'.
+        coordinate.column_sums(*store.columns, h, local, sums)
+        rows, core = np.column_stack([rows, sums]), _extended(core, -1.0 / total)
+        gradient = gradient - sums * (slope / total)
     curvature[local] += ((rows[local] @ core) * rows[local]).sum(axis=1)
     curvature[local] += damping(curvature[local], point.gradient)
-    sweeps, shift, work = coordinate.descend_columns(
+    sweeps, work = coordinate.descend_columns(
         *store.columns, h, gradient, curvature, coef, *levels, rows, core,
-        problem.has_intercept, local, moved, np.zeros(h.shape[0]), max_sweeps, tol, random,
+        local, moved, np.zeros(h.shape[0]), max_sweeps, tol, random,
     )  # fmt: skip
     problem.counts.passes += work / max(1, problem.data.n_entries)
+    shift = -(slope + float(sums @ moved)) / total if total > 0.0 else 0.0
+    shift = shift if problem.has_intercept else 0.0
     change = np.full(h.shape[0], shift)
     coordinate.combine_columns(*store.columns, moved, local, change)
     full = moved
@@ -88,6 +97,14 @@ def descend(
         full = np.zeros(d)
         full[index] = moved
     return Descent(problem.join(full, shift), change, sweeps)
+
+
+def _extended(core: FloatArray, last: float) -> FloatArray:
+    """A core with one more entry on its diagonal."""
+    size = core.shape[0]
+    out = np.zeros((size + 1, size + 1))
+    out[:size, :size], out[size, size] = core, last
+    return out
 
 
 def _by_gram(
@@ -101,25 +118,53 @@ def _by_gram(
 ) -> Descent:
     """Minimise the model over dense columns through their Gram matrix."""
     hessian = problem.hessian(point)
-    h = hessian.row_curvature
     factors, core = hessian.low_rank()
-    last = [problem.n_columns] if problem.has_intercept else []
-    index = np.concatenate([chosen, np.array(last, dtype=chosen.dtype)])
-    if last:
+    index = chosen
+    if problem.has_intercept:
         lines = np.vstack([lines, np.ones(lines.shape[1])])
+        index = np.append(chosen, problem.n_columns)
     rows = factors[index]
-    gram = (lines * h) @ lines.T + rows @ core @ rows.T
-    gram[np.diag_indices_from(gram)] += damping(np.diag(gram), point.gradient)
-    levels = SeparableSpec(*(level[index] for level in padded(problem, spec)))
-    moved = np.zeros(index.size)
-    sweeps = coordinate.descend_matrix(
-        np.ascontiguousarray(gram), point.gradient[index], point.w[index], *levels, moved,
-        20 * max_sweeps, tol / max(1.0, np.sqrt(index.size)),
+    gram = (lines * hessian.row_curvature) @ lines.T + rows @ core @ rows.T
+    levels = SeparableSpec(*(level[chosen] for level in spec))
+    moved, sweeps = descend_on_matrix(
+        gram, point.gradient[index], point.w[index], levels,
+        max_sweeps=20 * max_sweeps, tol=tol / max(1.0, np.sqrt(index.size)),
     )  # fmt: skip
     problem.counts.passes += 2.0 * lines.size / max(1, problem.data.n_entries)
     direction = np.zeros(problem.n_params)
     direction[index] = moved
     return Descent(direction, moved @ lines, sweeps)
+
+
+def descend_on_matrix(
+    matrix: FloatArray,
+    gradient: FloatArray,
+    w: FloatArray,
+    spec: SeparableSpec,
+    *,
+    max_sweeps: int,
+    tol: float,
+) -> tuple[FloatArray, int]:
+    """Change that minimises a model given by its matrix, and the sweeps it took.
+
+    A matrix with one row more than the penalty has coordinates ends with the intercept, which is
+    eliminated: its best change is linear in the others'.
+    """
+    size = spec.l1.shape[0]
+    reduced, slope = matrix[:size, :size].copy(), gradient[:size].copy()
+    change = np.zeros(matrix.shape[0])
+    eliminated = matrix.shape[0] > size and matrix[size, size] > 0.0
+    if eliminated:
+        side, top = matrix[:size, size], float(matrix[size, size])
+        reduced -= np.outer(side, side / top)
+        slope -= side * (gradient[size] / top)
+    reduced[np.diag_indices_from(reduced)] += damping(np.diag(reduced), slope)
+    sweeps = coordinate.descend_matrix(
+        reduced, slope, w[:size], *spec, change[:size], max_sweeps, tol
+    )
+    if eliminated:
+        change[size] = -(gradient[size] + side @ change[:size]) / top
+    return change, sweeps
 
 
 def damping(diagonal: FloatArray, gradient: FloatArray) -> FloatArray:
@@ -129,8 +174,3 @@ def damping(diagonal: FloatArray, gradient: FloatArray) -> FloatArray:
     """
     top = float(diagonal.max(initial=0.0)) or float(np.abs(gradient).max(initial=0.0))
     return np.where(diagonal > 0.0, 1e-10 * diagonal, top)
-
-
-def padded(problem: Problem, spec: SeparableSpec) -> SeparableSpec:
-    """The penalty's arrays with an unpenalised, unbounded entry for the intercept."""
-    return SeparableSpec(*map(problem.join, spec, (0.0, 0.0, -np.inf, np.inf)))

@@ -77,8 +77,12 @@ class Continuation:
         widths = [1.5 * unit]
         while problem.coef(w).any() and widths[-1] * self.shrink > 1e-6 * unit:
             widths.append(widths[-1] * self.shrink)
-        starts = (self._at_width(problem, w, width, solver, rng) for width in widths)
-        return min(starts, key=lambda s: problem.certificate(s.point, s.dual).gap)
+        starts = [self._at_width(problem, w, width, solver, rng) for width in widths]
+        gaps = [problem.certificate(start.point, start.dual).gap for start in starts]
+        # The widest that does nearly as well as the best: narrow ones are slow to solve.
+        best = next(s for s, gap in zip(starts, gaps, strict=True) if gap <= 1.5 * min(gaps))
+        given = problem.evaluate(w)
+        return replace(best, point=given) if given.value <= best.point.value else best
 
     @staticmethod
     def _default(problem: Problem) -> Solver[Any]:

@@ -10,9 +10,8 @@ from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray
 from auctor.hessian import FACTOR_PARAMS
-from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
-from auctor.solvers.column_model import Store, descend, padded
+from auctor.solvers.column_model import Store, descend, descend_on_matrix
 from auctor.solvers.proximal import feasible
 
 #: Relative error of values and scores.
@@ -83,16 +82,9 @@ class CoordinateDescent:
         spec = problem.penalty.separable(problem.n_columns)
         assert spec is not None
         if state.gram is not None:
-            change = np.zeros(problem.n_params)
-            coordinate.descend_matrix(
-                state.gram,
-                point.gradient,
-                point.w,
-                *padded(problem, spec),
-                change,
-                self.sweeps,
-                0.0,
-            )
+            change = descend_on_matrix(
+                state.gram, point.gradient, point.w, spec, max_sweeps=self.sweeps, tol=0.0
+            )[0]
         else:
             store = Store(problem.data.columns(), None)
             change = descend(

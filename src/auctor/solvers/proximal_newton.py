@@ -9,9 +9,8 @@ import numpy as np
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.hessian import FACTOR_PARAMS
-from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
-from auctor.solvers.column_model import Descent, Store, damping, descend, padded
+from auctor.solvers.column_model import Descent, Store, descend, descend_on_matrix
 from auctor.solvers.proximal import feasible
 
 #: Columns are gathered on their own while they hold less than this share of all entries.
@@ -96,19 +95,14 @@ class ProximalNewton:
         self, problem: Problem, point: Point, spec: SeparableSpec, violation: FloatArray
     ) -> FloatArray:
         """Direction from a matrix model over all columns."""
-        matrix = problem.hessian(point).model_matrix()
-        matrix[np.diag_indices_from(matrix)] += damping(np.diag(matrix), point.gradient)
-        direction = np.empty(problem.n_params)
-        coordinate.descend_matrix(
-            matrix,
+        return descend_on_matrix(
+            problem.hessian(point).model_matrix(),
             point.gradient,
             point.w,
-            *padded(problem, spec),
-            direction,
-            10 * self.max_sweeps,
-            0.01 * float(violation.max()),
-        )
-        return direction
+            spec,
+            max_sweeps=10 * self.max_sweeps,
+            tol=0.01 * float(violation.max()),
+        )[0]
 
     def _by_columns(
         self,
