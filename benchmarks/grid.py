@@ -138,13 +138,16 @@ def _notes(cells: dict[str, Cell]) -> list[str]:
         "(median), the others once and at a tolerance that may be a decade too tight. Conversion "
         "to a layout is on nobody's clock, auctor's own data object on auctor's.",
         "Wall with 2 threads: auctor with two against the best of one or two. '> t': over its cap "
-        "of t seconds (5 times the best so far, at least 0.5 s, twice that for auctor); 'too slow': already so at an easier "
-        "strength of the same set.",
+        "of t seconds (5 times the best so far, from 0.5 to 8 s); 'too slow': already so at an "
+        "easier strength of the same set; 'failed': see the reasons below.",
     ]
     errors = {k: c["best_relative_error_at_most"] for k, c in cells.items()}
     if errors:
         worst = max(errors, key=errors.get)
         notes.append(f"J* is certified to relative {errors[worst]:.1e} or better ({worst} worst).")
+        open_ = [f"{k} ({e:.0e})" for k, e in errors.items() if e > 1e-6]
+        if open_:
+            notes.append(f"J* known to worse than 1e-6, least value seen used: {', '.join(open_)}")
     reasons = {(s, r) for c in cells.values() for s, r in c["skipped"].items()}
     for cell in cells.values():
         for results in cell["results"].values():

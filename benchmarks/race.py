@@ -21,10 +21,13 @@ from benchmarks.run import Clock
 from benchmarks.workers import OverCap, Refused
 
 LADDER = [10.0 ** (-k / 2) for k in range(-2, 33)]
-#: Cap of a lane: so many times the best time to the same accuracy, and never less than MIN_CAP.
-FACTOR, MIN_CAP, FIRST_CAP = 5.0, 0.5, 10.0
+#: Cap of a lane: so many times the best time to the same accuracy, within these limits; the last
+#: also holds while nobody got there.
+FACTOR, MIN_CAP, MAX_CAP = 5.0, 0.5, 8.0
+#: Seconds of climbing after which a cell takes no further lanes but ours.
+CELL_SECONDS = 40.0
 #: A climb is over when all its solves together took so many caps.
-PATIENCE = 3.0
+PATIENCE = 2.0
 #: Lanes within this factor of the best competitor are timed again; the others keep one time.
 CLOSE = 1.6
 #: ... and so are those that take less than this anyway.
@@ -53,7 +56,7 @@ def reference(task: Task, lanes: list[Lane], eps: float) -> tuple[np.ndarray, fl
         if lane is None or bound <= 0.1 * eps:
             continue
         try:
-            answer = lane.run(task, tol * (100.0 if task.strengths else 1.0), FIRST_CAP)
+            answer = lane.run(task, tol * (100.0 if task.strengths else 1.0), MAX_CAP)
         except (OverCap, Refused):
             continue
         values = task.values(answer["coefs"])
@@ -73,6 +76,9 @@ def race(
     """Fill the lanes for every accuracy; returns the least objectives seen."""
     for eps in accuracies:
         for lane in _in_order(lanes):
+            late = sum(x.spent for x in lanes) > CELL_SECONDS
+            if late and not lane.ours and not lane.rungs and not lane.failure:
+                lane.failure = f"the cell took over {CELL_SECONDS:g} s before its turn"
             climb(task, lane, lanes, eps, best, memory, refine)
     seen = [r.values for lane in lanes for r in lane.rungs.values()]
     best = np.minimum.reduce([best, *seen])
@@ -98,7 +104,7 @@ def _within(values: np.ndarray, best: np.ndarray, eps: float) -> bool:
 def cap_of(lanes: list[Lane], eps: float) -> float:
     """The cap from the best time so far."""
     known = min((lane.seconds(eps) for lane in lanes), default=math.inf)
-    return FIRST_CAP if math.isinf(known) else max(MIN_CAP, FACTOR * known)
+    return min(MAX_CAP, max(MIN_CAP, FACTOR * known))
 
 
 def climb(
@@ -125,7 +131,7 @@ def climb(
     start = memory.tolerance.get((*key, task.data.name), memory.tolerance.get(key))
     if elder is not None:
         start = elder.reached.get(eps, start)
-    cap = cap_of(lanes, eps) * (2.0 if lane.ours else 1.0)
+    cap = min(MAX_CAP, cap_of(lanes, eps) * (2.0 if lane.ours else 1.0))
     clock = time.perf_counter()
     good = partial(_good, task, lane, eps, best, cap, [])
     try:
@@ -228,8 +234,8 @@ def _repeat(task: Task, lanes: list[Lane], eps: float, best: np.ndarray, repeats
         shift = turn % max(1, len(picked))
         for lane in picked[shift:] + picked[:shift]:
             tol = lane.reached[eps]
-            if lane.seconds(eps) > 3.0 and turn >= 1:
-                continue
+            if lane.seconds(eps) > 1.5:
+                continue  # the one time from the climb will do
             time.sleep(PAUSE)
             try:
                 answer = lane.run(

@@ -322,7 +322,9 @@ class Problem:
     def _unit(self) -> float:
         if self.certifiable:
             # A constant target has a null loss of zero, up to the rounding of its own size.
-            zero = self.loss.value(np.zeros(self.data.n_rows), self.data.target)
+            zero = self.null.loss
+            if self.has_intercept:
+                zero = self.loss.value(np.zeros(self.data.n_rows), self.data.target)
             floor = self.loss.infimum(self.data.target)
             unit = max(self.null.loss - floor, 1e-9 * (zero - floor))
         else:

@@ -86,11 +86,11 @@ class PairwiseSquare(Pairwise):
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """``2 diag(p, q) - 2 (p q' + q p')``."""
         (pos, p, _), (neg, q, _) = target.classes
-        factors = np.zeros((scores.shape[0], 2))
-        factors[pos, 0] = p
-        factors[neg, 1] = q
+        columns = np.zeros((2, scores.shape[0]))
+        columns[0, pos] = p
+        columns[1, neg] = q
         core = np.array([[0.0, -2.0], [-2.0, 0.0]])
-        return LowRankCurvature(2.0 * factors.sum(axis=1), factors, core)
+        return LowRankCurvature(2.0 * (columns[0] + columns[1]), columns.T, core)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sum_pos (u + c p)^2/(4p) + sum_neg (u - c q)^2/(4q) - c + c^2/4``, c = -sum_pos u.
