@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-sparse clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -34,5 +34,15 @@ check: $(BIN)/.dev
 bench: $(BIN)/.dev
 	$(BIN)/python -m benchmarks run spine
 
+# adelie needs an older numpy, so it lives in an environment of its own.
+$(BIN)/.bench: $(BIN)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(PYTHON) -m venv .venv-adelie
+	.venv-adelie/bin/python -m pip install --quiet --disable-pip-version-check adelie
+	@touch $@
+
+bench-sparse: $(BIN)/.bench
+	AUCTOR_ADELIE_PYTHON=.venv-adelie/bin/python $(BIN)/python -m benchmarks run sparse --budget 25
+
 clean:
-	rm -rf $(VENV) build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-adelie build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

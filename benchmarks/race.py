@@ -155,6 +155,13 @@ def climb(
         memory.tolerance[key] = memory.tolerance[(*key, task.data.name)] = lane.reached[eps]
 
 
+def _stuck(lane: Lane, best: np.ndarray, tol: float) -> bool:
+    """Whether the last three tighter tolerances brought nothing (an iteration limit inside)."""
+    looser = sorted((t for t in lane.rungs if t > tol), reverse=True)[-4:]
+    excess = [float((lane.rungs[t].values / best - 1.0).max()) for t in looser]
+    return len(excess) == 4 and min(excess[1:]) > 0.7 * excess[0]
+
+
 def _elder(lane: Lane, lanes: list[Lane]) -> Lane | None:
     """The same competitor and mode with fewer threads or its first layout: its tolerance holds."""
     same = [x for x in lanes if x.worker.stem == lane.worker.stem and x.mode == lane.mode]
@@ -184,6 +191,8 @@ def _good(
         raise IndexError
     tol = LADDER[at]
     if tol not in lane.rungs:
+        if _stuck(lane, best, tol):
+            raise IndexError
         if sum(spent) > PATIENCE * cap and eps not in lane.reached:
             raise OverCap
         answer = lane.run(task, tol, cap)

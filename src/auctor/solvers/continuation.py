@@ -12,6 +12,7 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
+from auctor.solvers.lhac import Lhac
 from auctor.solvers.newton import Newton
 from auctor.solvers.proximal import Fista
 from auctor.solvers.proximal_newton import ProximalNewton
@@ -42,7 +43,7 @@ class Continuation:
     Parameters
     ----------
     solver : Solver, optional
-        For the smoothed problems; by default `Newton`, `ProximalNewton` or `Fista`.
+        For the smoothed problems; by default `Newton`, `ProximalNewton`, `Lhac` or `Fista`.
     shrink : float in (0, 1)
         Factor between widths.
     min_width : float > 0
@@ -86,11 +87,11 @@ class Continuation:
 
     @staticmethod
     def _default(problem: Problem) -> Solver[Any]:
-        """Newton, proximal Newton or accelerated proximal gradient, as loss and penalty allow."""
+        """A second-order solver that loss and penalty allow, else accelerated proximal gradient."""
         if problem.penalty.smooth:
             return Newton()
-        if problem.loss.low_rank and problem.penalty.separable(problem.n_columns) is not None:
-            return ProximalNewton()
+        if problem.penalty.separable(problem.n_columns) is not None:
+            return ProximalNewton() if problem.loss.low_rank else Lhac()
         return Fista()
 
     def step(self, problem: Problem, state: ContinuationState) -> ContinuationState:

@@ -41,6 +41,7 @@ class DualState:
     active: int
     age: int
     random: Array
+    looks: int = 0
     stalled: bool = False
 
 
@@ -103,8 +104,20 @@ class DualCoordinateAscent:
         return replace(state, dual=_dual_point(problem, point, u, v)) if warm else state
 
     def step(self, problem: Problem, state: DualState) -> DualState:
-        """One epoch over the active rows."""
+        """Epochs over the active rows until about all rows' worth is done, then a look.
+
+        A look costs a pass or two, so later ones, when many are needed, are further apart.
+        """
         spec = _spec(problem)
+        due = state.order.size * (1 + min(state.looks // 3, 3))
+        done = 0
+        while done < due and not state.stalled:
+            done += state.active
+            state = self._sweep(problem, state, spec)
+        return self._look(problem, replace(state, looks=state.looks + 1))
+
+    def _sweep(self, problem: Problem, state: DualState, spec: SeparableSpec) -> DualState:
+        """One epoch over the active rows."""
         total = float(state.u.sum())
         intercept = np.array([state.centre - state.spread * total])
         problem.counts.passes += 2.0 * state.active / state.order.size
@@ -125,7 +138,7 @@ class DualCoordinateAscent:
             state = replace(state, active=moved, age=state.age - 1)
         else:
             state = replace(state, active=state.order.size, age=self.rest)
-        return self._look(problem, replace(state, centre=centre, stalled=stalled))
+        return replace(state, centre=centre, stalled=stalled)
 
     @staticmethod
     def _epoch(problem: Problem, spec: SeparableSpec) -> partial[int]:
