@@ -63,9 +63,9 @@ SOLVERS: dict[str, type[Any]] = {
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
 #:
-#: With many columns the dual is preferred where its steps have a closed form (hinge, squared hinge,
-#: absolute, ...), and for the others where the penalty is strong enough for a few epochs to do; with
-#: few columns for kinked losses under such a penalty.
+#: With many columns the dual is preferred where its steps have a closed form (hinge, squared
+#: hinge, absolute, ...), and for the others where the penalty is strong enough for a few epochs to
+#: do; with few columns for kinked losses under such a penalty.
 PREFERENCE: tuple[type[Any], ...] = (
     Exact,
     Newton,
