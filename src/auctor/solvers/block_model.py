@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -182,7 +183,7 @@ class Base:
     sum_h: float
 
 
-class Inner:
+class Inner(ABC):
     """The model's minimisation: sweeps, with every few iterates extrapolated.
 
     ``aux`` is what sweeps keep up to date beside the weights ``z``; it is affine in them, so both
@@ -200,13 +201,13 @@ class Inner:
         self.play, self.base = play, base
         self.z, self.aux = base.w.copy(), aux
 
+    @abstractmethod
     def sweep(self, count: int, tol: float) -> tuple[int, bool]:
         """Sweeps done, and whether they ended at the tolerance."""
-        raise NotImplementedError
 
+    @abstractmethod
     def smooth(self, z: FloatArray, aux: FloatArray) -> float:
         """Quadratic part of the model."""
-        raise NotImplementedError
 
     def value(self, z: FloatArray, aux: FloatArray) -> float:
         """The model's value."""
