@@ -63,9 +63,10 @@ SOLVERS: dict[str, type[Any]] = {
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
 #:
-#: With many columns the dual is preferred where its steps have a closed form (hinge, squared
-#: hinge, absolute, ...), and for the others where the penalty is strong enough for a few epochs to
-#: do; with few columns for kinked losses under such a penalty.
+#: The dual is preferred where its steps have a closed form (hinge, squared hinge, absolute, ...),
+#: and for the others where the penalty is strong enough for a few epochs to do. It visits rows in
+#: random order, so repeated rows take another path than weighted ones; with few columns, where
+#: others are as fast, it is therefore not the default.
 PREFERENCE: tuple[type[Any], ...] = (
     Exact,
     Newton,
@@ -95,7 +96,7 @@ def choose(problem: Problem) -> Solver[Any]:
     for kind in PREFERENCE:
         if kind is Newton and not few:
             continue
-        if kind is DualCoordinateAscent and not _dual_pays(problem, few):
+        if kind is DualCoordinateAscent and (few or not _dual_pays(problem)):
             continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
@@ -111,7 +112,7 @@ def choose(problem: Problem) -> Solver[Any]:
 DUAL_STEP = 1.0
 
 
-def _dual_pays(problem: Problem, few: bool) -> bool:
+def _dual_pays(problem: Problem) -> bool:
     """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
 
     A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
@@ -122,9 +123,7 @@ def _dual_pays(problem: Problem, few: bool) -> bool:
     spec = problem.penalty.separable(problem.n_columns)
     if spec is None or spec.l1.any():
         return False
-    if few and problem.loss.smooth:
-        return False
-    if not few and cast(PointwiseLoss, problem.loss).closed_prox:
+    if cast(PointwiseLoss, problem.loss).closed_prox:
         return True
     share = problem.data.target.share
     step = float(share @ (share * problem.data.row_lengths(1.0 / spec.l2)))
