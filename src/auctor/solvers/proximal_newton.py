@@ -15,8 +15,6 @@ from auctor.solvers.proximal import feasible
 
 #: Columns are gathered on their own while they hold less than this share of all entries.
 GATHER_SHARE = 0.25
-#: From this many passes on, and up to this many entries, a matrix of all columns is dear.
-DEAR_PASSES, SMALL_ENTRIES = 20.0, 4_000_000
 #: Relative error of a value.
 ROUNDING = 2e-15
 
@@ -80,8 +78,7 @@ class ProximalNewton:
         spec = problem.penalty.separable(problem.n_columns)
         assert spec is not None
         violation = problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
-        by_matrix = self._prefers_matrix(problem, point, violation)
-        if by_matrix:
+        if problem.n_params <= FACTOR_PARAMS:
             direction = self._by_matrix(problem, point, spec, violation)
             change = problem.score_change(direction)
         else:
@@ -89,24 +86,10 @@ class ProximalNewton:
             direction, change = found.direction, found.change
         new = self._search(problem, point, direction, change)
         if new is None:
-            # The same matrix again would not help; tighter sweeps over columns may.
+            by_matrix = problem.n_params <= FACTOR_PARAMS  # the same model again would not help
             tight = by_matrix or state.inner_tol <= 1e-12 * float(violation.sum())
             return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
         return replace(state, point=problem.centred(new))
-
-    @staticmethod
-    def _prefers_matrix(problem: Problem, point: Point, violation: FloatArray) -> bool:
-        """Whether to model all columns: few of them, unless the working set is a small part.
-
-        A matrix of all columns of small, wide dense data costs many passes for nothing then.
-        """
-        if problem.n_params > FACTOR_PARAMS:
-            return False
-        data = problem.data
-        if data.gram_passes() < DEAR_PASSES or data.n_entries > SMALL_ENTRIES:
-            return True
-        working = np.count_nonzero((problem.coef(point.w) != 0.0) | (violation > 0.0))
-        return bool(working > GATHER_SHARE * problem.n_columns)
 
     def _by_matrix(
         self, problem: Problem, point: Point, spec: SeparableSpec, violation: FloatArray
