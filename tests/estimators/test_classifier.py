@@ -139,7 +139,7 @@ def test_weights_equal_repetition(request, store, data, penalty, metric, surroga
     model = MetricClassifier(metric, surrogate=surrogate, penalty=penalty, strength=0.01)
     one = clone(model).fit(X, rows.y, sample_weight=rows.weight)
     other = clone(model).fit(X[again], rows.y[again])
-    if (surrogate, penalty) == ("hinge", "l1"):
+    if (metric, surrogate, penalty) == ("error", "hinge", "l1"):
         # At a kink a line search may turn on the last digit; then the two fits differ, but by no
         # more than their certified gaps allow.
         apart = abs(one.solution_.value - other.solution_.value)

@@ -12,7 +12,6 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
-from auctor.solvers.lhac import Lhac
 from auctor.solvers.newton import Newton
 from auctor.solvers.proximal import Fista
 from auctor.solvers.proximal_newton import ProximalNewton
@@ -43,7 +42,7 @@ class Continuation:
     Parameters
     ----------
     solver : Solver, optional
-        For the smoothed problems; by default `Newton`, `ProximalNewton`, `Lhac` or `Fista`.
+        For the smoothed problems; by default `Newton`, `ProximalNewton` or `Fista`.
     shrink : float in (0, 1)
         Factor between widths.
     min_width : float > 0
@@ -90,8 +89,8 @@ class Continuation:
         """A second-order solver that loss and penalty allow, else accelerated proximal gradient."""
         if problem.penalty.smooth:
             return Newton()
-        if problem.penalty.separable(problem.n_columns) is not None:
-            return ProximalNewton() if problem.loss.low_rank else Lhac()
+        if problem.loss.low_rank and problem.penalty.separable(problem.n_columns) is not None:
+            return ProximalNewton()
         return Fista()
 
     def step(self, problem: Problem, state: ContinuationState) -> ContinuationState:
