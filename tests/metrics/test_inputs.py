@@ -158,8 +158,10 @@ def test_k_out_of_range(name, k):
         ("fbeta", {"beta": -1.0}),
         ("best_fbeta", {"beta": np.nan}),
         ("best_threshold", {"criterion": "auc"}),
-        ("best_threshold", {"criterion": "cost", "cost_fp": 1.0}),
-        ("best_threshold", {"criterion": "f1", "cost_fp": 1.0}),
+        ("best_threshold", {"criterion": "cost"}),
+        ("best_threshold", {"criterion": "error", "value": 1.0}),
+        ("best_threshold", {"criterion": "precision", "value": 1.5}),
+        ("best_threshold", {"criterion": "top", "value": 100}),
         ("confusion", {"threshold": np.nan}),
     ],
 )

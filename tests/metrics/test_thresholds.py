@@ -6,8 +6,17 @@ import pytest
 
 from auctor.metrics import balanced_error, best_fbeta, best_threshold, confusion, fbeta
 
-CRITERIA = ["error", "balanced_error", "f1", "break_even", "cost"]
-COSTS = {"cost_fp": 3.0, "cost_fn": 0.7}
+VALUES = {
+    "error": None,
+    "balanced_error": None,
+    "break_even": None,
+    "cost": 0.7,
+    "fbeta": 2.0,
+    "top": 0.3,
+    "recall": 0.6,
+    "precision": 0.05,
+}
+CRITERIA = list(VALUES)
 
 
 def loss(criterion, y, scores, t, weight):
@@ -15,14 +24,17 @@ def loss(criterion, y, scores, t, weight):
     return {
         "error": lambda: table.fp + table.fn,
         "balanced_error": lambda: balanced_error(y, scores, threshold=t, weight=weight),
-        "f1": lambda: -fbeta(y, scores, threshold=t, weight=weight),
+        "fbeta": lambda: -fbeta(y, scores, 2.0, threshold=t, weight=weight),
         "break_even": lambda: abs(table.fp - table.fn),
-        "cost": lambda: 3.0 * table.fp + 0.7 * table.fn,
+        "cost": lambda: table.fp + 0.7 * table.fn,
+        "top": lambda: abs(table.tp + table.fp - 0.3 * sum(table)),
+        "recall": lambda: -precision(table) if table.tp >= 0.6 * (table.tp + table.fn) else 2.0,
+        "precision": lambda: -table.tp if precision(table) >= 0.05 else 1e9,
     }[criterion]()
 
 
-def keywords(criterion):
-    return COSTS if criterion == "cost" else {}
+def precision(table):
+    return table.tp / (table.tp + table.fp) if table.tp + table.fp else -1.0
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -31,7 +43,7 @@ def test_best_with_fewest_positives(cases, criterion):
         levels = np.unique(case.scores)
         cuts = np.concatenate([[levels[0] - 1], 0.5 * (levels[1:] + levels[:-1]), [levels[-1] + 1]])
         for w in (None, case.real_weight):
-            t = best_threshold(case.y, case.scores, criterion, weight=w, **keywords(criterion))
+            t = best_threshold(case.y, case.scores, criterion, VALUES[criterion], weight=w)
             losses = np.array([loss(criterion, case.y, case.scores, c, w) for c in cuts])
             best = np.flatnonzero(losses <= losses.min() + 1e-12)[-1]
             assert np.array_equal(case.scores > t, case.scores > cuts[best])
@@ -42,11 +54,11 @@ def test_best_with_fewest_positives(cases, criterion):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_repetition_gives_the_same_threshold(cases, criterion):
-    extra = keywords(criterion)
+    rule = criterion, VALUES[criterion]
     for case in cases:
-        weighted = best_threshold(case.y, case.scores, criterion, weight=case.weight, **extra)
-        assert weighted == best_threshold(*case.repeated(), criterion, **extra)
-        scaled = best_threshold(case.y, case.scores, criterion, weight=0.1 * case.weight, **extra)
+        weighted = best_threshold(case.y, case.scores, *rule, weight=case.weight)
+        assert weighted == best_threshold(*case.repeated(), *rule)
+        scaled = best_threshold(case.y, case.scores, *rule, weight=0.1 * case.weight)
         assert scaled == weighted
 
 
@@ -54,17 +66,17 @@ def test_row_order_does_not_matter(cases):
     rng = np.random.default_rng(0)
     for case in cases:
         order = rng.permutation(case.y.size)
-        for criterion in CRITERIA[:-1]:
+        for rule in VALUES.items():
             w = case.real_weight
-            one = best_threshold(case.y, case.scores, criterion, weight=w)
-            other = best_threshold(case.y[order], case.scores[order], criterion, weight=w[order])
+            one = best_threshold(case.y, case.scores, *rule, weight=w)
+            other = best_threshold(case.y[order], case.scores[order], *rule, weight=w[order])
             assert one == other
 
 
-def test_f1_is_best_fbeta(cases):
+def test_fbeta_is_best_fbeta(cases):
     for case in cases:
-        best = best_fbeta(case.y, case.scores)
-        assert best_threshold(case.y, case.scores, "f1") == best.threshold
+        best = best_fbeta(case.y, case.scores, 0.5)
+        assert best_threshold(case.y, case.scores, "fbeta", 0.5) == best.threshold
 
 
 def test_everything_or_nothing():
@@ -108,6 +120,17 @@ def test_break_even_keeps_ties_on_the_closer_side():
 
 def test_cost_moves_the_threshold():
     y, scores = [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]
-    assert best_threshold(y, scores, "cost", cost_fp=5.0, cost_fn=1.0) == 3.5
-    assert best_threshold(y, scores, "cost", cost_fp=1.0, cost_fn=5.0) == 1.5
-    assert best_threshold(y, scores, "cost", cost_fp=1.0, cost_fn=0.0) > 4.0
+    assert best_threshold(y, scores, "cost", 0.2) == 3.5
+    assert best_threshold(y, scores, "cost", 5.0) == 1.5
+    assert best_threshold(y, scores, "cost", 0.0) > 4.0
+
+
+def test_stated_precision_and_recall():
+    y, scores = [0, 1, 0, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert best_threshold(y, scores, "precision", 1.0) == 3.5
+    assert best_threshold(y, scores, "precision", 0.75) == 1.5
+    assert best_threshold(y, scores, "recall", 1.0) == 1.5
+    assert best_threshold(y, scores, "recall", 0.3) == 4.5  # one or two: the fewest
+    assert best_threshold(y, scores, "top", 2) == 3.5
+    with pytest.warns(UserWarning, match=r"at most 0\.5 on these rows"):
+        assert best_threshold([0, 1, 0, 0], [4.0, 3.0, 2.0, 1.0], "precision", 0.9) == 2.5

@@ -170,7 +170,7 @@ def precision_at_k(
     0.75
     """
     s = sweep(validate("precision_at_k", y, scores, weight, Classes.ANY))
-    depth = _depth("precision_at_k", k, s)
+    depth = depth_of("precision_at_k", k, s)
     return s.captured(depth) / depth
 
 
@@ -203,7 +203,7 @@ def recall_at_k(
     0.5
     """
     s = sweep(validate("recall_at_k", y, scores, weight, Classes.POSITIVE))
-    return s.captured(_depth("recall_at_k", k, s)) / s.positives
+    return s.captured(depth_of("recall_at_k", k, s)) / s.positives
 
 
 def lift_at_k(
@@ -235,7 +235,7 @@ def lift_at_k(
     2.0
     """
     s = sweep(validate("lift_at_k", y, scores, weight, Classes.POSITIVE))
-    depth = _depth("lift_at_k", k, s)
+    depth = depth_of("lift_at_k", k, s)
     return s.captured(depth) / depth * (float(s.depth[-1]) / s.positives)
 
 
@@ -342,7 +342,7 @@ def _precision(s: Sweep) -> FloatArray:
     return s.tp[1:] / s.depth[1:]
 
 
-def _depth(who: str, k: object, s: Sweep) -> float:
+def depth_of(who: str, k: object, s: Sweep) -> float:
     """Weight to take from the top."""
     total = float(s.depth[-1])
     if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= int(k) <= total * (1 + 1e-12):

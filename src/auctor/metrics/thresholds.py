@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,44 +14,73 @@ from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import ParameterError
 from auctor.core.types import FloatArray
 from auctor.metrics.inputs import Classes, validate
-from auctor.metrics.precision_recall import fbeta_along
+from auctor.metrics.precision_recall import depth_of, fbeta_along
 from auctor.metrics.sweep import Sweep, sweep
 
 
 class _Criterion(NamedTuple):
-    """A loss at every threshold, and the classes without which it is undefined.
+    """A loss at every threshold, the classes it needs, and the range of its value, if it has one.
 
-    ``loss`` takes the sweep and the costs of a false positive and of a false negative.
+    ``loss`` takes the sweep and the value.
     """
 
-    loss: Callable[[Sweep, float, float], FloatArray]
+    loss: Callable[[Sweep, float], FloatArray]
     needs: Classes
-    has_costs: bool = False
+    low: float | None = None
+    high: float = math.inf
 
 
-def _cost(s: Sweep, cost_fp: float, cost_fn: float) -> FloatArray:
-    return cost_fp * s.fp + cost_fn * (s.positives - s.tp)
+def _cost(s: Sweep, ratio: float) -> FloatArray:
+    return s.fp + ratio * (s.positives - s.tp)
 
 
-def _balanced_error(s: Sweep, _fp: float, _fn: float) -> FloatArray:
+def _balanced_error(s: Sweep, _: float) -> FloatArray:
     # Times 2 P N: products of counts are exact, so that equal errors compare equal.
     return s.positives * s.fp + s.negatives * (s.positives - s.tp)
 
 
-def _minus_f1(s: Sweep, _fp: float, _fn: float) -> FloatArray:
-    return -fbeta_along(s, 1.0)
+def _minus_fbeta(s: Sweep, beta: float) -> FloatArray:
+    return -fbeta_along(s, beta)
 
 
-def _imbalance(s: Sweep, _fp: float, _fn: float) -> FloatArray:
-    return np.abs(s.depth - s.positives)
+def _away_from(depth: Callable[[Sweep, float], float]) -> Callable[[Sweep, float], FloatArray]:
+    return lambda s, value: np.abs(s.depth - depth(s, value))
 
+
+def _precision(s: Sweep) -> FloatArray:
+    return np.divide(s.tp, s.depth, out=np.full_like(s.tp, -1.0), where=s.depth > 0.0)
+
+
+def _at_precision(s: Sweep, least: float) -> FloatArray:
+    precision = _precision(s)
+    met = precision >= least * (1.0 - _SLACK)
+    if met.any():
+        return np.where(met, -s.tp, s.positives)
+    warnings.warn(
+        f"best_threshold needs a threshold with precision {least:g}; got at most "
+        f"{precision.max():.4g} on these rows, and takes that. Ask for less.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return -precision
+
+
+def _at_recall(s: Sweep, least: float) -> FloatArray:
+    return np.where(s.tp >= least * s.positives * (1.0 - _SLACK), -_precision(s), 1.0)
+
+
+#: How far a stated precision or recall may be missed by rounding.
+_SLACK = 1e-12
 
 _CRITERIA = {
-    "error": _Criterion(_cost, Classes.ANY),
+    "error": _Criterion(lambda s, _: _cost(s, 1.0), Classes.ANY),
     "balanced_error": _Criterion(_balanced_error, Classes.BOTH),
-    "f1": _Criterion(_minus_f1, Classes.POSITIVE),
-    "break_even": _Criterion(_imbalance, Classes.POSITIVE),
-    "cost": _Criterion(_cost, Classes.ANY, has_costs=True),
+    "cost": _Criterion(_cost, Classes.ANY, 0.0),
+    "fbeta": _Criterion(_minus_fbeta, Classes.POSITIVE, 0.0),
+    "break_even": _Criterion(_away_from(lambda s, _: s.positives), Classes.POSITIVE),
+    "top": _Criterion(_away_from(lambda s, k: depth_of("best_threshold", k, s)), Classes.ANY, 0.0),
+    "precision": _Criterion(_at_precision, Classes.POSITIVE, 0.0, 1.0),
+    "recall": _Criterion(_at_recall, Classes.POSITIVE, 0.0, 1.0),
 }
 
 
@@ -57,9 +88,8 @@ def best_threshold(
     y: npt.ArrayLike,
     scores: npt.ArrayLike,
     criterion: str = "error",
+    value: float | None = None,
     *,
-    cost_fp: float | None = None,
-    cost_fn: float | None = None,
     weight: npt.ArrayLike | None = None,
 ) -> float:
     """Threshold t for which the predictions ``scores > t`` are best on these rows.
@@ -70,12 +100,24 @@ def best_threshold(
         Two label values, the greater one positive.
     scores : (n,) array_like
         Finite; greater means more positive.
-    criterion : {"error", "balanced_error", "f1", "break_even", "cost"}
-        What is best: least ``FP + FN``; least ``FP / N + FN / P``; greatest
-        ``2 TP / (2 TP + FP + FN)``; as many predicted positives (by weight) as positives, tied rows
-        kept together on the side that comes closer; least ``cost_fp FP + cost_fn FN``.
-    cost_fp, cost_fn : float, optional
-        Costs of a false positive and of a false negative, at least zero; for "cost" only.
+    criterion : str
+        What is best:
+
+        ================  ===============================================================
+        "error"           least ``FP + FN``
+        "balanced_error"  least ``FP / N + FN / P``
+        "cost"            least ``FP + value FN``: a miss costs ``value`` false alarms
+        "fbeta"           greatest F-beta with ``beta = value``
+        "break_even"      as many predicted positives (by weight) as there are positives
+        "top"             ``value`` predicted positives: an int, or a float in (0, 1] for
+                          that share of the rows
+        "precision"       greatest recall with a precision of at least ``value``
+        "recall"          greatest precision with a recall of at least ``value``
+        ================  ===============================================================
+
+        Tied rows are kept together; "break_even" and "top" take the side that comes closer.
+    value : float, optional
+        For the criteria that name it.
     weight : (n,) array_like, optional
         Row weights of at least zero; a row of weight zero counts as absent.
 
@@ -84,7 +126,8 @@ def best_threshold(
     float
         Always finite: the middle between two adjacent distinct scores or, when the best is to
         predict everything or nothing, just beyond the extreme score. Among equally good
-        thresholds (to 1e-13, relative) the one with the fewest predicted positives.
+        thresholds (to 1e-13, relative) the one with the fewest predicted positives. Where no
+        threshold has the stated precision, the one that comes closest, with a warning.
 
     Notes
     -----
@@ -95,27 +138,23 @@ def best_threshold(
     >>> y, scores = [0, 0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0, 6.0]
     >>> best_threshold(y, scores, "error")
     5.0
-    >>> best_threshold(y, scores, "cost", cost_fp=1.0, cost_fn=10.0)
+    >>> best_threshold(y, scores, "cost", 10.0)
     2.5
+    >>> best_threshold(y, scores, "recall", 0.5)
+    5.0
     """
-    check_choice("best_threshold", "criterion", criterion, tuple(_CRITERIA))
-    costs = _costs(criterion, cost_fp, cost_fn)
+    check_criterion("best_threshold", criterion, value)
     chosen = _CRITERIA[criterion]
     s = sweep(validate("best_threshold", y, scores, weight, chosen.needs))
-    return s.best_cut(chosen.loss(s, *costs))[1]
+    return s.best_cut(chosen.loss(s, 0.0 if value is None else value))[1]
 
 
-def _costs(criterion: str, cost_fp: float | None, cost_fn: float | None) -> tuple[float, float]:
-    """Both costs, where the criterion is the one that has them; otherwise one each."""
-    given = [name for name, v in (("cost_fp", cost_fp), ("cost_fn", cost_fn)) if v is not None]
-    if _CRITERIA[criterion].has_costs:
-        return (
-            check_real("best_threshold", "cost_fp", cost_fp, low=0.0),
-            check_real("best_threshold", "cost_fn", cost_fn, low=0.0),
-        )
-    if given:
+def check_criterion(who: str, criterion: object, value: object) -> None:
+    """Raise unless the criterion exists and has the value it needs, and no other."""
+    chosen = _CRITERIA[check_choice(who, "criterion", criterion, tuple(_CRITERIA))]
+    if chosen.low is not None:
+        check_real(who, f"the value of {criterion!r}", value, low=chosen.low, high=chosen.high)
+    elif value is not None:
         raise ParameterError(
-            f'best_threshold needs criterion="cost" to use {" and ".join(given)}; got '
-            f"{criterion!r}. Pass the costs with that criterion only."
+            f"{who} needs no value with {criterion!r}; got {value!r}. Drop it."
         )
-    return 1.0, 1.0
