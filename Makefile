@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check bench bench-sparse clean
+.PHONY: demo test check bench bench-sparse bench-theory clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -43,6 +43,9 @@ $(BIN)/.bench: $(BIN)/.dev
 
 bench-sparse: $(BIN)/.bench
 	AUCTOR_ADELIE_PYTHON=.venv-adelie/bin/python $(BIN)/python -m benchmarks run sparse --budget 25
+
+bench-theory: $(BIN)/.dev
+	$(BIN)/python -m benchmarks run theory
 
 clean:
 	rm -rf $(VENV) .venv-adelie build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

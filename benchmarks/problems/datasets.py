@@ -132,6 +132,36 @@ def _covtype() -> Arrays:
     return _standardised(table[:, :-1]), _signs(table[:, -1] == 2)
 
 
+def _numbers(folder: str, stem: str) -> Arrays:
+    """A table of numbers with its labels beside it."""
+    with lzma.open(_file(folder, f"{stem}.data.xz")) as stream:
+        X = np.loadtxt(stream)
+    with lzma.open(_file(folder, f"{stem}.labels.xz")) as stream:
+        return X, _signs(np.loadtxt(stream) > 0)
+
+
+def _npz(folder: str, stem: str) -> Arrays:
+    with np.load(_file(folder, f"{stem}.npz")) as content:
+        return content["X"].astype(np.float64), _signs(content["y"] > 0)
+
+
+def _caravan() -> Arrays:
+    table = [line[1:] for line in _csv("caravan", "Caravan.csv.xz")[1:]]
+    X = np.array([line[:-1] for line in table], dtype=np.float64)
+    return X, _signs(np.array([line[-1].strip('"') == "Yes" for line in table]))
+
+
+def _pima() -> Arrays:
+    table = np.array(_csv("diabetes", "pima-indians-diabetes.csv.xz"), dtype=np.float64)
+    return table[:, :-1], _signs(table[:, -1] == 1)
+
+
+def _raw(*parts: str, positive: float = 1.0) -> Arrays:
+    """A small set as it is stored, dense."""
+    X, y = _svmlight(*parts)
+    return X.toarray(), _signs(y == positive)
+
+
 def _kdd99(rows: int = 50_000) -> Arrays:
     """Rare attacks (not normal, smurf, neptune) against the rest, every k-th row, one-hot text."""
     lines = _csv("kdd99-10pc", "kddcup.data_10_percent.xz")
@@ -166,6 +196,24 @@ REGISTRY: dict[str, Callable[[], Arrays]] = {
     "leukemia": partial(_dense, "leukemia-golub", "leukemia-golub.xz", standardise=True),
     "covtype-20k": _covtype,
     "kdd99": _kdd99,
+    "australian": partial(_raw, "australian", "australian.xz"),
+    "diabetes": _pima,
+    "fourclass": partial(_raw, "fourclass", "fourclass.xz"),
+    "caravan": _caravan,
+    "hiva": partial(_numbers, "hiva", "hiva_train"),
+    "sylva": partial(_numbers, "sylva", "sylva_train"),
+    **{
+        name: partial(_raw, "koil-uci", f"{stem}.xz")
+        for name, stem in (
+            ("breast-cancer", "breast_cancer"), ("heart", "heart"), ("ionosphere", "ionosphere"),
+            ("liver", "liver_disorders"), ("satimage", "satimage_sub"), ("segment", "segment"),
+            ("sonar", "sonar"), ("vehicle", "vehicle"), ("vowel", "vowel"),
+        )
+    },
+    **{
+        name: partial(_npz, "odds", name)
+        for name in ("campaign", "cardio", "internetads", "pageblocks", "wilt", "waveform")
+    },
     "rcv1-like": generated.rcv1_like,
     "dense100k": generated.correlated_dense,
 }

@@ -11,7 +11,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.protocols import Data
 from auctor.core.result import Counts
-from auctor.core.types import FloatArray
+from auctor.core.rng import systematic
+from auctor.core.types import FloatArray, IntArray
 
 #: Up to this many parameters a matrix is worth factorising as a preconditioner.
 FACTOR_PARAMS = 600
@@ -122,17 +123,27 @@ class Hessian:
         """
         p = self._ridge.shape[0]
         low_rank = isinstance(self._curvature, LowRankCurvature)
-        if p > FACTOR_PARAMS:
-            diagonal = floored(self.diagonal())
-            return (lambda v: v / diagonal), False
         h = self._curvature.diagonal
         exact, size = self._plan(h) if low_rank else self._plan_pairs(p)
+        if p > FACTOR_PARAMS or not (exact or low_rank or self._draws):
+            diagonal = floored(self.diagonal())
+            return (lambda v: v / diagonal), False
         if exact:
             matrix = self.matrix()
             matrix[np.diag_indices_from(matrix)] *= 1.0 + damping
         else:
             matrix = self._sampled(h, size) if low_rank else self._sampled_pairs(size)
         return solver_of(matrix, floor=MODEL_FLOOR), exact
+
+    @property
+    def by_pairs(self) -> bool:
+        """Whether the curvature ties pairs of rows, so that `matrix` needs a dense copy."""
+        return isinstance(self._curvature, PairCurvature)
+
+    @property
+    def _draws(self) -> bool:
+        """Whether pairs can be drawn from the curvature."""
+        return isinstance(self._curvature, PairCurvature) and self._curvature.draw is not None
 
     @property
     def row_curvature(self) -> FloatArray:
@@ -145,6 +156,11 @@ class Hessian:
             return np.zeros((self._ridge.shape[0], 0)), np.zeros((0, 0))
         return self._factors
 
+    @property
+    def sampled(self) -> bool:
+        """Whether `model_matrix` is made of sampled rows."""
+        return not self._plan(self._curvature.diagonal)[0]
+
     def model_matrix(self) -> FloatArray:
         """Matrix of the loss alone, of all rows where cheap, otherwise of sampled ones."""
         h = self._curvature.diagonal
@@ -154,32 +170,50 @@ class Hessian:
         return matrix
 
     def _plan(self, h: FloatArray) -> tuple[bool, int]:
-        """Whether to use all rows, else how many to sample."""
-        passes = self._data.gram_passes()
-        size = max(SAMPLE_RATIO * self._ridge.shape[0], int(h.size * SAMPLE_PASSES / passes))
-        few = int(np.count_nonzero(h)) <= 2 * size
-        small = self._data.n_entries * passes <= SMALL_WORK
+        """Whether to use all rows, else how many to sample.
+
+        Decided on rows that differ and have weight, so that weights are repetitions.
+        """
+        data = self._data
+        if data.n_entries * data.gram_passes() <= SMALL_WORK:
+            return True, 0
+        rows = self._distinct
+        passes = data.gram_passes(rows)
+        size = max(SAMPLE_RATIO * self._ridge.shape[0], int(rows.size * SAMPLE_PASSES / passes))
+        few = int(np.count_nonzero(data.kinds.total(h))) <= 2 * size
+        small = data.entries(rows) * passes <= SMALL_WORK
         return few or small or passes <= FULL_MATRIX_PASSES, size
 
+    @cached_property
+    def _distinct(self) -> IntArray:
+        """One row of each kind that has weight."""
+        kinds, weight = self._data.kinds, self._data.target.weight
+        first = kinds.order[kinds.starts]
+        return first if weight is None else first[kinds.total(weight) > 0.0]
+
     def _plan_pairs(self, p: int) -> tuple[bool, int]:
-        """Whether to use all pairs, else how many to sample."""
-        return self._data.n_rows * p <= DENSE_ENTRIES, SAMPLE_RATIO * p
+        """Whether to use all pairs, else how many to sample; decided like `_plan`."""
+        few = self._data.n_rows * p <= DENSE_ENTRIES
+        return few or self._distinct.size * p <= DENSE_ENTRIES, SAMPLE_RATIO * p
 
     def _sampled_pairs(self, size: int) -> FloatArray:
         """Matrix of ``size`` pairs drawn in proportion to their weight; deterministic."""
         curvature = self._curvature
         assert isinstance(curvature, PairCurvature)
+        assert curvature.draw is not None
         first, second, weight = curvature.draw(size)
         matrix = self._data.differences(first, second).gram(weight)
         matrix[np.diag_indices_from(matrix)] += self._ridge
         return matrix
 
     def _sampled(self, h: FloatArray, size: int) -> FloatArray:
-        """Matrix of ``size`` systematic draws in proportion to h; deterministic."""
-        mass = np.cumsum(h)
-        draws = np.searchsorted(mass, (np.arange(size) + 0.5) * (mass[-1] / size))
-        rows, times = np.unique(np.minimum(draws, h.size - 1), return_counts=True)
-        return self._matrix_from(self._data.rows(rows), times * (mass[-1] / size))
+        """Matrix of ``size`` systematic draws of rows that differ, in proportion to h."""
+        kinds = self._data.kinds
+        draws, total = systematic(kinds.total(h), size)
+        drawn, times = np.unique(draws, return_counts=True)
+        rows = kinds.order[kinds.starts[drawn]]
+        weight = times.astype(np.float64) * (total / size)
+        return self._matrix_from(self._data.rows(rows), weight)
 
 
 def solver_of(matrix: FloatArray, *, floor: float = 0.0) -> Solve:

@@ -25,7 +25,13 @@ OnStep = Callable[[Step], bool | None]
 
 
 class State(Protocol):
-    """What a solver carries between steps."""
+    """What a solver carries between steps.
+
+    A state may also have a ``lower``: a bound below min J that the solver has proved. Unless it is
+    ``None``, the gap is taken to it (to the highest so far), and not by duality. Or it may have a
+    ``violation``, of the optimality conditions of the solver's own model of the data (a structured
+    covariance); unless it is ``None``, that is the gap.
+    """
 
     @property
     def point(self) -> Point:
@@ -180,8 +186,9 @@ class _Run:
             return Status.NOT_FINITE
         if self.best is None or point.value <= self.best.value:
             self.best, self.best_dual = point, state.dual
-        certificate = self.tighten(point, self.problem.certificate(point, state.dual))
-        if self.meets(certificate) and not certificate.certified:
+        certificate = self.assess(state)
+        own = getattr(state, "violation", None) is not None
+        if self.meets(certificate) and not certificate.certified and not own:
             point, certificate = self.problem.certify(point, state.dual)
             certificate = self.tighten(point, certificate)
         met = self.meets(certificate)
@@ -193,6 +200,17 @@ class _Run:
         if stop:
             return Status.STOPPED
         return Status.STALLED if state.stalled else None
+
+    def assess(self, state: State) -> Certificate:
+        """The gap at a state: to the bound that the solver proved itself, or by duality."""
+        lower: float | None = getattr(state, "lower", None)
+        violation: float | None = getattr(state, "violation", None)
+        if violation is not None:
+            return Certificate(violation, False)
+        if lower is None:
+            return self.tighten(state.point, self.problem.certificate(state.point, state.dual))
+        gap = max(state.point.value - lower, 0.0)
+        return self.tighten(state.point, Certificate(gap, True))
 
     def tighten(self, point: Point, certificate: Certificate) -> Certificate:
         """The gap to the highest lower bound that any step has proved."""

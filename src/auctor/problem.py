@@ -6,13 +6,14 @@ import math
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from auctor.core.checks import check_vector
+from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Coupling, Need
-from auctor.core.protocols import Data, Loss, Penalty
+from auctor.core.protocols import Data, Loss, Penalty, ScaleInvariantLoss
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.hessian import Hessian
@@ -38,6 +39,13 @@ class Null(NamedTuple):
     loss: float
 
 
+class Known(NamedTuple):
+    """Parameters whose scores are known."""
+
+    w: FloatArray
+    scores: FloatArray
+
+
 @dataclass(frozen=True)
 class Point:
     """Parameters with everything evaluated there.
@@ -52,6 +60,7 @@ class Point:
     penalty: float
     dscores: FloatArray = field(repr=False)
     exact: bool = True  # whether dscores is the gradient of the loss at the scores
+    ridge_rate: float = 1.0  # change of the value per change of a smooth penalty
 
     @property
     def value(self) -> float:
@@ -65,6 +74,11 @@ class Point:
         if self.problem.has_intercept and not self.imbalance:
             gradient[-1] = 0.0  # the rounding of an exact intercept is no direction
         return gradient
+
+    @cached_property
+    def duality_gap(self) -> float:
+        """Gap with the point's own dual variables, where the problem is certifiable."""
+        return self.problem._duality_gap(self, self)
 
     @cached_property
     def imbalance(self) -> float:
@@ -87,6 +101,12 @@ class Problem:
         An intercept is never penalised. Losses that do not change when a constant is added to all
         scores have none.
 
+    Notes
+    -----
+    Where the loss does not change when the scores are scaled, a penalty added to it would shrink w
+    and change nothing else. There a ridge is added to the variance of the scores in each class
+    instead, as noise in the columns would be, and other penalties are refused.
+
     Examples
     --------
     >>> import numpy as np
@@ -108,12 +128,20 @@ class Problem:
         counts: Counts | None = None,
     ) -> None:
         loss.check_target(data.target)
+        if loss.scale_invariant and not penalty.smooth:
+            raise IncompatibleError(
+                f"{type(loss).__name__} needs L2 or no penalty, because the scale of its scores "
+                f"does not matter; got {type(penalty).__name__}. Use GaussianAuc, which takes any "
+                "penalty, or a pointwise loss."
+            )
         self.loss, self.penalty, self.data = loss, penalty, data
         self.fit_intercept = fit_intercept
         self.has_intercept = fit_intercept and not loss.shift_invariant
         self.n_columns = data.n_columns
         self.n_params = self.n_columns + self.has_intercept
         self.counts = Counts() if counts is None else counts
+        #: What solvers leave to the next solve, by type; only a path shares it between solves.
+        self.kept: dict[type, Any] | None = None
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same problem with another loss; work is counted together."""
@@ -131,25 +159,37 @@ class Problem:
             vars(other).pop("_unit", None)
         return other
 
+    def keeping(self) -> Problem:
+        """The same problem, whose solvers leave models and columns to those after them."""
+        other = copy(self)
+        other.kept = {}
+        return other
+
     @cached_property
     def provides(self) -> Need:
         """What solvers can count on."""
         loss, penalty, access = self.loss, self.penalty, self.data.access
         spec = penalty.separable(self.n_columns)
+        # Pairs inside groups need columns for every group.
+        one_group = loss.coupling is Coupling.ROW or self.data.target.groups is None
         offers = {
             Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
             Need.CURVATURE: loss.order >= 2,
-            Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank,
+            Need.CONVEX_LOSS: loss.convex and loss.order >= 1,
+            Need.PAIR_LOSS: getattr(loss, "per_pair", None) is not None,
+            Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank and one_group,
             Need.QUADRATIC_LOSS: loss.quadratic,
             Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
             Need.ROW_LOSS: loss.coupling is Coupling.ROW,
             Need.POINTWISE_LOSS: loss.coupling is Coupling.ROW and hasattr(loss, "kind"),
             Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),
             Need.SMOOTH_PENALTY: penalty.smooth,
-            Need.PROX: True,
-            Need.SEPARABLE_PENALTY: spec is not None,
+            Need.SCALE_INVARIANT_LOSS: loss.scale_invariant,
+            Need.PROX: not loss.scale_invariant,
+            Need.SEPARABLE_PENALTY: spec is not None and not loss.scale_invariant,
             Need.STRONG_PENALTY: spec is not None and _strong(spec),
             Need.BLOCK_PENALTY: getattr(penalty, "blocks", None) is not None,
+            Need.TREE_PENALTY: getattr(penalty, "tree", None) is not None,
             Need.UNBOUNDED: spec is None or bool(np.isinf((spec.lower, spec.upper)).all()),
             Need.GRAM: Access.ROWS in access,
             Need.COLUMNS: Access.COLUMNS in access,
@@ -176,7 +216,13 @@ class Problem:
         return np.append(coef, intercept) if self.has_intercept else coef.copy()
 
     def start(self, w0: FloatArray | None = None) -> FloatArray:
-        """A private copy of ``w0``, or zeros with the null model's intercept."""
+        """A private copy of ``w0``, or zeros with the null model's intercept.
+
+        Where the scale of w does not matter zeros have no direction, and the start is the
+        difference of the class means.
+        """
+        if w0 is None and self.loss.scale_invariant:
+            return self._contrast.copy()
         if w0 is None:
             return self.join(np.zeros(self.n_columns), self.null.intercept)
         return check_vector("minimise", "w0", w0, size=self.n_params).copy()
@@ -201,8 +247,13 @@ class Problem:
         if scores is None:
             scores = self.score_change(w)
         self.counts.evaluations += 1
-        loss, dscores = self.loss.value_grad(scores, self.data.target)
-        return Point(self, w, scores, loss, self.penalty.value(self.coef(w)), dscores)
+        penalty, target = self.penalty.value(self.coef(w)), self.data.target
+        if self.loss.scale_invariant and penalty:
+            moments = cast(ScaleInvariantLoss, self.loss)
+            loss, dscores, rate = moments.value_grad_rate(scores, target, penalty)
+            return Point(self, w, scores, loss, 0.0, dscores, ridge_rate=rate)
+        loss, dscores = self.loss.value_grad(scores, target)
+        return Point(self, w, scores, loss, penalty, dscores)
 
     @cached_property
     def ridge(self) -> FloatArray:
@@ -212,7 +263,7 @@ class Problem:
 
     def total_gradient(self, point: Point) -> FloatArray:
         """Gradient of the objective, for a smooth penalty."""
-        return point.gradient + self.ridge * point.w
+        return point.gradient + point.ridge_rate * self.ridge * point.w
 
     def hessian(self, point: Point) -> Hessian:
         """Second derivative of loss plus smooth penalty at a point."""
@@ -226,6 +277,17 @@ class Problem:
     # --- intercept and null model -----------------------------------------------------------
 
     @cached_property
+    def _contrast(self) -> FloatArray:
+        """Difference of the class means, of unit length, with its best intercept."""
+        change = np.zeros(self.data.n_rows)
+        for rows, sign in zip(self.data.target.classes, (1.0, -1.0), strict=True):
+            change[rows.rows] = sign * rows.share
+        self.counts.passes += 1
+        coef = self.data.gradient(change)
+        coef /= float(np.linalg.norm(coef)) or 1.0
+        return self.centred(self.evaluate(self.join(coef, 0.0))).w
+
+    @cached_property
     def null(self) -> Null:
         """The best constant score and its loss: the unit in which tolerances are measured."""
         zero = np.zeros(self.data.n_rows)
@@ -236,19 +298,25 @@ class Problem:
         """The point with its intercept moved to the exact minimiser; no pass over the data."""
         if not self.has_intercept or not math.isfinite(point.loss):
             return point
-        if abs(float(point.dscores.sum())) <= EXACT * float(np.abs(point.dscores).sum()):
+        slope = abs(float(point.dscores.sum()))
+        # Without curvature of one sign a slope of zero says nothing.
+        if slope <= EXACT * float(np.abs(point.dscores).sum()) and not self.loss.scale_invariant:
             return point
-        shift = self._best_shift(point.scores)
+        shift = self._best_shift(point.scores, self.penalty.value(self.coef(point.w)))
         w = point.w.copy()
         w[-1] += shift
         return self.evaluate(w, scores=point.scores + shift)
 
-    def _best_shift(self, scores: FloatArray) -> float:
+    def _best_shift(self, scores: FloatArray, spread: float = 0.0) -> float:
         """Root of the monotone slope ``sum of dscores(scores + t)``, by guarded Newton."""
         target, t = self.data.target, 0.0
+        if self.loss.scale_invariant:  # not monotone, but known in closed form
+            return cast(ScaleInvariantLoss, self.loss).best_shift(scores, target, spread)
         low, high, stride = -math.inf, math.inf, 1.0
         best, least = 0.0, math.inf
         newton = self.loss.order >= 2
+        ends = {-1.0: math.nan, 1.0: math.nan}  # slopes at low and high
+        side = 0.0
         for _ in range(200):
             _, dscores = self.loss.value_grad(scores + t, target)
             slope, size = float(dscores.sum()), float(np.abs(dscores).sum())
@@ -257,6 +325,10 @@ class Problem:
             if math.isnan(slope):
                 slope = math.copysign(math.inf, t - best)
             low, high = (low, t) if slope > 0 else (t, high)
+            if math.copysign(1.0, slope) == side:
+                ends[-side] *= 0.5  # the Illinois rule: an end that stays counts for less
+            side = math.copysign(1.0, slope)
+            ends[side] = slope
             curve = 0.0
             if abs(slope) < least:
                 best, least = t, abs(slope)
@@ -271,6 +343,9 @@ class Problem:
                 stride *= 2.0
             if not low < new < high:
                 new = 0.5 * (low + high)
+                if self.loss.smooth and not newton:
+                    chord = low - ends[-1.0] * (high - low) / (ends[1.0] - ends[-1.0])
+                    new = chord if low < chord < high else new
             if new in (t, low, high):
                 break
             t = new
@@ -295,7 +370,9 @@ class Problem:
         source = point if dual is None else dual
         if not self.certifiable:
             return Certificate(self._violation(point, source), False)
-        return Certificate(self._duality_gap(point, source), not source.imbalance)
+        own = source is point and point.problem is self
+        gap = point.duality_gap if own else self._duality_gap(point, source)
+        return Certificate(gap, not source.imbalance)
 
     def certify(self, point: Point, dual: Point | None = None) -> tuple[Point, Certificate]:
         """A certificate that holds: the intercept is first made exact; returns the better point."""
@@ -320,6 +397,8 @@ class Problem:
 
     @cached_property
     def _unit(self) -> float:
+        if self.loss.scale_invariant:
+            return 1.0  # a probability, and a violation without units
         if self.certifiable:
             # A constant target has a null loss of zero, up to the rounding of its own size.
             zero = self.null.loss
@@ -337,6 +416,8 @@ class Problem:
         A source other than the point is an approximate subgradient there; how approximate, in
         units of the null loss, counts as well.
         """
+        if self.loss.scale_invariant:
+            return self._scaled_violation(point)
         grad = source.gradient
         worst = float(self.penalty.violation(self.coef(point.w), self.coef(grad)).max())
         if self.has_intercept:
@@ -348,6 +429,33 @@ class Problem:
             slack = point.loss + conjugate - float(source.dscores @ point.scores)
             worst = max(worst, slack / (abs(self.null.loss) or 1.0) * self._unit)
         return worst
+
+    def _scaled_violation(self, point: Point) -> float:
+        """Largest slope in w, and in the intercept, for columns centred and of unit size."""
+        mean, spread = self._column_scale
+        slopes, total = self.coef(self.total_gradient(point)), float(point.dscores.sum())
+        size = float(np.linalg.norm(self.coef(point.w) * spread))
+        if size == 0.0:  # no direction at all, unless the columns offer none
+            return math.inf if (self.coef(self._contrast) * spread).any() else 0.0
+        varies = spread > 0.0
+        worst = float(np.abs((slopes - total * mean)[varies] / spread[varies]).max()) * size
+        if self.has_intercept:
+            share = self.data.target.share
+            away = point.scores - float(share @ point.scores)
+            worst = max(worst, abs(total) * math.sqrt(float(share @ away**2)))
+        return worst
+
+    @cached_property
+    def _column_scale(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of every column, the latter 0 where it is rounding.
+
+        Where a constant is no free parameter, columns are not centred.
+        """
+        share, free = self.data.target.share, self.has_intercept or self.loss.shift_invariant
+        self.counts.passes += 2
+        mean, square = float(free) * self.data.gradient(share), self.data.square_gradient(share)
+        variance = square - mean * mean
+        return mean, np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
 
     def _duality_gap(self, point: Point, source: Point) -> float:
         """``J(w) + loss*(c u) + penalty*(-c X'u)`` with the largest feasible c.

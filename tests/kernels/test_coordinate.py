@@ -248,3 +248,16 @@ def test_shuffles_have_no_favourite_place():
         coordinate.shuffle(order, 6, state)
         times[np.arange(6), order] += 1
     assert abs(times - 1000).max() < 150  # 5 standard deviations
+
+
+def test_gram_of_chosen_columns():
+    rng = np.random.default_rng(4)
+    X = np.where(rng.random((30, 12)) < 0.4, rng.normal(size=(30, 12)), 0.0)
+    h = rng.random(30)
+    for chosen in (np.array([7, 2, 11]), np.arange(12), np.array([], dtype=np.int64)):
+        slot = np.full(12, -1, dtype=np.int32)
+        slot[chosen] = np.arange(chosen.size)
+        out = np.zeros((chosen.size, chosen.size))
+        rows = as_data(sparse.csr_array(X), np.zeros(30)).row_lines()
+        coordinate.gram_chosen(*rows, slot, h, out)
+        np.testing.assert_allclose(out, X[:, chosen].T @ (h[:, None] * X[:, chosen]), atol=1e-13)

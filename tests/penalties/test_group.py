@@ -9,7 +9,7 @@ from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.data import as_data
 from auctor.losses import Logistic, Squared
 from auctor.minimise import minimise
-from auctor.penalties import L1, GroupL2
+from auctor.penalties import L1, GroupL2, TreeL2
 from auctor.problem import Problem
 from auctor.solvers import BlockCoordinateDescent, Fista, ProximalGradient
 
@@ -189,3 +189,42 @@ def test_groups_for_other_columns_are_refused_before_any_work():
         assert problem.counts.passes == 0
     with pytest.raises((DataError, ParameterError), match="free"):
         GroupL2(1.0, 3, free=[0])
+
+
+def test_another_strength_shares_the_groups():
+    rng = np.random.default_rng(8)
+    for penalty in GroupL2.examples():
+        before = penalty.blocks(4)
+        other = penalty.with_strength(0.9)
+        fresh = GroupL2(
+            0.9,
+            penalty.groups,
+            weights=penalty.weights,
+            l1_ratio=penalty.l1_ratio,
+            free=penalty.free,
+        )
+        assert other.blocks(4).indices is before.indices
+        assert repr(other) == repr(fresh)
+        for _ in range(5):
+            v, w = rng.normal(size=4), rng.normal(size=4)
+            assert other.value(w) == fresh.value(w)
+            assert other.dual_scale(v) == fresh.dual_scale(v)
+            np.testing.assert_array_equal(other.prox(v, 0.3), fresh.prox(v, 0.3))
+        np.testing.assert_array_equal(penalty.blocks(4).weight, before.weight)
+    with pytest.raises(ParameterError, match="strength"):
+        GroupL2(1.0, 2).with_strength(-1.0)
+
+
+def test_groups_as_a_tree():
+    """With a node above each group the tree kernels give the same norm."""
+    rng = np.random.default_rng(9)
+    for penalty in GroupL2.examples():
+        spec = penalty.tree(4)
+        assert penalty.tree(4) is spec
+        parents = np.where(spec.parent == spec.weight.size, -1, spec.parent.astype(int))
+        tree = TreeL2(1.0, parents, weights=spec.weight, columns=4)
+        for _ in range(5):
+            v, w = rng.normal(size=4), rng.normal(size=4)
+            assert tree.value(w) == pytest.approx(penalty.value(w), rel=1e-14)
+            np.testing.assert_allclose(tree.prox(v, 0.3), penalty.prox(v, 0.3), atol=1e-15)
+            assert tree.dual_scale(v) == pytest.approx(penalty.dual_scale(v), rel=1e-12)

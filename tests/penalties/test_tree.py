@@ -221,3 +221,69 @@ def test_bad_options_are_refused():
     problem = problem_of(Squared(), TreeL2(1.0, [-1, 0]))
     with pytest.raises(ParameterError, match=r"one parent per column \(12\); got 2"):
         minimise(problem, Fista())
+
+
+def test_nested_groups_from_the_definition():
+    rng = np.random.default_rng(7)
+    groups = [[4, 5], [0, 1, 2], [0, 1, 2, 3, 4, 5], [1], [6, 7]]
+    weights = rng.uniform(0.2, 1.0, size=5)
+    penalty = TreeL2.from_groups(0.8, groups, columns=9, weights=weights)
+    for _ in range(50):
+        w = rng.normal(size=9)
+        wanted = 0.8 * sum(k * np.linalg.norm(w[g]) for k, g in zip(weights, groups, strict=True))
+        assert penalty.value(w) == pytest.approx(wanted, rel=1e-13)
+        found = penalty.prox(w, 0.7)
+        np.testing.assert_allclose(found, dual_descent(w, groups, 0.56 * weights), atol=1e-10)
+        assert found[8] == w[8]
+    # A column in no group has no dual bound; without it the ball is where the prox is zero.
+    assert penalty.dual_scale(np.ones(9)) == 0.0
+    v = np.append(rng.normal(size=8), 0.0)
+    c = penalty.dual_scale(50 * v)
+    assert penalty.conjugate(c * 50 * v) == 0.0
+    assert not penalty.prox(c * (1 - 1e-9) * 50 * v, 1.0).any()
+    assert penalty.prox(c * (1 + 1e-9) * 50 * v, 1.0).any()
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([[0, 1], [1, 2]], "nested or disjoint"),
+        ([[0, 1, 2], [2, 3]], "nested or disjoint"),
+        ([[0, 1], []], "each once"),
+        ([[0, 4]], "columns 0 to 3"),
+        ([[1, 1]], "each once"),
+        ([[-1, 0]], "column numbers"),
+    ],
+)
+def test_groups_that_are_not_nested_are_refused(groups, message):
+    with pytest.raises(ParameterError, match=message):
+        TreeL2.from_groups(1.0, groups, columns=4)
+
+
+def test_columns_come_first():
+    with pytest.raises(ParameterError, match=r"one parent per column \(3\); got 2"):
+        TreeL2(1.0, [-1, 0], columns=3)
+    with pytest.raises(ParameterError, match="columns"):
+        TreeL2(1.0, [-1, 0], columns=0)
+    with pytest.raises(ParameterError, match="one weight"):
+        TreeL2.from_groups(1.0, [[0, 1]], columns=2, weights=[1.0, 2.0])
+
+
+def test_another_strength_shares_the_tree():
+    rng = np.random.default_rng(8)
+    for penalty in TreeL2.examples():
+        d = 4
+        other = penalty.with_strength(0.9)
+        fresh = type(penalty)(
+            0.9, penalty.parents, weights=penalty.weights, columns=penalty.columns
+        )
+        assert other.tree(d).parent is penalty.tree(d).parent
+        assert repr(other) == repr(fresh)
+        for _ in range(5):
+            v, w = rng.normal(size=d), rng.normal(size=d)
+            assert other.value(w) == fresh.value(w)
+            assert other.dual_scale(v) == fresh.dual_scale(v)
+            np.testing.assert_array_equal(other.prox(v, 0.3), fresh.prox(v, 0.3))
+        assert penalty.strength != 0.9
+    with pytest.raises(ParameterError, match="strength"):
+        TreeL2(1.0, [-1]).with_strength(-1.0)

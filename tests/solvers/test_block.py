@@ -192,3 +192,20 @@ def test_refusals():
     for options in ({"fraction": 0.0}, {"sigma": 1.0}, {"max_sweeps": 0}):
         with pytest.raises(ParameterError):
             BlockCoordinateDescent(**options)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=repr)
+@pytest.mark.parametrize("ratio", [0.0, 0.3], ids=["group", "sparse-group"])
+def test_all_columns_together(loss, ratio, monkeypatch):
+    """Dense models of nearly uncorrelated columns take steps on the subspace."""
+    options = {"n": 600, "d": 60, "rho": 0.1}
+    penalty = GroupL2(0.001, 4, l1_ratio=ratio)
+    steps = []
+    step = module.SubspaceNewton.step
+    monkeypatch.setattr(module.SubspaceNewton, "step", lambda *args: steps.append(1) or step(*args))
+    fast = minimise(problem_of(loss, penalty, **options), BlockCoordinateDescent(), tol=1e-9)
+    assert steps
+    monkeypatch.setattr(module, "CROWDED", 2.0)
+    slow = minimise(problem_of(loss, penalty, **options), BlockCoordinateDescent(), tol=1e-9)
+    np.testing.assert_allclose(fast.coef, slow.coef, atol=1e-4)
+    assert fast.value == pytest.approx(slow.value, rel=1e-9)

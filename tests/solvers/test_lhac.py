@@ -19,7 +19,7 @@ from auctor.solvers import (
     OrthantWise,
     ProximalQuasiNewton,
 )
-from auctor.solvers.lhac import FEW, SHARE, greedy_set
+from auctor.solvers.lhac import BOLDER, CALM, FEW, SHARE, greedy_set
 from auctor.solvers.lowrank_model import Survey, survey
 
 FAMILY = [
@@ -216,6 +216,31 @@ def test_a_full_iteration_comes_at_least_every_sixth(classification):
     assert 1 <= max(streaks) <= 5
 
 
+def test_the_scale_gets_bolder_where_every_step_passes(monkeypatch):
+    """Few rows, many columns: the matrix is far too large in directions no pair has seen."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30)) @ rng.normal(size=(30, 1500)) + rng.normal(size=(40, 1500))
+    data = as_data(X, np.where(X[:, :3].sum(axis=1) > 0, 1.0, -1.0))
+    top = np.abs(X.T @ data.target.y).max() / 80
+    problem = Problem(Logistic(), L1(0.02 * top), data, fit_intercept=False)
+    best = optimum(problem)
+    bold = run(problem, Lhac(), best)
+    assert bold[-1].pairs.shrink < 0.3 * Lhac().theta_shrink
+    monkeypatch.setattr("auctor.solvers.lhac.CALM", 10**9)
+    plain = run(problem, Lhac(), best)
+    assert plain[-1].pairs.shrink == Lhac().theta_shrink
+    assert len(bold) < 0.7 * len(plain)
+
+
+def test_the_scale_recovers_after_backtracks():
+    solver = Lhac(theta_shrink=0.4)
+    assert solver._shrink(0.1, 0) == 0.2
+    assert solver._shrink(0.3, 0) == 0.4
+    assert solver._shrink(0.3, CALM - 1) == 0.3
+    assert solver._shrink(0.3, CALM) == pytest.approx(BOLDER * 0.3)
+    assert solver._shrink(0.0, CALM) == pytest.approx(0.4 / 30)
+
+
 # --- active sets and budgets, by counts -----------------------------------------------------
 
 
@@ -297,8 +322,9 @@ def test_stalls_instead_of_spinning():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 5))
     problem = Problem(Logistic(), L1(0.02), as_data(X, np.where(X[:, 0] > 0, 1.0, -1.0)))
-    found = minimise(problem, Lhac(), tol=0.0, max_iter=2000, on_failure="ignore")
-    assert found.n_iter < 300
+    for seed in range(10):
+        settings = {"tol": 0.0, "max_iter": 2000, "on_failure": "ignore", "rng": seed}
+        assert minimise(problem, Lhac(), **settings).n_iter < 300
 
 
 def test_weighted_target_is_repeated_rows():

@@ -57,8 +57,8 @@ def parts(kind: Kind) -> list[Part]:
 
     Examples
     --------
-    >>> [part.name for part in parts(Kind.METRICS)]
-    ['log_loss', 'error', 'auc']
+    >>> [part.name for part in parts(Kind.METRICS)][:4]
+    ['log_loss', 'error', 'balanced_error', 'cost(ratio)']
     """
     return {
         Kind.METRICS: _metrics,
@@ -69,13 +69,13 @@ def parts(kind: Kind) -> list[Part]:
 
 
 def _metrics() -> list[Part]:
-    from auctor.estimators.registry import METRICS
+    from auctor.estimators.metric import METRICS
 
     listed = []
     for name, metric in METRICS.items():
-        others = [s for s in metric.surrogates if s != metric.default]
-        surrogates = ", ".join((metric.default, *others))
-        listed.append(Part(name, f"{metric.summary} (surrogates: {surrogates})"))
+        surrogates = ", ".join(metric.surrogates)
+        shown = f"{name}({metric.parameter})" if metric.parameter else name
+        listed.append(Part(shown, f"{metric.summary} (surrogates: {surrogates})"))
     return listed
 
 

@@ -43,13 +43,14 @@ class PairCurvature:
     diagonal : (n,) array
     product : callable
         Product with a vector of score changes.
-    draw : callable
+    draw : callable, optional
         ``draw(size)`` samples pairs in proportion to their weight: rows i, rows j, weights.
+        ``None`` where the curvature holds more than pairs.
     """
 
     diagonal: FloatArray
     product: Callable[[FloatArray], FloatArray]
-    draw: Callable[[int], tuple[IntArray, IntArray, FloatArray]]
+    draw: Callable[[int], tuple[IntArray, IntArray, FloatArray]] | None = None
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Product with a vector of score changes, or with the columns of a matrix of them."""

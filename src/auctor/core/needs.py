@@ -26,8 +26,11 @@ class Need(Flag):
     NONE = 0
     SMOOTH_LOSS = auto()
     CURVATURE = auto()
+    CONVEX_LOSS = auto()
+    PAIR_LOSS = auto()
     LOW_RANK_CURVATURE = auto()
     QUADRATIC_LOSS = auto()
+    SCALE_INVARIANT_LOSS = auto()
     SMOOTHABLE_LOSS = auto()
     ROW_LOSS = auto()
     POINTWISE_LOSS = auto()
@@ -37,6 +40,7 @@ class Need(Flag):
     SEPARABLE_PENALTY = auto()
     STRONG_PENALTY = auto()
     BLOCK_PENALTY = auto()
+    TREE_PENALTY = auto()
     UNBOUNDED = auto()
     GRAM = auto()
     COLUMNS = auto()
@@ -47,8 +51,11 @@ class Need(Flag):
 NEED_WORDS = {
     Need.SMOOTH_LOSS: "a differentiable loss",
     Need.CURVATURE: "a loss with curvature",
+    Need.CONVEX_LOSS: "a convex loss with a subgradient",
+    Need.PAIR_LOSS: "a loss that is a mean over pairs of a row loss",
     Need.LOW_RANK_CURVATURE: "a loss whose curvature is diagonal plus a few columns",
     Need.QUADRATIC_LOSS: "a loss that is quadratic in the scores",
+    Need.SCALE_INVARIANT_LOSS: "a loss of Gaussian scores, ExpectedError or ExpectedAuc",
     Need.SMOOTHABLE_LOSS: "a non-smooth loss with a smoothed form",
     Need.ROW_LOSS: "a loss that is a sum over rows",
     Need.BOUNDED_CURVATURE: "a loss with a known bound on its curvature",
@@ -57,6 +64,7 @@ NEED_WORDS = {
     Need.PROX: "a penalty with a prox",
     Need.SEPARABLE_PENALTY: "a penalty that separates over coordinates",
     Need.BLOCK_PENALTY: "a penalty on disjoint groups of coordinates",
+    Need.TREE_PENALTY: "a penalty on disjoint or nested groups of coordinates",
     Need.UNBOUNDED: "a penalty that leaves every weight unbounded",
     Need.STRONG_PENALTY: "an l2 part on every column and no box",
     Need.GRAM: "weighted Gram matrices of the data",

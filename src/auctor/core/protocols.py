@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 
 from auctor.core.curvature import Curvature
 from auctor.core.needs import Access, Coupling
-from auctor.core.types import Columns, FloatArray, IntArray, SeparableSpec, Target
+from auctor.core.types import Columns, FloatArray, IntArray, Kinds, SeparableSpec, Target
 
 
 class Data(Protocol):
@@ -51,11 +51,24 @@ class Data(Protocol):
     def gram(self, h: FloatArray) -> FloatArray:
         """``X.T @ diag(h) @ X`` for ``h >= 0``."""
 
-    def gram_passes(self) -> float:
-        """Cost of `gram` in units of one `sandwich`."""
+    def gram_passes(self, index: IntArray | None = None) -> float:
+        """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
+
+    def entries(self, index: IntArray) -> float:
+        """Stored entries of the rows ``index``."""
+
+    @property
+    def kinds(self) -> Kinds:
+        """Equal rows side by side, in an order that depends on what they hold alone."""
 
     def rows(self, index: IntArray) -> Data:
         """The rows ``index`` with their targets."""
+
+    def only(self, index: IntArray) -> Data:
+        """The columns ``index`` with the targets of all rows."""
+
+    def with_target(self, target: Target) -> Data:
+        """The same matrix with another target."""
 
     def differences(self, first: IntArray, second: IntArray) -> Data:
         """One row ``X[i] - X[j]`` per pair, without a target."""
@@ -105,6 +118,10 @@ class Loss(Protocol):
     def shift_invariant(self) -> bool:
         """Whether a constant added to all scores changes nothing (so no intercept)."""
 
+    @property
+    def scale_invariant(self) -> bool:
+        """Whether a positive factor on all scores changes nothing (so a ridge is a variance)."""
+
     def check_target(self, target: Target) -> None:
         """Raise ``DataError`` when the target is outside the loss's domain."""
 
@@ -148,6 +165,26 @@ class PointwiseLoss(Loss, Protocol):
     @property
     def closed_prox(self) -> bool:
         """Whether its prox has a closed form: pieces of parabolas and lines."""
+
+
+class PairLoss(Loss, Protocol):
+    """A mean over (positive, negative) pairs of a row loss of the difference of their scores."""
+
+    @property
+    def per_pair(self) -> Loss:
+        """That row loss, whose targets are all +1."""
+
+
+class ScaleInvariantLoss(Loss, Protocol):
+    """A loss of class means and variances of the scores, of which only ratios matter."""
+
+    def value_grad_rate(
+        self, scores: FloatArray, target: Target, spread: float
+    ) -> tuple[float, FloatArray, float]:
+        """Value with ``spread`` added to both variances, its gradient, its rate in the spread."""
+
+    def best_shift(self, scores: FloatArray, target: Target, spread: float = 0.0) -> float:
+        """The best constant to add to all scores; not asked of a shift-invariant loss."""
 
 
 class Penalty(Protocol):

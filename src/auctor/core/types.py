@@ -29,6 +29,37 @@ class ClassSplit(NamedTuple):
     negative: ClassRows
 
 
+class PairRows(NamedTuple):
+    """Rows of one class that take part in pairs, group after group.
+
+    Parameters
+    ----------
+    rows : (m,) int array
+    share : (m,) array
+        Weights within class and group, summing to 1 in each group.
+    weight : (m,) array
+        ``share`` times the weight of the group, summing to 1.
+    start : (groups + 1,) int array
+        Rows of group g are ``start[g]:start[g + 1]``.
+    group : (m,) int array
+        Group of each row; empty where there is one group only.
+    """
+
+    rows: IntArray
+    share: FloatArray
+    weight: FloatArray
+    start: IntArray
+    group: IntArray
+
+
+class PairSplit(NamedTuple):
+    """Both classes of a binary target as pair losses see them, and the weight of each group."""
+
+    positive: PairRows
+    negative: PairRows
+    part: FloatArray
+
+
 @dataclass(frozen=True)
 class Target:
     """What a loss compares the scores with; it travels with the rows.
@@ -39,10 +70,14 @@ class Target:
         Encoded target: -1/+1 for binary classification, any real for regression.
     weight : (n,) float64 array, optional
         Non-negative row weights; ``None`` means all equal.
+    groups : (n,) int array, optional
+        Group of each row: losses over pairs then compare rows of the same group only (a query, a
+        day). Losses over rows ignore it.
     """
 
     y: FloatArray
     weight: FloatArray | None = None
+    groups: IntArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -78,9 +113,77 @@ class Target:
         total = float(weight.sum())
         return ClassRows(rows, weight / total if rows.size else weight, total)
 
+    @cached_property
+    def pairs(self) -> PairSplit:
+        """Rows that have a partner of the other class in their group.
+
+        A group counts in proportion to its weight; groups that lack a class are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> y, groups = np.array([1.0, -1.0, -1.0, 1.0]), np.array([7, 7, 7, 8])
+        >>> Target(y, groups=groups).pairs.negative.weight
+        array([0.5, 0.5])
+        """
+        pos, neg = self.classes
+        if self.groups is None:
+            return PairSplit(_ungrouped(pos), _ungrouped(neg), np.ones(1))
+        used = np.intersect1d(self.groups[pos.rows], self.groups[neg.rows])
+        pos, neg = (self._by_group(side.rows, used) for side in (pos, neg))
+        codes = [np.searchsorted(used, self.groups[side.rows]) for side in (pos, neg)]
+        totals = [
+            np.bincount(code, side.share, minlength=used.size).astype(float)
+            for code, side in zip(codes, (pos, neg), strict=True)
+        ]
+        part = (totals[0] + totals[1]) / (totals[0].sum() + totals[1].sum())
+        first, second = (
+            _grouped(side, code, total, part)
+            for side, code, total in zip((pos, neg), codes, totals, strict=True)
+        )
+        return PairSplit(first, second, part)
+
+    def _by_group(self, rows: IntArray, used: IntArray) -> ClassRows:
+        """Rows of some groups, group after group, with their plain weights."""
+        assert self.groups is not None
+        rows = rows[np.isin(self.groups[rows], used)]
+        rows = rows[np.argsort(self.groups[rows], kind="stable")]
+        weight = np.ones(rows.size) if self.weight is None else self.weight[rows]
+        return ClassRows(rows, weight, float(weight.sum()))
+
     def take(self, index: IntArray) -> Target:
         """Target of the rows ``index``."""
-        return Target(self.y[index], None if self.weight is None else self.weight[index])
+        weight = None if self.weight is None else self.weight[index]
+        groups = None if self.groups is None else self.groups[index]
+        return Target(self.y[index], weight, groups)
+
+
+def _ungrouped(side: ClassRows) -> PairRows:
+    """Rows of a class that are all in one group."""
+    start = np.array([0, side.rows.size], dtype=np.int64)
+    return PairRows(side.rows, side.share, side.share, start, np.empty(0, dtype=np.int64))
+
+
+def _grouped(side: ClassRows, code: IntArray, total: FloatArray, part: FloatArray) -> PairRows:
+    """Rows of a class in groups of weight ``part``, where the class weighs ``total``."""
+    share = side.share / total[code]
+    start = np.searchsorted(code, np.arange(total.size + 1)).astype(np.int64)
+    return PairRows(side.rows, share, share * part[code], start, code)
+
+
+class Kinds(NamedTuple):
+    """Rows of a matrix sorted so that equal ones are neighbours.
+
+    ``order`` holds row numbers, ``starts`` where in it each kind begins.
+    """
+
+    order: IntArray
+    starts: IntArray
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """Sum of the values of the rows of each kind."""
+        sums: FloatArray = np.add.reduceat(values[self.order], self.starts)
+        return sums
 
 
 class SeparableSpec(NamedTuple):
@@ -107,6 +210,19 @@ class BlockSpec(NamedTuple):
     indices: Array
     weight: FloatArray
     l1: FloatArray
+
+
+class TreeSpec(NamedTuple):
+    """A penalty on nested groups of coordinates, as the arrays tree kernels take.
+
+    Node t contributes ``weight_t |w_D(t)|_2``, D(t) the coordinates at or below it. The first nodes
+    are the coordinates, further ones hold none; ``parent`` is the number of nodes at the top, and
+    ``order`` lists children before parents (both unsigned).
+    """
+
+    parent: Array
+    order: Array
+    weight: FloatArray
 
 
 class Columns(NamedTuple):

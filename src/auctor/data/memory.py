@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from auctor.core.needs import Access
-from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
+from auctor.core.types import Array, Columns, FloatArray, IntArray, Kinds, Target
 from auctor.kernels import coordinate, linear
 from auctor.kernels.parallel import (
     SERIAL_WORK,
@@ -25,6 +25,7 @@ from auctor.kernels.parallel import (
     quiet_blas,
     run_tasks,
 )
+from auctor.kernels.sorting import ascending_order
 
 #: A block of a reduction reads at least this many entries, and this many times what it writes.
 BLOCK_ENTRIES, BLOCK_RATIO = 1 << 17, 8
@@ -53,6 +54,21 @@ class _Memory:
         other = copy(self)
         other.target = target
         return other
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """Equal rows side by side, in an order that depends on what they hold alone.
+
+        Rows are compared by a random projection, which sums every row in the same order.
+        """
+        keys = self.scores(np.random.default_rng(0).random(self.n_columns) + 0.5)
+        order = ascending_order(keys).astype(np.int64)
+        keys = keys[order]
+        return Kinds(order, np.flatnonzero(np.append(True, keys[1:] != keys[:-1])))
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+        raise TypeError(f"{type(self).__name__} needs its own product")
 
     def _map(self, task: Callable[[int, int], object]) -> None:
         """Run ``task(low, high)`` over disjoint ranges of stored rows."""
@@ -181,14 +197,23 @@ class Dense(_Memory):
         total: FloatArray = outs.sum(axis=0)
         return total
 
-    def gram_passes(self) -> float:
-        """Cost of `gram` in units of one `sandwich`."""
+    def gram_passes(self, index: IntArray | None = None) -> float:
+        """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
         return 1.0 + self.n_columns / 6.0
+
+    def entries(self, index: IntArray) -> float:
+        """Stored entries of the rows ``index``."""
+        return float(index.size * self.n_columns)
 
     def rows(self, index: IntArray) -> Dense:
         """The rows ``index`` with their targets."""
         X = self._lines[index] if self.by_rows else self._lines.T[index]
         return Dense(np.ascontiguousarray(X), self.target.take(index), n_threads=self.n_threads)
+
+    def only(self, index: IntArray) -> Dense:
+        """The columns ``index`` with the targets of all rows."""
+        X = self._lines.take(index, axis=1) if self.by_rows else self._lines[index].T
+        return Dense(X, self.target, n_threads=self.n_threads)
 
     @cached_property
     def _row_lines(self) -> Columns:
@@ -324,20 +349,36 @@ class Sparse(_Memory):
         return _mirror(upper)
 
     @cached_property
-    def _gram_passes(self) -> float:
-        per_row = np.diff(self._parts[0].astype(np.int64)) if self.by_rows else None
-        if per_row is None:
-            return 4.0 + 0.5 * self.n_entries / max(1, self.n_rows)
-        return float(1.0 + 0.35 * (per_row.astype(float) ** 2).sum() / max(1, self.n_entries))
+    def _per_row(self) -> FloatArray:
+        """Stored entries of every row."""
+        if self.by_rows:
+            return np.diff(self._parts[0].astype(np.int64)).astype(np.float64)
+        return np.bincount(self._X.indices, minlength=self.n_rows).astype(np.float64)
 
-    def gram_passes(self) -> float:
-        """Cost of `gram` in units of one `sandwich`."""
-        return self._gram_passes
+    @cached_property
+    def _gram_passes(self) -> float:
+        return self._passes(self._per_row)
+
+    @staticmethod
+    def _passes(per_row: FloatArray) -> float:
+        return float(1.0 + 0.35 * (per_row @ per_row) / max(1.0, per_row.sum()))
+
+    def gram_passes(self, index: IntArray | None = None) -> float:
+        """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
+        return self._gram_passes if index is None else self._passes(self._per_row[index])
+
+    def entries(self, index: IntArray) -> float:
+        """Stored entries of the rows ``index``."""
+        return float(self._per_row[index].sum())
 
     def rows(self, index: IntArray) -> Sparse:
         """The rows ``index`` with their targets."""
         X = self._X if self.by_rows else self._X.tocsr()
         return Sparse(X[index], self.target.take(index), n_threads=self.n_threads)
+
+    def only(self, index: IntArray) -> Sparse:
+        """The columns ``index`` with the targets of all rows."""
+        return Sparse(self._X[:, index], self.target, n_threads=self.n_threads)
 
     @cached_property
     def _row_lines(self) -> Columns:

@@ -16,6 +16,7 @@ from auctor.core.checks import check_int, check_real
 from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.result import Solution, Step
+from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, as_matrix, wrap
 from auctor.data.convert import check_weight, refuse_masked
@@ -128,9 +129,17 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
             on_step=_report_step if self.verbose else None,
-            rng=self.random_state,
+            rng=self._rng(),
             on_failure="ignore",
         )
+
+    def _rng(self) -> np.random.Generator:
+        """Randomness of this fit; by default always the same, so that equal fits are equal."""
+        return as_rng(0 if self.random_state is None else self.random_state)
+
+    def _fold_seed(self) -> int:
+        """Seed for splitting rows into folds."""
+        return int(self._rng().integers(2**31))
 
     def _warn(self, solutions: list[Solution]) -> None:
         """Say which fits stopped early, at the line that called `fit`."""

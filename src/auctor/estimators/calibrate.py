@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from auctor.core.errors import DataError
-from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.data import as_data
 from auctor.losses import Logistic
@@ -62,37 +61,56 @@ class Isotonic:
 KINDS: dict[str, type[Sigmoid] | type[Isotonic]] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
 
 
-def fit_calibrators(
-    model: MetricClassifier, matrix: Any, labels: Array, weight: FloatArray | None
-) -> list[Calibrator]:
-    """One calibrator per score column, on out-of-fold scores of stratified folds."""
-    if weight is not None:
-        kept = weight > 0
-        matrix, labels, weight = matrix[kept], labels[kept], weight[kept]
-    smallest = int(np.unique(labels, return_counts=True)[1].min())
+def out_of_fold_scores(
+    model: MetricClassifier,
+    matrix: Any,
+    labels: Array,
+    weight: FloatArray | None,
+    groups: Array | None,
+) -> FloatArray:
+    """Scores, before any threshold, by models that have not seen the row: (n, number of scores).
+
+    The folds are stratified and, where there are groups, keep them whole. Rows of no weight have
+    score 0.
+    """
+    kept = np.arange(labels.size) if weight is None else np.flatnonzero(weight)
+    count = model.threshold_cv or FOLDS
+    smallest = int(np.unique(labels[kept], return_counts=True)[1].min())
     if smallest < 2:
         raise DataError(
-            f"calibrate needs at least two rows of every class; got {smallest}. Set calibrate=None."
+            f"calibrate and threshold_cv need at least two rows of every class; got {smallest}. "
+            "Set both to None."
         )
-    folds = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=_seed(model))
-    parts = []
-    for train, test in folds.split(labels, labels):
-        part = clone(model).set_params(calibrate=None, warm_start=False)
-        part.fit(matrix[train], labels[train], None if weight is None else weight[train])
-        decision = part.decision_function(matrix[test])
-        parts.append((test, decision[:, None] if decision.ndim == 1 else decision))
-    scores = np.empty((labels.size, parts[0][1].shape[1]))
-    for test, decision in parts:
-        scores[test] = decision
-    positives = model.classes_[-scores.shape[1] :]
-    kind = KINDS[str(model.calibrate)]
+    scores = None
+    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+    folds = splitter(min(count, smallest), shuffle=True, random_state=model._fold_seed())
+    part = clone(model).set_params(
+        calibrate=None, threshold_cv=None, threshold=0.0, warm_start=False
+    )
+    for train, test in folds.split(kept, labels[kept], None if groups is None else groups[kept]):
+        rows, others = kept[train], kept[test]
+        part.fit(
+            matrix[rows],
+            labels[rows],
+            None if weight is None else weight[rows],
+            None if groups is None else groups[rows],
+        )
+        decision = part.decision_function(matrix[others])
+        decision = decision[:, None] if decision.ndim == 1 else decision
+        if scores is None:
+            scores = np.zeros((labels.size, decision.shape[1]))
+        scores[others] = decision
+    assert scores is not None
+    return scores
+
+
+def fit_calibrators(
+    kind: str, scores: FloatArray, hits: list[Array], weight: FloatArray | None
+) -> list[Calibrator]:
+    """One calibrator per column of scores, on the rows that have weight."""
+    kept = slice(None) if weight is None else weight > 0.0
+    kept_weight = None if weight is None else weight[kept]
     return [
-        kind(column, labels == k, weight) for k, column in zip(positives, scores.T, strict=True)
+        KINDS[kind](column[kept], hit[kept], kept_weight)
+        for column, hit in zip(scores.T, hits, strict=True)
     ]
-
-
-def _seed(model: MetricClassifier) -> int:
-    """A seed for the folds; fixed by default, so that the same fit gives the same answer."""
-    if model.random_state is None:
-        return 0
-    return int(as_rng(model.random_state).integers(2**31))

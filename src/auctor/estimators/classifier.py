@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,16 +12,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from auctor import metrics
-from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.checks import check_choice, check_int
+from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.result import Solution
-from auctor.core.types import Array, FloatArray, Target
+from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.convert import check_weight
+from auctor.estimators.advice import advice
 from auctor.estimators.base import LinearEstimator, sentence
-from auctor.estimators.calibrate import Calibrator, fit_calibrators
-from auctor.estimators.registry import resolve_metric
+from auctor.estimators.calibrate import KINDS, Calibrator, fit_calibrators, out_of_fold_scores
+from auctor.estimators.metric import Chosen, Cut, Measure, resolve_cut, resolve_metric
+from auctor.estimators.registry import resolve_penalty
+from auctor.losses.pairwise import Pairwise
+from auctor.metrics.grouped import group_codes
 
 
 def _wants_probabilities(estimator: MetricClassifier) -> bool:
@@ -41,17 +46,28 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     Parameters
     ----------
     metric : str or loss object
-        "auc", "error" or "log_loss", or an object such as ``auctor.losses.PairwiseHinge(0.1)``.
+        A name of the table, with its number where it takes one: ``"precision_at_k(100)"``; or an
+        object such as ``auctor.losses.PairwiseHinge(0.1)``.
     surrogate : str
         The loss that stands in for the metric; "auto" is the first of
 
-        ========  ==============================================
-        metric    surrogates
-        ========  ==============================================
-        auc       "hinge" (pairwise), "square" (pairwise, exact)
-        error     "hinge", "logistic", "squared_hinge"
-        log_loss  "logistic"
-        ========  ==============================================
+        =================  =========================================================================
+        metric             surrogates
+        =================  =========================================================================
+        auc                hinge, squared_hinge, square, logistic, exponential, gaussian
+        partial_auc(fpr)   hinge
+        prbep              max_margin, logistic
+        precision_at_k(k)  max_margin, logistic
+        recall_at_k(k)     max_margin, logistic
+        fbeta(beta)        max_margin, logistic
+        error              hinge, logistic, squared_hinge, gaussian
+        balanced_error     hinge, logistic, squared_hinge
+        cost(ratio)        hinge, logistic, squared_hinge
+        log_loss           logistic
+        =================  =========================================================================
+
+        "f1" is ``fbeta(1)``; k below 1 is a share of the rows; ``cost(10)`` says that a missed
+        positive costs ten false alarms.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         An object carries its own strength.
     strength : float >= 0
@@ -62,16 +78,24 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         "auto" follows the table in `auctor.solvers.choose`.
     fit_intercept : bool
         The intercept is never penalised. Without it the threshold is 0.
-    threshold : "auto" or float
-        Where `predict` cuts the scores. "auto" chooses it on the training scores: for "error" the
-        cut with the fewest errors; for "auc", which has no threshold of its own, the break-even cut
-        that predicts as many positives as there are; for "log_loss" 0, probability one half.
-        ``intercept_`` contains it, so that `predict` is ``decision_function > 0``.
+    threshold : "auto", float or str
+        Where `predict` cuts the scores. "auto" takes the best cut for the metric on the training
+        scores (for "auc", "partial_auc" and "prbep" the break-even cut, which predicts as many
+        positives as there are; for "log_loss" 0, probability one half). A rule of
+        `auctor.metrics.best_threshold` such as "precision(0.9)", "recall(0.8)", "cost(5)" or
+        "top(100)" does that instead. ``intercept_`` contains the threshold, so that `predict` is
+        ``decision_function > 0``.
+    threshold_cv : int, optional
+        Choose the threshold on scores from so many stratified folds, each scored by a model that
+        has not seen it; by default on the training scores.
     class_weight : None, "balanced" or dict
         Multipliers of the row weights by class. Ranking losses do not depend on them.
     calibrate : None, "sigmoid" or "isotonic"
-        How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of five
-        stratified folds; None leaves `predict_proba` out.
+        How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
+        ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out.
+    average : {"macro", "micro", "weighted"}
+        How `score` joins the classes, one against the rest, when there are more than two: their
+        mean, the metric of all their scores together, or their mean by the weight of the classes.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int
@@ -81,7 +105,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     warm_start : bool
         Start from the previous fit.
     random_state : int, optional
-        Shuffles the calibration folds and seeds randomised solvers.
+        Shuffles folds and seeds randomised solvers; None always the same way.
     verbose : int
         1 writes a line per iteration to the error stream.
 
@@ -123,8 +147,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         solver: Any = "auto",
         fit_intercept: bool = True,
         threshold: float | str = "auto",
+        threshold_cv: int | None = None,
         class_weight: Any = None,
         calibrate: str | None = None,
+        average: str = "macro",
         tol: float = 1e-4,
         max_iter: int = 1000,
         max_seconds: float | None = None,
@@ -141,8 +167,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.threshold = threshold
+        self.threshold_cv = threshold_cv
         self.class_weight = class_weight
         self.calibrate = calibrate
+        self.average = average
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -151,34 +179,50 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows X, labels y and optional row weights."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit to rows X and labels y.
+
+        Parameters
+        ----------
+        X : table, array or sparse matrix
+        y : labels
+        sample_weight : array, optional
+        groups : array, optional
+            A label per row, such as a query or a day: losses on pairs then compare only rows of
+            the same group.
+        """
         self._check_params()
-        loss, rule = resolve_metric(self._who, self.metric, self.surrogate)
+        chosen = resolve_metric(self._who, self.metric, self.surrogate)
         matrix = self._read(X, reset=True)
         labels = self._read_labels(y, matrix.shape[0])
         weight = self._read_weight(sample_weight, matrix.shape[0])
+        groups = self._read_groups(groups, chosen, matrix.shape[0])
         codes = self._encode(labels, weight)
-        row_weight = self._row_weight(codes, weight)
         data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
-        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        previous = self._previous(len(positives), matrix.shape[1])
-        fits = [
-            self._fit_one(data, Target(np.where(codes == k, 1.0, -1.0), row_weight), loss, rule, s)
-            for k, s in zip(positives, previous, strict=True)
+        targets = self._targets(codes, weight, groups, chosen)
+        previous = self._previous(len(targets), matrix.shape[1])
+        solutions = [
+            self._solve(data.with_target(target), chosen.loss, self._start(last, chosen.loss))
+            for target, last in zip(targets, previous, strict=True)
         ]
-        solutions = [solution for solution, _ in fits]
-        self.threshold_ = np.array([threshold for _, threshold in fits])
-        self.coef_ = np.vstack([solution.coef for solution in solutions])
-        self.intercept_ = np.array([s.intercept for s in solutions]) - self.threshold_
+        held_out = None
+        if self.calibrate is not None or self.threshold_cv is not None:
+            held_out = out_of_fold_scores(self, matrix, labels, weight, groups)
+        self._take(solutions)
+        scores = held_out if self.threshold_cv is not None else None
+        self.threshold_ = self._thresholds(matrix, scores, targets, weight, chosen)
+        self.intercept_ -= self.threshold_
         self.gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.solution_ = solutions[0] if self.classes_.size == 2 else solutions
         self._warn(solutions)
+        self._advise(data, solutions, targets, chosen.loss)
         if hasattr(self, "calibrators_"):
             del self.calibrators_  # of an earlier fit
-        if self.calibrate is not None:
-            self.calibrators_: list[Calibrator] = fit_calibrators(self, matrix, labels, weight)
+        if self.calibrate is not None and held_out is not None:
+            self.calibrators_: list[Calibrator] = fit_calibrators(
+                self.calibrate, held_out, [target.y > 0.0 for target in targets], weight
+            )
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -201,7 +245,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         """Calibrated probabilities, (n, n_classes)."""
         check_is_fitted(self, "calibrators_")
         decision = self.decision_function(X)
-        columns = decision[:, None] if decision.ndim == 1 else decision
+        columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold_
         positive = np.column_stack(
             [c.probability(s) for c, s in zip(self.calibrators_, columns.T, strict=True)]
         )
@@ -211,33 +255,56 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         shares: FloatArray = positive / positive.sum(axis=1, keepdims=True)
         return shares
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The metric, greater is better: AUC (mean over classes), minus log-loss, or accuracy."""
-        ranking = not isinstance(self.metric, str) and self.metric.shift_invariant
-        if self.metric == "auc" or ranking:
-            decision = self.decision_function(X)
-            columns = [decision] if decision.ndim == 1 else list(decision.T)
-            classes = self.classes_[-1:] if decision.ndim == 1 else self.classes_
-            y = np.asarray(y)
-            values = [
-                metrics.auc(y == k, s, weight=sample_weight)
-                for k, s in zip(classes, columns, strict=True)
-            ]
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """The metric, greater is better: errors, costs and losses count negatively or from 1.
+
+        With ``groups`` it is the mean over the groups in which it can be computed, by their weight.
+        """
+        chosen = resolve_metric(self._who, self.metric, self.surrogate)
+        if chosen.name == "error" and groups is None:
+            return float(super().score(X, y, sample_weight))
+        decision = self.decision_function(X)
+        y = np.asarray(y)
+        if decision.ndim == 1:
+            hits = y == self.classes_[1]
+            scores = decision if chosen.by_label else decision + self.threshold_[0]
+            return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
+        hits = y[:, None] == self.classes_
+        scores = decision + self.threshold_
+        if chosen.by_label:
+            best = decision.argmax(axis=1)
+            scores = np.where(best[:, None] == np.arange(self.classes_.size), 1.0, -1.0)
+        return self._average(chosen.measure, hits, scores, groups, sample_weight)
+
+    def _average(
+        self, measure: Measure, hits: Array, scores: FloatArray, groups: Any, weight: Any
+    ) -> float:
+        """One value for several classes; ``hits`` and ``scores`` have a column for each."""
+        n, k = scores.shape
+        if self.average == "micro":
+            every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
+            flat = hits.ravel(), scores.ravel()
+            return metrics.by_group(measure, *flat, every[0], weight=every[1])
+        values = [
+            metrics.by_group(measure, hit, column, groups, weight=weight)
+            for hit, column in zip(hits.T, scores.T, strict=True)
+        ]
+        if self.average == "macro":
             return float(np.mean(values))
-        if self.metric == "log_loss" and self.classes_.size == 2:
-            positive = np.asarray(y) == self.classes_[1]
-            scores = self.decision_function(X) + self.threshold_[0]
-            return -metrics.log_loss(positive, scores, weight=sample_weight)
-        return float(super().score(X, y, sample_weight))
+        share = (np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)) @ hits
+        return float(np.average(values, weights=share))
 
     # --- fitting, step by step ----------------------------------------------------------------
 
     def _check_params(self) -> None:
         super()._check_params()
         if self.threshold != "auto":
-            check_real(self._who, "threshold", self.threshold)
+            resolve_cut(self._who, self.threshold)
+        if self.threshold_cv is not None:
+            check_int(self._who, "threshold_cv", self.threshold_cv, low=2)
         if self.calibrate is not None:
-            check_choice(self._who, "calibrate", self.calibrate, ("sigmoid", "isotonic"))
+            check_choice(self._who, "calibrate", self.calibrate, tuple(KINDS))
+        check_choice(self._who, "average", self.average, ("macro", "micro", "weighted"))
 
     def _read_labels(self, y: Any, n: int) -> Array:
         labels = self._read_target(y, n)
@@ -302,20 +369,75 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         same = len(listed) == count and all(s is not None and s.coef.size == d for s in listed)
         return list(listed) if same else [None] * count
 
-    def _fit_one(
+    def _positives(self) -> list[int]:
+        """Codes of the classes that are set against the rest."""
+        return [1] if self.classes_.size == 2 else list(range(self.classes_.size))
+
+    def _targets(
+        self, codes: Array, weight: FloatArray | None, groups: Array | None, chosen: Chosen
+    ) -> list[Target]:
+        """One class against the rest, weighted as the metric has it."""
+        rows = self._row_weight(codes, weight)
+        targets = []
+        for k in self._positives():
+            hit, mine = codes == k, rows
+            if chosen.positive_weight is not None:
+                mine = np.ones(codes.size) if rows is None else rows
+                odds = float(mine[~hit].sum() / mine[hit].sum())
+                mine = np.where(hit, chosen.positive_weight(odds) * mine, mine)
+            targets.append(Target(np.where(hit, 1.0, -1.0), mine, groups))
+        return targets
+
+    def _take(self, solutions: list[Solution]) -> None:
+        """Coefficients of the solutions, nothing cut off their scores yet."""
+        self.coef_ = np.vstack([solution.coef for solution in solutions])
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
+
+    def _thresholds(
         self,
-        data: Dense | Sparse,
-        target: Target,
-        loss: Loss,
-        rule: str,
-        previous: Solution | None,
-    ) -> tuple[Solution, float]:
-        """Solution and threshold of one class against the rest."""
-        data = data.with_target(target)
-        solution = self._solve(data, loss, self._start(previous, loss))
+        matrix: Any,
+        scores: FloatArray | None,
+        targets: list[Target],
+        weight: FloatArray | None,
+        chosen: Chosen,
+    ) -> FloatArray:
+        """Where to cut the scores of each class; by default those of the training rows.
+
+        The metric's own rule weighs rows as training does; one that the user states goes by the
+        sample weights.
+        """
+        cut: Cut | float | None = chosen.cut if self.fit_intercept else None
         if self.threshold != "auto":
-            return solution, float(self.threshold)
-        if not rule or not self.fit_intercept:
-            return solution, 0.0
-        scores = data.scores(solution.coef, solution.intercept)
-        return solution, float(metrics.best_threshold(target.y, scores, rule, weight=target.weight))
+            cut = resolve_cut(self._who, self.threshold)
+            targets = [Target(target.y, weight) for target in targets]
+        if not isinstance(cut, Cut):
+            return np.full(len(targets), 0.0 if cut is None else cut)
+        if scores is None:
+            scores = self._linear(matrix, self.coef_, self.intercept_)
+        return np.array(
+            [
+                metrics.best_threshold(target.y, column, *cut, weight=target.weight)
+                for target, column in zip(targets, scores.T, strict=True)
+            ]
+        )
+
+    def _advise(
+        self, data: Dense | Sparse, solutions: list[Solution], targets: list[Target], loss: Loss
+    ) -> None:
+        """Warn where the fit converged and still means little."""
+        penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
+        for solution, target in zip(solutions, targets, strict=True):
+            text = advice(loss, penalty, data.with_target(target), solution)
+            if text:
+                warnings.warn(f"{self._who}: {text}", UserWarning, stacklevel=3)
+
+    def _read_groups(self, groups: Any, chosen: Chosen, n: int) -> IntArray | None:
+        """Group codes of the rows, where the loss is one of pairs."""
+        if groups is None:
+            return None
+        if not isinstance(chosen.loss, Pairwise):
+            raise IncompatibleError(
+                f"{self._who} needs a loss on pairs to use groups; got "
+                f"{type(chosen.loss).__name__}. Use metric='auc', or drop groups."
+            )
+        return group_codes(self._who, groups, n)

@@ -3,56 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, cast
+from typing import cast
 
 from auctor.core.errors import ParameterError
 from auctor.core.protocols import Loss, Penalty
 from auctor.losses import (
     Absolute,
     EpsilonInsensitive,
-    Hinge,
     Huber,
-    Logistic,
-    PairwiseHinge,
-    PairwiseSquare,
     Poisson,
     Quantile,
     Squared,
-    SquaredHinge,
 )
 from auctor.penalties import L1, L2, ElasticNet, NoPenalty
-
-
-class Metric(NamedTuple):
-    """A metric with the losses that stand in for it.
-
-    ``threshold`` names the rule that `auctor.metrics.best_threshold` applies to the training
-    scores, or is empty when 0 is the natural threshold.
-    """
-
-    surrogates: Mapping[str, Callable[[], Loss]]
-    default: str
-    threshold: str
-    summary: str
-
-
-METRICS: dict[str, Metric] = {
-    "log_loss": Metric(
-        {"logistic": Logistic}, "logistic", "", "probabilities: logistic regression"
-    ),
-    "error": Metric(
-        {"hinge": Hinge, "logistic": Logistic, "squared_hinge": SquaredHinge},
-        "hinge",
-        "error",
-        "share of wrong predictions",
-    ),
-    "auc": Metric(
-        {"hinge": PairwiseHinge, "square": PairwiseSquare},
-        "hinge",
-        "break_even",
-        "share of (positive, negative) pairs in the right order",
-    ),
-}
 
 #: Losses for regression by name.
 LOSSES: dict[str, Callable[[], Loss]] = {
@@ -78,27 +41,11 @@ PENALTIES: dict[str, Callable[[float, float | None], Penalty]] = {
 }
 
 
-def resolve_metric(who: str, metric: object, surrogate: str) -> tuple[Loss, str]:
-    """The loss to train on and the threshold rule, for a metric name or a loss object."""
-    if isinstance(metric, str):
-        spec = METRICS[_known(who, "metric", metric, METRICS)]
-        name = spec.default if surrogate == "auto" else surrogate
-        known = _known(who, f"surrogate for metric={metric!r}", name, spec.surrogates)
-        return spec.surrogates[known](), spec.threshold
-    loss = _as_loss(who, "metric", metric)
-    if surrogate != "auto":
-        raise ParameterError(
-            f"{who} needs surrogate='auto' when metric is a loss object; got {surrogate!r}. "
-            "Drop one of the two."
-        )
-    return loss, "break_even" if loss.shift_invariant else ""
-
-
 def resolve_loss(who: str, loss: object) -> Loss:
     """A regression loss for a name or an object."""
     if isinstance(loss, str):
-        return LOSSES[_known(who, "loss", loss, LOSSES)]()
-    return _as_loss(who, "loss", loss)
+        return LOSSES[known(who, "loss", loss, LOSSES)]()
+    return as_loss(who, "loss", loss)
 
 
 def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float | None) -> Penalty:
@@ -111,7 +58,7 @@ def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float 
     if penalty is None:
         penalty = "none"
     if isinstance(penalty, str):
-        return PENALTIES[_known(who, "penalty", penalty, PENALTIES)](strength, l1_ratio)
+        return PENALTIES[known(who, "penalty", penalty, PENALTIES)](strength, l1_ratio)
     if isinstance(penalty, type) or not hasattr(penalty, "prox"):
         raise ParameterError(
             f"{who} needs penalty to be a name or a penalty object; got {penalty!r}. "
@@ -120,7 +67,8 @@ def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float 
     return cast(Penalty, penalty)
 
 
-def _known(who: str, what: str, name: object, table: Mapping[str, object]) -> str:
+def known(who: str, what: str, name: object, table: Mapping[str, object]) -> str:
+    """The name, if the table has it."""
     if not isinstance(name, str) or name not in table:
         raise ParameterError(
             f"{who} needs {what} to be one of {', '.join(map(repr, table))} or an object; "
@@ -129,7 +77,8 @@ def _known(who: str, what: str, name: object, table: Mapping[str, object]) -> st
     return name
 
 
-def _as_loss(who: str, what: str, loss: object) -> Loss:
+def as_loss(who: str, what: str, loss: object) -> Loss:
+    """The object, if it is a loss."""
     if isinstance(loss, type) or not hasattr(loss, "value_grad"):
         raise ParameterError(
             f"{who} needs {what} to be a name or a loss object; got {loss!r}. "

@@ -43,6 +43,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     warm_start : bool
         Start from the previous fit.
     random_state : int, optional
+        Seeds randomised solvers; None always the same way.
     verbose : int
         1 writes a line per iteration to the error stream.
 

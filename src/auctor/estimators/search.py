@@ -10,18 +10,18 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
-from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.estimators.base import FitWarning, sentence
 from auctor.estimators.classifier import MetricClassifier
-from auctor.estimators.registry import resolve_metric, resolve_penalty
+from auctor.estimators.metric import Chosen, resolve_metric
+from auctor.estimators.registry import resolve_penalty
 from auctor.problem import Problem
 from auctor.solvers import Path, regularisation_path, strength_max
 from auctor.solvers.path import check_strengths, with_strength
@@ -31,29 +31,26 @@ KINKED_RATIO, SMOOTH_RATIO = 1e-3, 1e-7
 
 
 class _Rows(NamedTuple):
-    """A matrix with its labels, class codes and weights."""
+    """A matrix with its labels, class codes, weights and groups."""
 
     matrix: Any
     labels: Array
     codes: Array
     weight: FloatArray | None
+    groups: IntArray | None
 
     def take(self, index: IntArray) -> _Rows:
         weight = None if self.weight is None else self.weight[index]
-        return _Rows(self.matrix[index], self.labels[index], self.codes[index], weight)
+        groups = None if self.groups is None else self.groups[index]
+        return _Rows(self.matrix[index], self.labels[index], self.codes[index], weight, groups)
 
 
 class _Part(MetricClassifier):
-    """A classifier whose solutions may come from a path, and that leaves warnings to the search."""
-
-    found: Solution | None = None
+    """A classifier of the search, which leaves warnings to it."""
 
     @property
     def _who(self) -> str:
         return "MetricClassifierCV"
-
-    def _solve(self, data: Dense | Sparse, loss: Loss, w0: FloatArray | None) -> Solution:
-        return self.found or super()._solve(data, loss, w0)
 
     def _warn(self, solutions: list[Solution]) -> None:
         pass
@@ -95,7 +92,7 @@ class MetricClassifierCV(MetricClassifier):
     warm_start : bool
         Start the final fit from the previous one.
     random_state : int, optional
-        Shuffles the folds (None always the same way) and seeds randomised solvers.
+        Shuffles folds and seeds randomised solvers; None always the same way.
     verbose : int
         1 writes a line per point of a path to the error stream.
 
@@ -139,8 +136,10 @@ class MetricClassifierCV(MetricClassifier):
         solver: Any = "auto",
         fit_intercept: bool = True,
         threshold: float | str = "auto",
+        threshold_cv: int | None = None,
         class_weight: Any = None,
         calibrate: str | None = None,
+        average: str = "macro",
         tol: float = 1e-4,
         max_iter: int = 1000,
         max_seconds: float | None = None,
@@ -163,8 +162,10 @@ class MetricClassifierCV(MetricClassifier):
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.threshold = threshold
+        self.threshold_cv = threshold_cv
         self.class_weight = class_weight
         self.calibrate = calibrate
+        self.average = average
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -176,18 +177,23 @@ class MetricClassifierCV(MetricClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Pick the strength on the folds, then fit to all rows."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Pick the strength on the folds, then fit to all rows.
+
+        Parameters are those of `MetricClassifier.fit`; folds keep groups whole.
+        """
         penalty = self._check_search()
-        loss, rule = resolve_metric(self._who, self.metric, self.surrogate)
+        chosen = resolve_metric(self._who, self.metric, self.surrogate)
         matrix = self._read(X, reset=True)
-        labels = self._read_labels(y, matrix.shape[0])
-        weight = self._read_weight(sample_weight, matrix.shape[0])
-        rows = _Rows(matrix, labels, self._encode(labels, weight), weight)
-        self.strengths_ = self._grid(rows, loss, penalty)
+        n = matrix.shape[0]
+        labels = self._read_labels(y, n)
+        weight = self._read_weight(sample_weight, n)
+        codes = self._encode(labels, weight)
+        rows = _Rows(matrix, labels, codes, weight, self._read_groups(groups, chosen, n))
+        self.strengths_ = self._grid(rows, chosen, penalty)
         folds, missed, total = [], 0, 0
         for train, test in self._folds(rows):
-            paths, scores = self._score_fold(rows.take(train), rows.take(test), loss, rule, penalty)
+            paths, scores = self._score_fold(rows.take(train), rows.take(test), chosen, penalty)
             folds.append(scores)
             total += sum(map(len, paths))
             missed += sum(not s.converged for path in paths for s in path.solutions)
@@ -207,11 +213,11 @@ class MetricClassifierCV(MetricClassifier):
             )
         return self
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """The metric, or ``scoring`` where it is given; greater is better."""
         if self.scoring is None:
-            return super().score(X, y, sample_weight)
-        return self._judge(self, X, y, sample_weight)
+            return super().score(X, y, sample_weight, groups)
+        return self._judge(self, X, y, sample_weight, groups)
 
     # --- parameters ---------------------------------------------------------------------------
 
@@ -234,15 +240,9 @@ class MetricClassifierCV(MetricClassifier):
         shared = set(MetricClassifier._get_param_names()) - {"strength", "penalty", "l1_ratio"}
         return _Part(**{name: getattr(self, name) for name in shared}, penalty=penalty)
 
-    def _targets(self, rows: _Rows, part: MetricClassifier) -> list[Target]:
-        """One class against the rest, for the greater of two classes or for each of more."""
-        weight = part._row_weight(rows.codes, rows.weight)
-        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        return [Target(np.where(rows.codes == k, 1.0, -1.0), weight) for k in positives]
-
     # --- strengths and folds ------------------------------------------------------------------
 
-    def _grid(self, rows: _Rows, loss: Loss, penalty: Penalty) -> FloatArray:
+    def _grid(self, rows: _Rows, chosen: Chosen, penalty: Penalty) -> FloatArray:
         """The candidates, decreasing."""
         if self.strengths is not None:
             return check_strengths(self._who, self.strengths)
@@ -251,11 +251,9 @@ class MetricClassifierCV(MetricClassifier):
             lengths = data.row_lengths(np.ones(data.n_columns))
             top, ratio = float(np.average(lengths, weights=rows.weight)), SMOOTH_RATIO
         else:
-            part = self._part()
-            part.classes_ = self.classes_
             tops = [
-                strength_max(self._problem(data.with_target(target), loss, penalty))
-                for target in self._targets(rows, part)
+                strength_max(self._problem(data.with_target(target), chosen.loss, penalty))
+                for target in self._targets(rows.codes, rows.weight, rows.groups, chosen)
             ]
             top, ratio = max(tops), KINKED_RATIO
         top = top if top > 0.0 else 1.0  # columns that say nothing: any strength will do
@@ -269,12 +267,15 @@ class MetricClassifierCV(MetricClassifier):
         everything = np.arange(rows.codes.size)
         kept = everything if rows.weight is None else np.flatnonzero(rows.weight)
         if isinstance(self.cv, Integral):
-            splitter = self._stratified(np.bincount(rows.codes[kept]))
-            for train, test in splitter.split(kept, rows.codes[kept]):
+            folds = self._stratified(np.bincount(rows.codes[kept]), rows.groups is not None)
+            groups = None if rows.groups is None else rows.groups[kept]
+            for train, test in folds.split(kept, rows.codes[kept], groups):
                 yield kept[train], kept[test]
             return
         try:
-            splits = list(check_cv(self.cv, classifier=True).split(everything, rows.labels))
+            splits = list(
+                check_cv(self.cv, classifier=True).split(everything, rows.labels, rows.groups)
+            )
             parts = [[everything[part] for part in (train, test)] for train, test in splits]
         except (TypeError, ValueError, IndexError) as error:
             raise ParameterError(
@@ -291,7 +292,7 @@ class MetricClassifierCV(MetricClassifier):
                 )
             yield train, test
 
-    def _stratified(self, sizes: IntArray) -> StratifiedKFold:
+    def _stratified(self, sizes: IntArray, grouped: bool) -> StratifiedKFold | StratifiedGroupKFold:
         """Shuffled folds, no more than the smallest class has rows."""
         count, smallest = check_int(self._who, "cv", self.cv, low=2), int(sizes.min())
         if smallest < 2:
@@ -307,31 +308,38 @@ class MetricClassifierCV(MetricClassifier):
                 UserWarning,
                 stacklevel=4,
             )
-        seed = 0 if self.random_state is None else int(as_rng(self.random_state).integers(2**31))
-        return StratifiedKFold(min(count, smallest), shuffle=True, random_state=seed)
+        kind = StratifiedGroupKFold if grouped else StratifiedKFold
+        return kind(min(count, smallest), shuffle=True, random_state=self._fold_seed())
 
     # --- one fold -----------------------------------------------------------------------------
 
     def _score_fold(
-        self, train: _Rows, test: _Rows, loss: Loss, rule: str, penalty: Penalty
+        self, train: _Rows, test: _Rows, chosen: Chosen, penalty: Penalty
     ) -> tuple[list[Path], FloatArray]:
         """Paths of the classes on the training rows, and their scores on the test rows."""
         part = self._part(penalty)
         part.classes_ = self.classes_
         part.n_features_in_ = train.matrix.shape[1]
         data = wrap(train.matrix, Target(np.empty(0)), n_threads=self.n_threads)
-        targets = self._targets(train, part)
-        paths = [self._path(self._problem(data.with_target(t), loss, penalty)) for t in targets]
+        targets = part._targets(train.codes, train.weight, train.groups, chosen)
+        paths = [
+            self._path(self._problem(data.with_target(t), chosen.loss, penalty)) for t in targets
+        ]
         scores = np.full(self.strengths_.size, np.nan)
         for k in range(min(map(len, paths))):
-            fits = []
-            for path, target in zip(paths, targets, strict=True):
-                part.found = path.solutions[k]
-                fits.append(part._fit_one(data, target, loss, rule, None))
-            part.threshold_ = np.array([threshold for _, threshold in fits])
-            part.coef_ = np.vstack([solution.coef for solution, _ in fits])
-            part.intercept_ = np.array([s.intercept for s, _ in fits]) - part.threshold_
-            scores[k] = self._judge(part, test.matrix, test.labels, test.weight)
+            part._take([path.solutions[k] for path in paths])
+            part.threshold_ = part._thresholds(train.matrix, None, targets, train.weight, chosen)
+            part.intercept_ -= part.threshold_
+            try:
+                scores[k] = self._judge(part, test.matrix, test.labels, test.weight, test.groups)
+            except DataError as error:
+                warnings.warn(
+                    f"{self._who} leaves out a fold of {test.codes.size} rows in which the metric "
+                    f"is not defined: {error} Use fewer folds.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                break
         return paths, scores
 
     def _path(self, problem: Problem) -> Path:
@@ -343,17 +351,17 @@ class MetricClassifierCV(MetricClassifier):
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
             on_point=_report_point if self.verbose else None,
-            rng=self.random_state,
+            rng=self._rng(),
             on_failure="ignore",
         )
         if path.solutions[-1].status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return path
 
-    def _judge(self, model: MetricClassifier, X: Any, y: Any, weight: Any) -> float:
+    def _judge(self, model: MetricClassifier, X: Any, y: Any, weight: Any, groups: Any) -> float:
         """Score of a fitted classifier."""
         if self.scoring is None:
-            return model.score(X, y, weight)
+            return MetricClassifier.score(model, X, y, weight, groups)
         scorer = check_scoring(model, scoring=self.scoring)
         extra = {} if weight is None else {"sample_weight": weight}
         return float(scorer(model, X, y, **extra))
@@ -362,16 +370,17 @@ class MetricClassifierCV(MetricClassifier):
 
     def _pick(self) -> int:
         """Position of the chosen strength; of equal ones the largest."""
-        means = self.scores_.mean(axis=0)
+        judged = self.scores_[~np.isnan(self.scores_).all(axis=1)]
+        means = judged.mean(axis=0) if judged.size else np.array(np.nan)
         if np.isnan(means).all():
             raise DataError(
-                f"{self._who} needs scores that are numbers; got NaN at every strength. "
-                "Check scoring."
+                f"{self._who} needs scores that are numbers; got NaN in every fold or at every "
+                "strength. Use fewer folds, or check scoring."
             )
         best = int(np.nanargmax(means))
-        if self.rule == "best" or self.scores_.shape[0] < 2:
+        if self.rule == "best" or judged.shape[0] < 2:
             return best
-        error = self.scores_[:, best].std(ddof=1) / np.sqrt(self.scores_.shape[0])
+        error = judged[:, best].std(ddof=1) / np.sqrt(judged.shape[0])
         return int(np.flatnonzero(means >= means[best] - error)[0])
 
     def _fit_all(self, rows: _Rows, penalty: Penalty) -> list[Solution]:
@@ -384,7 +393,7 @@ class MetricClassifierCV(MetricClassifier):
                 delattr(self, name)  # of an earlier fit
         if not self.refit:
             return []
-        part.fit(rows.matrix, rows.labels, rows.weight)
+        part.fit(rows.matrix, rows.labels, rows.weight, rows.groups)
         for name in MODEL:
             if hasattr(part, name):
                 setattr(self, name, getattr(part, name))

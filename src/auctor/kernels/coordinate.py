@@ -155,6 +155,29 @@ def count_columns(indices: Array, counts: IntArray) -> None:
 
 
 @kernel
+def gram_chosen(
+    indptr: Array, indices: Array, values: Array, slot: Array, h: FloatArray, out: FloatArray
+) -> None:
+    """``X' diag(h) X`` over the columns whose ``slot`` is not negative, from compressed rows."""
+    size = out.shape[0]
+    where, x = np.empty(size + 1, dtype=np.uint32), np.empty(size + 1)
+    for i in range(indptr.shape[0] - 1):
+        count = 0
+        for k in range(indptr[i], indptr[i + 1]):
+            c = slot[indices[k]]
+            where[count], x[count] = c, values[k]  # no branch: it would often be mispredicted
+            count += c >= 0
+        for a in range(count):
+            row, z = out[where[a]], h[i] * x[a]
+            for b in range(a, count):
+                row[where[b]] += z * x[b]
+    for a in range(size):
+        for b in range(a):
+            out[a, b] += out[b, a]
+            out[b, a] = out[a, b]
+
+
+@kernel
 def descend_columns(
     indptr: Array,
     indices: Array,

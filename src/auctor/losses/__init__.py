@@ -1,7 +1,17 @@
 """Losses: functions of the score vector and the target."""
 
 from auctor.losses.base import BaseLoss
-from auctor.losses.pairwise import PairwiseHinge, PairwiseSquare
+from auctor.losses.contingency import Prbep, PrecisionAtK, RecallAtK
+from auctor.losses.fscore import FBeta
+from auctor.losses.gaussian import ExpectedAuc, ExpectedError, GaussianAuc
+from auctor.losses.pairwise import (
+    PairwiseExponential,
+    PairwiseHinge,
+    PairwiseSquare,
+    PairwiseSquaredHinge,
+)
+from auctor.losses.pairwise_logistic import PairwiseLogistic
+from auctor.losses.partial import PartialPairwiseHinge
 from auctor.losses.pointwise import (
     Absolute,
     EpsilonInsensitive,
@@ -15,19 +25,32 @@ from auctor.losses.pointwise import (
     Squared,
     SquaredHinge,
 )
+from auctor.losses.rankopt import RankOpt
 
 __all__ = [
     "Absolute",
     "BaseLoss",
     "EpsilonInsensitive",
+    "ExpectedAuc",
+    "ExpectedError",
     "Exponential",
+    "FBeta",
+    "GaussianAuc",
     "Hinge",
     "Huber",
     "Logistic",
+    "PairwiseExponential",
     "PairwiseHinge",
+    "PairwiseLogistic",
     "PairwiseSquare",
+    "PairwiseSquaredHinge",
+    "PartialPairwiseHinge",
     "Poisson",
+    "Prbep",
+    "PrecisionAtK",
     "Quantile",
+    "RankOpt",
+    "RecallAtK",
     "SmoothedHinge",
     "Squared",
     "SquaredHinge",

@@ -22,6 +22,8 @@ class BaseLoss:
     coupling: ClassVar[Coupling] = Coupling.ROW
     #: "binary" targets are -1/+1, "real" ones any number.
     targets: ClassVar[str] = "binary"
+    #: Whether another order of the rows changes nothing.
+    exchangeable: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -54,6 +56,11 @@ class BaseLoss:
     @property
     def shift_invariant(self) -> bool:
         """Whether a constant added to all scores changes nothing."""
+        return False
+
+    @property
+    def scale_invariant(self) -> bool:
+        """Whether a positive factor on all scores changes nothing (constant scores aside)."""
         return False
 
     def check_target(self, target: Target) -> None:

@@ -1,25 +1,28 @@
 """Losses over all (positive, negative) pairs: surrogates of 1 - AUC.
 
-A pair (i, j) weighs ``p_i q_j``, the product of the row weights normalised within each class, and
-enters through the margin ``z = 1 - s_i + s_j``. Adding a constant to all scores changes nothing.
+A pair (i, j) weighs ``p_i q_j``, the product of the row weights normalised within each class.
+Adding a constant to all scores changes nothing. Where the target has groups, pairs are formed
+inside each group alone; a group counts in proportion to its weight, and those that lack a class do
+not count.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
+from scipy.special import rel_entr
 
 from auctor.core.checks import check_real
-from auctor.core.curvature import LowRankCurvature, PairCurvature
+from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.needs import Coupling
-from auctor.core.types import FloatArray, IntArray, Target
+from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels import pairs
-from auctor.kernels.sorting import ascending_order
 from auctor.losses.base import BaseLoss
+from auctor.losses.pointwise import Hinge, SmoothedHinge
+from auctor.losses.sides import Facing, Side, Swept, both, facings, gradient, springs
 
 
 class Pairwise(BaseLoss):
@@ -33,14 +36,28 @@ class Pairwise(BaseLoss):
         return True
 
     def check_target(self, target: Target) -> None:
-        """Refuse targets that are not -1/+1 or hold one class only."""
+        """Refuse targets that are not -1/+1, or hold no pair."""
         super().check_target(target)
+        who = type(self).__name__
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
                 raise DataError(
-                    f"{type(self).__name__} needs both classes; got no {name} row with weight. "
+                    f"{who} needs both classes; got no {name} row with weight. "
                     "Pass data with two classes."
                 )
+        groups = target.groups
+        if groups is None:
+            return
+        if groups.shape != target.y.shape or groups.dtype.kind not in "iu":
+            raise DataError(
+                f"{who} needs one integer group code per row; got {groups.dtype} of shape "
+                f"{groups.shape}. Encode the groups first."
+            )
+        if target.pairs.part.size == 0:
+            raise DataError(
+                f"{who} needs a group with both classes; got {np.unique(groups).size} groups, none "
+                "with a positive and a negative row. Pass coarser groups, or none."
+            )
 
 
 class PairwiseSquare(Pairwise):
@@ -72,44 +89,152 @@ class PairwiseSquare(Pairwise):
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
-        (pos, p, _), (neg, q, _) = target.classes
-        s_pos, s_neg = scores[pos], scores[neg]
-        mean_pos, mean_neg = float(p @ s_pos), float(q @ s_neg)
-        dev_pos, dev_neg = s_pos - mean_pos, s_neg - mean_neg
+        pos, neg, part = target.pairs
+        (mean_pos, dev_pos), (mean_neg, dev_neg) = (_deviations(scores, c) for c in (pos, neg))
         miss = 1.0 - mean_pos + mean_neg
-        value = miss * miss + float(p @ (dev_pos * dev_pos)) + float(q @ (dev_neg * dev_neg))
+        value = float(part @ (miss * miss))
+        value += float(pos.weight @ (dev_pos * dev_pos) + neg.weight @ (dev_neg * dev_neg))
         grad = np.zeros_like(scores)
-        grad[pos] = 2.0 * p * (dev_pos - miss)
-        grad[neg] = 2.0 * q * (dev_neg + miss)
+        grad[pos.rows] = 2.0 * pos.weight * (dev_pos - _per_row(miss, pos))
+        grad[neg.rows] = 2.0 * neg.weight * (dev_neg + _per_row(miss, neg))
         return value, grad
 
-    def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
-        """``2 diag(p, q) - 2 (p q' + q p')``."""
-        (pos, p, _), (neg, q, _) = target.classes
-        columns = np.zeros((2, scores.shape[0]))
-        columns[0, pos] = p
-        columns[1, neg] = q
-        core = np.array([[0.0, -2.0], [-2.0, 0.0]])
-        return LowRankCurvature(2.0 * (columns[0] + columns[1]), columns.T, core)
+    def curvature(self, scores: FloatArray, target: Target) -> Curvature:
+        """``2 diag(p, q) - 2 (p q' + q p')``; a sum of such matrices where there are groups."""
+        pos, neg, _ = target.pairs
+        if target.groups is not None:
+            return _complete(scores.shape[0], pos, neg, 2.0)
+        return _rank_two(scores.shape[0], pos, neg, 2.0, 2.0)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sum_pos (u + c p)^2/(4p) + sum_neg (u - c q)^2/(4q) - c + c^2/4``, c = -sum_pos u.
 
-        Infinite unless dscores sum to zero and vanish on rows without weight.
+        Infinite unless dscores sum to zero in each group and vanish on rows without a pair.
         """
-        (pos, p, _), (neg, q, _) = target.classes
-        size = float(np.abs(dscores).sum())
-        u_pos, u_neg = dscores[pos], dscores[neg]
-        weighed = float(np.abs(u_pos).sum() + np.abs(u_neg).sum())
-        if abs(float(dscores.sum())) > 1e-9 * size or weighed < (1.0 - 1e-9) * size:
+        pos, neg, part = target.pairs
+        mass = _balanced(dscores, target.pairs)
+        if mass is None:
             return math.inf
-        c = 0.5 * float(u_neg.sum() - u_pos.sum())
-        spread = float(((u_pos + c * p) ** 2 / p).sum() + ((u_neg - c * q) ** 2 / q).sum())
-        return 0.25 * spread - c + 0.25 * c * c
+        total = 0.0
+        for side, sign in ((pos, 1.0), (neg, -1.0)):
+            off = dscores[side.rows] + sign * _per_row(mass, side) * side.share
+            total += 0.25 * float((off * off / side.weight).sum())
+        return total + float((0.25 * mass * mass / part - mass).sum())
+
+
+class PairwiseExponential(Pairwise):
+    """Mean over pairs of ``exp(-(s_i - s_j))``, in O(n): a product of two sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> PairwiseExponential().value(np.zeros(2), Target(np.array([1.0, -1.0])))
+    1.0
+
+    References
+    ----------
+    Rudin, Schapire, Margin-based ranking and an equivalence between AdaBoost and RankBoost, 2009.
+    """
+
+    @property
+    def order(self) -> int:
+        """0 value only, 1 gradient, 2 curvature."""
+        return 2
+
+    @property
+    def low_rank(self) -> bool:
+        """Whether the curvature is a diagonal plus a few columns: yes, without groups."""
+        return True
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores."""
+        pos, neg, part = target.pairs
+        (up, log_pos), (down, log_neg), size = _tilted(scores, target.pairs)
+        grad = np.zeros_like(scores)
+        with np.errstate(over="ignore"):
+            grad[pos.rows] = -np.exp(log_pos + _per_row(down + np.log(part), pos))
+            grad[neg.rows] = np.exp(log_neg + _per_row(up + np.log(part), neg))
+        return float(size.sum()), grad
+
+    def curvature(self, scores: FloatArray, target: Target) -> Curvature:
+        """``R (diag(u, v) - u v' - v u')`` with u, v the shares tilted by the scores."""
+        pos, neg, part = target.pairs
+        (up, log_pos), (down, log_neg), size = _tilted(scores, target.pairs)
+        sides = []
+        for side, logs, own, other in ((pos, log_pos, up, down), (neg, log_neg, down, up)):
+            share = np.exp(logs - _per_row(own, side))
+            with np.errstate(over="ignore"):
+                weight = np.exp(logs + _per_row(other + np.log(part), side))
+            sides.append(side._replace(share=share, weight=weight))
+        if target.groups is not None:
+            return _complete(scores.shape[0], sides[0], sides[1], 1.0)
+        return _rank_two(scores.shape[0], sides[0], sides[1], 1.0, float(size[0]))
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sum_pos |u| log(|u|/p) + sum_neg u log(u/q) - c log c - c``, c = sum_neg u.
+
+        Infinite unless dscores sum to zero in each group, are at most 0 on positives, at least 0
+        on negatives and vanish on rows without a pair.
+        """
+        pos, neg, part = target.pairs
+        mass = _balanced(dscores, target.pairs)
+        if mass is None:
+            return math.inf
+        total = rel_entr(-dscores[pos.rows], pos.weight).sum()
+        total += rel_entr(dscores[neg.rows], neg.weight).sum()
+        return float(total - rel_entr(mass, part).sum() - mass.sum())
+
+
+class Windowed(Pairwise):
+    """A loss whose sums over pairs are sweeps of a window over the sorted scores."""
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores."""
+        pos, neg = self._swept(scores, target)
+        if any(np.isnan(side.facing.own.values).any() for side in (pos, neg)):
+            return math.nan, np.full_like(scores, math.nan)
+        return pos.value, gradient(scores, pos, neg)
+
+    def _swept(self, scores: FloatArray, target: Target) -> tuple[Swept, Swept]:
+        first, second = facings(scores, target, 1.0)
+        size = scores.shape[0]
+        return both(lambda: self._sweep(first), lambda: self._sweep(second), size)
+
+    def _sweep(self, facing: Facing) -> Swept:
+        raise NotImplementedError
+
+
+class PairwiseSquaredHinge(Windowed):
+    """Mean over pairs of ``max(0, 1 - s_i + s_j)^2``; O(n log n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> PairwiseSquaredHinge().value(np.array([0.0, 1.0]), Target(np.array([1.0, -1.0])))
+    4.0
+
+    References
+    ----------
+    Lee, Lin, Large-scale linear rankSVM, 2014.
+    """
+
+    @property
+    def order(self) -> int:
+        """0 value only, 1 gradient, 2 curvature."""
+        return 2
+
+    def _sweep(self, facing: Facing) -> Swept:
+        slope, low, high = room(facing.own.rows.size)
+        value = pairs.square_windows(*arrays(facing), slope, low, high)
+        return Swept(facing, value, slope, low, high)
+
+    def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
+        """Generalised Hessian: pairs with ``z > 0`` are springs of stiffness 2."""
+        return springs(scores.shape[0], *self._swept(scores, target), 2.0)
 
 
 @dataclass(frozen=True)
-class PairwiseHinge(Pairwise):
+class PairwiseHinge(Windowed):
     """Mean over pairs of the hinge of ``1 - s_i + s_j``, smoothed over ``width``; O(n log n).
 
     ``H(z) = 0`` for z <= 0, ``z^2/(2 width)`` up to width, ``z - width/2`` beyond; width 0 is the
@@ -146,36 +271,21 @@ class PairwiseHinge(Pairwise):
         """0 value only, 1 gradient, 2 curvature."""
         return 2 if self.smooth else 1
 
-    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
-        """Mean over pairs and its gradient in the scores."""
-        value, pos, neg = _sweep(scores, target, self.width)
-        grad = np.zeros_like(scores)
-        grad[pos.rows] = -pos.share * pos.slope
-        grad[neg.rows] = neg.share * neg.slope
-        return value, grad
+    @property
+    def per_pair(self) -> Hinge:
+        """The same loss of one pair: the hinge of the difference of its scores."""
+        return SmoothedHinge(self.width) if self.smooth else Hinge()
+
+    def _sweep(self, facing: Facing) -> Swept:
+        slope, low, high = room(facing.own.rows.size)
+        value = pairs.hinge_windows(*arrays(facing), self.width, slope, low, high, None)
+        return Swept(facing, value, slope, low, high)
 
     def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
         """Generalised Hessian: pairs with ``0 < z < width`` are springs of stiffness 1/width."""
         if not self.smooth:
             raise self._lacks("curvature")
-        _, pos, neg = _sweep(scores, target, self.width)
-        diagonal = np.zeros_like(scores)
-        for own, other in ((pos, neg), (neg, pos)):
-            mass = np.concatenate(([0.0], np.cumsum(other.share)))
-            diagonal[own.rows] = own.share * (mass[own.high] - mass[own.low]) / self.width
-
-        def product(v: FloatArray) -> FloatArray:
-            flat = v if v.ndim == 2 else v[:, None]
-            out = np.zeros_like(flat)
-            for own, other in ((pos, neg), (neg, pos)):
-                part = np.empty((own.rows.size, flat.shape[1]))
-                pairs.window_product(
-                    own.low, own.high, flat[own.rows], flat[other.rows], other.share, part
-                )
-                out[own.rows] = own.share[:, None] * part / self.width
-            return out if v.ndim == 2 else out[:, 0]
-
-        return PairCurvature(diagonal, product, lambda size: _draw(pos, neg, self.width, size))
+        return springs(scores.shape[0], *self._swept(scores, target), 1.0 / self.width)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Sum over positives of dscores for the exact hinge, at any gradient of a smoothed form.
@@ -184,7 +294,7 @@ class PairwiseHinge(Pairwise):
         """
         if self.smooth:
             return None
-        return float(dscores[target.classes.positive.rows].sum())
+        return float(dscores[target.pairs.positive.rows].sum())
 
     def smoothed(self, width: float) -> PairwiseHinge | None:
         """The Huberised form below it, within width/2; a smooth loss needs none."""
@@ -196,52 +306,86 @@ class PairwiseHinge(Pairwise):
         return [cls(), cls(width=0.5), cls(width=2.0)]
 
 
-class _Side(NamedTuple):
-    """One class by ascending score: slope of each row and its window in the other class."""
-
-    rows: IntArray
-    share: FloatArray
-    slope: FloatArray
-    low: IntArray
-    high: IntArray
+def room(size: int) -> tuple[FloatArray, IntArray, IntArray]:
+    """Room for slopes and windows."""
+    return np.empty(size), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
 
 
-def _sweep(scores: FloatArray, target: Target, width: float) -> tuple[float, _Side, _Side]:
-    """Sort each class and sweep it against the other; value, positives, negatives."""
-    (pos, p, _), (neg, q, _) = target.classes
-    a, t = scores[pos] - 1.0, scores[neg]
-    up_pos, up_neg = ascending_order(a), ascending_order(t)
-    a, p, t, q = a[up_pos], p[up_pos], t[up_neg], q[up_neg]
-    value, slope, low, high = _windows(a, p, t, q, width)
-    first = _Side(pos[up_pos], p, slope, low, high)
-    # From the negatives' side z = (-a) - (-t): the same sweep on negated, reversed arrays.
-    t_down, q_down, a_down, p_down = (np.ascontiguousarray(x[::-1]) for x in (-t, q, -a, p))
-    _, slope, low, high = _windows(t_down, q_down, a_down, p_down, width)
-    if np.isnan(a[-1]) or np.isnan(t[-1]):
-        value = np.nan  # NaN sorts last, where the sweep may not look
-    m = a.size
-    second = _Side(neg[up_neg], q, slope[::-1], m - high[::-1], m - low[::-1])
-    return value, first, second
+def arrays(
+    facing: Facing,
+) -> tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, IntArray]:
+    """Arguments that every sweep begins with."""
+    own, other = facing
+    return own.values, own.weight, own.starts, other.values, other.share, other.starts
 
 
-def _draw(pos: _Side, neg: _Side, width: float, size: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Systematic sample of the pairs inside the windows, in proportion to their weight."""
-    mass = np.concatenate(([0.0], np.cumsum(neg.share)))
-    weight = pos.share * (mass[pos.high] - mass[pos.low])
-    below = np.concatenate(([0.0], np.cumsum(weight)))
-    total = below[-1]
-    at = (np.arange(size) + 0.5) * (total / size)
-    i = np.minimum(np.searchsorted(below, at, side="right") - 1, pos.rows.size - 1)
-    # Multiples of the golden ratio spread the partners evenly over the windows.
-    inside = (np.arange(size) * 0.6180339887498949) % 1.0
-    within = mass[pos.low[i]] + inside * (mass[pos.high[i]] - mass[pos.low[i]])
-    j = np.minimum(np.searchsorted(mass, within, side="right") - 1, neg.rows.size - 1)
-    return pos.rows[i], neg.rows[j], np.full(size, total / (size * width))
+def _sums(x: FloatArray, side: PairRows) -> FloatArray:
+    """Sum over the rows of each group."""
+    if not side.group.size:
+        return np.array([x.sum()])
+    sums: FloatArray = np.bincount(side.group, x, minlength=side.start.size - 1).astype(float)
+    return sums
 
 
-def _windows(
-    a: FloatArray, p: FloatArray, t: FloatArray, q: FloatArray, width: float
-) -> tuple[float, FloatArray, IntArray, IntArray]:
-    slope = np.empty(a.size)
-    low, high = np.empty(a.size, dtype=np.int64), np.empty(a.size, dtype=np.int64)
-    return pairs.hinge_windows(a, p, t, q, width, slope, low, high), slope, low, high
+def _per_row(x: FloatArray, side: PairRows) -> FloatArray:
+    """A value of each group for each of its rows."""
+    return x[side.group] if side.group.size else np.broadcast_to(x, side.rows.shape)
+
+
+def _deviations(scores: FloatArray, side: PairRows) -> tuple[FloatArray, FloatArray]:
+    """Mean score of each group, and what rows deviate from it."""
+    own = scores[side.rows]
+    mean = _sums(side.share * own, side)
+    return mean, own - _per_row(mean, side)
+
+
+_Tilt = tuple[FloatArray, FloatArray]
+
+
+def _tilted(scores: FloatArray, split: PairSplit) -> tuple[_Tilt, _Tilt, FloatArray]:
+    """Logs of ``p e^-s`` summed by group and by row, those of ``q e^s``, and the loss by group."""
+    found = []
+    for side, sign in ((split.positive, -1.0), (split.negative, 1.0)):
+        logs = sign * scores[side.rows] + np.log(side.share)
+        top = np.maximum.reduceat(logs, side.start[:-1])
+        total = _sums(np.exp(logs - _per_row(top, side)), side)
+        found.append((top + np.log(total), logs))
+    up, down = found
+    with np.errstate(over="ignore"):
+        return up, down, np.exp(up[0] + down[0] + np.log(split.part))
+
+
+def _balanced(dscores: FloatArray, split: PairSplit) -> FloatArray | None:
+    """``-sum_pos u = sum_neg u`` by group; ``None`` if they differ or other rows are not zero."""
+    own, other = dscores[split.positive.rows], dscores[split.negative.rows]
+    size = float(np.abs(dscores).sum())
+    inside = float(np.abs(own).sum() + np.abs(other).sum())
+    up, down = _sums(own, split.positive), _sums(other, split.negative)
+    if np.abs(up + down).max() > 1e-9 * size or inside < (1.0 - 1e-9) * size:
+        return None
+    mass: FloatArray = 0.5 * (down - up)
+    return mass
+
+
+def _rank_two(
+    n_rows: int, pos: PairRows, neg: PairRows, scale: float, stiffness: float
+) -> LowRankCurvature:
+    """``scale diag(weights) - stiffness (p q' + q p')``: springs between all pairs of one group."""
+    columns = np.zeros((2, n_rows))
+    columns[0, pos.rows], columns[1, neg.rows] = pos.share, neg.share
+    diagonal = np.zeros(n_rows)
+    diagonal[pos.rows], diagonal[neg.rows] = scale * pos.weight, scale * neg.weight
+    core = np.array([[0.0, -stiffness], [-stiffness, 0.0]])
+    return LowRankCurvature(diagonal, columns.T, core)
+
+
+def _complete(n_rows: int, pos: PairRows, neg: PairRows, stiffness: float) -> PairCurvature:
+    """Springs between all pairs of each group."""
+    first, second = (Side(c.rows, c.share, c.share, c.weight, c.start) for c in (pos, neg))
+
+    def swept(own: Side, other: Side, group: IntArray) -> Swept:
+        facing = Facing(own, other)
+        return Swept(facing, 0.0, own.share, other.starts[group], other.starts[group + 1])
+
+    one, two = swept(first, second, pos.group), swept(second, first, neg.group)
+    return springs(n_rows, one, two, stiffness)

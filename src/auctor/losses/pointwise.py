@@ -82,6 +82,12 @@ class Logistic(Pointwise):
         kernels.logistic_curvature(scores, target.share, out)
         return LowRankCurvature(out)
 
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sup_s dscores.s - R(s)``."""
+        if not target.share.all():
+            return super().conjugate(dscores, target)
+        return kernels.logistic_conjugate(dscores, target.y, target.share)
+
 
 @dataclass(frozen=True)
 class Hinge(Pointwise):

@@ -6,6 +6,8 @@ optional row ``weight``. Equal scores are ties, never broken by position.
 
 from auctor.metrics.delong import AucComparison, AucInterval, auc_interval, compare_auc
 from auctor.metrics.error import Confusion, balanced_error, confusion, error_rate, log_loss
+from auctor.metrics.gaussian import GaussianCheck, expected_auc, expected_error, gaussian_check
+from auctor.metrics.grouped import by_group
 from auctor.metrics.lift import (
     CumulativeGains,
     LiftCurve,
@@ -34,6 +36,7 @@ __all__ = [
     "BestFbeta",
     "Confusion",
     "CumulativeGains",
+    "GaussianCheck",
     "LiftCurve",
     "PrecisionRecallCurve",
     "RocCurve",
@@ -43,11 +46,15 @@ __all__ = [
     "balanced_error",
     "best_fbeta",
     "best_threshold",
+    "by_group",
     "compare_auc",
     "confusion",
     "cumulative_gains",
     "error_rate",
+    "expected_auc",
+    "expected_error",
     "fbeta",
+    "gaussian_check",
     "lift_area",
     "lift_at_k",
     "lift_curve",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from copy import copy
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from auctor.core.checks import check_int, check_real, check_vector
 from auctor.core.errors import ParameterError
-from auctor.core.types import Array, BlockSpec, FloatArray, IntArray, SeparableSpec
+from auctor.core.types import Array, BlockSpec, FloatArray, IntArray, SeparableSpec, TreeSpec
 from auctor.kernels import groups as kernels
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.separable import Weights
@@ -65,7 +66,11 @@ class GroupL2(BasePenalty):
         self.l1_ratio, self.free = l1_ratio, free
         check_strength("GroupL2", strength)
         check_real("GroupL2", "l1_ratio", l1_ratio, low=0.0, high=1.0)
-        self._free = np.zeros(0, dtype=np.int64) if free is None else _columns("free", free)
+        self._free = (
+            np.zeros(0, dtype=np.int64)
+            if free is None
+            else checked_columns("GroupL2", "free", free)
+        )
         self._size, self._lists = _parse(groups)
         if self._size and self._free.size:
             raise ParameterError(
@@ -75,6 +80,8 @@ class GroupL2(BasePenalty):
         self._weights = None if weights is None else check_weights("GroupL2", weights)
         self._spec: BlockSpec | None = None
         self._spec_columns = -1
+        self._tree: TreeSpec | None = None
+        self._n_groups = 0
         if not self._size:
             _check_disjoint([*self._lists, self._free])
             self.blocks(sum(g.size for g in self._lists) + self._free.size)
@@ -84,6 +91,39 @@ class GroupL2(BasePenalty):
         if self._spec is None or self._spec_columns != d:
             self._spec, self._spec_columns = self._build(d), d
         return self._spec
+
+    def tree(self, d: int) -> TreeSpec:
+        """The groups as a tree: columns with their l1 parts, a node above each group."""
+        if self._tree is None or self._tree.weight.shape[0] - self._n_groups != d:
+            spec = self.blocks(d)
+            bounds: IntArray = spec.indptr.astype(np.int64)
+            size = bounds[1:] - bounds[:-1]
+            self._n_groups = size.size
+            parent = np.full(d + size.size, d + size.size, dtype=np.uint32)
+            parent[spec.indices] = np.repeat(np.arange(d, d + size.size), size)
+            weight = np.concatenate((np.empty(d), spec.weight))
+            weight[spec.indices] = np.repeat(spec.l1, size)
+            order = np.arange(d + size.size, dtype=np.uint32)
+            self._tree = TreeSpec(parent, order, weight)
+        return self._tree
+
+    def with_strength(self, strength: float) -> Self:
+        """A copy with another strength that shares the groups."""
+        other = copy(self)
+        other.strength, other._tree = check_strength("GroupL2", strength), None
+        if self._spec is not None:
+            other._spec = other._levels(self._spec)
+        return other
+
+    def _levels(self, spec: BlockSpec) -> BlockSpec:
+        """The same groups at this strength."""
+        ratio, free = self.l1_ratio, np.zeros(self._free.size)
+        size = np.diff(spec.indptr)[: spec.weight.size - free.size].astype(np.float64)
+        unit = np.sqrt(size) if self._weights is None else self._weights
+        return spec._replace(
+            weight=np.concatenate((self.strength * (1.0 - ratio) * unit, free)),
+            l1=np.concatenate((np.full(size.size, self.strength * ratio), free)),
+        )
 
     def _build(self, d: int) -> BlockSpec:
         lists = self._lists
@@ -96,19 +136,20 @@ class GroupL2(BasePenalty):
             lists = list(np.arange(d).reshape(-1, self._size))
         _check_cover(lists, self._free, d)
         size = np.array([g.size for g in lists], dtype=np.float64)
-        weight = np.sqrt(size) if self._weights is None else self._weights
-        if weight.shape != size.shape:
+        if self._weights is not None and self._weights.shape != size.shape:
             raise ParameterError(
-                f"GroupL2 needs one weight per group ({size.size}); got {weight.size}. Pass one "
-                "per group."
+                f"GroupL2 needs one weight per group ({size.size}); got {self._weights.size}. Pass "
+                "one per group."
             )
-        n_free = self._free.size
-        counts = np.concatenate(([0], size, np.ones(n_free)))
-        return BlockSpec(
-            indptr=np.cumsum(counts).astype(np.uint32),
-            indices=np.concatenate([*lists, self._free]).astype(np.uint32),
-            weight=np.append(self.strength * (1.0 - self.l1_ratio) * weight, np.zeros(n_free)),
-            l1=np.append(np.full(size.size, self.strength * self.l1_ratio), np.zeros(n_free)),
+        counts = np.concatenate(([0], size, np.ones(self._free.size)))
+        none = np.zeros(counts.size - 1)
+        return self._levels(
+            BlockSpec(
+                indptr=np.cumsum(counts).astype(np.uint32),
+                indices=np.concatenate([*lists, self._free]).astype(np.uint32),
+                weight=none,
+                l1=none,
+            )
         )
 
     def value(self, w: FloatArray) -> float:
@@ -169,14 +210,14 @@ def check_weights(who: str, weights: Weights) -> FloatArray:
     return checked
 
 
-def _columns(what: str, columns: Any) -> IntArray:
+def checked_columns(who: str, what: str, columns: Any) -> IntArray:
     """Column numbers of one group."""
     array = np.atleast_1d(np.asarray(columns))
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise ParameterError(
-            f"GroupL2 needs {what} to hold column numbers from 0; got {columns!r}. Pass integers."
+            f"{who} needs {what} to hold column numbers from 0; got {columns!r}. Pass integers."
         )
     return array.astype(np.int64)
 
@@ -202,7 +243,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         _, number = np.unique(labels, return_inverse=True)
         order = np.argsort(number, kind="stable")
         return 0, np.split(order, np.cumsum(np.bincount(number))[:-1])
-    lists = [_columns(f"group {k}", item) for k, item in enumerate(items)]
+    lists = [checked_columns("GroupL2", f"group {k}", item) for k, item in enumerate(items)]
     empty = [k for k, group in enumerate(lists) if not group.size]
     if empty or not lists:
         what = f"group {empty[0]} is empty" if empty else "no group at all"

@@ -4,18 +4,76 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from auctor.core.checks import check_int
 from auctor.core.errors import ParameterError
-from auctor.core.types import Array, FloatArray, SeparableSpec
+from auctor.core.types import Array, FloatArray, SeparableSpec, TreeSpec
 from auctor.kernels import groups as kernels
 from auctor.penalties.base import BasePenalty
-from auctor.penalties.group import check_strength, check_weights
+from auctor.penalties.group import check_strength, check_weights, checked_columns
 from auctor.penalties.separable import Weights
 
 
-class TreeL2(BasePenalty):
+class TreeNorm(BasePenalty):
+    """``sum_t weight_t |w_D(t)|_2`` for the d columns of a tree given as arrays."""
+
+    def __init__(self, spec: TreeSpec, d: int) -> None:
+        self._spec, self._d = spec, d
+
+    @cached_property
+    def _surface(self) -> tuple[Array, FloatArray]:
+        """Nodes with only weights of 0 above, and the largest weight at or below each node."""
+        m = self._spec.weight.shape[0]
+        top, reach = np.empty(m + 1, dtype=bool), np.empty(m + 1)
+        kernels.tree_surface(*self._spec, top, reach)
+        return top[:m], reach[:m]
+
+    def tree(self, d: int) -> TreeSpec:
+        """The nested groups of d columns."""
+        if d != self._d:
+            raise ParameterError(
+                f"{type(self).__name__} needs one parent per column ({d}); got {self._d}. Pass an "
+                "array of that length."
+            )
+        return self._spec
+
+    def value(self, w: FloatArray) -> float:
+        """Penalty at w."""
+        return kernels.tree_value(w, *self.tree(w.shape[0]))
+
+    def prox(self, v: FloatArray, step: float) -> FloatArray:
+        """``argmin_x penalty(x) + |x - v|^2 / (2 step)``."""
+        out = np.empty_like(v)
+        kernels.tree_prox(v, step, *self.tree(v.shape[0]), out)
+        return out
+
+    def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
+        """Distance of ``-grad`` to the subdifferential at w; its norm is the distance."""
+        out = np.empty_like(w)
+        kernels.tree_violation(w, grad, *self.tree(w.shape[0]), out)
+        return out
+
+    def conjugate(self, v: FloatArray) -> float:
+        """``sup_w v.w - penalty(w)``: 0 in the dual ball, where the prox is 0; else infinite."""
+        inside = kernels.tree_in_ball(v, *self.tree(v.shape[0]), *self._surface)
+        return 0.0 if inside else math.inf
+
+    def dual_scale(self, v: FloatArray) -> float:
+        """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
+        return kernels.tree_dual_scale(v, *self.tree(v.shape[0]), self._surface[0])
+
+    def separable(self, d: int) -> SeparableSpec | None:
+        """``None``: groups tie coordinates together."""
+        self.tree(d)
+        return None
+
+
+class TreeL2(TreeNorm):
     """Hierarchical norm ``strength sum_t weight_t |w_D(t)|_2``, D(t) the descendants of t with t.
 
     A column is non-zero only if its ancestors are (unless the data make one exactly zero). The
@@ -24,16 +82,22 @@ class TreeL2(BasePenalty):
     Parameters
     ----------
     strength : float >= 0
-    parents : (d,) integer array
-        The column above each column; -1 for columns at the top, of which there may be several.
-    weights : (d,) array, optional
-        Multiplier >= 0 of each column's group; 1 by default.
+    parents : (m,) integer array
+        The node above each node; -1 for nodes at the top, of which there may be several.
+    weights : (m,) array, optional
+        Multiplier >= 0 of each node's group; 1 by default.
+    columns : int, optional
+        The first nodes are the columns: this many, all by default. Further nodes hold no column of
+        their own, as the inner nodes of a taxonomy whose columns are leaves; they have weights too.
 
     Examples
     --------
     >>> import numpy as np
     >>> TreeL2(0.5, [-1, 0, 0]).prox(np.array([0.3, 0.9, 0.8]), 1.0).round(4)
     array([0.0428, 0.057 , 0.0428])
+    >>> nested = TreeL2.from_groups(1.0, [[0, 1], [0, 1, 2]], columns=3)
+    >>> nested.value(np.array([3.0, 4.0, 0.0]))
+    10.0
 
     References
     ----------
@@ -41,60 +105,84 @@ class TreeL2(BasePenalty):
     """
 
     def __init__(
-        self, strength: float, parents: Sequence[int] | Array, *, weights: Weights = None
+        self,
+        strength: float,
+        parents: Sequence[int] | Array,
+        *,
+        weights: Weights = None,
+        columns: int | None = None,
     ) -> None:
         self.strength, self.parents, self.weights = strength, parents, weights
+        self.columns = columns
         check_strength("TreeL2", strength)
-        self._parent, self._order = _checked_tree(parents)
-        d = self._parent.shape[0]
-        weight = np.ones(d) if weights is None else check_weights("TreeL2", weights)
-        if weight.shape != (d,):
+        parent, order = _checked_tree(parents)
+        m = parent.shape[0]
+        d = m if columns is None else check_int("TreeL2", "columns", columns, low=1)
+        if d > m:
             raise ParameterError(
-                f"TreeL2 needs one weight per column ({d}); got {weight.size}. Pass one per column."
+                f"TreeL2 needs one parent per column ({d}); got {m}. Pass parents of all nodes, "
+                "the columns first."
             )
-        self._weight = strength * weight
-        top, reach = np.empty(d + 1, dtype=bool), np.empty(d + 1)
-        kernels.tree_surface(self._parent, self._order, self._weight, top, reach)
-        self._top, self._reach = top[:d], reach[:d]
-
-    def _checked(self, v: FloatArray) -> FloatArray:
-        self.separable(v.shape[0])
-        return v
-
-    def value(self, w: FloatArray) -> float:
-        """Penalty at w."""
-        return kernels.tree_value(self._checked(w), self._parent, self._order, self._weight)
-
-    def prox(self, v: FloatArray, step: float) -> FloatArray:
-        """``argmin_x penalty(x) + |x - v|^2 / (2 step)``."""
-        out = np.empty_like(v)
-        kernels.tree_prox(self._checked(v), step, self._parent, self._order, self._weight, out)
-        return out
-
-    def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
-        """Distance of ``-grad`` to the subdifferential at w; its norm is the distance."""
-        out = np.empty_like(w)
-        kernels.tree_violation(self._checked(w), grad, self._parent, self._order, self._weight, out)
-        return out
-
-    def conjugate(self, v: FloatArray) -> float:
-        """``sup_w v.w - penalty(w)``: 0 in the dual ball, where the prox is 0; else infinite."""
-        tree = self._parent, self._order, self._weight, self._top, self._reach
-        return 0.0 if kernels.tree_in_ball(self._checked(v), *tree) else math.inf
-
-    def dual_scale(self, v: FloatArray) -> float:
-        """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
-        tree = self._parent, self._order, self._weight, self._top
-        return kernels.tree_dual_scale(self._checked(v), *tree)
-
-    def separable(self, d: int) -> SeparableSpec | None:
-        """``None``: groups tie coordinates together."""
-        if d != self._parent.shape[0]:
+        weight = np.ones(m) if weights is None else check_weights("TreeL2", weights)
+        if weight.shape != (m,):
             raise ParameterError(
-                f"TreeL2 needs one parent per column ({d}); got {self._parent.shape[0]}. Pass an "
-                "array of that length."
+                f"TreeL2 needs one weight per column ({m}); got {weight.size}. Pass one per column."
             )
-        return None
+        self._unit = weight
+        super().__init__(TreeSpec(parent, order, strength * weight), d)
+
+    @classmethod
+    def from_groups(
+        cls,
+        strength: float,
+        groups: Sequence[Sequence[int]],
+        *,
+        columns: int,
+        weights: Weights = None,
+    ) -> TreeL2:
+        """The norm of groups of columns that are nested or disjoint.
+
+        Parameters
+        ----------
+        strength : float >= 0
+        groups : list of lists of columns
+            Any two share no column, or one holds the other. Columns in no group are not penalised.
+        columns : int
+            Number of columns.
+        weights : (n_groups,) array, optional
+            Multipliers >= 0; 1 by default.
+        """
+        check_int("TreeL2", "columns", columns, low=1)
+        lists = [checked_columns("TreeL2", f"group {k}", g) for k, g in enumerate(groups)]
+        above = np.full(columns, -1)
+        parents = np.full(columns + len(lists), -1)
+        for k in sorted(range(len(lists)), key=lambda k: -lists[k].size):
+            group = lists[k]
+            if not group.size or group.max() >= columns or np.unique(group).size < group.size:
+                raise ParameterError(
+                    f"TreeL2 needs groups of the columns 0 to {columns - 1}, each once; got group "
+                    f"{k} with {group[:4].tolist()}. Correct it or leave it out."
+                )
+            if (above[group] != above[group[0]]).any():
+                raise ParameterError(
+                    f"TreeL2 needs groups that are nested or disjoint; got group {k}, which "
+                    "shares only some of its columns with another. Split it."
+                )
+            parents[columns + k] = above[group[0]]
+            above[group] = columns + k
+        parents[:columns] = above
+        unit = np.ones(len(lists)) if weights is None else check_weights("TreeL2", weights)
+        return cls(
+            strength, parents, weights=np.concatenate((np.zeros(columns), unit)), columns=columns
+        )
+
+    def with_strength(self, strength: float) -> Self:
+        """A copy with another strength that shares the tree."""
+        other = copy(self)
+        other.strength = check_strength("TreeL2", strength)
+        other._spec = self._spec._replace(weight=strength * self._unit)
+        vars(other).pop("_surface", None)
+        return other
 
     @classmethod
     def examples(cls) -> list[BasePenalty]:
@@ -103,11 +191,12 @@ class TreeL2(BasePenalty):
             cls(0.3, [-1, 0, 0, 1]),
             cls(0.2, [2, -1, 1, -1], weights=[1.0, 0.5, 2.0, 3.0]),
             cls(0.2, [-1, 0, 1, 0], weights=[0.0, 0.5, 0.0, 1.0]),
+            cls.from_groups(0.2, [[0, 1], [2, 3], [0, 1, 2, 3], [3]], columns=4),
         ]
 
 
 def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
-    """Parents as unsigned indices, d for the virtual root, and the nodes with children first."""
+    """Unsigned parents, their number standing for the root, and the nodes with children first."""
     try:
         array = np.asarray(parents)
     except ValueError as error:

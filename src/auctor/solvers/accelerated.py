@@ -109,7 +109,7 @@ class AcceleratedProximalQuasiNewton:
     warmup : int >= 1
         Iterations of the warm-up.
     growth : float >= 1
-        Factor of sigma tried after every success.
+        Factor of sigma tried after every success; "lbfgs" starts every iteration from its matrix.
     shrink : float in (0, 1)
         Factor of sigma after a failed test.
     exact : bool

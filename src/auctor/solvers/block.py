@@ -14,6 +14,8 @@ from auctor.hessian import FACTOR_PARAMS
 from auctor.kernels.columns import combine, dots
 from auctor.problem import Point, Problem
 from auctor.solvers.block_model import Base, ByColumns, ByMatrix, Inner, Kept, Play
+from auctor.solvers.proximal import first_step
+from auctor.solvers.subspace import Pace, SubspaceNewton, SubspaceState
 
 #: Sweeps expected of the first step; and of all steps, for a loss with constant curvature.
 FIRST_SWEEPS, KEPT_SWEEPS = 10, 50
@@ -21,18 +23,26 @@ FIRST_SWEEPS, KEPT_SWEEPS = 10, 50
 TALL = 20
 #: The working set holds at least this many blocks, and twice those that are not zero.
 FEWEST_BLOCKS = 16
+#: Share of all columns from which they are moved together.
+CROWDED = 0.8
+#: Curvature along the gradient over a column's own, below which columns count as uncorrelated.
+UNCORRELATED = 6.0
 #: Changes of the objective below this, relative to it, may be rounding.
 ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
 class BlockState:
-    """The point, the matrix kept between steps, the inner accuracy and the latest sweeps."""
+    """The point, the matrix kept between steps, the inner accuracy and the latest sweeps.
+
+    ``pace`` is that of steps over all columns together.
+    """
 
     point: Point
     kept: Kept | None
     fraction: float
     sweeps: int = FIRST_SWEEPS
+    pace: Pace | None = None
     stalled: bool = False
     dual: Point | None = None
 
@@ -47,7 +57,8 @@ class BlockCoordinateDescent:
     steps on its own matrix. The intercept is eliminated exactly. With few columns K in play their
     matrix is formed and a sweep costs O(K^2); otherwise a sweep reads the columns in play twice.
     Slow sweeps are extrapolated. One further pass over the data per step gives the gradient of all
-    groups; tall data are only ever read by rows.
+    groups; tall data are only ever read by rows. Where nearly all columns of dense data are in the
+    model, steps of `SubspaceNewton` move them together.
 
     Parameters
     ----------
@@ -89,15 +100,21 @@ class BlockCoordinateDescent:
         violation = block_violation(problem, spec, point)
         if not violation.any():
             return replace(state, stalled=True)
+        pace = crowded_pace(problem, spec, state, violation)
+        if pace is not None:
+            together = SubspaceNewton(fewest=problem.n_columns)
+            new = together.step(problem, SubspaceState(point, pace, self.fraction))
+            if new.point is not point:
+                return replace(state, point=new.point, pace=new.pace)
         play = Play.of(spec, self._working_set(problem, spec, point, violation))
         inner, kept = self._model(problem, state, play)
         tol = state.fraction * float(violation[play.blocks].max())
         sweeps = inner.run(self.max_sweeps, tol)
-        new = self._search(problem, point, play, inner)
-        if new is None:
+        found = self._search(problem, point, play, inner)
+        if found is None:
             tight = state.fraction < 1e-6
             return replace(state, kept=kept, fraction=0.01 * state.fraction, stalled=tight)
-        return BlockState(problem.centred(new), kept, self.fraction, sweeps)
+        return BlockState(problem.centred(found), kept, self.fraction, sweeps, state.pace)
 
     def _working_set(
         self, problem: Problem, spec: BlockSpec, point: Point, violation: FloatArray
@@ -169,6 +186,33 @@ def is_tall(problem: Problem) -> bool:
     """Whether the matrix of all columns is best made from rows, and columns never read."""
     tall = problem.data.n_rows >= TALL * problem.n_columns
     return tall and problem.n_params <= FACTOR_PARAMS and Need.GRAM in problem.provides
+
+
+def crowded_pace(
+    problem: Problem, spec: BlockSpec, state: BlockState, violation: FloatArray
+) -> Pace | None:
+    """How fast to go on the subspace, if nearly all columns matter and rows can tell them apart.
+
+    At 0 the columns that violate optimality count, if they are nearly uncorrelated: if the
+    curvature along the gradient is not much more than that of a column.
+    """
+    n, d, point = problem.data.n_rows, problem.n_columns, state.point
+    if is_tall(problem) or n < d or problem.data.n_entries < 0.3 * n * d:
+        return None
+    busy = int(np.count_nonzero(problem.coef(point.w)))
+    start = busy == 0
+    if start:
+        busy = int(np.diff(spec.indptr.astype(np.int64))[violation > 0.0].sum())
+    if busy < CROWDED * d:
+        return None
+    if state.pace is not None:
+        return state.pace
+    length = first_step(problem, point)
+    if start:
+        mean = float(problem.coef(problem.hessian(point).diagonal()).mean())
+        if UNCORRELATED * mean * length < 1.0:
+            return None
+    return Pace(length)
 
 
 def use_matrix(problem: Problem, play: Play, state: BlockState) -> bool:

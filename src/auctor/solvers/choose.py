@@ -11,24 +11,31 @@ from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
 from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
 from auctor.solvers.block import BlockCoordinateDescent
+from auctor.solvers.bmrm import Bmrm
 from auctor.solvers.continuation import Continuation
 from auctor.solvers.coordinate import CoordinateDescent
 from auctor.solvers.dual import DualCoordinateAscent
 from auctor.solvers.exact import Exact
+from auctor.solvers.gaussian import GaussianDiscriminant
 from auctor.solvers.gradient import GradientDescent
 from auctor.solvers.interior_point import InteriorPoint
 from auctor.solvers.lhac import Lhac
+from auctor.solvers.nesterov import AcceleratedGradient
 from auctor.solvers.newton import Newton
 from auctor.solvers.orthant import OrthantWise
+from auctor.solvers.pair_dual import PairDualAscent
 from auctor.solvers.proximal import Fista, ProximalGradient
 from auctor.solvers.proximal_newton import ProximalNewton
+from auctor.solvers.proximal_point import ProximalPoint
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
 from auctor.solvers.scd import StochasticCoordinateDescent
+from auctor.solvers.subspace import SubspaceNewton
 
 #: Every solver by the name users type.
 SOLVERS: dict[str, type[Any]] = {
     "exact": Exact,
+    "gaussian_discriminant": GaussianDiscriminant,
     "newton": Newton,
     "lbfgs": Lbfgs,
     "gradient_descent": GradientDescent,
@@ -38,13 +45,18 @@ SOLVERS: dict[str, type[Any]] = {
     "orthant_wise": OrthantWise,
     "proximal_quasi_newton": ProximalQuasiNewton,
     "block_coordinate_descent": BlockCoordinateDescent,
+    "subspace_newton": SubspaceNewton,
     "interior_point": InteriorPoint,
     "stochastic_coordinate_descent": StochasticCoordinateDescent,
     "dual": DualCoordinateAscent,
     "coordinate_descent": CoordinateDescent,
     "fista": Fista,
     "proximal_gradient": ProximalGradient,
+    "proximal_point": ProximalPoint,
     "continuation": Continuation,
+    "bmrm": Bmrm,
+    "accelerated_gradient": AcceleratedGradient,
+    "pair_dual": PairDualAscent,
 }
 
 #: In order: the first row whose solver can do the problem.
@@ -53,29 +65,35 @@ SOLVERS: dict[str, type[Any]] = {
 #: loss                          penalty                solver
 #: ============================  =====================  =====================================
 #: quadratic                     smooth (none, l2)      exact: one linear system
+#: expected error and AUC        smooth (none, l2)      gaussian_discriminant: closed forms
 #: smooth, with curvature        smooth, few columns    newton: a few fused passes
-#: a sum over rows, see below    l2 part, many columns  dual: exact steps row by row
+#: a sum over rows, see below    l2                     dual: exact steps row by row
 #: smooth                        smooth (none, l2)      lbfgs
 #: smooth, low-rank curvature    separable (l1, box)    proximal_newton: working sets
 #: smooth                        separable (l1, box)    lhac: pair losses
 #: smooth, a sum over rows       groups                 block_coordinate_descent
+#: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
+#: non-smooth, a sum over rows   smooth (none, l2)      proximal_point over newton
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
 #:
-#: The dual is preferred where its steps have a closed form (hinge, squared hinge, absolute, ...),
-#: and for the others where the penalty is strong enough for a few epochs to do. It visits rows in
-#: random order, so repeated rows take another path than weighted ones; with few columns, where
-#: others are as fast, it is therefore not the default.
+#: The dual is preferred where the penalty is strong enough for a few epochs to do (`DUAL_STEP`),
+#: and with many columns also wherever its steps have a closed form (hinge, squared hinge, ...).
+#: With few columns its epochs compete with Newton steps, and an intercept, which couples all rows,
+#: decides for the latter.
 PREFERENCE: tuple[type[Any], ...] = (
     Exact,
+    GaussianDiscriminant,
     Newton,
     DualCoordinateAscent,
     Lbfgs,
     ProximalNewton,
     Lhac,
     BlockCoordinateDescent,
+    SubspaceNewton,
     Fista,
+    ProximalPoint,
     Continuation,
 )
 
@@ -96,7 +114,9 @@ def choose(problem: Problem) -> Solver[Any]:
     for kind in PREFERENCE:
         if kind is Newton and not few:
             continue
-        if kind is DualCoordinateAscent and (few or not _dual_pays(problem)):
+        if kind is GaussianDiscriminant and not GaussianDiscriminant.fits(problem):
+            continue
+        if kind is DualCoordinateAscent and not _dual_pays(problem, few):
             continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
@@ -110,9 +130,11 @@ def choose(problem: Problem) -> Solver[Any]:
 
 #: Largest step of a dual variable, in score units, for which epochs stay few.
 DUAL_STEP = 1.0
+#: ... when the other choice is Newton steps that cost as many passes; it grows with their cost.
+NEWTON_PASSES = 10.0
 
 
-def _dual_pays(problem: Problem) -> bool:
+def _dual_pays(problem: Problem, few: bool) -> bool:
     """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
 
     A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
@@ -121,13 +143,14 @@ def _dual_pays(problem: Problem) -> bool:
     if DualCoordinateAscent.needs & ~problem.provides:
         return False
     spec = problem.penalty.separable(problem.n_columns)
-    if spec is None or spec.l1.any():
+    if spec is None or spec.l1.any() or (few and problem.has_intercept):
         return False
-    if cast(PointwiseLoss, problem.loss).closed_prox:
+    if cast(PointwiseLoss, problem.loss).closed_prox and not few:
         return True
-    share = problem.data.target.share
-    step = float(share @ (share * problem.data.row_lengths(1.0 / spec.l2)))
-    return step <= DUAL_STEP
+    data, kinds = problem.data, problem.data.kinds
+    length = data.row_lengths(1.0 / spec.l2)[kinds.order[kinds.starts]]
+    step = float((kinds.total(data.target.share) ** 2 * length).sum())
+    return step <= DUAL_STEP * (problem.data.gram_passes() / NEWTON_PASSES if few else 1.0)
 
 
 def able(problem: Problem) -> list[str]:

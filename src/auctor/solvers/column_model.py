@@ -10,9 +10,6 @@ from auctor.core.types import Array, Columns, FloatArray, IntArray, SeparableSpe
 from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
 
-#: Up to this many dense columns are worth a Gram matrix.
-GRAM_COLUMNS = 1500
-
 
 @dataclass(frozen=True)
 class Store:
@@ -28,12 +25,6 @@ class Store:
         here = np.zeros(d, dtype=bool)
         here[self.index] = True
         return bool(here[chosen].all())
-
-    def lines(self, n_rows: int) -> Array | None:
-        """Dense columns as rows of an array, ``None`` for sparse ones."""
-        size = self.columns.indptr.shape[0] - 1
-        dense = self.columns.values.size == size * n_rows
-        return self.columns.values.reshape(size, n_rows) if dense else None
 
     def local(self, array: FloatArray) -> FloatArray:
         """The entries of a per-column array that belong to the columns at hand."""
@@ -69,9 +60,6 @@ def descend(
     gradient, coef = store.local(problem.coef(point.gradient)), store.local(problem.coef(point.w))
     levels = SeparableSpec(*map(store.local, spec))
     local = chosen if index is None else np.searchsorted(index, chosen)
-    lines = store.lines(problem.data.n_rows)
-    if lines is not None and chosen.size <= GRAM_COLUMNS:
-        return _by_gram(problem, point, spec, lines[local], chosen, max_sweeps, tol)
     size, total = gradient.shape[0], float(h.sum())
     curvature, moved, sums = np.zeros(size), np.zeros(size), np.zeros(size)
     coordinate.column_curvatures(*store.columns, h, local, curvature)
@@ -105,35 +93,6 @@ def _extended(core: FloatArray, last: float) -> FloatArray:
     out = np.zeros((size + 1, size + 1))
     out[:size, :size], out[size, size] = core, last
     return out
-
-
-def _by_gram(
-    problem: Problem,
-    point: Point,
-    spec: SeparableSpec,
-    lines: Array,
-    chosen: IntArray,
-    max_sweeps: int,
-    tol: float,
-) -> Descent:
-    """Minimise the model over dense columns through their Gram matrix."""
-    hessian = problem.hessian(point)
-    factors, core = hessian.low_rank()
-    index = chosen
-    if problem.has_intercept:
-        lines = np.vstack([lines, np.ones(lines.shape[1])])
-        index = np.append(chosen, problem.n_columns)
-    rows = factors[index]
-    gram = (lines * hessian.row_curvature) @ lines.T + rows @ core @ rows.T
-    levels = SeparableSpec(*(level[chosen] for level in spec))
-    moved, sweeps = descend_on_matrix(
-        gram, point.gradient[index], point.w[index], levels,
-        max_sweeps=20 * max_sweeps, tol=tol / max(1.0, np.sqrt(index.size)),
-    )  # fmt: skip
-    problem.counts.passes += 2.0 * lines.size / max(1, problem.data.n_entries)
-    direction = np.zeros(problem.n_params)
-    direction[index] = moved
-    return Descent(direction, moved @ lines, sweeps)
 
 
 def descend_on_matrix(

@@ -15,6 +15,8 @@ from auctor.problem import Point, Problem
 from auctor.solvers.newton import Newton
 from auctor.solvers.proximal import Fista
 from auctor.solvers.proximal_newton import ProximalNewton
+from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
+from auctor.solvers.quasi_newton import Lbfgs
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Continuation:
     Parameters
     ----------
     solver : Solver, optional
-        For the smoothed problems; by default `Newton`, `ProximalNewton` or `Fista`.
+        For the smoothed problems; by default of Newton type where the loss has curvature, else of
+        quasi-Newton type, and `Fista` where neither fits the penalty.
     shrink : float in (0, 1)
         Factor between widths.
     min_width : float > 0
@@ -86,10 +89,15 @@ class Continuation:
 
     @staticmethod
     def _default(problem: Problem) -> Solver[Any]:
-        """A second-order solver that loss and penalty allow, else accelerated proximal gradient."""
+        """Of Newton or quasi-Newton type where loss and penalty allow, else proximal gradient."""
+        smoothed = problem.loss.smoothed(1.0)
+        curved = smoothed is not None and smoothed.order >= 2
+        separable = problem.penalty.separable(problem.n_columns) is not None
         if problem.penalty.smooth:
-            return Newton()
-        if problem.loss.low_rank and problem.penalty.separable(problem.n_columns) is not None:
+            return Newton() if curved else Lbfgs()
+        if separable and not curved:
+            return ProximalQuasiNewton()
+        if separable and problem.loss.low_rank:
             return ProximalNewton()
         return Fista()
 

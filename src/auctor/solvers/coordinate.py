@@ -8,11 +8,12 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
-from auctor.core.types import Array, FloatArray
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.hessian import FACTOR_PARAMS
 from auctor.problem import Point, Problem
 from auctor.solvers.column_model import Store, descend, descend_on_matrix
 from auctor.solvers.proximal import feasible
+from auctor.solvers.screening import proven_zero
 
 #: Relative error of values and scores.
 ROUNDING = 1e-14
@@ -20,11 +21,12 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class CoordinateState:
-    """The point, the Gram matrix if it is formed, and the shuffling state."""
+    """The point, the Gram matrix if it is formed, the shuffling state and the columns left."""
 
     point: Point
     gram: FloatArray | None
     random: Array
+    left: IntArray
     stalled: bool = False
     dual: Point | None = None
 
@@ -74,11 +76,11 @@ class CoordinateDescent:
             gram = hessian.matrix()
             gram[np.diag_indices_from(gram)] -= problem.ridge
         random = rng.integers(1, 2**63, size=1).astype(np.uint64)
-        return CoordinateState(point, gram, random)
+        return CoordinateState(point, gram, random, np.arange(problem.n_columns))
 
     def step(self, problem: Problem, state: CoordinateState) -> CoordinateState:
-        """A few sweeps over all coordinates."""
-        point = state.point
+        """A few sweeps over the coordinates that the duality gap has not proved to be zero."""
+        point, left = state.point, state.left
         spec = problem.penalty.separable(problem.n_columns)
         assert spec is not None
         if state.gram is not None:
@@ -87,14 +89,16 @@ class CoordinateDescent:
             )[0]
         else:
             store = Store(problem.data.columns(), None)
+            gone = proven_zero(problem, point, spec, store, left)
+            left = left[~gone | (point.w[left] != 0.0)]
             change = descend(
-                problem, point, spec, store, np.arange(problem.n_columns),
+                problem, point, spec, store, left,
                 max_sweeps=self.sweeps, tol=0.0, random=state.random,
             ).direction  # fmt: skip
         # A prox without a step: one rounding outside a bound would cost infinity.
         new = problem.centred(problem.evaluate(problem.prox(point.w + change, 0.0)))
         better = _better(new, point)
-        return replace(state, point=new if better else point, stalled=not better)
+        return replace(state, point=new if better else point, stalled=not better, left=left)
 
 
 def _better(new: Point, old: Point) -> bool:

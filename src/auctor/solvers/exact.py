@@ -9,7 +9,7 @@ import numpy as np
 
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.hessian import floored, solver_of
+from auctor.hessian import DENSE_ENTRIES, floored, solver_of
 from auctor.problem import Problem
 from auctor.solvers.conjugate import truncated_cg
 from auctor.solvers.gradient import Plain
@@ -55,6 +55,8 @@ class Exact:
         direct = self.direct
         if direct is None:
             cheap = problem.data.gram_passes() <= 2.0 * problem.n_params
+            if hessian.by_pairs:
+                cheap = problem.data.n_rows * problem.n_params <= DENSE_ENTRIES
             direct = problem.n_params <= DIRECT_PARAMS and cheap
         if direct:
             return -solver_of(hessian.matrix())(gradient)

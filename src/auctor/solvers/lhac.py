@@ -39,13 +39,19 @@ IMBALANCE = 2.0
 SHARE = 0.5
 #: After this many greedy iterations in a row comes a full one.
 STREAK = 5
+#: After this many steps in a row that passed at once the scale shrinks by a factor per step, down
+#: to this share of its first value; a step that did not pass at once doubles it.
+CALM, BOLDER, BOLDEST, TIMID = 20, 0.8, 1.0 / 30.0, 2.0
+#: Steps whose relative decrease is below this pass because of rounding.
+FAINT = 1e-11
 
 
 @dataclass(frozen=True)
 class LhacState(ModelState):
-    """As for the family, with the greedy iterations since the last full one."""
+    """As for the family, with greedy iterations since a full one and steps since a backtrack."""
 
     streak: int = 0
+    calm: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,8 @@ class Lhac:
     order : {"shuffled", "cyclic", "iid"}
         Order of the coordinates in a pass.
     theta_shrink : float in (0, 1]
-        Factor of the L-BFGS scale ``t't / s't``; below 1 steps are bolder.
+        Factor of the L-BFGS scale ``t't / s't``; below 1 steps are bolder. It falls, down to a
+        thirtieth, while steps pass the test at once, and rises again when one does not.
     prox : float >= 0
         Added at the start of every iteration, in units of the matrix's own diagonal part, so that
         the loss may be measured in any units.
@@ -156,7 +163,19 @@ class Lhac:
             pairs.clear()
             return replace(state, streak=STREAK, stalled=exhausted)
         streak = state.streak + 1 if greedy else 0
-        return replace(advance(problem, state, done), streak=streak, free=index.shape[0])
+        clear = point.value - done.point.value > FAINT * abs(point.value)
+        calm = state.calm + 1 if done.trials == 1 and clear else 0
+        pairs.shrink = self._shrink(pairs.shrink, calm)
+        new = advance(problem, state, done)
+        return replace(new, streak=streak, calm=calm, free=index.shape[0])
+
+    def _shrink(self, shrink: float, calm: int) -> float:
+        """The next factor of the scale, after so many steps without a backtrack."""
+        if calm == 0:
+            return min(TIMID * shrink, self.theta_shrink)
+        if calm < CALM:
+            return shrink
+        return max(BOLDER * shrink, BOLDEST * self.theta_shrink)
 
     def _free_set(self, state: LhacState) -> tuple[Array, bool]:
         """Coordinates that may move, and whether some that should were left out."""

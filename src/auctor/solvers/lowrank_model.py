@@ -25,8 +25,8 @@ from auctor.solvers.pairs import Matrix, Pairs, Restricted
 ROUNDING = 1e-14
 #: The prox parameter grows at most this often in one step.
 MOST_TRIALS = 60
-#: Steps in a row without a decrease before rounding is blamed.
-MOST_IDLE = 20
+#: Steps in a row without a new least value before rounding is blamed.
+MOST_IDLE = 100
 
 ORDERS = {"cyclic": kernels.CYCLIC, "shuffled": kernels.SHUFFLED, "iid": kernels.IID}
 
@@ -137,6 +137,7 @@ class ModelState:
     free: int = 0
     coordinate_steps: int = 0
     backtracks: int = 0
+    least: float = math.inf
     idle: int = 0
     stalled: bool = False
     dual: Point | None = None
@@ -195,13 +196,15 @@ def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) ->
     if learn:
         change = new.gradient - old.gradient
         state.pairs.add(problem.coef(new.w - old.w), problem.coef(change))
-    idle = 0 if new.value < old.value else state.idle + 1
+    # Rounding lets values rise and fall again, so only a new least value is progress.
+    idle = 0 if new.value < min(state.least, old.value) else state.idle + 1
     return replace(
         state,
         point=new,
         iteration=state.iteration + 1,
         coordinate_steps=state.coordinate_steps + done.steps,
         backtracks=state.backtracks + done.trials - 1,
+        least=min(state.least, new.value),
         idle=idle,
         stalled=idle >= MOST_IDLE,
     )

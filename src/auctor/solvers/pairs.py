@@ -72,7 +72,8 @@ class Pairs:
         Scale before the first pair; afterwards ``shrink t't / s't`` of the latest one, where
         ``t't`` is taken in the metric.
     shrink : float > 0
-        Below 1 the matrix is optimistic in directions it knows nothing about.
+        Below 1 the matrix is optimistic in directions it knows nothing about; may be changed, for
+        the pairs to come.
     metric : (n_params,) array > 0, optional
         Relative curvature of the coordinates; all equal by default.
 
@@ -93,7 +94,7 @@ class Pairs:
     ) -> None:
         self.size, self.count, self._next = size, 0, 0
         self.metric = np.ones(n_params) if metric is None else metric
-        self.theta, self._shrink, self._first = theta, shrink, 0.0
+        self.theta, self.shrink, self._first = theta, shrink, 0.0
         self.steps, self.changes = np.zeros((size, n_params)), np.zeros((size, n_params))
         self.ss, self.st = np.zeros((size, size)), np.zeros((size, size))
 
@@ -118,7 +119,7 @@ class Pairs:
         theta = float(t @ (t / self.metric)) / product
         self._first = self._first or theta
         bounded = min(max(theta, self._first / THETA_RANGE), self._first * THETA_RANGE)
-        self.theta = self._shrink * bounded
+        self.theta = self.shrink * bounded
         return True
 
     def clear(self) -> None:

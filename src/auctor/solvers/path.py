@@ -18,7 +18,7 @@ from auctor.core.result import Solution, Status
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
 from auctor.minimise import Solver, minimise
-from auctor.problem import Point, Problem
+from auctor.problem import Known, Point, Problem
 from auctor.solvers.choose import resolve
 
 #: Width of a smoothed loss whose null model stands in for a kinked one, in units of the null loss.
@@ -204,11 +204,11 @@ class _Run:
         max_seconds: float | None,
         on_point: OnPoint | None,
     ) -> None:
-        self.problem, self.on_point = problem, on_point
+        self.problem, self.on_point = problem.keeping(), on_point
         self.solver = "auto" if solver is None else solver
         self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rng": rng}
         self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds
-        self.trail: list[tuple[float, FloatArray]] = []  # the last two points
+        self.trail: list[tuple[float, Known]] = []  # the last two points
         self.solutions: list[Solution] = []
         self.cut = False
 
@@ -231,26 +231,39 @@ class _Run:
             if not self.solutions:
                 raise
             return False
-        w = self.problem.join(solution.coef, solution.intercept)
-        self.trail = [*self.trail[-1:], (strength, w)]
+        self.trail = [*self.trail[-1:], (strength, self.known(solution))]
         self.solutions.append(solution)
         stop = self.on_point is not None and self.on_point(strength, solution)
         self.cut = solution.status in (Status.INTERRUPTED, Status.MAX_SECONDS)
         return not (stop or self.cut)
 
+    def known(self, solution: Solution) -> Known:
+        """The parameters of a solution, with their scores where the solver left them."""
+        problem = self.problem
+        assert problem.kept is not None
+        w = problem.join(solution.coef, solution.intercept)
+        left: Known | None = problem.kept.get(Known)
+        if left is not None and np.array_equal(left.w, w):
+            return left
+        return Known(w, np.full(problem.data.n_rows, np.nan))
+
     def predict(self, strength: float) -> FloatArray | None:
         """Where the line through the last two points leads: lasso paths are lines in pieces.
 
-        Columns that are not in both models, or would change sign, stay where they are.
+        Columns that would change sign stay where they are.
         """
+        assert self.problem.kept is not None
         if len(self.trail) < 2:
-            return self.trail[-1][1] if self.trail else None
+            return self.trail[-1][1].w if self.trail else None
         (before, old), (last, now) = self.trail
         ahead = min((last - strength) / (before - last), 1.0)
-        new = now + ahead * (now - old)
-        stay = (old == 0.0) | (np.sign(new) != np.sign(now))
+        new = now.w + ahead * (now.w - old.w)
+        stay = np.sign(new) != np.sign(now.w)
         stay[self.problem.n_columns :] = False
-        return np.where(stay, now, new)
+        if stay.any():
+            return np.where(stay, now.w, new)
+        self.problem.kept[Known] = Known(new, now.scores + ahead * (now.scores - old.scores))
+        return new
 
 
 def _levels(

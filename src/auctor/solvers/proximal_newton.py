@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,24 +10,39 @@ import numpy as np
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.hessian import FACTOR_PARAMS
-from auctor.problem import Point, Problem
-from auctor.solvers.column_model import Descent, Store, descend, descend_on_matrix
+from auctor.problem import Known, Point, Problem
+from auctor.solvers.column_model import Descent, Store, descend
+from auctor.solvers.matrix_model import MatrixModel, chosen_model, full_model
 from auctor.solvers.proximal import feasible
+from auctor.solvers.screening import proven_zero
 
 #: Columns are gathered on their own while they hold less than this share of all entries.
 GATHER_SHARE = 0.25
+#: Up to this many dense columns are worth a matrix.
+GRAM_COLUMNS = 1500
+#: A matrix is kept while the curvature of the rows moves by less than this share: the first on a
+#: path or where a new one is dear, else the second.
+DRIFT, CHEAP_DRIFT = 0.1, 0.01
+#: A kept matrix must bring the summed violation below this share of what it was.
+SLOW = 0.3
+#: With more than this share of the columns wanted, a matrix takes them all.
+DENSE_SHARE, SPARSE_SHARE = 0.5, 0.25
+#: A working set of dense columns takes in at least this many violating ones at a time.
+MOST_NEW = 60
 #: Relative error of a value.
 ROUNDING = 2e-15
 
 
 @dataclass(frozen=True)
 class ProximalNewtonState:
-    """The point, columns at hand, inner tolerance and the shuffling state."""
+    """The point, the columns and the model at hand, inner tolerance and the shuffling state."""
 
     point: Point
     store: Store | None
+    model: MatrixModel | None
     inner_tol: float
     random: Array
+    proven: Array  # columns known to be zero at the optimum
     stalled: bool = False
     dual: Point | None = None
 
@@ -35,10 +51,12 @@ class ProximalNewtonState:
 class ProximalNewton:
     """Coordinate descent on second-order models of the loss, with line searches in score space.
 
-    With few columns the model is a matrix: the Hessian of all rows where that is cheap, of sampled
-    rows otherwise. With many, residuals are updated column by column over a working set: the
-    support and the columns that violate optimality; only these columns are ever transposed while
-    they are a minority.
+    The working set is the support and the columns that violate optimality. With few or dense
+    columns the model is a matrix over it: the Hessian of all rows where that is cheap, of sampled
+    rows otherwise; it is kept, and grown, while the curvature of the rows changes little, between
+    the points of a path too. With many sparse ones, residuals are updated column by column; only
+    columns of the working set are ever transposed while they are a minority, and those that the
+    duality gap proves to be zero leave it for good.
 
     Parameters
     ----------
@@ -68,9 +86,19 @@ class ProximalNewton:
         self, problem: Problem, w: FloatArray, rng: np.random.Generator
     ) -> ProximalNewtonState:
         """State at the starting point."""
-        point = problem.centred(feasible(problem, w))
+        kept = {} if problem.kept is None else problem.kept
+        known = kept.get(Known)
+        if known is not None and np.array_equal(known.w, w) and np.isfinite(known.scores).all():
+            point = problem.evaluate(w, scores=known.scores)
+            point = point if math.isfinite(point.value) else feasible(problem, w)
+        else:
+            point = feasible(problem, w)
+        point = problem.centred(point)
+        kept[Known] = Known(point.w, point.scores)
         random = rng.integers(1, 2**63, size=1).astype(np.uint64)
-        return ProximalNewtonState(point, None, np.inf, random)
+        store, model = kept.get(Store), kept.get(MatrixModel)
+        proven = np.zeros(problem.n_columns, dtype=bool)
+        return ProximalNewtonState(point, store, model, np.inf, random, proven)
 
     def step(self, problem: Problem, state: ProximalNewtonState) -> ProximalNewtonState:
         """One model, its inexact minimiser, one line search."""
@@ -78,31 +106,91 @@ class ProximalNewton:
         spec = problem.penalty.separable(problem.n_columns)
         assert spec is not None
         violation = problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
-        if problem.n_params <= FACTOR_PARAMS:
-            direction = self._by_matrix(problem, point, spec, violation)
-            change = problem.score_change(direction)
+        few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
+        most_at_once = DENSE_SHARE * problem.n_columns
+        limited = dense and not (few and np.count_nonzero(violation) > most_at_once)
+        chosen = self._working_set(problem, point, violation, MOST_NEW if limited else None)
+        by_matrix = few or (dense and chosen.size <= GRAM_COLUMNS)
+        if by_matrix:
+            direction, change, state = self._by_matrix(problem, state, spec, violation, chosen)
         else:
-            found, state = self._by_columns(problem, state, spec, violation)
+            found, state = self._by_columns(problem, state, spec, violation, chosen)
             direction, change = found.direction, found.change
         new = self._search(problem, point, direction, change)
         if new is None:
-            by_matrix = problem.n_params <= FACTOR_PARAMS  # the same model again would not help
+            if by_matrix and state.model is not None and not state.model.fresh:
+                return replace(state, model=None)
             tight = by_matrix or state.inner_tol <= 1e-12 * float(violation.sum())
             return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
-        return replace(state, point=problem.centred(new))
+        new = problem.centred(new)
+        if problem.kept is not None:
+            problem.kept[Known] = Known(new.w, new.scores)
+        if by_matrix and state.model is not None and not state.model.fresh:
+            left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
+            if float(left.sum()) > SLOW * float(violation.sum()):
+                state = replace(state, model=None)
+        return replace(state, point=new)
+
+    @staticmethod
+    def _working_set(
+        problem: Problem, point: Point, violation: FloatArray, most: int | None
+    ) -> IntArray:
+        """The support and the columns that violate optimality, or the worst ``most`` of those.
+
+        The limit grows with the support.
+        """
+        active = problem.coef(point.w) != 0.0
+        worst = np.where(active, 0.0, violation)
+        if most is not None:
+            most = max(most, 2 * int(np.count_nonzero(active)))
+            if np.count_nonzero(worst) > most:
+                return np.flatnonzero(active | (worst >= np.partition(worst, -most)[-most]))
+        return np.flatnonzero(active | (worst > 0.0))
 
     def _by_matrix(
-        self, problem: Problem, point: Point, spec: SeparableSpec, violation: FloatArray
-    ) -> FloatArray:
-        """Direction from a matrix model over all columns."""
-        return descend_on_matrix(
-            problem.hessian(point).model_matrix(),
-            point.gradient,
-            point.w,
-            spec,
-            max_sweeps=10 * self.max_sweeps,
-            tol=0.01 * float(violation.max()),
-        )[0]
+        self,
+        problem: Problem,
+        state: ProximalNewtonState,
+        spec: SeparableSpec,
+        violation: FloatArray,
+        chosen: IntArray,
+    ) -> tuple[FloatArray, FloatArray, ProximalNewtonState]:
+        """Direction and change of the scores from a matrix model, and the state with that model."""
+        point = state.point
+        model = self._model(problem, state, spec, chosen)
+        if problem.kept is not None:
+            problem.kept[MatrixModel] = model
+        direction, change = model.descend(
+            problem, point, spec,
+            max_sweeps=10 * self.max_sweeps, tol=0.01 * float(violation.max()),
+        )  # fmt: skip
+        if change is None:
+            change = problem.score_change(direction)
+        return direction, change, replace(state, model=model)
+
+    @staticmethod
+    def _model(
+        problem: Problem, state: ProximalNewtonState, spec: SeparableSpec, chosen: IntArray
+    ) -> MatrixModel:
+        """The model at hand while it fits the point, else a new one."""
+        point, old, d = state.point, state.model, problem.n_columns
+        hessian, path = problem.hessian(point), problem.kept is not None
+        if old is not None:
+            old = old.at(hessian, DRIFT if path or old.dear else CHEAP_DRIFT)
+        if old is not None and old.covers(chosen, d):
+            return old
+        few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
+        if few and (path or not dense):
+            # Columns near the threshold come along: they are the next ones wanted.
+            near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
+            near[chosen] = True
+            chosen = np.flatnonzero(near)
+        most = d * (DENSE_SHARE if dense else SPARSE_SHARE)
+        if few and (chosen.size > most or hessian.sampled):
+            return full_model(problem, point, hessian)
+        if old is not None and old.lines is not None:
+            return old.grown(problem, point, chosen)
+        return chosen_model(problem, point, hessian, chosen)
 
     def _by_columns(
         self,
@@ -110,24 +198,30 @@ class ProximalNewton:
         state: ProximalNewtonState,
         spec: SeparableSpec,
         violation: FloatArray,
+        chosen: IntArray,
     ) -> tuple[Descent, ProximalNewtonState]:
         """Direction by residual updates over a working set, and the state with its columns."""
         point = state.point
-        coef = problem.coef(point.w)
-        chosen = np.flatnonzero((coef != 0.0) | (violation > 0.0))
         store = state.store
         if store is None or not store.covers(chosen, problem.n_columns):
             # Columns near the threshold come along: the next working set is then at hand.
             near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
             near[chosen] = True
             store = self._gather(problem, np.flatnonzero(near))
+            if problem.kept is not None:
+                problem.kept[Store] = store
+        at_zero = problem.coef(point.w)[chosen] == 0.0
+        candidates = chosen[at_zero & ~state.proven[chosen]]
+        proven = state.proven.copy()
+        proven[candidates] = proven_zero(problem, point, spec, store, candidates)
+        chosen = chosen[~(at_zero & proven[chosen])]
         tol = min(state.inner_tol, 0.3 * float(violation.sum()))
         found = descend(
             problem, point, spec, store, chosen,
             max_sweeps=self.max_sweeps, tol=tol, random=state.random,
         )  # fmt: skip
         easier = 0.25 * tol if found.sweeps == 1 else tol
-        return found, replace(state, store=store, inner_tol=easier)
+        return found, replace(state, store=store, inner_tol=easier, proven=proven)
 
     @staticmethod
     def _gather(problem: Problem, wanted: IntArray) -> Store:
@@ -168,3 +262,8 @@ class ProximalNewton:
             for p in (new, point)
         )
         return new if after < before else None
+
+
+def _is_dense(problem: Problem) -> bool:
+    """Whether every entry is stored."""
+    return problem.data.n_entries == problem.data.n_rows * problem.n_columns

@@ -106,7 +106,7 @@ class ProximalQuasiNewton:
     conditioning : float in (0, 1]
         Ratio of the model's extreme eigenvalues that the theoretical rule assumes.
     order : {"shuffled", "cyclic", "iid"}
-        Order of the coordinates in a pass.
+        Order of the coordinates in a pass; the theoretical rule is about "iid" and takes that.
     prox : float >= 0
         First prox parameter of an iteration, in units of the matrix's own diagonal part.
     growth : float > 1
@@ -240,6 +240,6 @@ class ProximalQuasiNewton:
         return _Model(
             matrix,
             1.0 if first else state.scale / self.relax,
-            0.0,
-            lambda scale, extra: (scale * growth, extra),
+            self.prox,
+            lambda scale, extra: (scale * growth, extra * growth),
         )

@@ -34,7 +34,7 @@ class Ray:
 
     def _slope(self, point: Point, step: float) -> float:
         loss = float(point.dscores @ self._change)
-        return loss + self._ridge_slope + step * self._ridge_curve
+        return loss + point.ridge_rate * (self._ridge_slope + step * self._ridge_curve)
 
     def at(self, step: float) -> Trial:
         """Evaluate at a step length."""

@@ -71,6 +71,8 @@ class LossSuite(DualitySuite):
         rng = self.rng()
         target = Target(target_for(self.loss, rng))
         for scores in kinked_scores(target.y, rng):
+            if self.loss.scale_invariant and not np.ptp(scores):
+                continue  # it jumps there
             _, grad = self.loss.value_grad(scores, target)
             scale = float(np.abs(grad).max()) or 1.0
             direction = rng.normal(size=N_ROWS)
@@ -122,6 +124,7 @@ class LossSuite(DualitySuite):
         for case in self.cases():
             curvature = self.loss.curvature(case.scores, case.target)
             assert isinstance(curvature, PairCurvature)
+            assert curvature.draw is not None
             i, j, weight = curvature.draw(4000)
             expect(not (weight < 0.0).any(), "drawn pairs have negative weights")
             drawn, pairs = np.zeros((N_ROWS, N_ROWS)), np.eye(N_ROWS)[i] - np.eye(N_ROWS)[j]
@@ -132,9 +135,10 @@ class LossSuite(DualitySuite):
             expect_close(drawn, matrix, "drawn pairs", rtol=5e-3, scale=scale)
 
     def draws_pairs(self) -> bool:
-        """Whether the curvature is one of pairs."""
+        """Whether the curvature is one of pairs that can be drawn."""
         case = next(self.cases())
-        return isinstance(self.loss.curvature(case.scores, case.target), PairCurvature)
+        curvature = self.loss.curvature(case.scores, case.target)
+        return isinstance(curvature, PairCurvature) and curvature.draw is not None
 
     @when(lambda suite: suite.loss.order < 2)
     def check_missing_order_is_refused(self) -> None:
@@ -238,6 +242,7 @@ class LossSuite(DualitySuite):
                 pull,
             )
 
+    @when(lambda suite: getattr(suite.loss, "exchangeable", True))
     def check_row_order(self) -> None:
         """Permuting rows permutes the gradient."""
         order = self.rng().permutation(N_ROWS)
@@ -260,6 +265,19 @@ class LossSuite(DualitySuite):
                 expect(same, "shift_invariant, yet a constant changes the value")
         if not self.loss.shift_invariant:
             expect(not same, "not shift_invariant, yet a constant changes nothing")
+
+    def check_scale_invariance(self) -> None:
+        """`scale_invariant` says the truth."""
+        changes = False
+        for case in self.cases():
+            value = self.loss.value(case.scores, case.target)
+            scaled = self.loss.value(3.7 * case.scores, case.target)
+            same = abs(scaled - value) <= 1e-12 * max(1.0, abs(value))
+            changes |= not same
+            if self.loss.scale_invariant:
+                expect(same, "scale_invariant, yet a factor changes the value")
+        if not self.loss.scale_invariant:
+            expect(changes, "not scale_invariant, yet a factor changes nothing")
 
     # --- robustness -------------------------------------------------------------------------
 

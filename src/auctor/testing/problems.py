@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog, minimize
 from scipy.special import expit
+from scipy.stats import norm as normal
 
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.types import FloatArray, SeparableSpec, Target
 from auctor.data import Dense
 from auctor.losses import (
     Absolute,
+    ExpectedAuc,
+    ExpectedError,
     Hinge,
     Huber,
     Logistic,
@@ -160,6 +163,35 @@ PLAIN_SQUARED_HINGE = by_row(
 )
 PLAIN_POISSON = by_row(lambda s, y: np.exp(s) - y * s, lambda s, y: np.exp(s) - y)
 PLAIN_PAIRWISE_SQUARE = by_pair(np.square, lambda z: 2.0 * z)
+
+
+def _class_moments(s: FloatArray, target: Target) -> Iterator[tuple[float, FloatArray, float, Any]]:
+    """Weight, shares, mean and variance of the scores of each class, the positive one first."""
+    weight = np.ones_like(s) if target.weight is None else target.weight
+    for label in (1.0, -1.0):
+        own = weight * (target.y == label)
+        share = own / own.sum()
+        mean = float(share @ s)
+        yield float(own.sum() / weight.sum()), share, mean, share @ (s - mean) ** 2
+
+
+def _plain_expected_auc(s: FloatArray, target: Target) -> tuple[float, FloatArray]:
+    (_, p, up, v_up), (_, q, down, v_down) = _class_moments(s, target)
+    sd = np.sqrt(v_up + v_down)
+    ratio = (down - up) / sd
+    bend = p * (s - up) + q * (s - down)
+    slope = (q - p) / sd - ratio / sd**2 * bend
+    return float(normal.cdf(ratio)), normal.pdf(ratio) * slope
+
+
+def _plain_expected_error(s: FloatArray, target: Target) -> tuple[float, FloatArray]:
+    value, slope = 0.0, np.zeros_like(s)
+    for sign, (prior, share, mean, v) in zip((-1, 1), _class_moments(s, target), strict=True):
+        ratio = sign * mean / np.sqrt(v)
+        value += prior * float(normal.cdf(ratio))
+        bend = share * sign / np.sqrt(v) - ratio / v * share * (s - mean)
+        slope += prior * normal.pdf(ratio) * bend
+    return value, slope
 
 
 def _plain_huber(delta: float) -> Plain:
@@ -375,6 +407,29 @@ def _group_references() -> Iterator[Reference]:
         yield Reference(name, loss, penalty, s.X, target, True, plain, w, norm)
 
 
+def _gaussian_references() -> Iterator[Reference]:
+    """Losses of Gaussian scores: the best of many descents from random starts."""
+    s = _sample()
+    target, d, rng = Target(s.label, s.weight), s.X.shape[1], np.random.default_rng(1)
+    for name, loss, plain in (
+        ("expected-auc", ExpectedAuc(), _plain_expected_auc),
+        ("expected-error", ExpectedError(), _plain_expected_error),
+    ):
+        free = not loss.shift_invariant
+
+        def objective(
+            x: FloatArray, plain: Plain = plain, free: bool = free
+        ) -> tuple[float, FloatArray]:
+            value, slope = plain(s.X @ x[:d] + (x[d] if free else 0.0), target)
+            pulled = s.X.T @ slope
+            return value, np.append(pulled, slope.sum()) if free else pulled
+
+        starts = rng.normal(size=(20, d + free))
+        ends = [_bounded_minimiser(objective, x, [(None, None)] * x.size) for x in starts]
+        w = ends[int(np.argmin([objective(x)[0] for x in ends]))]
+        yield Reference(name, loss, NoPenalty(), s.X, target, True, plain, w)
+
+
 def _pair_norm(levels: FloatArray) -> Callable[[FloatArray], float]:
     return lambda w: float(levels @ np.hypot(w[::2], w[1::2]))
 
@@ -425,4 +480,5 @@ def references() -> tuple[Reference, ...]:
         *_smooth_references(),
         *_group_references(),
         *_kinked_references(),
+        *_gaussian_references(),
     )

@@ -1,0 +1,274 @@
+"""Test AUC, PRBEP and F1 against what people use instead, on real sets, everything tuned inside."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
+
+from benchmarks.competitors import libauc
+from benchmarks.problems import datasets
+from benchmarks.run import Settings, bar, table
+
+name = "users"
+SETS = (
+    "diabetes", "australian", "fourclass", "svmguide1", "svmguide3", "splice", "breast-cancer",
+    "heart", "ionosphere", "liver", "satimage", "segment", "sonar", "vehicle", "vowel", "cardio",
+    "pageblocks", "wilt", "waveform", "caravan", "ijcnn1",
+)  # fmt: skip
+#: Of larger sets so many rows are drawn, with a fixed seed.
+ROWS = 5_000
+OUTER, REPEATS, INNER = 5, 5, 3
+STRENGTHS = np.geomspace(1e-6, 1.0, 7)
+#: Two means closer than this are a tie.
+TIE = 1e-3
+#: Seconds LibAUC may take per set; it does the first repeat only.
+LIMIT = 60.0
+
+Maker = Callable[[float, int], object]
+
+
+class Method(NamedTuple):
+    """A model for a strength and a number of rows, whether ours, and whether its cut is tuned."""
+
+    make: Maker
+    ours: bool = False
+    tuned: bool = False
+
+
+def _ours(metric: str, surrogate: str = "auto") -> Method:
+    def make(strength: float, _: int) -> object:
+        from auctor import MetricClassifier
+
+        return MetricClassifier(metric, surrogate=surrogate, strength=strength, n_threads=1)
+
+    return Method(make, ours=True)
+
+
+def _logistic(weight: str | None, *, tuned: bool = False) -> Method:
+    def make(strength: float, n: int) -> object:
+        return LogisticRegression(C=1.0 / (n * strength), class_weight=weight, max_iter=1000)
+
+    return Method(make, tuned=tuned)
+
+
+def _svc(strength: float, n: int) -> object:
+    return LinearSVC(C=1.0 / (n * strength), max_iter=20_000, random_state=0)
+
+
+COMMON = {
+    "logistic": _logistic(None),
+    "logistic, balanced": _logistic("balanced"),
+    "linear svc": Method(_svc),
+}
+#: Per measure: the methods, ours first.
+MEASURES: dict[str, dict[str, Method]] = {
+    "AUC": {
+        "auctor auc": _ours("auc"),
+        "auctor auc, square": _ours("auc", "square"),
+        "auctor auc, squared_hinge": _ours("auc", "squared_hinge"),
+        **COMMON,
+    },
+    "PRBEP": {"auctor prbep": _ours("prbep"), "auctor auc": _ours("auc"), **COMMON},
+    "F1": {
+        "auctor f1": _ours("f1"),
+        "auctor f1, logistic": _ours("f1", "logistic"),
+        **COMMON,
+        "logistic, tuned cut": _logistic(None, tuned=True),
+    },
+}
+
+
+def run(settings: Settings) -> dict[str, object]:
+    """Every set, every measure, every method."""
+    sets = [s for s in SETS if settings.wants(s)][: 2 if settings.quick else None]
+    cells: dict[str, dict[str, object]] = dict(settings.known)
+    notes = []
+    reason = libauc.available()
+    if reason is not None:
+        notes.append(f"libauc skipped: {reason}")
+    for done, stem in enumerate(sets):
+        if stem in cells:
+            continue
+        if settings.over():
+            notes.append(f"out of time: {len(sets) - done} sets left out")
+            break
+        try:
+            data = datasets.load(stem)
+        except datasets.MissingDataSet as error:
+            notes.append(str(error))
+            continue
+        print(f"   {stem}", flush=True)
+        cells[stem] = _one_set(data, reason is None)
+    left = len([s for s in sets if s not in cells])
+    return {
+        "title": f"{REPEATS} x {OUTER} folds, strength tuned on {INNER} inner folds by the measure",
+        "bars": _bars(cells),
+        "tables": [_table(measure, cells) for measure in _measures()] + [_wins(cells)],
+        "cells": cells,
+        "left": left,
+        "notes": [
+            *notes,
+            f"sets above {ROWS} rows: that many drawn with a fixed seed; columns standardised on the "
+            "training part; strengths 1e-6 to 1 (C = 1 / (n strength)) for everybody",
+            "libauc: PairwiseAUCLoss('squared_hinge'), linear layer, full batches, Adam; first "
+            f"repeat only, at most {LIMIT:g} s a set, compared with ours on the same folds",
+            f"tie: means within {TIE}; Wilcoxon signed-rank test over the sets, two-sided",
+        ],
+    }
+
+
+def _measures() -> list[str]:
+    return list(MEASURES)
+
+
+def _one_set(data: datasets.DataSet, torch: bool) -> dict[str, object]:
+    X, y = _rows(data)
+    values: dict[str, dict[str, list[float]]] = {m: {} for m in MEASURES}
+    seconds: dict[str, dict[str, float]] = {m: {} for m in MEASURES}
+    folds = [
+        fold
+        for repeat in range(REPEATS)
+        for fold in StratifiedKFold(OUTER, shuffle=True, random_state=repeat).split(X, y)
+    ]
+    for measure, methods in MEASURES.items():
+        for method in methods:
+            values[measure][method], seconds[measure][method] = [], 0.0
+        for k, (train, test) in enumerate(folds):
+            scaler = StandardScaler().fit(X[train])
+            A, B = scaler.transform(X[train]), scaler.transform(X[test])
+            for method, spec in methods.items():
+                start = time.process_time()
+                value = _tuned_score(spec, measure, A, y[train], B, y[test], seed=k)
+                seconds[measure][method] += (time.process_time() - start) / len(folds)
+                values[measure][method].append(value)
+    if torch:
+        auc, cpu = libauc.protocol(X, y, folds[:OUTER], STRENGTHS, INNER, LIMIT)
+        values["AUC"]["libauc"] = [float(v) for v in auc]
+        seconds["AUC"]["libauc"] = float(np.nanmean(cpu))
+    return {"rows": len(y), "positives": int((y > 0).sum()), "values": values, "seconds": seconds}
+
+
+def _rows(data: datasets.DataSet) -> tuple[np.ndarray, np.ndarray]:
+    X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+    y = data.y if (data.y > 0).mean() <= 0.5 else -data.y  # the rarer class is the positive one
+    if len(y) <= ROWS:
+        return X, y
+    keep = np.random.default_rng(0).permutation(len(y))[:ROWS]
+    return X[keep], y[keep]
+
+
+def _tuned_score(
+    method: Method, measure: str, A: np.ndarray, a: np.ndarray, B: np.ndarray, b: np.ndarray,
+    seed: int,
+) -> float:  # fmt: skip
+    """Pick the strength on inner folds, fit, and score the test rows."""
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        inner = list(StratifiedKFold(INNER, shuffle=True, random_state=seed).split(A, a))
+        total, held = np.zeros(len(STRENGTHS)), np.zeros((len(STRENGTHS), len(a)))
+        for j, strength in enumerate(STRENGTHS):
+            for fit, judge in inner:
+                model = method.make(strength, len(fit)).fit(A[fit], a[fit])
+                held[j, judge] = model.decision_function(A[judge])
+                total[j] += _score(measure, a[judge], held[j, judge])
+        best = int(np.argmax(total))
+        cut = _best_cut(a, held[best]) if method.tuned else 0.0
+        model = method.make(STRENGTHS[best], len(a)).fit(A, a)
+        return _score(measure, b, model.decision_function(B) - cut)
+
+
+def _score(measure: str, y: np.ndarray, scores: np.ndarray) -> float:
+    """The same independent function for everybody."""
+    from sklearn.metrics import roc_auc_score
+
+    if measure == "AUC":
+        return float(roc_auc_score(y, scores))
+    if measure == "F1":
+        return float(f1_score(y > 0, scores > 0))
+    count = int((y > 0).sum())
+    return float((y[np.argsort(-scores, kind="stable")[:count]] > 0).mean())
+
+
+def _best_cut(y: np.ndarray, scores: np.ndarray) -> float:
+    from sklearn.metrics import precision_recall_curve
+
+    precision, recall, threshold = precision_recall_curve(y > 0, scores)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
+    return float(threshold[min(int(np.argmax(f1)), len(threshold) - 1)]) - 1e-12
+
+
+# --- report ---------------------------------------------------------------------------------------
+
+
+def _pairs(cells: dict, measure: str, ours: str, theirs: str) -> tuple[np.ndarray, np.ndarray]:
+    """Means per set of two methods on the folds both have."""
+    a, b = [], []
+    for cell in cells.values():
+        mine, other = (np.array(cell["values"][measure].get(m, [])) for m in (ours, theirs))
+        n = min(len(mine), len(other))
+        both = np.isfinite(mine[:n]) & np.isfinite(other[:n])
+        if both.any():
+            a.append(mine[:n][both].mean())
+            b.append(other[:n][both].mean())
+    return np.array(a), np.array(b)
+
+
+def _others(cells: dict, measure: str) -> list[str]:
+    ours = {m for m, spec in MEASURES[measure].items() if spec.ours}
+    return sorted({m for cell in cells.values() for m in cell["values"][measure]} - ours)
+
+
+def _compare(cells: dict, measure: str, ours: str, theirs: str) -> list[object]:
+    a, b = _pairs(cells, measure, ours, theirs)
+    wins, losses = int((a > b + TIE).sum()), int((a < b - TIE).sum())
+    p = float(scipy.stats.wilcoxon(a, b).pvalue) if len(a) > 5 and (a != b).any() else float("nan")
+    mean = float((a - b).mean()) if len(a) else float("nan")
+    return [measure, ours, theirs, wins, len(a) - wins - losses, losses, mean, p]
+
+
+def _wins(cells: dict) -> dict[str, object]:
+    rows = [
+        _compare(cells, measure, ours, theirs)
+        for measure, methods in MEASURES.items()
+        for ours in [m for m, spec in methods.items() if spec.ours]
+        for theirs in _others(cells, measure)
+    ]
+    columns = ["measure", "ours", "theirs", "wins", "ties", "losses", "mean difference", "p"]
+    return table("Wins, ties, losses over the sets", columns, rows)
+
+
+def _bars(cells: dict) -> list[dict[str, object]]:
+    bars = []
+    for measure, methods in MEASURES.items():
+        ours = next(iter(methods))
+        for theirs in _others(cells, measure):
+            row = _compare(cells, measure, ours, theirs)
+            text = f"{measure}: {ours} wins minus losses against {theirs} (no limit was set; 0)"
+            bars.append(bar(text, row[3] - row[5], 0))
+    return bars
+
+
+def _table(measure: str, cells: dict) -> dict[str, object]:
+    methods = [*MEASURES[measure], *(["libauc"] if measure == "AUC" else [])]
+    rows = []
+    for stem, cell in cells.items():
+        row: list[object] = [f"{stem} ({cell['positives']}/{cell['rows']})"]
+        for method in methods:
+            values = np.array(cell["values"][measure].get(method, [np.nan]))
+            mean, spread = np.nanmean(values), np.nanstd(values)
+            cpu = cell["seconds"][measure].get(method, float("nan"))
+            row.append(f"{mean:.4f} ± {spread:.4f}, {cpu:.2g} s")
+        rows.append(row)
+    title = f"Test {measure}, mean ± standard deviation over folds, CPU seconds per tuned fit"
+    return table(title, ["set (positives/rows)", *methods], rows)

@@ -1,0 +1,93 @@
+"""Error and AUC of Gaussian scores, as functions of class means and variances.
+
+Arrays have the positive class first: ``prior``, ``mean`` and ``variance`` have shape (2,) or
+(2, k) for k models at once. A variance of zero means the limit; nothing is ever NaN for finite
+input.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from auctor.core.types import FloatArray
+
+#: So many standard deviations away a Gaussian has no mass in double precision.
+FAR = 40.0
+#: Smallest variance of a class, as a fraction of the squared spread of both, for a threshold.
+NARROW = 1e-20
+
+
+class Slopes(NamedTuple):
+    """A value and its derivatives in both means and both variances."""
+
+    value: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+
+def expected_error(prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:
+    """``P+ Phi(-m+/sd+) + P- Phi(m-/sd-)``: the error of the sign of Gaussian scores."""
+    sign = np.array([-1.0, 1.0]).reshape(2, *(1,) * (mean.ndim - 1))
+    prior = prior.reshape(sign.shape)
+    ratio, inverse = _standardised(sign * mean, variance)
+    slope = sign * prior * _density(ratio) * inverse
+    value = (prior * ndtr(ratio)).sum(axis=0)
+    return Slopes(value, slope, -0.5 * slope * mean * inverse * inverse)
+
+
+def expected_auc(mean: FloatArray, variance: FloatArray) -> Slopes:
+    """``Phi((m- - m+)/sqrt(v+ + v-))``: one minus the AUC of Gaussian scores."""
+    apart, total = mean[1] - mean[0], variance[0] + variance[1]
+    ratio, inverse = _standardised(apart, total)
+    slope = _density(ratio) * inverse
+    spread = -0.5 * slope * apart * inverse * inverse
+    return Slopes(ndtr(ratio), np.stack([-slope, slope]), np.stack([spread, spread]))
+
+
+def best_shift(prior: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """What to add to Gaussian scores so that their sign has the smallest error.
+
+    The two weighted densities cross at the roots of a quadratic; the one where the positive class
+    takes over is the threshold, unless predicting the larger class throughout is better.
+    """
+    apart = mean[0] - mean[1]
+    size = np.abs(apart) + np.sqrt(variance[0]) + np.sqrt(variance[1])
+    unit = np.where(size > 0.0, size, 1.0)
+    gap = apart / unit
+    inverse = 1.0 / np.maximum(variance / unit / unit, NARROW)
+    # The log ratio of the weighted densities, a z^2 + b z + c at z from the mean of the class with
+    # the smaller variance; a threshold close to that mean would be rounded from elsewhere.
+    narrow = inverse[0] > inverse[1]
+    with np.errstate(all="ignore"):
+        a = 0.5 * (inverse[1] - inverse[0])
+        wide = np.where(narrow, inverse[1], inverse[0])
+        b = wide * gap
+        odds = np.log(prior[0]) - np.log(prior[1]) + 0.5 * np.log(inverse[0] / inverse[1])
+        c = odds + np.where(narrow, 0.5, -0.5) * wide * gap * gap
+        root = np.sqrt(b * b - 4.0 * a * c)
+        cross = np.where(b > 0.0, -2.0 * c / (b + root), (root - b) / (2.0 * a))
+    known = np.isfinite(cross)
+    shift = -np.where(narrow, mean[0], mean[1]) - np.where(known, cross, 0.0) * unit
+    error = expected_error(prior, mean + shift, variance).value
+    known &= error < np.minimum(prior[0], prior[1])
+    # No score is as far from the middle as this, so all have one sign.
+    all_one = np.where(prior[0] >= prior[1], FAR, -FAR) * unit - 0.5 * (mean[0] + mean[1])
+    return np.asarray(np.where(known, shift, all_one))
+
+
+def _standardised(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``mean / sd`` and ``1 / sd``, the latter 0 where the variance is 0."""
+    flat = variance <= 0.0
+    inverse = np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, variance)))
+    limit = np.where(mean == 0.0, 0.0, np.copysign(np.inf, mean))
+    # NaN stays NaN: a comparison with it is false.
+    return np.where(flat, limit, mean * inverse), inverse
+
+
+def _density(ratio: FloatArray) -> FloatArray:
+    """Standard normal density."""
+    with np.errstate(over="ignore"):  # the density of a very large ratio is zero
+        return np.asarray(np.exp(-0.5 * ratio * ratio) / np.sqrt(2.0 * np.pi))

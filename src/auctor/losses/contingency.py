@@ -1,0 +1,389 @@
+"""Max-margin losses of set-level scores with a fixed number of predicted positives.
+
+A labelling flips shares ``b`` in [0, 1] of the rows so that a share ``f`` of the total weight is
+predicted positive. With p the normalised row weights, ``p+`` and ``p-`` the class weights, and
+``r`` the flips of the average ideal labelling (predicted positives among the positives first)::
+
+    R(s) = max over b of  2 [sum_pos p_i (m+ b_i - s_i (b_i - r+))
+                             + sum_neg p_j (m- b_j + s_j (b_j - r-))]
+
+which is at least the metric's loss of the labelling that predicts the top share f. Its dual has
+one variable, the threshold t: the smallest weighted sum of hinges of ``t - s_i`` (positives) and
+``s_j - t + m+ + m-`` (negatives). So t is a quantile of the scores, the negatives' raised by the
+margin. At ``f = p+`` all of ``r`` is zero, and R is that of Joachims (2005).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from auctor.core.checks import check_real
+from auctor.core.curvature import LowRankCurvature
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.needs import Coupling
+from auctor.core.protocols import Data
+from auctor.core.types import FloatArray, Target
+from auctor.kernels import thresholds
+from auctor.kernels.thresholds import Threshold
+from auctor.losses.base import BaseLoss
+
+#: Rounding allowed in the domain of a conjugate.
+DOMAIN = 1e-9
+
+
+class Contingency(BaseLoss):
+    """A loss of the whole labelling; needs both classes."""
+
+    coupling = Coupling.GLOBAL
+
+    def check_target(self, target: Target) -> None:
+        """Refuse targets that are not -1/+1 or hold one class only."""
+        super().check_target(target)
+        for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
+            if rows.rows.size == 0:
+                raise DataError(
+                    f"{type(self).__name__} needs both classes; got no {name} row with weight. "
+                    "Pass data with two classes."
+                )
+        if target.groups is not None:
+            raise DataError(
+                f"{type(self).__name__} needs rows without groups; got groups. "
+                "Use a loss over pairs, or drop the groups."
+            )
+
+
+class Margins(NamedTuple):
+    """What a target makes of a metric: shares of the total weight, margins, ideal flips."""
+
+    top: float  # predicted positive
+    positive: float
+    margin_pos: float
+    margin_neg: float
+
+    @property
+    def margin(self) -> float:
+        """How far the negatives are raised, in score units."""
+        return self.margin_pos + self.margin_neg
+
+    @property
+    def ideal_pos(self) -> float:
+        """Share of the positives that the average ideal labelling flips."""
+        return max(0.0, 1.0 - self.top / self.positive)
+
+    @property
+    def ideal_neg(self) -> float:
+        """Share of the negatives that the average ideal labelling flips."""
+        return max(0.0, (self.top - self.positive) / (1.0 - self.positive))
+
+    @property
+    def floor(self) -> float:
+        """The metric's loss of an ideal labelling: the infimum of R."""
+        pos = self.positive * self.margin_pos * self.ideal_pos
+        return 2.0 * (pos + (1.0 - self.positive) * self.margin_neg * self.ideal_neg)
+
+
+class ThresholdLoss(Contingency):
+    """A loss whose dual is one threshold; a subclass gives its margins."""
+
+    width: float
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient is continuous."""
+        return self.width > 0.0
+
+    @property
+    def order(self) -> int:
+        """0 value only, 1 gradient, 2 curvature."""
+        return 2 if self.smooth else 1
+
+    @property
+    def low_rank(self) -> bool:
+        """Whether the curvature is a diagonal plus a few columns."""
+        return True
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether a constant added to all scores changes nothing."""
+        return True
+
+    def margins(self, target: Target) -> Margins:
+        """Shares and margins for a target."""
+        raise NotImplementedError
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Loss and its gradient (a subgradient for width 0) in the scores; O(n)."""
+        margins = self.margins(target)
+        u, at = self._solve(scores, target, margins)
+        grad = np.empty_like(scores)
+        if at is None:
+            grad.fill(np.nan)
+            return math.nan, grad
+        rest = margins.ideal_pos, 1.0 - margins.ideal_neg
+        value = thresholds.around(u, target.y, target.share, *at, self.width, *rest, grad)
+        return margins.floor + value, grad
+
+    def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
+        """Generalised Hessian ``2/width (diag(a) - a a'/sum a)``, a the weights on the ramp."""
+        if not self.smooth:
+            raise self._lacks("curvature")
+        u, at = self._solve(scores, target, self.margins(target))
+        active = np.zeros_like(scores)
+        total = 0.0
+        if at is not None:
+            total = thresholds.on_ramp(u, target.share, at.low, self.width, active)
+        stiff = 2.0 / self.width
+        core = np.array([[-stiff / total if total > 0.0 else 0.0]])
+        return LowRankCurvature(stiff * active, active[:, None], core)
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """Minus the metric's part of R at the flips behind ``dscores``, infinite outside the box.
+
+        Gradients of smoothed forms, their mixtures and their multiples in [0, 1] are inside.
+        """
+        if self.smooth:
+            return None
+        margins, share = self.margins(target), target.share
+        positive = target.y > 0.0
+        toward = np.where(positive, -dscores, dscores)
+        ideal = np.where(positive, margins.ideal_pos, margins.ideal_neg)
+        mass = share * ideal + 0.5 * toward  # share times flip
+        slack = DOMAIN * np.maximum(share, float(share.max()) * DOMAIN)
+        inside = (mass >= -slack) & (mass <= share + slack)
+        balanced = abs(float(dscores.sum())) <= DOMAIN * float(np.abs(dscores).sum()) + 1e-13
+        if not (balanced and inside.all()):
+            return math.inf
+        flipped_pos, flipped_neg = float(mass[positive].sum()), float(mass[~positive].sum())
+        return -2.0 * (margins.margin_pos * flipped_pos + margins.margin_neg * flipped_neg)
+
+    def infimum(self, target: Target) -> float:
+        """The metric's loss of an ideal labelling, less what smoothing takes off."""
+        m = self.margins(target)
+        spread = m.positive * m.ideal_pos**2 + (1.0 - m.positive) * m.ideal_neg**2
+        return m.floor - self.width * spread
+
+    def smoothed(self, width: float) -> Self | None:
+        """The form below it with quadratic pieces, within width; a smooth loss needs none."""
+        return None if self.smooth else replace(self, width=width)  # type: ignore[type-var]
+
+    def threshold(self, scores: FloatArray, target: Target) -> float:
+        """Decision threshold: half the margin below the optimal t, mid-way where t is an interval.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Prbep().threshold(np.array([3.0, 1.0]), Target(np.array([1.0, -1.0])))
+        2.0
+        """
+        margins, share = self.margins(target), target.share
+        u = np.empty_like(scores)
+        thresholds.augment(scores, target.y, margins.margin, u)
+        low, below, tied = thresholds.quantile(u, share, 1.0 - margins.top)
+        high = low
+        if abs(below + tied - (1.0 - margins.top)) <= 1e-12:
+            high = thresholds.next_above(u, share, low)
+        return 0.5 * (low + high) - 0.5 * margins.margin
+
+    def _solve(
+        self, scores: FloatArray, target: Target, margins: Margins
+    ) -> tuple[FloatArray, Threshold | None]:
+        """Raised scores and where their top share begins, ``None`` if any score is NaN."""
+        u = np.empty_like(scores)
+        if thresholds.augment(scores, target.y, margins.margin - self.width, u):
+            return u, None
+        return u, thresholds.threshold(u, target.share, 1.0 - margins.top, self.width)
+
+
+def _class_weights(target: Target) -> tuple[float, float]:
+    """Total weight, and the positives' share of it."""
+    positive, negative = (rows.total for rows in target.classes)
+    return positive + negative, positive / (positive + negative)
+
+
+@dataclass(frozen=True)
+class Prbep(ThresholdLoss):
+    """Max-margin loss of 1 - precision at the break-even point, where precision equals recall.
+
+    As many rows are predicted positive as there are positives. It is the hinge loss of a linear
+    SVM with a free bias and margin ``n / (2 n+)``; its value at constant scores is
+    ``min(1, n- / n+)``.
+
+    Parameters
+    ----------
+    width : float >= 0
+        Length of the quadratic piece, in score units; 0 is the exact loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Prbep().value(np.zeros(3), Target(np.array([1.0, -1.0, -1.0])))
+    1.0
+
+    References
+    ----------
+    Joachims, A support vector method for multivariate performance measures, 2005; Zhang, Saha,
+    Vishwanathan, Smoothing multivariate performance measures, JMLR 2012.
+    """
+
+    width: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_real("Prbep", "width", self.width, low=0.0)
+
+    def margins(self, target: Target) -> Margins:
+        """Shares and margins for a target."""
+        _, positive = _class_weights(target)
+        return Margins(positive, positive, 0.5 / positive, 0.0)
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(width=0.5), cls(width=2.0)]
+
+
+@dataclass(frozen=True)
+class AtK(ThresholdLoss):
+    """What precision and recall at k share.
+
+    Parameters
+    ----------
+    k : int >= 1 or float in (0, 1)
+        How much is predicted positive: that much weight (rows, if they have no weights), or that
+        fraction of the total weight. It may exceed the positives.
+    width : float >= 0
+        Length of the quadratic piece, in score units; 0 is the exact loss.
+    """
+
+    k: int | float
+    width: float = 0.0
+
+    #: Whether the loss is 1 - precision, else 1 - recall.
+    precision: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        who, k = type(self).__name__, self.k
+        real = isinstance(k, Real) and not isinstance(k, bool)
+        if not real or not (0.0 < k < 1.0 or (isinstance(k, Integral) and k >= 1)):
+            raise ParameterError(
+                f"{who} needs k to be an integer of at least 1 or a fraction in (0, 1); got {k!r}. "
+                "Pass a number of rows or a fraction of them."
+            )
+        check_real(who, "width", self.width, low=0.0)
+
+    def check_target(self, target: Target) -> None:
+        """Refuse one class only, and a k above the total weight."""
+        super().check_target(target)
+        self.margins(target)
+
+    def margins(self, target: Target) -> Margins:
+        """Shares and margins for a target."""
+        total, positive = _class_weights(target)
+        top = float(self.k) if self.k < 1 else self.k / total
+        if top > 1.0:
+            raise DataError(
+                f"{type(self).__name__} needs k of at most the total weight of the rows, "
+                f"{total:g}; got {self.k}. Pass a smaller k or a fraction in (0, 1)."
+            )
+        if self.precision:
+            return Margins(top, positive, 0.0, 0.5 / top)
+        return Margins(top, positive, 0.5 / positive, 0.0)
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(0.2), cls(0.2, width=0.5), cls(0.6), cls(0.6, width=2.0)]
+
+
+@dataclass(frozen=True)
+class PrecisionAtK(AtK):
+    """Max-margin loss of 1 - precision among the top k, an upper bound of it.
+
+    Parameters
+    ----------
+    k : int >= 1 or float in (0, 1)
+        Weight predicted positive (rows, if they have no weights), or its fraction of the total.
+    width : float >= 0
+        Length of the quadratic piece, in score units; 0 is the exact loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> PrecisionAtK(1).value(np.array([2.0, 0.0, 0.0]), Target(np.array([1.0, -1.0, -1.0])))
+    0.0
+    """
+
+    precision = True
+
+
+@dataclass(frozen=True)
+class RecallAtK(AtK):
+    """Max-margin loss of 1 - recall of the top k, an upper bound of it.
+
+    Parameters
+    ----------
+    k : int >= 1 or float in (0, 1)
+        Weight predicted positive (rows, if they have no weights), or its fraction of the total.
+    width : float >= 0
+        Length of the quadratic piece, in score units; 0 is the exact loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> RecallAtK(2).value(np.array([5.0, 0.0, 0.0]), Target(np.array([1.0, -1.0, -1.0])))
+    0.0
+    """
+
+    precision = False
+
+
+#: Steps that `vacuous` takes before it gives its verdict.
+VACUOUS_STEPS = 60
+#: Length of the shortest gradient, as a share of the first, that counts as none.
+VACUOUS = 0.02
+
+
+def vacuous(loss: BaseLoss, data: Data) -> bool:
+    """Whether the zero model (nearly) minimises the loss, so that no strength gives another.
+
+    The loss has many subgradients at constant scores: one for every way of breaking the ties. The
+    Frank-Wolfe method looks for the shortest of their gradients in the coefficients. A direction
+    along which all of them descend proves that training can help; the answer is then ``False``.
+    It is ``True`` once a gradient of at most 2 % of the first is found, or after 60 steps with
+    neither. Every step is two passes over the data.
+
+    Parameters
+    ----------
+    loss : a max-margin loss
+    data : Data
+    """
+    target = data.target
+    zero = np.zeros(data.n_rows)
+    gradient = data.gradient(_centred(loss, loss.value_grad(zero, target)[1], target))
+    first = float(np.linalg.norm(gradient))
+    for _ in range(VACUOUS_STEPS):
+        size = float(gradient @ gradient)
+        if math.sqrt(size) <= VACUOUS * first:
+            return True
+        scores = data.scores(-gradient)
+        # Small enough to break ties and nothing else.
+        scores *= 1e-7 / max(float(np.abs(scores).max()), 1e-300)
+        corner = data.gradient(_centred(loss, loss.value_grad(scores, target)[1], target))
+        if float(corner @ gradient) > 1e-9 * size:
+            return False
+        change = corner - gradient
+        step = min(1.0, -float(gradient @ change) / float(change @ change))
+        gradient = gradient + step * change
+    return True
+
+
+def _centred(loss: BaseLoss, dscores: FloatArray, target: Target) -> FloatArray:
+    """Without the part along a constant score, which an intercept takes up."""
+    if loss.shift_invariant:
+        return dscores
+    centred: FloatArray = dscores - float(dscores.sum()) * target.share
+    return centred

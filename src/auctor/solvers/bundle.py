@@ -1,0 +1,108 @@
+"""Cutting planes of a loss, and the point where they and an l2 penalty are lowest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+from auctor.kernels import simplex
+
+#: The quadratic program is solved to this share of the mean offset, where rounding allows.
+ACCURACY = 1e-13
+#: The shift of the Gram matrix follows its diagonal when that has grown by this factor.
+GROWTH = 1e3
+
+
+class Lowest(NamedTuple):
+    """Where the model is lowest, and its value there: a lower bound on the objective."""
+
+    w: FloatArray
+    value: float
+
+
+class Bundle:
+    """Cuts ``loss(w) >= slope.w + offset`` of a loss with the penalty ``sum l2_j w_j^2 / 2``.
+
+    With the slopes divided by ``sqrt(l2)`` as rows of A, the model's minimum over w is the maximum
+    of ``offset.a - |A'a|^2 / 2`` over the simplex. The Gram matrix ``A A'``, the weights a and the
+    factor of the active part are kept from solve to solve; one more cut costs one more row.
+
+    Parameters
+    ----------
+    l2 : (n_columns,) array > 0
+    patience : int
+        Cuts without weight for this many solves are dropped; the value of the model at its lowest
+        point stays as it is.
+    """
+
+    def __init__(self, l2: FloatArray, patience: int) -> None:
+        self.root, self.patience = np.sqrt(l2), patience
+        self.count, self.size, self.shift = 0, 0, 0.0
+        self.cuts = np.zeros((0, l2.size))
+        self.offset, self.weight = np.zeros(0), np.zeros(0)
+        self.gram, self.factor = np.zeros((0, 0)), np.zeros((0, 0))
+        self.active = np.zeros(0, dtype=np.int64)
+        self.idle = np.zeros(0, dtype=np.int64)
+
+    def add(self, slope: FloatArray, offset: float) -> None:
+        """Store a cut."""
+        n = self.count
+        if n == self.offset.size:
+            self._grow(max(32, 2 * n))
+        np.divide(slope, self.root, out=self.cuts[n])
+        self.gram[n, : n + 1] = self.gram[: n + 1, n] = self.cuts[: n + 1] @ self.cuts[n]
+        self.offset[n], self.weight[n], self.idle[n] = offset, 0.0, 0
+        self.count += 1
+        top = float(self.gram[n, n])
+        if top > GROWTH * self.shift or not self.shift:
+            self.shift = top or 1.0
+            simplex.factorise(self.gram, self.shift, self.active, self.size, self.factor)
+
+    def take(self, other: Bundle | None) -> None:
+        """Copy the cuts of another strength."""
+        if other is not None:
+            for k in range(other.count):
+                self.add(other.cuts[k] * other.root, float(other.offset[k]))
+
+    def lowest(self) -> Lowest:
+        """Solve the quadratic program, from the weights of the last solve."""
+        n = self.count
+        tol = ACCURACY * float(np.abs(self.offset[:n]) @ self.weight[:n])
+        self.size = simplex.maximise(
+            self.gram, self.offset, n, self.shift, tol,
+            self.weight, self.active, self.size, self.factor,
+        )  # fmt: skip
+        self.idle[:n] += 1
+        self.idle[self.active[: self.size]] = 0
+        self._prune()
+        pull = self.weight[: self.count] @ self.cuts[: self.count]
+        linear = float(self.weight[: self.count] @ self.offset[: self.count])
+        return Lowest(-pull / self.root, linear - 0.5 * float(pull @ pull))
+
+    def _grow(self, capacity: int) -> None:
+        n = self.count
+        for name in ("cuts", "offset", "weight", "active", "idle"):
+            old = getattr(self, name)
+            new = np.zeros((capacity, *old.shape[1:]), dtype=old.dtype)
+            new[:n] = old[:n]
+            setattr(self, name, new)
+        for name in ("gram", "factor"):
+            square = np.zeros((capacity, capacity))
+            square[:n, :n] = getattr(self, name)[:n, :n]
+            setattr(self, name, square)
+
+    def _prune(self) -> None:
+        """Drop the idle cuts once they are a quarter of all; the others close ranks."""
+        n = self.count
+        keep = np.flatnonzero(self.idle[:n] <= self.patience)
+        m = keep.size
+        if n - m < max(8, n // 4):
+            return
+        place = np.cumsum(self.idle[:n] <= self.patience) - 1
+        self.active[: self.size] = place[self.active[: self.size]]
+        for array in (self.cuts, self.offset, self.weight, self.idle):
+            array[:m] = array[keep]
+        self.gram[:m, :m] = self.gram[np.ix_(keep, keep)]
+        self.count = m

@@ -1,0 +1,281 @@
+"""Every metric of the registry: training, scores, thresholds, groups, averages, bad input."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.metrics import f1_score, roc_auc_score
+
+from auctor import MetricClassifier, MetricClassifierCV, metrics
+from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.estimators.metric import METRICS, parse, resolve_metric
+from auctor.losses import FBeta, PrecisionAtK
+
+VALUES = {"partial_auc": 0.3, "precision_at_k": 0.3, "recall_at_k": 0.3, "fbeta": 2.0, "cost": 4.0}
+
+
+def spelled(name):
+    return f"{name}({VALUES[name]})" if name in VALUES else name
+
+
+EVERY = [(spelled(name), s) for name, metric in METRICS.items() for s in metric.surrogates]
+
+
+@pytest.mark.parametrize(("metric", "surrogate"), EVERY)
+def test_trains_and_scores(rows, metric, surrogate):
+    model = MetricClassifier(metric, surrogate=surrogate, strength=1e-3).fit(rows.X, rows.y)
+    assert np.isfinite(model.coef_).all()
+    assert model.coef_.any()
+    assert np.isfinite(model.score(rows.X, rows.y))
+    assert metrics.auc(rows.y, model.decision_function(rows.X)) > 0.75
+    assert 0 < model.predict(rows.X).sum() < rows.y.size
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1", "elastic_net"])
+@pytest.mark.parametrize(("metric", "surrogate"), EVERY)
+def test_weights_are_repetition(rows, metric, surrogate, penalty):
+    if surrogate == "gaussian" and metric == "error" and penalty != "l2":
+        pytest.skip("scale-free: takes an l2 penalty only")
+    model = MetricClassifier(metric, surrogate=surrogate, penalty=penalty, strength=0.01)
+    weighted = clone(model).fit(rows.X, rows.y, rows.weight)
+    repeated = clone(model).fit(rows.X[rows.repeated()], rows.y[rows.repeated()])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(("metric", "surrogate"), EVERY)
+def test_certified_wherever_convex(rows, metric, surrogate):
+    model = MetricClassifier(metric, surrogate=surrogate, strength=1e-2).fit(rows.X, rows.y)
+    loss = resolve_metric("test", metric, surrogate).loss
+    assert model.solution_.certified == loss.convex
+
+
+def test_score_is_the_metric(rows):
+    X, y = rows.X, rows.y
+    for name, expected in {
+        "auc": lambda s, p: metrics.auc(y, s),
+        "partial_auc(0.3)": lambda s, p: metrics.partial_auc(y, s, 0.3),
+        "prbep": lambda s, p: metrics.prbep(y, s),
+        "precision_at_k(90)": lambda s, p: metrics.precision_at_k(y, s, 90),
+        "recall_at_k(0.4)": lambda s, p: metrics.recall_at_k(y, s, 0.4),
+        "f1": lambda s, p: f1_score(y, p),
+        "error": lambda s, p: (p == y).mean(),
+        "balanced_error": lambda s, p: 1.0 - metrics.balanced_error(y, p),
+        "cost(3)": lambda s, p: -((p > y).mean() + 3 * (p < y).mean()),
+    }.items():
+        model = MetricClassifier(name, strength=1e-2).fit(X, y)
+        value = expected(model.decision_function(X), model.predict(X))
+        assert model.score(X, y) == pytest.approx(value, abs=1e-12), name
+
+
+def test_threshold_is_best_for_the_metric(rows):
+    X, y = rows.X, rows.y
+    for name in ("error", "balanced_error", "cost(5)", "fbeta(0.5)"):
+        model = MetricClassifier(name, strength=1e-2).fit(X, y)
+        best, raw = model.score(X, y), model.decision_function(X)
+        measure = resolve_metric("test", name, "auto").measure
+        assert best >= max(measure(y, raw - t, None) for t in raw) - 1e-12, name
+    top = MetricClassifier("precision_at_k(90)", strength=1e-2).fit(X, y)
+    assert top.predict(X).sum() == 90
+
+
+@pytest.mark.parametrize("rule", ["precision(0.9)", "recall(0.9)", "cost(5)", "top(25)", "f1"])
+def test_stated_threshold(rows, rule):
+    model = MetricClassifier("auc", threshold=rule, strength=1e-2).fit(rows.X, rows.y)
+    table = metrics.confusion(rows.y, model.predict(rows.X))
+    assert {
+        "precision(0.9)": table.precision >= 0.9,
+        "recall(0.9)": table.tpr >= 0.9,
+        "cost(5)": table.fn < table.fp,
+        "top(25)": table.tp + table.fp == 25,
+        "f1": f1_score(rows.y, model.predict(rows.X))
+        == pytest.approx(metrics.best_fbeta(rows.y, model.decision_function(rows.X)).value),
+    }[rule]
+
+
+def test_stated_threshold_goes_by_sample_weight_not_class_weight(rows):
+    plain, heavy = (
+        MetricClassifier("auc", threshold="precision(0.8)", class_weight=c).fit(rows.X, rows.y)
+        for c in (None, {0: 1.0, 1: 50.0})
+    )
+    assert np.array_equal(plain.predict(rows.X), heavy.predict(rows.X))
+
+
+def test_threshold_out_of_fold(rows):
+    seen = MetricClassifier("f1", strength=1e-6).fit(rows.X, rows.y)
+    held = MetricClassifier("f1", strength=1e-6, threshold_cv=4).fit(rows.X, rows.y)
+    assert np.array_equal(seen.coef_, held.coef_)
+    assert seen.threshold_ != held.threshold_
+    assert seen.score(rows.X, rows.y) >= held.score(rows.X, rows.y)
+    both = MetricClassifier("f1", strength=1e-6, threshold_cv=4, calibrate="sigmoid")
+    both.fit(rows.X, rows.y)
+    assert both.threshold_ == held.threshold_
+    assert both.predict_proba(rows.X).shape == (rows.y.size, 2)
+
+
+# --- several classes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+def test_averages(average):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[20:, :2], y[20:]
+    ours = MetricClassifier("auc", average=average, strength=1e-3).fit(X, y)
+    decision = ours.decision_function(X) + ours.threshold_
+    hits = y[:, None] == np.arange(3)
+    assert ours.score(X, y) == pytest.approx(roc_auc_score(hits, decision, average=average))
+    ours = MetricClassifier("f1", average=average, strength=1e-3).fit(X, y)
+    assert ours.score(X, y) == pytest.approx(f1_score(y, ours.predict(X), average=average))
+    weight = np.random.default_rng(0).integers(1, 4, y.size)
+    again = np.repeat(np.arange(y.size), weight)
+    assert ours.score(X, y, weight) == pytest.approx(ours.score(X[again], y[again]))
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def queries():
+    """Rows whose level depends on the query, which hides what ranks them inside it."""
+    rng = np.random.default_rng(0)
+    query = rng.integers(0, 30, 600)
+    level = rng.normal(size=30)[query]
+    X = np.column_stack([level + 0.3 * rng.normal(size=600), rng.normal(size=(600, 3))])
+    y = X[:, 1] - 3.0 * level * 0.0 + 0.3 * rng.normal(size=600) + level > level + 0.5
+    return X, y.astype(int), np.array([f"q{k}" for k in query])
+
+
+def grouped_auc(y, scores, groups):
+    values, sizes = [], []
+    for g in np.unique(groups):
+        mine = groups == g
+        if 0 < y[mine].sum() < mine.sum():
+            values.append(roc_auc_score(y[mine], scores[mine]))
+            sizes.append(mine.sum())
+    return np.average(values, weights=sizes)
+
+
+def test_groups_rank_inside_queries(queries):
+    X, y, groups = queries
+    model = MetricClassifier("auc", strength=1e-3).fit(X, y, groups=groups)
+    expected = grouped_auc(y, model.decision_function(X), groups)
+    assert model.score(X, y, groups=groups) == pytest.approx(expected)
+    again = np.repeat(np.arange(y.size), 2)
+    double = MetricClassifier("auc", strength=1e-3).fit(
+        X, y, sample_weight=np.full(y.size, 2.0), groups=groups
+    )
+    repeated = MetricClassifier("auc", strength=1e-3).fit(X[again], y[again], groups=groups[again])
+    np.testing.assert_allclose(double.coef_, repeated.coef_, atol=1e-8)
+    one = MetricClassifier("auc", strength=1e-3).fit(X, y, groups=np.zeros(y.size))
+    plain = MetricClassifier("auc", strength=1e-3).fit(X, y)
+    np.testing.assert_allclose(one.coef_, plain.coef_, atol=1e-8)
+
+
+def test_search_keeps_groups_whole(queries):
+    X, y, groups = queries
+    search = MetricClassifierCV("auc", n_strengths=4, cv=3).fit(X, y, groups=groups)
+    assert np.isfinite(search.scores_).all()
+    assert search.score(X, y, groups=groups) > 0.7
+
+
+def test_groups_need_pairs(queries):
+    X, y, groups = queries
+    with pytest.raises(IncompatibleError, match="groups"):
+        MetricClassifier("log_loss").fit(X, y, groups=groups)
+    with pytest.raises(DataError, match="one group per row"):
+        MetricClassifier("auc").fit(X, y, groups=groups[:-1])
+    with pytest.raises(DataError, match="both classes"):
+        MetricClassifier("auc").fit(X, y, groups=np.arange(y.size))
+
+
+# --- names and bad input --------------------------------------------------------------------------
+
+
+def test_names():
+    assert parse("x", "metric", "precision_at_k( k = 100 )") == ("precision_at_k", 100)
+    assert isinstance(parse("x", "metric", "precision_at_k(1.0)")[1], float)
+    assert isinstance(resolve_metric("x", "f1", "auto").loss, FBeta)
+    assert isinstance(resolve_metric("x", "precision_at_k(0.1)", "auto").loss, PrecisionAtK)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "precision_at_k",
+        "precision_at_k(0)",
+        "precision_at_k(-3)",
+        "precision_at_k(10_000_000)",
+        "precision_at_k(ten)",
+        "fbeta(0)",
+        "fbeta(-1)",
+        "partial_auc(0)",
+        "partial_auc(1.5)",
+        "cost(0)",
+        "auc(3)",
+        "auc(",
+        "prbep()",
+        "gini",
+    ],
+)
+def test_bad_names(rows, metric):
+    with pytest.raises((ParameterError, DataError), match="needs"):
+        MetricClassifier(metric).fit(rows.X, rows.y)
+
+
+def test_more_than_the_positives(rows):
+    """k above the number of positives is no error: even the best ranking has false alarms."""
+    k = int(rows.y.sum()) + 30
+    model = MetricClassifier(f"precision_at_k({k})", strength=1e-2).fit(rows.X, rows.y)
+    assert model.predict(rows.X).sum() == k
+
+
+def test_ties_everywhere():
+    X, y = np.zeros((20, 2)), np.arange(20) % 4 == 0
+    for name in METRICS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model = MetricClassifier(spelled(name), strength=0.1).fit(X, y)
+        assert not model.coef_.any()
+        assert np.isfinite(model.intercept_).all()
+
+
+def test_docstring_table_is_that_of_the_registry():
+    lines = MetricClassifier.__doc__.splitlines()
+    for name, metric in METRICS.items():
+        line = next(x for x in lines if re.match(rf"\s+{name}(\(\w+\))?  +\w", x))
+        assert line.split("  ")[-1].strip().split(", ") == list(metric.surrogates)
+
+
+# --- warnings that help ---------------------------------------------------------------------------
+
+
+def test_vacuous_surrogate_is_said(rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    y = rng.random(4000) < np.exp(0.8 * X[:, 0] - 6.5)
+    with pytest.warns(UserWarning, match="vacuous"):
+        MetricClassifier("prbep").fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MetricClassifier("prbep").fit(rows.X, rows.y)
+
+
+def test_separable_without_a_penalty_is_said():
+    X = np.linspace(-1.0, 1.0, 40)[:, None]
+    with pytest.warns(UserWarning, match="separable"):
+        MetricClassifier("auc", surrogate="logistic", penalty="none").fit(X, X[:, 0] > 0.1)
+
+
+def test_fold_without_the_metric_is_left_out(rows):
+    y = np.zeros(rows.y.size, dtype=int)
+    y[:12] = 1
+    thirds = np.arange(y.size) % 3
+    folds = [(np.flatnonzero(thirds != k), np.flatnonzero(thirds == k)) for k in range(3)]
+    folds.append((np.arange(y.size), np.arange(100, 150)))  # no positive to rank
+    with pytest.warns(UserWarning, match="leaves out a fold"):
+        search = MetricClassifierCV("auc", n_strengths=3, cv=folds).fit(rows.X, y)
+    assert np.isnan(search.scores_[-1]).all()
+    assert np.isfinite(search.scores_[:-1]).all()

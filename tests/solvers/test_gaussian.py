@@ -1,0 +1,413 @@
+"""GaussianDiscriminant against closed forms, descent, linear discriminants and Monte Carlo."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.stats import norm
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+
+from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.core.types import Target
+from auctor.data import as_data
+from auctor.losses import ExpectedAuc, ExpectedError, GaussianAuc, Logistic
+from auctor.metrics import auc, error_rate
+from auctor.minimise import minimise
+from auctor.penalties import L2, NoPenalty
+from auctor.problem import Problem
+from auctor.solvers import (
+    Exact,
+    GaussianDiscriminant,
+    GradientDescent,
+    Lbfgs,
+    choose,
+    moments,
+    resolve,
+    shrinkage,
+)
+
+BOTH = [ExpectedAuc(), ExpectedError()]
+
+
+def generate(n=400, d=6, seed=0, prior=0.35):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < prior, 1.0, -1.0)
+    y[:4] = 1.0, -1.0, 1.0, -1.0
+    mix = rng.normal(size=(2, d, d)) / np.sqrt(d)
+    X = rng.normal(size=(n, d))
+    X = np.where(y[:, None] > 0, 1.4 * X @ mix[0] + 0.4, X @ mix[1])
+    return X + 0.3 * rng.normal(size=(n, d)), y
+
+
+def solve(loss, X, y, penalty=None, solver=None, *, weight=None, tol=1e-7, **options):
+    data = as_data(X, y) if weight is None else as_data(X, y).with_target(Target(y, weight))
+    problem = Problem(loss, NoPenalty() if penalty is None else penalty, data, **options)
+    return minimise(problem, solver or GaussianDiscriminant(), tol=tol, max_iter=3000)
+
+
+def covariances(X, y):
+    return [np.atleast_2d(np.cov(X[y == k].T, bias=True)) for k in (1, -1)]
+
+
+def cosine(a, b):
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+def test_expected_auc_has_the_closed_form():
+    X, y = generate()
+    contrast = X[y > 0].mean(0) - X[y < 0].mean(0)
+    for strength in (0.0, 0.5):
+        total = sum(covariances(X, y)) + strength * np.eye(6)
+        found = solve(ExpectedAuc(), X, y, L2(strength))
+        best = np.linalg.solve(total, contrast)
+        assert cosine(found.coef, best) == pytest.approx(1.0, abs=1e-13)
+        assert found.value == pytest.approx(norm.cdf(-np.sqrt(contrast @ best)), rel=1e-12)
+        assert found.gap < 1e-12
+        assert not found.certified
+        convex = minimise(Problem(GaussianAuc(), L2(strength), as_data(X, y)), Exact(), tol=1e-10)
+        assert cosine(found.coef, convex.coef) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "penalty", [NoPenalty(), L2(0.3), L2(0.2, weights=np.arange(6.0))], ids=repr
+)
+@pytest.mark.parametrize("solver", [Lbfgs(), GradientDescent()], ids=repr)
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_descent_reaches_the_same_optimum(loss, solver, penalty):
+    X, y = generate()
+    best = solve(loss, X, y, penalty)
+    found = solve(loss, X, y, penalty, solver, tol=1e-6)
+    assert best.value <= found.value <= best.value + 1e-9
+    assert cosine(found.coef, best.coef) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_gradient_descent_as_published_comes_close_in_250_iterations():
+    X, y = generate(n=1000, d=20)
+    best = solve(ExpectedAuc(), X, y)
+    problem = Problem(ExpectedAuc(), NoPenalty(), as_data(X, y))
+    found = minimise(problem, GradientDescent(), tol=0.0, max_iter=250, on_failure="ignore")
+    assert found.value - best.value <= 1e-3
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_search_is_as_good_as_many_restarts(seed, fit_intercept):
+    X, y = generate(n=80, d=4, seed=seed, prior=0.2 + 0.08 * seed)
+    best = solve(ExpectedError(), X, y, fit_intercept=fit_intercept)
+    problem = Problem(ExpectedError(), NoPenalty(), as_data(X, y), fit_intercept=fit_intercept)
+    rng = np.random.default_rng(seed)
+    values = [
+        minimise(
+            problem, Lbfgs(), w0=rng.normal(size=4 + fit_intercept), tol=1e-7, on_failure="ignore"
+        ).value
+        for _ in range(20)
+    ]
+    assert best.converged
+    assert best.value <= min(values) + 1e-6
+
+
+def test_equal_covariances_are_linear_discriminant_analysis():
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 5))
+    apart = np.array([1.0, 0.5, 0.0, -0.5, 1.0])
+    X, y = np.vstack((half + apart, half)), np.repeat([1.0, -1.0], 150)
+    wanted = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
+    found = solve(ExpectedError(), X, y)
+    np.testing.assert_allclose(found.coef, wanted.coef_[0], rtol=1e-6)
+    assert found.intercept == pytest.approx(wanted.intercept_[0], rel=1e-6)
+    assert solve(ExpectedAuc(), X, y).coef == pytest.approx(wanted.coef_[0], rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+@pytest.mark.parametrize("penalty", [NoPenalty(), L2(0.4)], ids=repr)
+def test_the_gap_is_the_slope_of_the_objective(loss, penalty):
+    """Finite differences of J, ridge included, at a point that is not optimal."""
+    X, y = generate()
+    problem = Problem(loss, penalty, as_data(X, y))
+    w = np.random.default_rng(1).normal(size=problem.n_params)
+    gradient = problem.total_gradient(problem.evaluate(w))
+    for j, unit in enumerate(np.eye(w.size)):
+        ahead, behind = (problem.evaluate(w + h * unit).value for h in (1e-5, -1e-5))
+        assert gradient[j] == pytest.approx((ahead - behind) / 2e-5, rel=1e-5, abs=1e-9)
+    assert w @ gradient == pytest.approx(0.0, abs=1e-12)
+    assert problem.certificate(problem.evaluate(w)).gap > 1e-3
+    scaled = problem.certificate(problem.evaluate(9.0 * w)).gap
+    assert scaled == pytest.approx(problem.certificate(problem.evaluate(w)).gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.2}, {"covariance": "diagonal"}], ids=repr)
+def test_weights_are_repetition(loss, options):
+    X, y = generate(n=120)
+    count = np.random.default_rng(2).integers(1, 4, size=y.size)
+    rows = np.repeat(np.arange(y.size), count)
+    solver = GaussianDiscriminant(**options)
+    wanted = solve(loss, X[rows], y[rows], solver=solver)
+    for factor in (1.0, 1e-6):
+        found = solve(loss, X, y, solver=solver, weight=factor * count)
+        np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-8, atol=1e-8)
+        assert found.intercept == pytest.approx(wanted.intercept, rel=1e-8)
+        assert found.value == pytest.approx(wanted.value, rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_the_order_of_rows_and_the_storage_do_not_matter(loss):
+    X, y = generate(n=150)
+    order = np.random.default_rng(3).permutation(y.size)
+    wanted = solve(loss, X, y, L2(0.1))
+    for data, label in ((X[order], y[order]), (csr_array(X), y), (np.asfortranarray(X), y)):
+        found = solve(loss, data, label, L2(0.1))
+        np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-7)
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+@pytest.mark.parametrize("scale", [1e-8, 1e8, 10.0 ** np.linspace(-5, 5, 6)], ids=str)
+def test_columns_of_any_scale(loss, scale):
+    X, y = generate()
+    wanted, found = solve(loss, X, y), solve(loss, X * scale, y)
+    np.testing.assert_allclose(found.coef * scale, wanted.coef, rtol=1e-6)
+
+
+@pytest.mark.parametrize("build", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_means_far_from_zero_keep_their_digits(build):
+    X, y = generate()
+    far = X + 1e5
+    found = moments.class_moments(as_data(build(far), y))
+    for k, label in enumerate((1, -1)):
+        own = far[y == label] - 1e5
+        np.testing.assert_allclose(found.covariance[k], np.cov(own.T, bias=True), atol=1e-9)
+    for loss in BOTH:
+        wanted = solve(loss, X, y)
+        np.testing.assert_allclose(
+            solve(loss, build(far), y, tol=1e-4).coef, wanted.coef, rtol=1e-6
+        )
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_trials_cost_no_passes(loss):
+    """Whatever the number of rows, the same few passes and evaluations: moments are enough."""
+    work = set()
+    for n in (100, 1000, 5000):
+        X, y = generate(n=n)
+        found = solve(loss, X, y)
+        work.add((found.passes, found.n_iter))
+        assert found.evaluations <= 6
+    assert len(work) == 1
+
+
+def test_dense_and_diagonal_moments_agree_with_two_passes():
+    X, y = generate()
+    full, alone = (moments.class_moments(as_data(X, y), c) for c in ("full", "diagonal"))
+    for k, matrix in enumerate(covariances(X, y)):
+        np.testing.assert_allclose(full.covariance[k], matrix, atol=1e-12)
+        np.testing.assert_allclose(alone.covariance[k], np.diag(matrix), atol=1e-12)
+    np.testing.assert_allclose(full.mean[0], X[y > 0].mean(0), atol=1e-13)
+
+
+# --- columns that outnumber rows, shrinkage, structure ---------------------------------------
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+@pytest.mark.parametrize("build", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_wide_data_in_a_basis_of_its_rows(loss, build, monkeypatch):
+    X, y = generate(n=40, d=90)
+    wanted = solve(loss, np.vstack((X, X, X)), np.tile(y, 3), L2(2.0))
+    found = solve(loss, build(X), y, L2(2.0))
+    np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-6, atol=1e-9)
+    assert found.intercept == pytest.approx(wanted.intercept, rel=1e-6)
+    monkeypatch.setattr(moments, "DENSE_ENTRIES", 0)
+    by_products = solve(loss, build(X), y, L2(2.0))
+    np.testing.assert_allclose(by_products.coef, wanted.coef, rtol=1e-6, atol=1e-9)
+
+
+def test_uneven_ridges_on_wide_data():
+    X, y = generate(n=40, d=60)
+    found = solve(ExpectedAuc(), X, y, L2(1.0, weights=np.linspace(1, 2, 60)))
+    total = sum(covariances(X, y)) + np.diag(np.linspace(1, 2, 60))
+    best = np.linalg.solve(total, X[y > 0].mean(0) - X[y < 0].mean(0))
+    assert cosine(found.coef, best) == pytest.approx(1.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_separated_rows_warn_and_are_separated(loss):
+    X, y = generate(n=30, d=60)
+    with pytest.warns(UserWarning, match="shrinkage='auto'"):
+        found = solve(loss, X, y)
+    assert found.value == 0.0
+    assert auc(y, X @ found.coef) == 1.0
+    with pytest.warns(UserWarning, match="within both classes"):
+        leak = solve(loss, np.column_stack((generate()[0], generate()[1])), generate()[1])
+    assert leak.value == 0.0
+
+
+def test_a_class_with_few_rows_warns():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(600) < 25, 1.0, -1.0)
+    X = rng.normal(size=(600, 100)) + 0.5 * (y[:, None] > 0)
+    problem = Problem(ExpectedError(), NoPenalty(), as_data(X, y))
+    with pytest.warns(UserWarning, match="within a class"):
+        minimise(problem, GaussianDiscriminant(), on_failure="ignore")
+    assert solve(ExpectedError(), X, y, L2(0.1)).converged
+
+
+def test_shrinkage_is_that_of_ledoit_and_wolf():
+    for n, d in ((60, 100), (200, 8)):
+        X, y = generate(n=n, d=d)
+        found = shrinkage(as_data(X, y))
+        assert found.positive == pytest.approx(ledoit_wolf_shrinkage(X[y > 0]), rel=1e-9)
+        assert found.negative == pytest.approx(ledoit_wolf_shrinkage(X[y < 0]), rel=1e-9)
+        scaled = as_data(X, y).with_target(Target(y, np.full(n, 1e-3)))
+        assert shrinkage(scaled) == pytest.approx(found, rel=1e-9)
+
+
+def test_shrinkage_helps_where_columns_outnumber_rows():
+    rng = np.random.default_rng(0)
+    d, n = 150, 80
+    apart = rng.normal(size=d) * 0.25
+    y = np.where(np.arange(2 * n + 2000) % 2, 1.0, -1.0)
+    X = rng.normal(size=(y.size, d)) + 0.5 * y[:, None] * apart
+    train, test = slice(0, 2 * n), slice(2 * n, None)
+    auto = solve(ExpectedAuc(), X[train], y[train], solver=GaussianDiscriminant(shrinkage="auto"))
+    little = solve(ExpectedAuc(), X[train], y[train], L2(1e-4))
+    strength = shrinkage(as_data(X[train], y[train])).strength
+    convex = minimise(
+        Problem(GaussianAuc(), L2(strength), as_data(X[train], y[train])), Exact(), tol=1e-8
+    )
+    found = [auc(y[test], X[test] @ w.coef) for w in (auto, little, convex)]
+    assert auto.converged
+    assert found[0] > found[1] + 0.02
+    assert found[2] == pytest.approx(found[0], abs=0.01)
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_structured_covariances(loss):
+    X, y = generate()
+    full = solve(loss, X, y)
+    assert cosine(
+        solve(loss, X, y, solver=GaussianDiscriminant(covariance=5)).coef, full.coef
+    ) == pytest.approx(1.0, abs=1e-6)
+    whole = GaussianDiscriminant(covariance=(tuple(range(6)),))
+    assert cosine(solve(loss, X, y, solver=whole).coef, full.coef) == pytest.approx(1.0, abs=1e-6)
+    alone = solve(loss, X, y, solver=GaussianDiscriminant(covariance="diagonal"))
+    single = tuple((j,) for j in range(6))
+    for same in (0, single):
+        other = solve(loss, X, y, solver=GaussianDiscriminant(covariance=same))
+        np.testing.assert_allclose(other.coef, alone.coef, rtol=1e-5)
+    assert alone.converged
+    assert alone.value > full.value
+    one = solve(loss, X, y, solver=GaussianDiscriminant(shrinkage=1.0))
+    assert one.converged
+
+
+def test_diagonal_covariances_win_when_columns_are_independent():
+    rng = np.random.default_rng(1)
+    d, n = 60, 80
+    apart, spread = 0.4 * rng.normal(size=d), rng.uniform(0.5, 2.0, size=d)
+    y = np.where(np.arange(n + 4000) % 2, 1.0, -1.0)
+    X = rng.exponential(size=(y.size, d)) * spread + 0.5 * y[:, None] * apart
+    found = {}
+    for kind in ("full", "diagonal"):
+        model = solve(ExpectedError(), X[:n], y[:n], solver=GaussianDiscriminant(covariance=kind))
+        found[kind] = error_rate(y[n:], X[n:] @ model.coef + model.intercept, threshold=0.0)
+    assert found["diagonal"] < found["full"] - 0.03
+
+
+# --- real tasks ------------------------------------------------------------------------------
+
+
+def test_gaussian_classes_with_swapped_labels():
+    """Expected error and AUC from moments hold up where logistic regression is misled."""
+    rng = np.random.default_rng(0)
+    d, n = 60, 800
+    mixes = rng.normal(size=(2, d, d)) / np.sqrt(d)
+    y = np.where(rng.random(2 * n) < 0.4, 1.0, -1.0)
+    noise = rng.normal(size=(2 * n, d))
+    X = np.where(y[:, None] > 0, noise @ mixes[0], noise @ mixes[1])
+    X += 0.3 * rng.normal(size=X.shape) + np.where(y[:, None] > 0, 0.25, 0.0)
+    given = y[:n].copy()
+    given[rng.random(n) < 0.05] *= -1.0
+    direct = solve(ExpectedError(), X[:n], given)
+    scores = X[n:] @ direct.coef + direct.intercept
+    lda = LinearDiscriminantAnalysis(solver="lsqr").fit(X[:n], given).score(X[n:], y[n:])
+    logistic = LogisticRegression(C=np.inf, max_iter=2000).fit(X[:n], given).score(X[n:], y[n:])
+    accuracy = 1 - error_rate(y[n:], scores, threshold=0.0)
+    assert accuracy >= logistic - 0.005
+    assert abs(accuracy - lda) <= 0.03
+    assert direct.value == pytest.approx(1 - accuracy, abs=0.08)
+
+
+def test_rare_classes_do_not_collapse_to_the_majority():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(6000) < 0.04, 1.0, -1.0)
+    X = rng.normal(size=(6000, 8)) + 1.6 * (y[:, None] > 0) * np.r_[1, 1, np.zeros(6)]
+    found = solve(ExpectedError(), X, y)
+    assert error_rate(y, X @ found.coef + found.intercept, threshold=0.0) < np.mean(y > 0) - 0.003
+
+
+def test_the_majority_is_predicted_where_nothing_is_better():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(1000) % 50 == 0, 1.0, -1.0)
+    X = rng.normal(size=(1000, 2))
+    found = solve(ExpectedError(), X, y)
+    assert found.value == pytest.approx(0.02)
+    assert (X @ found.coef + found.intercept < 0).all()
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_columns_that_say_nothing(loss):
+    found = solve(loss, np.full((20, 2), 0.1), np.where(np.arange(20) % 5 == 0, 1.0, -1.0))
+    assert found.converged
+    assert not found.coef.any()
+    assert found.value == (0.5 if loss.shift_invariant else 0.2)
+
+
+# --- choices and refusals --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_it_is_the_default_unless_matrices_are_too_large(loss, monkeypatch):
+    X, y = generate()
+    problem = Problem(loss, L2(0.1), as_data(X, y))
+    assert choose(problem) == GaussianDiscriminant()
+    monkeypatch.setattr(moments, "MOST", 5)
+    assert choose(problem) == Lbfgs()
+    for data in (X, X[:6].repeat(2, axis=1)):
+        with pytest.raises(IncompatibleError, match="GaussianAuc"):
+            solve(loss, data, y[: data.shape[0]], L2(0.1))
+
+
+def test_other_losses_are_refused():
+    X, y = generate()
+    with pytest.raises(IncompatibleError, match="GaussianDiscriminant needs a loss of Gaussian"):
+        resolve("gaussian_discriminant", Problem(Logistic(), L2(0.1), as_data(X, y)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"shrinkage": "some"},
+        {"shrinkage": 1.5},
+        {"shrinkage": -0.1},
+        {"shrinkage": float("nan")},
+        {"covariance": "banded"},
+        {"covariance": -1},
+        {"covariance": ()},
+        {"covariance": ((0.5,),)},
+        {"covariance": None},
+        {"covariance": "diagonal", "shrinkage": "auto"},
+    ],
+    ids=repr,
+)
+def test_bad_options_are_refused(options):
+    with pytest.raises(ParameterError, match="GaussianDiscriminant needs"):
+        GaussianDiscriminant(**options)
+
+
+def test_blocks_outside_the_columns_are_refused():
+    X, y = generate()
+    for block in ((0, 6), (-1, 2)):
+        with pytest.raises(DataError, match="below 6"):
+            solve(ExpectedAuc(), X, y, solver=GaussianDiscriminant(covariance=(block,)))
+    with pytest.raises(DataError, match="both classes"):
+        shrinkage(as_data(X, np.ones(y.size)))

@@ -1,0 +1,133 @@
+"""LHAC on losses over pairs with every rule, and parameters that all do something."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from auctor.losses import Logistic, PairwiseHinge, PairwiseSquare
+from auctor.minimise import minimise
+from auctor.penalties import L1, ElasticNet
+from auctor.problem import Problem
+from auctor.solvers import (
+    AcceleratedProximalQuasiNewton,
+    Fista,
+    InteriorPoint,
+    Lhac,
+    OrthantWise,
+    ProximalGradient,
+    ProximalQuasiNewton,
+    StochasticCoordinateDescent,
+)
+
+
+@pytest.mark.parametrize("loss", [PairwiseHinge(0.5), PairwiseSquare()], ids=["hinge", "square"])
+@pytest.mark.parametrize("ratio", [1.0, 0.7])
+def test_pair_losses_with_every_active_set_and_budget(classification, loss, ratio):
+    data, top = classification("factors", n=120, p=50)
+    penalty = L1(0.1 * top) if ratio == 1.0 else ElasticNet(0.1 * top, ratio)
+    problem = Problem(loss, penalty, data)
+    wanted = minimise(problem, Fista(), tol=1e-10, max_iter=20_000, on_failure="ignore")
+    assert 0 < np.count_nonzero(wanted.coef) < 50
+    for active_set in ("greedy", "standard"):
+        for inner, rate in (("linear", 0.2), ("log", 1.0), ("constant", 3.0)):
+            solver = Lhac(active_set=active_set, inner=inner, inner_rate=rate)
+            found = minimise(problem, solver, tol=1e-9, max_iter=2000, rng=0)
+            assert found.value == pytest.approx(wanted.value, rel=1e-8)
+            np.testing.assert_array_equal(found.coef != 0.0, wanted.coef != 0.0)
+
+
+def test_the_inner_method_leaves_resting_coordinates_out(classification):
+    """Shrinking: long inner runs visit far fewer coordinates than passes times the free set."""
+    data, top = classification("factors", n=200, p=150)
+    problem = Problem(PairwiseSquare(), L1(0.1 * top), data)
+    solver = Lhac(active_set="standard", inner="constant", inner_rate=100.0)
+    state = solver.init(problem, problem.start(), np.random.default_rng(0))
+    visits = 0
+    for _ in range(5):
+        state = solver.step(problem, state)
+        visits += 100 * state.free
+    assert state.coordinate_steps < 0.6 * visits
+
+
+Accelerated, Plain, Stochastic = (
+    AcceleratedProximalQuasiNewton,
+    ProximalQuasiNewton,
+    StochasticCoordinateDescent,
+)
+#: For every parameter: settings under which it works, and another value.
+CASES = {
+    (Lhac, "memory"): ({}, 2),
+    (Lhac, "rho"): ({"theta_shrink": 0.02}, 1.0),
+    (Lhac, "active_set"): ({}, "standard"),
+    (Lhac, "inner"): ({}, "constant"),
+    (Lhac, "inner_rate"): ({}, 2.0),
+    (Lhac, "order"): ({}, "cyclic"),
+    (Lhac, "theta_shrink"): ({}, 1.0),
+    (Lhac, "prox"): ({}, 1.0),
+    (Lhac, "growth"): ({"rho": 1.0, "theta_shrink": 0.02}, 5.0),
+    (Lhac, "scaling"): ({}, 0.0),
+    (Plain, "hessian"): ({}, "diagonal"),
+    (Plain, "memory"): ({}, 2),
+    (Plain, "rho"): ({"memory": 3}, 1.0),
+    (Plain, "exact"): ({}, True),
+    (Plain, "inner"): ({}, "theoretical"),
+    (Plain, "conditioning"): ({"inner": "theoretical", "conditioning": 0.5}, 1.0),
+    (Plain, "order"): ({}, "cyclic"),
+    (Plain, "prox"): ({}, 1.0),
+    (Plain, "growth"): ({"rho": 1.0, "memory": 3}, 5.0),
+    (Plain, "relax"): ({"hessian": "diagonal"}, 1.5),
+    (Plain, "warmup"): ({"hessian": "fixed"}, 3),
+    (Plain, "scaling"): ({}, 0.0),
+    (Accelerated, "variant"): ({}, "lbfgs"),
+    (Accelerated, "memory"): ({}, 2),
+    (Accelerated, "warmup"): ({}, 3),
+    (Accelerated, "growth"): ({}, 1.3),
+    (Accelerated, "shrink"): ({"growth": 1.3}, 0.8),
+    (Accelerated, "exact"): ({}, True),
+    (Accelerated, "order"): ({}, "cyclic"),
+    (Accelerated, "restart"): ({}, False),
+    (Accelerated, "scaling"): ({}, 0.0),
+    (OrthantWise, "memory"): ({}, 2),
+    (OrthantWise, "shrink"): ({}, 0.9),
+    (Stochastic, "single_bound"): ({}, True),
+    (InteriorPoint, "growth"): ({}, 4.0),
+    (InteriorPoint, "direct"): ({}, False),
+    (ProximalGradient, "shrink"): ({"growth": 1.5}, 0.8),
+    (ProximalGradient, "growth"): ({}, 1.0),
+    (Fista, "shrink"): ({"growth": 1.5}, 0.8),
+    (Fista, "growth"): ({}, 1.0),
+    (Fista, "restart"): ({}, False),
+}
+#: In other modes too: the first prox parameter, and the factor after a failed test.
+MODES = [
+    (Plain, {"hessian": "diagonal"}, "prox", 1.0),
+    (Plain, {"hessian": "fixed"}, "prox", 1.0),
+    (Plain, {"hessian": "diagonal", "rho": 1.0}, "growth", 5.0),
+    (Plain, {"hessian": "diagonal"}, "rho", 1.0),
+    (Accelerated, {"variant": "lbfgs"}, "shrink", 0.2),
+    (Accelerated, {"variant": "lbfgs"}, "memory", 2),
+    (Accelerated, {"variant": "diagonal"}, "growth", 1.3),
+    (Accelerated, {"variant": "diagonal", "growth": 1.3}, "shrink", 0.8),
+]
+SOLVERS = sorted({kind for kind, _ in CASES}, key=lambda kind: kind.__name__)
+
+
+def values(problem, solver):
+    settings = {"tol": 0.0, "max_iter": 60, "rng": 0, "on_failure": "ignore"}
+    return minimise(problem, solver, **settings).trace.value
+
+
+@pytest.mark.parametrize("kind", SOLVERS, ids=lambda kind: kind.__name__)
+def test_no_parameter_is_ignored(classification, kind):
+    """Another value gives another run, under the settings where the parameter has a meaning."""
+    names = {f.name for f in dataclasses.fields(kind)}
+    assert names == {name for owner, name in CASES if owner is kind}
+    data, top = classification("factors", n=90, p=40, rng=3)
+    problem = Problem(Logistic(), L1(0.02 * top), data)
+    table = [(options, name, other) for (k, name), (options, other) in CASES.items() if k is kind]
+    table += [(options, name, other) for k, options, name, other in MODES if k is kind]
+    for options, name, other in table:
+        one = values(problem, kind(**options))
+        two = values(problem, kind(**{**options, name: other}))
+        assert one != two, (options, name)
