@@ -534,12 +534,14 @@ def test_solvers_that_are_no_solvers(solver):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        *[({"metric": v}, "'log_loss', 'error', 'auc'") for v in ("AUC", "f1")],
+        *[({"metric": v}, "'auc', 'partial_auc'") for v in ("AUC", "gini")],
         *[({"metric": v}, "loss object") for v in (None, 3, Logistic, ["auc"])],
-        *[({"surrogate": v}, "'hinge', 'square'") for v in ("logistic", None, 3, ["hinge"])],
+        *[({"surrogate": v}, "'hinge', 'squared_hinge'") for v in ("log", None, 3, ["hinge"])],
         ({"metric": Logistic(), "surrogate": "hinge"}, "surrogate"),
         *[({"threshold": v}, "threshold") for v in ("best", None, np.nan, np.inf, True, [1])],
         *[({"calibrate": v}, "'sigmoid', 'isotonic'") for v in ("platt", True, 3)],
+        *[({"threshold_cv": v}, "threshold_cv") for v in (1, 2.5, "x")],
+        *[({"average": v}, "'macro', 'micro', 'weighted'") for v in ("mean", None)],
     ],
 )
 def test_classifier_parameters_out_of_range(params, message):
@@ -654,7 +656,12 @@ def test_a_column_that_is_the_label(make, strength):
 def test_separable_data_without_penalty(metric, surrogate, params):
     """No finite minimiser exists for log-loss; the fit stays bounded and says it is no bound."""
     y = (X[:, 0] > 0).astype(int)
-    model = MetricClassifier(metric, surrogate=surrogate, **params).fit(X, y)
+    model = MetricClassifier(metric, surrogate=surrogate, **params)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    endless = metric == "log_loss" or isinstance(metric, Exponential)
+    assert ["separable" in str(w.message) for w in caught] == [True] * endless
     assert_finite(model)
     assert np.abs(model.coef_).max() < 1e4
     assert np.array_equal(model.predict(X), y)

@@ -268,7 +268,7 @@ def test_an_interrupt_ends_the_search():
 @pytest.mark.parametrize(
     "params",
     [
-        {"metric": "accuracy"},
+        {"metric": "gini"},
         {"strengths": []},
         {"strengths": [-1.0]},
         {"strengths": [np.nan]},

@@ -6,6 +6,7 @@ import numpy as np
 
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution
+from auctor.core.types import Array, FloatArray
 from auctor.losses.contingency import Contingency, vacuous
 
 #: A fit that takes less than this off the loss of a constant score has learnt next to nothing.
@@ -23,10 +24,15 @@ def advice(loss: Loss, penalty: Penalty, data: Data, solution: Solution) -> str:
                 "metric='auc' or surrogate='logistic', or give positives more class_weight."
             )
     if penalty.value(np.ones(data.n_columns)) == 0.0:
-        scores, positive = data.scores(solution.coef), data.target.y > 0.0
-        if scores[positive].min() > scores[~positive].max():
+        scores = data.scores(solution.coef, solution.intercept)
+        here, beyond = (loss.value(k * scores, data.target) for k in (1.0, 2.0))
+        if _separates(scores, data.target.y > 0.0) and 0.0 < beyond < 0.99 * here:
             return (
                 "the classes are separable and nothing bounds the scale of the coefficients. "
                 "Set strength > 0 with a penalty."
             )
     return ""
+
+
+def _separates(scores: FloatArray, positive: Array) -> bool:
+    return bool(scores[positive].min() > scores[~positive].max())

@@ -301,5 +301,5 @@ def resolve_cut(who: str, threshold: object) -> Cut | float:
     if not isinstance(threshold, str):
         return check_real(who, "threshold", threshold)
     name, value = parse(who, "threshold", ALIASES.get(threshold, threshold))
-    check_criterion(who, name, value)
+    check_criterion(who, name, value, what="threshold")
     return Cut(name, value)

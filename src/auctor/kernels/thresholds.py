@@ -284,20 +284,9 @@ def around(
 
 @kernel
 def on_ramp(u: FloatArray, p: FloatArray, t: float, width: float, out: FloatArray) -> float:
-    """``out = p`` where ``0 < t - u < width``, else 0; returns its sum.
-
-    A row alone on the ramp moves the threshold with it, so that it counts as none.
-    """
+    """``out = p`` where ``0 < t - u < width``, else 0; returns its sum."""
     total = 0.0
-    count = 0
-    last = 0
     for i in range(u.shape[0]):
-        z = t - u[i]
-        out[i] = p[i] if 0.0 < z < width else 0.0
+        out[i] = p[i] if 0.0 < t - u[i] < width else 0.0
         total += out[i]
-        if out[i] > 0.0:
-            count += 1
-            last = i
-    if count == 1:
-        out[last] = total = 0.0
     return total

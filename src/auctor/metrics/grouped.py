@@ -44,10 +44,10 @@ def by_group(
     >>> by_group(lambda y, s, w: auc(y, s, weight=w), y, scores, ["a", "a", "b", "b", "c"])
     0.5
     """
+    if groups is None:
+        return metric(y, np.asarray(scores), weight)
     y = np.asarray(y)
     scores = check_vector("by_group", "scores", scores, size=y.shape[0])
-    if groups is None:
-        return metric(y, scores, weight)
     codes = group_codes("by_group", groups, y.shape[0])
     heavy = None if weight is None else check_vector("by_group", "weight", weight, size=y.shape[0])
     order = np.argsort(codes, kind="stable")

@@ -149,9 +149,9 @@ def best_threshold(
     return s.best_cut(chosen.loss(s, 0.0 if value is None else value))[1]
 
 
-def check_criterion(who: str, criterion: object, value: object) -> None:
+def check_criterion(who: str, criterion: object, value: object, *, what: str = "criterion") -> None:
     """Raise unless the criterion exists and has the value it needs, and no other."""
-    chosen = _CRITERIA[check_choice(who, "criterion", criterion, tuple(_CRITERIA))]
+    chosen = _CRITERIA[check_choice(who, what, criterion, tuple(_CRITERIA))]
     if chosen.low is not None:
         check_real(who, f"the value of {criterion!r}", value, low=chosen.low, high=chosen.high)
     elif value is not None:

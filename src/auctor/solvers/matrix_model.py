@@ -12,6 +12,8 @@ from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
 from auctor.solvers.column_model import damping
 
+#: Share of what cancels on a diagonal that is put back: where all cancels, rounding is left.
+CANCELLED = 1e-8
 #: Passes over the data that a matrix of dense columns may cost and still be made anew freely.
 DEAR = 2.0
 
@@ -45,10 +47,16 @@ class MatrixModel:
         point: Point,
         h: FloatArray,
         lines: Array | None = None,
+        *,
+        cancelled: FloatArray | float = 0.0,
     ) -> MatrixModel:
-        """From the matrix over the columns, the column of the intercept and its last entry."""
+        """From the matrix over the columns, the column of the intercept and its last entry.
+
+        ``cancelled`` is what a low-rank part has taken off the diagonal.
+        """
         reduced = gram - np.outer(side, side / top) if top > 0.0 else gram.copy()
-        reduced[np.diag_indices_from(reduced)] += damping(np.diag(reduced), point.gradient)
+        diagonal = np.diag(reduced) + CANCELLED * cancelled
+        reduced[np.diag_indices_from(reduced)] = diagonal + damping(diagonal, point.gradient)
         return cls(index, gram, reduced, side, top, h, lines)
 
     def at(self, hessian: Hessian, limit: float) -> MatrixModel | None:
@@ -150,6 +158,7 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
         side = data.gradient(h)[index] if lines is None else lines @ h
         top = float(h.sum())
     factors, core = hessian.low_rank()
+    cancelled = _cancelled(factors[index], core)
     if core.size:
         rows = factors[index]
         gram += rows @ core @ rows.T
@@ -157,7 +166,14 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
             last = core @ factors[-1]
             side, top = side + rows @ last, top + float(factors[-1] @ last)
     dear = lines is not None and _product_passes(index.size, index.size, data.n_columns) > DEAR
-    return replace(MatrixModel.of(index, gram, side, top, point, h, lines), dear=dear)
+    model = MatrixModel.of(index, gram, side, top, point, h, lines, cancelled=cancelled)
+    return replace(model, dear=dear)
+
+
+def _cancelled(factors: FloatArray, core: FloatArray) -> FloatArray:
+    """What ``factors core factors'`` takes off the diagonal."""
+    lost: FloatArray = np.maximum(-((factors @ core) * factors).sum(axis=1), 0.0)
+    return lost
 
 
 def full_model(problem: Problem, point: Point, hessian: Hessian) -> MatrixModel:
@@ -166,6 +182,10 @@ def full_model(problem: Problem, point: Point, hessian: Hessian) -> MatrixModel:
     side, top = np.zeros(d), 0.0
     if problem.has_intercept:
         side, top = matrix[:d, d], float(matrix[d, d])
-    model = MatrixModel.of(np.arange(d), matrix[:d, :d], side, top, point, hessian.row_curvature)
+    factors, core = hessian.low_rank()
+    model = MatrixModel.of(
+        np.arange(d), matrix[:d, :d], side, top, point, hessian.row_curvature,
+        cancelled=_cancelled(factors[:d], core),
+    )  # fmt: skip
     dense = problem.data.n_entries == problem.data.n_rows * d
     return replace(model, dear=dense and not hessian.sampled and _product_passes(d, d, d) > DEAR)
