@@ -205,9 +205,15 @@ REGISTRY: dict[str, Callable[[], Arrays]] = {
     **{
         name: partial(_raw, "koil-uci", f"{stem}.xz")
         for name, stem in (
-            ("breast-cancer", "breast_cancer"), ("heart", "heart"), ("ionosphere", "ionosphere"),
-            ("liver", "liver_disorders"), ("satimage", "satimage_sub"), ("segment", "segment"),
-            ("sonar", "sonar"), ("vehicle", "vehicle"), ("vowel", "vowel"),
+            ("breast-cancer", "breast_cancer"),
+            ("heart", "heart"),
+            ("ionosphere", "ionosphere"),
+            ("liver", "liver_disorders"),
+            ("satimage", "satimage_sub"),
+            ("segment", "segment"),
+            ("sonar", "sonar"),
+            ("vehicle", "vehicle"),
+            ("vowel", "vowel"),
         )
     },
     **{

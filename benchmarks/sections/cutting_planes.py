@@ -132,8 +132,8 @@ def _cell(X: object, y: np.ndarray, loss: str, strength: float, cap: float) -> d
 
     solvers = {
         US: lambda p: choose(p),
-        "bmrm": lambda _: Bmrm(),
-        "bmrm, line search": lambda _: Bmrm(line_search=True),
+        "bmrm": lambda _: Bmrm(line_search=False),
+        "bmrm, line search": lambda _: Bmrm(),
     }
     best = _trace(problem(), solvers[US](problem()), -math.inf, 3 * cap, tol=1e-6)[-1][0]
     runs: dict[str, dict[str, object]] = {}
@@ -194,4 +194,6 @@ def _table(cells: dict) -> dict[str, object]:
             row.append(f"{mark}{run['seconds']:.3g} s, {run['evaluations']}")
         rows.append([*row, cell["ratio"], cell["evaluation_ratio"]])
     columns = ["cell", "min J", US, "bmrm", "bmrm, line search", "seconds", "evaluations"]
-    return table("CPU seconds, evaluations of the loss; ratios best cutting planes / auto", columns, rows)
+    return table(
+        "CPU seconds, evaluations of the loss; ratios best cutting planes / auto", columns, rows
+    )

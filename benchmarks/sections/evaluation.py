@@ -23,7 +23,12 @@ def run(settings: Settings) -> dict[str, object]:
         "title": f"one value and gradient, scores given, against X w and X'r at {COLUMNS} columns",
         "bars": [
             *(
-                bar(f"{loss}: evaluation / two products, n = {n:g}", ratios[loss], limit, at_least=False)
+                bar(
+                    f"{loss}: evaluation / two products, n = {n:g}",
+                    ratios[loss],
+                    limit,
+                    at_least=False,
+                )
                 for loss, limit in LIMITS.items()
             ),
             *(

@@ -56,7 +56,9 @@ def run(settings: Settings) -> dict[str, object]:
     return {
         "title": "expected error and AUC under Gaussian scores, thesis and ours",
         "bars": [
-            bar("hinge by gradient descent / closed form with moments, CPU, least", min(ratios), 5.0)
+            bar(
+                "hinge by gradient descent / closed form with moments, CPU, least", min(ratios), 5.0
+            )
             if ratios
             else bar("hinge by gradient descent / closed form", None, 5.0)
         ],

@@ -180,6 +180,7 @@ class Problem:
             Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank and one_group,
             Need.QUADRATIC_LOSS: loss.quadratic,
             Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
+            Need.CENTRED_SMOOTHING: loss.centred,
             Need.ROW_LOSS: loss.coupling is Coupling.ROW,
             Need.POINTWISE_LOSS: loss.coupling is Coupling.ROW and hasattr(loss, "kind"),
             Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),

@@ -34,7 +34,9 @@ RNG = np.random.default_rng(8)
 X = RNG.normal(size=(100, 4))
 Y = np.where(X[:, 0] + 0.5 * RNG.normal(size=100) > 0.3, 1.0, -1.0)
 REAL = X @ [1.0, -0.5, 0.0, 0.0] + RNG.standard_t(2, size=100)
-BOTH = pytest.mark.parametrize("solver", [Bmrm(), Bmrm(line_search=True)], ids=["plain", "search"])
+BOTH = pytest.mark.parametrize(
+    "solver", [Bmrm(line_search=False), Bmrm(line_search=True)], ids=["plain", "search"]
+)
 
 
 def make_data(n, p, share, seed):
@@ -124,7 +126,7 @@ def test_steps_into_overflow_are_shortened(solver):
 def test_a_loss_that_is_not_a_number_far_away(solver, loss):
     """With an intercept, whose search must not leave the finite region unnoticed."""
     problem = Problem(NanBeyond(loss, 1.5), L2(0.01), as_data(X, Y))
-    best = minimise(Problem(loss, L2(0.01), as_data(X, Y)), Bmrm(), tol=1e-8).value
+    best = minimise(Problem(loss, L2(0.01), as_data(X, Y)), Bmrm(line_search=False), tol=1e-8).value
     found = minimise(problem, solver, tol=1e-6, max_iter=100, on_failure="ignore")
     assert np.isfinite(found.coef).all()
     assert found.value < problem.null.loss
@@ -134,7 +136,7 @@ def test_a_loss_that_is_not_a_number_far_away(solver, loss):
 def test_two_passes_a_step_and_gaps_that_never_grow():
     """The solver's own bound is the certificate, so that none is computed besides."""
     problem = Problem(PairwiseHinge(), L2(1e-3), as_data(X, Y))
-    trace = minimise(problem, Bmrm(), tol=1e-6).trace
+    trace = minimise(problem, Bmrm(line_search=False), tol=1e-6).trace
     np.testing.assert_array_equal(np.diff(trace.passes), [1] + [2] * (len(trace) - 2))
     np.testing.assert_array_equal(np.diff(trace.evaluations), 1)
     assert (np.diff(trace.gap) <= 1e-15).all()
@@ -152,8 +154,8 @@ def test_weights_are_repetition(solver):
 
 def test_a_warm_start_is_used():
     problem = Problem(PairwiseHinge(), L2(1e-4), as_data(X, Y))
-    cold = minimise(problem, Bmrm(), tol=1e-6)
-    warm = minimise(problem, Bmrm(), w0=cold.coef, tol=1e-6)
+    cold = minimise(problem, Bmrm(line_search=False), tol=1e-6)
+    warm = minimise(problem, Bmrm(line_search=False), w0=cold.coef, tol=1e-6)
     assert warm.trace.value[0] == pytest.approx(cold.value)
     again = minimise(problem, Bmrm(line_search=True), w0=cold.coef, tol=1e-6)
     first = minimise(problem, Bmrm(line_search=True), tol=1e-6)
@@ -163,10 +165,12 @@ def test_a_warm_start_is_used():
 def test_cuts_serve_other_strengths():
     """Cuts are of the loss alone, so a path hands them on."""
     path = Problem(PairwiseHinge(), L2(1e-2), as_data(X, Y)).keeping()
-    first = minimise(path, Bmrm(), tol=1e-6)
+    first = minimise(path, Bmrm(line_search=False), tol=1e-6)
     lighter = path.with_penalty(L2(3e-3))
-    helped = minimise(lighter, Bmrm(), w0=first.coef, tol=1e-6)
-    alone = minimise(Problem(PairwiseHinge(), L2(3e-3), as_data(X, Y)), Bmrm(), tol=1e-6)
+    helped = minimise(lighter, Bmrm(line_search=False), w0=first.coef, tol=1e-6)
+    alone = minimise(
+        Problem(PairwiseHinge(), L2(3e-3), as_data(X, Y)), Bmrm(line_search=False), tol=1e-6
+    )
     assert helped.value == pytest.approx(alone.value, abs=1e-6)
     assert helped.n_iter < alone.n_iter
 
@@ -189,14 +193,14 @@ def test_the_gram_matrix_grows_row_by_row():
 
 def test_idle_cuts_are_dropped_and_the_bound_never_falls():
     problem = Problem(PairwiseHinge(), L2(1e-4), as_data(X, Y))
-    solver = Bmrm(patience=5)
+    solver = Bmrm(line_search=False, patience=5)
     state, bounds = solver.init(problem, problem.start(), RNG), []
     for _ in range(60):
         state = solver.step(problem, state)
         bounds.append(state.lower)
     assert state.bundle.count < 50
     assert (np.diff(bounds) >= 0.0).all()
-    best = minimise(problem, Bmrm(), tol=1e-9)
+    best = minimise(problem, Bmrm(line_search=False), tol=1e-9)
     assert max(bounds) <= best.value + 1e-12
     few = minimise(problem, solver, tol=1e-6)
     assert few.value == pytest.approx(best.value, abs=1e-6)
@@ -240,7 +244,7 @@ def test_steps_are_within_theorem_3(loss, strength):
     for rows, y in sets:
         problem = Problem(loss, L2(strength), as_data(np.ascontiguousarray(rows), y))
         for epsilon in (1e-2, 1e-3):
-            steps, slope = steps_to(problem, Bmrm(patience=10**6), epsilon)
+            steps, slope = steps_to(problem, Bmrm(line_search=False, patience=10**6), epsilon)
             start = problem.evaluate(problem.start()).value
             assert epsilon < 4.0 * slope**2 / strength
             bound = math.log2(strength * start / slope**2) + 8.0 * slope**2 / (strength * epsilon)
@@ -258,7 +262,7 @@ def hard_problem(hard):
 )
 def test_hard_instances_go_exactly_as_published(hard):
     """Iterates, values and gaps of Theorems 4 and 5 at every step, and the last step's number."""
-    problem, solver = hard_problem(hard), Bmrm(oracle=hard.oracle)
+    problem, solver = hard_problem(hard), Bmrm(line_search=False, oracle=hard.oracle)
     state = solver.init(problem, hard.start, RNG)
     for k in range(1, hard.n_steps):
         state = solver.step(problem, state)
@@ -275,7 +279,7 @@ def test_hard_instances_go_exactly_as_published(hard):
 def test_only_ties_make_the_auc_instance_hard(n):
     """An ordinary oracle needs two steps; smoothing needs few from the same start."""
     hard = HardRoc(1 / n)
-    problem, solver = hard_problem(hard), Bmrm()
+    problem, solver = hard_problem(hard), Bmrm(line_search=False)
     state = solver.init(problem, hard.start, RNG)
     for _ in range(2):
         state = solver.step(problem, state)
@@ -296,13 +300,13 @@ def test_only_ties_make_the_auc_instance_hard(n):
 def test_other_penalties_are_refused(penalty):
     problem = Problem(PairwiseHinge(), penalty, as_data(X, Y))
     with pytest.raises(IncompatibleError, match="Bmrm needs"):
-        minimise(problem, Bmrm())
+        minimise(problem, Bmrm(line_search=False))
     assert problem.counts.passes == 0
 
 
 def test_a_loss_that_is_not_convex_is_refused():
     with pytest.raises(IncompatibleError, match="convex loss"):
-        minimise(Problem(RankOpt(), L2(0.1), as_data(X, Y)), Bmrm())
+        minimise(Problem(RankOpt(), L2(0.1), as_data(X, Y)), Bmrm(line_search=False))
 
 
 def test_parameters_that_cannot_work_are_refused():

@@ -32,6 +32,7 @@ class Need(Flag):
     QUADRATIC_LOSS = auto()
     SCALE_INVARIANT_LOSS = auto()
     SMOOTHABLE_LOSS = auto()
+    CENTRED_SMOOTHING = auto()
     ROW_LOSS = auto()
     POINTWISE_LOSS = auto()
     BOUNDED_CURVATURE = auto()
@@ -57,6 +58,7 @@ NEED_WORDS = {
     Need.QUADRATIC_LOSS: "a loss that is quadratic in the scores",
     Need.SCALE_INVARIANT_LOSS: "a loss of Gaussian scores, ExpectedError or ExpectedAuc",
     Need.SMOOTHABLE_LOSS: "a non-smooth loss with a smoothed form",
+    Need.CENTRED_SMOOTHING: "a loss smoothed row by row",
     Need.ROW_LOSS: "a loss that is a sum over rows",
     Need.BOUNDED_CURVATURE: "a loss with a known bound on its curvature",
     Need.POINTWISE_LOSS: "a loss with a compiled form per row",

@@ -143,6 +143,16 @@ class Loss(Protocol):
     def smoothed(self, width: float) -> Loss | None:
         """A smooth lower bound within O(width), or ``None``."""
 
+    @property
+    def centred(self) -> bool:
+        """Whether smoothing can be centred at given slopes, by `centre`."""
+
+    def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
+        """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
+
+    def margin(self, target: Target) -> float | None:
+        """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""
+
     def response(self, scores: FloatArray) -> FloatArray:
         """Prediction in the units of the target (the inverse link)."""
 

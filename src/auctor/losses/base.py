@@ -95,6 +95,23 @@ class BaseLoss:
         """A smooth lower bound within O(width), or ``None``."""
         return None
 
+    @property
+    def centred(self) -> bool:
+        """Whether smoothing can be centred at given slopes, by `centre`."""
+        return False
+
+    def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
+        """How far a width of 1 moves the scores to centre the smoothing at the slopes.
+
+        The smoothed loss at scores moved by ``width * centre(u)`` penalises the distance of its
+        slopes from u instead of their size.
+        """
+        raise self._lacks("centre for smoothing")
+
+    def margin(self, target: Target) -> float | None:
+        """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""
+        return None
+
     def response(self, scores: FloatArray) -> FloatArray:
         """Prediction in the units of the target (the inverse link)."""
         return scores

@@ -141,6 +141,28 @@ class ThresholdLoss(Contingency):
         core = np.array([[-stiff / total if total > 0.0 else 0.0]])
         return LowRankCurvature(stiff * active, active[:, None], core)
 
+    @property
+    def centred(self) -> bool:
+        """Whether smoothing can be centred at given slopes, by `centre`."""
+        return True
+
+    def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
+        """The flips behind the slopes, down for positives and up for negatives."""
+        mass = self._flipped(dscores, target)
+        flips = np.divide(mass, target.share, out=np.zeros_like(mass), where=target.share > 0.0)
+        return np.where(target.y > 0.0, -flips, flips)
+
+    def margin(self, target: Target) -> float | None:
+        """How far the negatives are raised."""
+        return self.margins(target).margin
+
+    def _flipped(self, dscores: FloatArray, target: Target) -> FloatArray:
+        """Share times flip of every row, from its slope."""
+        margins, positive = self.margins(target), target.y > 0.0
+        toward = np.where(positive, -dscores, dscores)
+        ideal = np.where(positive, margins.ideal_pos, margins.ideal_neg)
+        return np.asarray(target.share * ideal + 0.5 * toward)
+
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Minus the metric's part of R at the flips behind ``dscores``, infinite outside the box.
 
@@ -150,9 +172,7 @@ class ThresholdLoss(Contingency):
             return None
         margins, share = self.margins(target), target.share
         positive = target.y > 0.0
-        toward = np.where(positive, -dscores, dscores)
-        ideal = np.where(positive, margins.ideal_pos, margins.ideal_neg)
-        mass = share * ideal + 0.5 * toward  # share times flip
+        mass = self._flipped(dscores, target)
         slack = DOMAIN * np.maximum(share, float(share.max()) * DOMAIN)
         inside = (mass >= -slack) & (mass <= share + slack)
         balanced = abs(float(dscores.sum())) <= DOMAIN * float(np.abs(dscores).sum()) + 1e-13

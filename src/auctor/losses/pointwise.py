@@ -57,6 +57,20 @@ class Pointwise(BaseLoss):
         """``sup_s dscores.s - R(s)``."""
         return kernels.conjugate(self.kind, self.param, self.width, dscores, target.y, target.share)
 
+    @property
+    def centred(self) -> bool:
+        """Whether smoothing can be centred at given slopes, by `centre`."""
+        return True
+
+    def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
+        """The slope of each row."""
+        share = target.share
+        return np.divide(dscores, share, out=np.zeros_like(share), where=share > 0.0)
+
+    def margin(self, target: Target) -> float | None:
+        """A margin of 1 where the targets are labels."""
+        return 1.0 if self.targets == "binary" else None
+
 
 class Logistic(Pointwise):
     """Logistic loss ``log(1 + exp(-y s))``, y in {-1, +1}; 2 ns per row.

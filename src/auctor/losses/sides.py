@@ -49,7 +49,12 @@ def facings(scores: FloatArray, target: Target, margin: float) -> tuple[Facing, 
     """Positives facing negatives, and negatives facing positives, with ``z = margin - s_i + s_j``.
 
     From the negatives' side z is the difference of the negated values, so both are the same sweep.
+    The target remembers the last one: value, curvature and other widths at the same scores share
+    its sorting.
     """
+    last: _Last | None = vars(target).get("_last_facings")
+    if last is not None and last.margin == margin and np.array_equal(last.scores, scores):
+        return last.facings
     split = target.pairs
     first, second = both(
         lambda: _side(scores, split.positive, margin),
@@ -57,7 +62,15 @@ def facings(scores: FloatArray, target: Target, margin: float) -> tuple[Facing, 
         scores.shape[0],
     )
     mirrored = both(second.mirrored, first.mirrored, scores.shape[0])
-    return Facing(first, second), Facing(*mirrored)
+    found = Facing(first, second), Facing(*mirrored)
+    vars(target)["_last_facings"] = _Last(scores.copy(), margin, found)
+    return found
+
+
+class _Last(NamedTuple):
+    scores: FloatArray
+    margin: float
+    facings: tuple[Facing, Facing]
 
 
 def _side(scores: FloatArray, part: PairRows, margin: float) -> Side:

@@ -107,7 +107,7 @@ class Bmrm:
     array([1.])
     """
 
-    line_search: bool = False
+    line_search: bool = True
     patience: int = 100
     oracle: Oracle | None = None
 

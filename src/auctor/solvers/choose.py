@@ -74,7 +74,8 @@ SOLVERS: dict[str, type[Any]] = {
 #: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
-#: non-smooth, a sum over rows   smooth (none, l2)      proximal_point over newton
+#: non-smooth, by rows           smooth (none, l2)      proximal_point over newton
+#: ... without curvature         l2                     bmrm: cutting planes (F-beta)
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
 #:
@@ -94,6 +95,7 @@ PREFERENCE: tuple[type[Any], ...] = (
     SubspaceNewton,
     Fista,
     ProximalPoint,
+    Bmrm,
     Continuation,
 )
 
@@ -118,6 +120,8 @@ def choose(problem: Problem) -> Solver[Any]:
             continue
         if kind is DualCoordinateAscent and not _dual_pays(problem, few):
             continue
+        if kind is Bmrm and _curved(problem):
+            continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
             return solver
@@ -126,6 +130,11 @@ def choose(problem: Problem) -> Solver[Any]:
         f"{type(problem.data).__name__} data; got what these provide: {problem.provides}. "
         "Choose a smooth loss, or one with a smoothed form."
     )
+
+
+def _curved(problem: Problem) -> bool:
+    """Whether the loss, or its smoothed form, has curvature for faster solvers to use."""
+    return (problem.loss.smoothed(1.0) or problem.loss).order >= 2
 
 
 #: Largest step of a dual variable, in score units, for which epochs stay few.

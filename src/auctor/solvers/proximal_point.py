@@ -1,18 +1,16 @@
-"""Non-smooth row losses by proximal points of the dual, each a smooth problem for Newton."""
+"""Non-smooth losses by proximal points of the dual, each a smooth problem for Newton."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature
 from auctor.core.needs import Need
-from auctor.core.protocols import Loss, PointwiseLoss
+from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
-from auctor.kernels.pointwise import HINGE
 from auctor.losses.base import BaseLoss
 from auctor.problem import Point, Problem
 from auctor.solvers.newton import Newton, NewtonState
@@ -23,7 +21,7 @@ INNER = 0.3
 
 @dataclass(frozen=True)
 class Shifted(BaseLoss):
-    """A smooth row loss at scores moved by a constant per row."""
+    """A smooth loss at scores moved by a constant per row."""
 
     loss: Loss
     shift: FloatArray
@@ -32,6 +30,16 @@ class Shifted(BaseLoss):
     def order(self) -> int:
         """0 value only, 1 gradient, 2 curvature."""
         return self.loss.order
+
+    @property
+    def low_rank(self) -> bool:
+        """Whether the curvature is a diagonal plus a few columns."""
+        return self.loss.low_rank
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether a constant added to all scores changes nothing."""
+        return self.loss.shift_invariant
 
     def check_target(self, target: Target) -> None:
         """Whatever the loss checks."""
@@ -87,7 +95,7 @@ class ProximalPoint:
     shrink: float = 0.3
     min_width: float = 0.03
 
-    needs = Need.SMOOTHABLE_LOSS | Need.POINTWISE_LOSS | Need.SMOOTH_PENALTY
+    needs = Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING | Need.SMOOTH_PENALTY
 
     def __post_init__(self) -> None:
         who = "ProximalPoint"
@@ -116,9 +124,8 @@ class ProximalPoint:
         if left > INNER * gap and not inner.stalled:
             return replace(state, point=point, dual=dual, inner=inner)
         width = max(state.width * self.shrink, self.min_width * _unit(problem))
-        share = problem.data.target.share
-        slopes = np.divide(dual.dscores, share, out=np.zeros_like(share), where=share > 0.0)
-        new = self._around(problem, dual.w, width, width * slopes)
+        centre = problem.loss.centre(dual.dscores, problem.data.target)
+        new = self._around(problem, dual.w, width, width * centre)
         stuck = inner.stalled and new.inner.point.value == dual.value
         return replace(new, point=point, dual=dual, stalled=stuck)
 
@@ -136,6 +143,4 @@ class ProximalPoint:
 
 def _unit(problem: Problem) -> float:
     """Size of the scores that matter: a margin, or the spread of the target."""
-    if cast(PointwiseLoss, problem.loss).kind == HINGE:
-        return 1.0
-    return abs(problem.null.loss) or 1.0
+    return problem.loss.margin(problem.data.target) or abs(problem.null.loss) or 1.0

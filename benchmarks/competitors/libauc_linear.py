@@ -1,7 +1,7 @@
 """LibAUC's pairwise loss on a linear model, in an environment of its own because of PyTorch.
 
 ``AUCTOR_LIBAUC_PYTHON`` names its interpreter; ``.venv-libauc/bin/python`` by default. Run as
-``python benchmarks/competitors/libauc.py IN.npz OUT.npz`` it does the whole protocol there: per
+``python benchmarks/competitors/libauc_linear.py IN.npz OUT.npz`` it does the whole protocol there: per
 outer fold, tune the weight decay on inner folds by AUC, fit, score the test rows.
 """
 
@@ -93,7 +93,9 @@ def _main(source: str, answer: str) -> None:
         scaler = StandardScaler().fit(X[train])
         A, b = scaler.transform(X[train]), y[train]
         values = np.zeros(len(strengths))
-        for fit_rows, judge_rows in StratifiedKFold(inner, shuffle=True, random_state=k).split(A, b):
+        for fit_rows, judge_rows in StratifiedKFold(inner, shuffle=True, random_state=k).split(
+            A, b
+        ):
             for j, strength in enumerate(strengths):
                 w = fit(A[fit_rows], b[fit_rows], strength)
                 values[j] += roc_auc_score(b[judge_rows], A[judge_rows] @ w)
