@@ -19,6 +19,10 @@ from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
 
 
+#: Losses on pairs start at this width, in units of the null loss, with as many steps of L-BFGS.
+WARM_WIDTH, WARM_STEPS = 0.05, 25
+
+
 @dataclass(frozen=True)
 class ContinuationState:
     """The point on the exact problem, and the smoothed problem being solved."""
@@ -30,6 +34,7 @@ class ContinuationState:
     solver: Solver[Any]
     inner: State
     rng: np.random.Generator
+    warm_steps: int = 0  # left of a warm-up by L-BFGS
     stalled: bool = False
 
 
@@ -73,8 +78,16 @@ class Continuation:
             object.__setattr__(self, "needs", Need.SMOOTHABLE_LOSS | rest)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ContinuationState:
-        """State at the starting point, at the width that certifies it best."""
+        """State at the starting point, at the width that certifies it best.
+
+        From zero, pair losses are first brought near their minimum by L-BFGS at a narrow width,
+        which costs less than their first Newton steps.
+        """
         solver = self.solver or self._default(problem)
+        if isinstance(solver, Newton) and not problem.loss.low_rank and not problem.coef(w).any():
+            width = WARM_WIDTH * (abs(problem.null.loss) or 1.0)
+            start = self._at_width(problem, w, width, Lbfgs(), rng)
+            return replace(start, warm_steps=WARM_STEPS)
         # Half as wide again as the null loss: at w = 0 no margin then sits exactly on a kink.
         unit = abs(problem.null.loss) or 1.0
         widths = [1.5 * unit]
@@ -110,12 +123,14 @@ class Continuation:
         unit = abs(problem.null.loss) or 1.0
         error = point.loss - inner.point.loss
         gap = state.smoothed.certificate(inner.point, inner.dual).gap
-        if gap > problem.tolerance(0.2 * error / unit) and not inner.stalled:
-            return state
-        width = state.width * self.shrink
+        solved = gap <= problem.tolerance(0.2 * error / unit) or inner.stalled
+        if not solved and state.warm_steps != 1:
+            return replace(state, warm_steps=max(0, state.warm_steps - 1))
+        width = state.width * self.shrink if solved else state.width
         if width < self.min_width * unit:
             return replace(state, stalled=True)
-        narrower = self._at_width(problem, inner.point.w, width, state.solver, state.rng)
+        solver = Newton() if state.warm_steps else state.solver
+        narrower = self._at_width(problem, inner.point.w, width, solver, state.rng)
         return replace(narrower, point=point, dual=dual)
 
     def _at_width(
