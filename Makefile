@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check bench bench-sparse bench-theory clean
+.PHONY: demo test check bench bench-sparse bench-theory bench-metrics clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -47,5 +47,14 @@ bench-sparse: $(BIN)/.bench
 bench-theory: $(BIN)/.dev
 	$(BIN)/python -m benchmarks run theory
 
+# LibAUC needs PyTorch, so it lives in an environment of its own.
+.venv-libauc/.ready:
+	$(PYTHON) -m venv .venv-libauc
+	.venv-libauc/bin/python -m pip install --quiet --disable-pip-version-check libauc
+	@touch $@
+
+bench-metrics: $(BIN)/.dev .venv-libauc/.ready
+	$(BIN)/python -m benchmarks run metrics
+
 clean:
-	rm -rf $(VENV) .venv-adelie build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-adelie .venv-libauc build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

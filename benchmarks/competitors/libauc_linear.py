@@ -1,8 +1,8 @@
 """LibAUC's pairwise loss on a linear model, in an environment of its own because of PyTorch.
 
 ``AUCTOR_LIBAUC_PYTHON`` names its interpreter; ``.venv-libauc/bin/python`` by default. Run as
-``python benchmarks/competitors/libauc_linear.py IN.npz OUT.npz`` it does the whole protocol there: per
-outer fold, tune the weight decay on inner folds by AUC, fit, score the test rows.
+``python benchmarks/competitors/libauc_linear.py IN.npz OUT.npz`` it does the whole protocol there:
+per outer fold, tune the weight decay on inner folds by AUC, fit, score the test rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def available() -> str | None:
 def protocol(
     X: np.ndarray, y: np.ndarray, folds: list, strengths: np.ndarray, inner: int, limit: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Test AUC and CPU seconds of every fold; NaN for folds that ``limit`` seconds did not reach."""
+    """Test AUC and CPU seconds of every fold; NaN for those not reached in ``limit`` seconds."""
     with tempfile.TemporaryDirectory() as folder:
         source, answer = Path(folder, "in.npz"), Path(folder, "out.npz")
         tests = np.full(len(y), -1)

@@ -179,6 +179,21 @@ def _kdd99(rows: int = 50_000) -> Arrays:
     return _csr(sp.hstack(blocks, format="csr")), _signs(rare)
 
 
+KOIL = {
+    "breast-cancer": "breast_cancer",
+    "liver": "liver_disorders",
+    "satimage": "satimage_sub",
+    **{name: name for name in ("heart", "ionosphere", "segment", "sonar", "vehicle", "vowel")},
+}
+ODDS = ("campaign", "cardio", "internetads", "pageblocks", "wilt", "waveform")
+#: Folders that are not called like their set.
+FOLDERS = {
+    "leukemia": "leukemia-golub",
+    "kdd99": "kdd99-10pc",
+    **dict.fromkeys(KOIL, "koil-uci"),
+    **dict.fromkeys(ODDS, "odds"),
+}
+
 REGISTRY: dict[str, Callable[[], Arrays]] = {
     "a9a": partial(_binary, "a9a", "a9a.xz", features=123),
     "w8a": partial(_binary, "w8a", "w8a.xz", features=300),
@@ -202,24 +217,8 @@ REGISTRY: dict[str, Callable[[], Arrays]] = {
     "caravan": _caravan,
     "hiva": partial(_numbers, "hiva", "hiva_train"),
     "sylva": partial(_numbers, "sylva", "sylva_train"),
-    **{
-        name: partial(_raw, "koil-uci", f"{stem}.xz")
-        for name, stem in (
-            ("breast-cancer", "breast_cancer"),
-            ("heart", "heart"),
-            ("ionosphere", "ionosphere"),
-            ("liver", "liver_disorders"),
-            ("satimage", "satimage_sub"),
-            ("segment", "segment"),
-            ("sonar", "sonar"),
-            ("vehicle", "vehicle"),
-            ("vowel", "vowel"),
-        )
-    },
-    **{
-        name: partial(_npz, "odds", name)
-        for name in ("campaign", "cardio", "internetads", "pageblocks", "wilt", "waveform")
-    },
+    **{name: partial(_raw, "koil-uci", f"{stem}.xz") for name, stem in KOIL.items()},
+    **{name: partial(_npz, "odds", name) for name in ODDS},
     "rcv1-like": generated.rcv1_like,
     "dense100k": generated.correlated_dense,
 }
@@ -237,6 +236,6 @@ def present(name: str) -> bool:
     loader = REGISTRY[name]
     if getattr(loader, "__module__", "") == generated.__name__:
         return True
-    folder = {"leukemia": "leukemia-golub", "kdd99": "kdd99-10pc"}.get(name, name)
+    folder = FOLDERS.get(name, name)
     base = data_dir()
     return base is not None and (base / folder).is_dir()

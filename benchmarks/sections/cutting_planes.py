@@ -26,7 +26,7 @@ LOSSES = {"AUC": "PairwiseHinge", "PRBEP": "Prbep"}
 STRENGTHS = (1e-2, 1e-4, 1e-6)
 ACCURACY = 0.01
 #: Seconds a run may take; what does not arrive counts as this long.
-CAP, QUICK_CAP = 10.0, 2.0
+CAP, QUICK_CAP = 5.0, 1.0
 REPEATS = 3
 US = "auto"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from benchmarks.run import Settings, bar, interleave, table
@@ -91,10 +93,7 @@ def _growth() -> dict[str, float]:
     times: dict[str, list[float]] = {}
     for n in SIZES:
         scores, target = _target(n)
-        calls = {
-            stem: (lambda loss=loss: loss.value_grad(scores, target))
-            for stem, loss in _losses().items()
-        }
+        calls = {stem: partial(loss.value_grad, scores, target) for stem, loss in _losses().items()}
         for stem, clock in interleave(calls, repeats=3).items():
             times.setdefault(stem, []).append(clock.summary()["wall"])
     steps = len(SIZES) - 1

@@ -119,8 +119,8 @@ def run(settings: Settings) -> dict[str, object]:
         "left": left,
         "notes": [
             *notes,
-            f"sets above {ROWS} rows: that many drawn with a fixed seed; columns standardised on the "
-            "training part; strengths 1e-6 to 1 (C = 1 / (n strength)) for everybody",
+            f"sets above {ROWS} rows: that many drawn with a fixed seed; columns standardised on "
+            "the training part; strengths 1e-6 to 1 (C = 1 / (n strength)) for everybody",
             "libauc: PairwiseAUCLoss('squared_hinge'), linear layer, full batches, Adam; first "
             f"repeat only, at most {LIMIT:g} s a set, compared with ours on the same folds",
             f"tie: means within {TIE}; Wilcoxon signed-rank test over the sets, two-sided",

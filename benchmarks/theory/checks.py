@@ -9,7 +9,6 @@ from pathlib import Path
 from benchmarks.run import RESULTS, Settings, bar, table
 
 name = "checks"
-TITLE = "where every acceptance check of the two theses is proven"
 ROOT = Path(__file__).resolve().parents[2]
 LATER = "later part"
 #: check -> (what it says, tests as file::name and sections of this suite).
@@ -109,23 +108,30 @@ GHANBARI = {
 
 def run(settings: Settings) -> dict[str, object]:
     """The table, with the verdicts of the sections in the results file."""
-    stem = "theory" + (".partial" if settings.partial else "")
-    path = RESULTS / f"{stem}.json"
+    notes = [
+        "Tests are under tests/, sections in this file. Checks of label trees, forecasting and "
+        "inverse covariances belong to later parts."
+    ]
+    return report("theory", {"Tang": TANG, "Ghanbari": GHANBARI}, settings, notes)
+
+
+def report(
+    suite: str, documents: dict[str, dict], settings: Settings, notes: list[str]
+) -> dict[str, object]:
+    """Every check of the documents with its proofs, and the bars of a suite that belong to it."""
+    path = RESULTS / f"{suite}{'.partial' if settings.partial else ''}.json"
     sections = json.loads(path.read_text())["sections"] if path.exists() else {}
     rows, lost = [], []
-    for thesis, checks in (("Tang", TANG), ("Ghanbari", GHANBARI)):
+    for document, checks in documents.items():
         for check, (what, proofs) in checks.items():
             lost += [p for p in proofs if "::" in p and not _exists(p)]
-            rows.append([thesis, check, what, *_verdict(check, proofs, sections)])
+            rows.append([document, check, what, *_verdict(check, proofs, sections)])
+    columns = ["document", "check", "what", "proven by", "bars here"]
     return {
-        "title": TITLE,
+        "title": "where every acceptance check is proven",
         "bars": [bar("tests named here that do not exist", len(lost), 0, at_least=False)],
-        "tables": [table("Checks", ["thesis", "check", "what", "proven by", "bars here"], rows)],
-        "notes": [
-            "Tests are under tests/, sections in this file. Checks of label trees, forecasting and "
-            "inverse covariances belong to later parts.",
-            *(f"missing: {p}" for p in lost),
-        ],
+        "tables": [table("Checks", columns, rows)],
+        "notes": [*notes, *(f"missing: {p}" for p in lost)],
     }
 
 
