@@ -13,6 +13,7 @@ from auctor import MetricClassifier, MetricClassifierCV, metrics
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.estimators.metric import METRICS, parse, resolve_metric
 from auctor.losses import FBeta, PrecisionAtK
+from auctor.penalties import L2
 
 VALUES = {"partial_auc": 0.3, "precision_at_k": 0.3, "recall_at_k": 0.3, "fbeta": 2.0, "cost": 4.0}
 
@@ -102,6 +103,26 @@ def test_stated_threshold_goes_by_sample_weight_not_class_weight(rows):
         for c in (None, {0: 1.0, 1: 50.0})
     )
     assert np.array_equal(plain.predict(rows.X), heavy.predict(rows.X))
+
+
+@pytest.mark.parametrize("metric", ["auc", "error"])
+def test_gaussian_shrinks_covariances_of_wide_data(metric):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 150))
+    y = (X[:, :20].sum(axis=1) + 2.0 * rng.normal(size=240) > 0).astype(int)
+    train, test = slice(0, 100), slice(100, None)
+    scores = {}
+    for penalty in ("l2", L2(1e-4)):  # an object carries its own strength, whatever the shape
+        model = MetricClassifier(metric, surrogate="gaussian", penalty=penalty)
+        model.fit(X[train], y[train])
+        scores[str(penalty)] = metrics.auc(y[test], model.decision_function(X[test]))
+    assert scores["l2"] > scores[str(L2(1e-4))] + 0.02
+    again = np.repeat(np.arange(100), rng.integers(1, 4, 100))
+    count = np.bincount(again)
+    model = MetricClassifier(metric, surrogate="gaussian")
+    weighted = clone(model).fit(X[train], y[train], count)
+    repeated = clone(model).fit(X[again], y[again])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7, atol=1e-9)
 
 
 def test_threshold_out_of_fold(rows):

@@ -61,8 +61,11 @@ def wrap(matrix: Any, target: Target, *, n_threads: int | None = None) -> Dense 
     return kind(matrix, target, n_threads=n_threads)
 
 
-def as_matrix(X: Any, *, who: str = "auctor") -> Any:
-    """A float32 or float64 array, C or Fortran contiguous, or a canonical CSR or CSC matrix."""
+def as_matrix(X: Any, *, who: str = "auctor", finite: bool = True) -> Any:
+    """A float32 or float64 array, C or Fortran contiguous, or a canonical CSR or CSC matrix.
+
+    NaN and infinity are refused unless ``finite`` is False.
+    """
     matrix = _as_sparse(X, who) if sparse.issparse(X) else _as_array(X, who)
     if matrix.ndim != 2:
         raise DataError(
@@ -75,7 +78,8 @@ def as_matrix(X: Any, *, who: str = "auctor") -> Any:
             f"{who} needs some rows and columns; got {n} sample(s) and {d} feature(s) "
             f"(shape=({n}, {d})) while a minimum of 1 is required. Pass some data."
         )
-    _check_finite(matrix if isinstance(matrix, np.ndarray) else matrix.data, who)
+    if finite:
+        _check_finite(matrix if isinstance(matrix, np.ndarray) else matrix.data, who)
     return matrix
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError, ParameterError
-from auctor.core.protocols import Loss
+from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Step
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray, Target
@@ -117,8 +117,9 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
                 )
 
     def _solve(self, data: Dense | Sparse, loss: Loss, w0: FloatArray | None) -> Solution:
-        penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
-        problem = Problem(loss, penalty, data, fit_intercept=bool(self.fit_intercept))
+        problem = Problem(
+            loss, self._penalty(data, loss), data, fit_intercept=bool(self.fit_intercept)
+        )
         if w0 is not None and w0.shape != (problem.n_params,):
             w0 = None
         return minimise(
@@ -132,6 +133,10 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
             rng=self._rng(),
             on_failure="ignore",
         )
+
+    def _penalty(self, data: Dense | Sparse, loss: Loss) -> Penalty:
+        """The penalty for a problem."""
+        return resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
 
     def _rng(self) -> np.random.Generator:
         """Randomness of this fit; by default always the same, so that equal fits are equal."""

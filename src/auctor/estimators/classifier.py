@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from auctor import metrics
 from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
-from auctor.core.protocols import Loss
+from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
@@ -23,9 +23,11 @@ from auctor.estimators.advice import advice
 from auctor.estimators.base import LinearEstimator, sentence
 from auctor.estimators.calibrate import KINDS, Calibrator, fit_calibrators, out_of_fold_scores
 from auctor.estimators.metric import Chosen, Cut, Measure, resolve_cut, resolve_metric
-from auctor.estimators.registry import resolve_penalty
+from auctor.losses import ExpectedError, GaussianAuc
 from auctor.losses.pairwise import Pairwise
 from auctor.metrics.grouped import group_codes
+from auctor.penalties import L2
+from auctor.solvers.moments import fits, outnumbered, shrinkage
 
 
 def _wants_probabilities(estimator: MetricClassifier) -> bool:
@@ -66,7 +68,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         log_loss           logistic
         =================  =========================================================================
 
-        "f1" is ``fbeta(1)``; k below 1 is a share of the rows; ``cost(10)`` says that a missed
+        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber rows. "f1" is
+        ``fbeta(1)``; k below 1 is a share of the rows; ``cost(10)`` says that a missed
         positive costs ten false alarms.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         An object carries its own strength.
@@ -369,6 +372,14 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         same = len(listed) == count and all(s is not None and s.coef.size == d for s in listed)
         return list(listed) if same else [None] * count
 
+    def _penalty(self, data: Dense | Sparse, loss: Loss) -> Penalty:
+        """Gaussian surrogates on wide data get at least the ridge that shrinks covariances best."""
+        penalty = super()._penalty(data, loss)
+        gaussian = isinstance(loss, GaussianAuc | ExpectedError)
+        if gaussian and self.penalty == "l2" and fits(data) and outnumbered(data):
+            return L2(max(self.strength, shrinkage(data).strength))
+        return penalty
+
     def _positives(self) -> list[int]:
         """Codes of the classes that are set against the rest."""
         return [1] if self.classes_.size == 2 else list(range(self.classes_.size))
@@ -425,9 +436,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self, data: Dense | Sparse, solutions: list[Solution], targets: list[Target], loss: Loss
     ) -> None:
         """Warn where the fit converged and still means little."""
-        penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
         for solution, target in zip(solutions, targets, strict=True):
-            text = advice(loss, penalty, data.with_target(target), solution)
+            rows = data.with_target(target)
+            text = advice(loss, self._penalty(rows, loss), rows, solution)
             if text:
                 warnings.warn(f"{self._who}: {text}", UserWarning, stacklevel=3)
 

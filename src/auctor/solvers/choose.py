@@ -114,7 +114,7 @@ def choose(problem: Problem) -> Solver[Any]:
     """
     few = problem.n_params <= FACTOR_PARAMS
     for kind in PREFERENCE:
-        if kind is Newton and not few:
+        if kind is Newton and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
             continue
         if kind is GaussianDiscriminant and not GaussianDiscriminant.fits(problem):
             continue
@@ -130,6 +130,10 @@ def choose(problem: Problem) -> Solver[Any]:
         f"{type(problem.data).__name__} data; got what these provide: {problem.provides}. "
         "Choose a smooth loss, or one with a smoothed form."
     )
+
+
+#: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.
+NEWTON_GRAM = 40.0
 
 
 def _curved(problem: Problem) -> bool:

@@ -123,6 +123,11 @@ def wide(data: Data) -> bool:
     return data.n_rows < data.n_columns
 
 
+def outnumbered(data: Data) -> bool:
+    """Whether columns outnumber the rows that differ and have weight."""
+    return np.count_nonzero(data.kinds.total(data.target.share)) < data.n_columns
+
+
 def fits(data: Data) -> bool:
     """Whether covariances of all columns, or inner products of all rows, can be decomposed."""
     return min(data.n_rows, data.n_columns) <= MOST
@@ -341,8 +346,8 @@ def shrinkage(data: Data) -> Shrinkage:
     """How much to shrink class covariances towards a multiple of the identity.
 
     The intensity of least expected squared error, ``sum_i p_i^2 |x x' - S|^2 / |S - m I|^2`` with
-    m the average variance. Weighted rows count as their effective number, ``1 / sum p_i^2``, so
-    the scale of the weights does not matter. The target is the same variance for every column:
+    m the average variance. Rows count as their effective number, ``1 / sum p_i^2`` over
+    rows that differ, so neither repetition nor the scale of weights matters. The target is the same variance for every column:
     standardise columns of different scale first. Costs the moments of `class_moments` and two
     passes.
 
@@ -366,13 +371,15 @@ def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None
     """`shrinkage`, given full or diagonal moments."""
     d, noises = data.n_columns, []
     if counts is not None:
-        counts.passes += 3
+        counts.passes += 4
     lengths = data.row_lengths(np.ones(d))
     sizes = [float((matrix * matrix).sum()) for matrix in moments.covariance]
     for rows, mean, size in zip(data.target.classes, _column_means(data), sizes, strict=True):
         about = lengths - 2.0 * data.scores(mean) + float(mean @ mean)
         fourth = float(rows.share @ np.maximum(about[rows.rows], 0.0) ** 2)
-        noises.append(float(rows.share @ rows.share) * max(fourth - size, 0.0))
+        # Equal rows count as one of their weight, so that weights are repetitions.
+        merged = data.kinds.total(_spread(data, rows))
+        noises.append(float(merged @ merged) * max(fourth - size, 0.0))
     levels = average_variances(moments, d)
     found = [_intensity(*parts, d) for parts in zip(noises, sizes, levels.tolist(), strict=True)]
     total = moments.covariance[0] + moments.covariance[1]
