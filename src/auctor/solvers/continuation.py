@@ -18,7 +18,6 @@ from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
 
-
 #: Losses on pairs start at this width, in units of the null loss, with as many steps of L-BFGS.
 WARM_WIDTH, WARM_STEPS = 0.05, 25
 
