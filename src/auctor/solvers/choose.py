@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from auctor.core.errors import IncompatibleError, ParameterError
+from auctor.core.needs import Coupling
 from auctor.core.protocols import PointwiseLoss
 from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
@@ -74,8 +75,9 @@ SOLVERS: dict[str, type[Any]] = {
 #: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
+#: non-smooth, on sets of rows   strong l2              bmrm: cutting planes
+#: ... without curvature         l2                     bmrm (F-beta)
 #: non-smooth, by rows           smooth (none, l2)      proximal_point over newton
-#: ... without curvature         l2                     bmrm: cutting planes (F-beta)
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
 #:
@@ -94,8 +96,8 @@ PREFERENCE: tuple[type[Any], ...] = (
     BlockCoordinateDescent,
     SubspaceNewton,
     Fista,
-    ProximalPoint,
     Bmrm,
+    ProximalPoint,
     Continuation,
 )
 
@@ -120,7 +122,7 @@ def choose(problem: Problem) -> Solver[Any]:
             continue
         if kind is DualCoordinateAscent and not _dual_pays(problem, few):
             continue
-        if kind is Bmrm and _curved(problem):
+        if kind is Bmrm and _curved(problem) and not _few_cuts(problem):
             continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
@@ -130,6 +132,18 @@ def choose(problem: Problem) -> Solver[Any]:
         f"{type(problem.data).__name__} data; got what these provide: {problem.provides}. "
         "Choose a smooth loss, or one with a smoothed form."
     )
+
+
+#: Mean squared length of a row over the strength up to which cutting planes need few cuts.
+FEW_CUTS = 300.0
+
+
+def _few_cuts(problem: Problem) -> bool:
+    """Whether the penalty is so strong that cutting planes end before others have started."""
+    if problem.loss.coupling is Coupling.ROW or Bmrm.needs & ~problem.provides:
+        return False
+    lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
+    return float((problem.data.target.share * lengths).sum()) <= FEW_CUTS
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.

@@ -346,9 +346,10 @@ def shrinkage(data: Data) -> Shrinkage:
     """How much to shrink class covariances towards a multiple of the identity.
 
     The intensity of least expected squared error, ``sum_i p_i^2 |x x' - S|^2 / |S - m I|^2`` with
-    m the average variance. Rows count as their effective number, ``1 / sum p_i^2`` over
-    rows that differ, so neither repetition nor the scale of weights matters. The target is the same variance for every column:
-    standardise columns of different scale first. Costs the moments of `class_moments` and two
+    m the average variance. Rows count as their effective number, ``1 / sum p_i^2`` over rows that
+    differ, so neither repetition nor the scale of weights matters. The target is the same variance
+    for every column: standardise columns of different scale first. Costs the moments of
+    `class_moments` and three
     passes.
 
     Examples
