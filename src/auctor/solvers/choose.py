@@ -75,7 +75,7 @@ SOLVERS: dict[str, type[Any]] = {
 #: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
-#: non-smooth, on sets of rows   strong l2              bmrm: cutting planes
+#: non-smooth, on sets of rows   l2: strong, or wide    bmrm: cutting planes
 #: ... without curvature         l2                     bmrm (F-beta)
 #: non-smooth, by rows           smooth (none, l2)      proximal_point over newton
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
@@ -122,7 +122,7 @@ def choose(problem: Problem) -> Solver[Any]:
             continue
         if kind is DualCoordinateAscent and not _dual_pays(problem, few):
             continue
-        if kind is Bmrm and _curved(problem) and not _few_cuts(problem):
+        if kind is Bmrm and _curved(problem) and not _cuts_pay(problem, few):
             continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
@@ -138,12 +138,12 @@ def choose(problem: Problem) -> Solver[Any]:
 FEW_CUTS = 300.0
 
 
-def _few_cuts(problem: Problem) -> bool:
-    """Whether the penalty is so strong that cutting planes end before others have started."""
+def _cuts_pay(problem: Problem, few: bool) -> bool:
+    """Whether cutting planes end before others: many columns, or a strong penalty."""
     if problem.loss.coupling is Coupling.ROW or Bmrm.needs & ~problem.provides:
         return False
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    return float((problem.data.target.share * lengths).sum()) <= FEW_CUTS
+    return not few or float((problem.data.target.share * lengths).sum()) <= FEW_CUTS
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.
