@@ -60,11 +60,18 @@ def run(settings: Settings) -> dict[str, object]:
     if left:
         notes.append(f"not run, the time budget ended: {', '.join(left)}")
     ratios = [c["ratio"] for c in cells.values()]
+    published = [c["runs"]["bmrm"]["seconds"] / c["runs"][US]["seconds"] for c in cells.values()]
     return {
         "title": f"to J <= {1 + ACCURACY:g} min J, one thread, CPU seconds",
         "bars": [
-            bar("median of best cutting planes / auctor, seconds", _median(ratios), 10.0),
+            bar("median of our best cutting planes / auctor, seconds", _median(ratios), 10.0),
             bar("worst cell of the same", min(ratios, default=None), 1.0),
+            bar(
+                "median of published cutting planes (no line search) / auctor",
+                _median(published),
+                10.0,
+            ),
+            bar("worst cell of the same", min(published, default=None), 1.0),
         ],
         "tables": [_table(cells)],
         "cells": cells,
@@ -74,7 +81,8 @@ def run(settings: Settings) -> dict[str, object]:
             "min J: the least value seen by any solver, auctor to a gap of 1e-6 included.",
             f"A run is stopped after {CAP:g} s; '>' marks those, which count as that long, so the "
             "ratio is then a lower bound.",
-            "Medians of repeats where a run takes under a second.",
+            "Medians of repeats where a run takes under a second. Where auto is cutting planes itself "
+            "(strong penalties, wide data) the ratio to our best is 1 up to noise.",
             "Rows are scaled to unit length as in the paper's data; no intercept exists for these "
             "losses. digits: 8 against the rest. lasvm-reuters and news20 are the text sets.",
         ],
