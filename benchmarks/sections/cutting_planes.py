@@ -81,8 +81,8 @@ def run(settings: Settings) -> dict[str, object]:
             "min J: the least value seen by any solver, auctor to a gap of 1e-6 included.",
             f"A run is stopped after {CAP:g} s; '>' marks those, which count as that long, so the "
             "ratio is then a lower bound.",
-            "Medians of repeats where a run takes under a second. Where auto is cutting planes itself "
-            "(strong penalties, wide data) the ratio to our best is 1 up to noise.",
+            "Medians of repeats where a run takes under a second. Where auto is cutting planes "
+            "itself (strong penalties, wide data) the ratio to our best is 1 up to noise.",
             "Rows are scaled to unit length as in the paper's data; no intercept exists for these "
             "losses. digits: 8 against the rest. lasvm-reuters and news20 are the text sets.",
         ],
