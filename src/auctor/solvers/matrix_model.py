@@ -54,7 +54,10 @@ class MatrixModel:
 
         ``cancelled`` is what a low-rank part has taken off the diagonal.
         """
-        reduced = gram - np.outer(side, side / top) if top > 0.0 else gram.copy()
+        reduced = gram.copy()
+        if top > 0.0:
+            reduced -= np.outer(side, side / top)
+            cancelled = cancelled + side * (side / top)
         diagonal = np.diag(reduced) + CANCELLED * cancelled
         reduced[np.diag_indices_from(reduced)] = diagonal + damping(diagonal, point.gradient)
         return cls(index, gram, reduced, side, top, h, lines)

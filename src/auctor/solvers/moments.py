@@ -125,7 +125,7 @@ def wide(data: Data) -> bool:
 
 def outnumbered(data: Data) -> bool:
     """Whether columns outnumber the rows that differ and have weight."""
-    return np.count_nonzero(data.kinds.total(data.target.share)) < data.n_columns
+    return int(np.count_nonzero(data.kinds.total(data.target.share))) < data.n_columns
 
 
 def fits(data: Data) -> bool:
