@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from auctor import data, losses, metrics, penalties, solvers
     from auctor.core.errors import AuctorError, ConvergenceWarning
     from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
+    from auctor.online import StreamingAUC
     from auctor.problem import Problem
     from auctor.solvers import regularisation_path, strength_max
 
@@ -26,6 +27,7 @@ _HOMES = {
     "MetricClassifier": "auctor.estimators",
     "MetricClassifierCV": "auctor.estimators",
     "Problem": "auctor.problem",
+    "StreamingAUC": "auctor.online",
     "regularisation_path": "auctor.solvers",
     "strength_max": "auctor.solvers",
 }
@@ -39,6 +41,7 @@ __all__ = [
     "MetricClassifier",
     "MetricClassifierCV",
     "Problem",
+    "StreamingAUC",
     "data",
     "losses",
     "metrics",

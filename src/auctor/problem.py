@@ -179,6 +179,7 @@ class Problem:
             Need.PAIR_LOSS: getattr(loss, "per_pair", None) is not None,
             Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank and one_group,
             Need.QUADRATIC_LOSS: loss.quadratic,
+            Need.QUADRATIC_PAIRS: loss.quadratic and loss.coupling is Coupling.GLOBAL and one_group,
             Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
             Need.CENTRED_SMOOTHING: loss.centred,
             Need.ROW_LOSS: loss.coupling is Coupling.ROW,

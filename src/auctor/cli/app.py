@@ -10,6 +10,7 @@ import typer
 import auctor
 from auctor.cli.demo import demo
 from auctor.cli.listing import list_parts
+from auctor.cli.stream import stream
 
 app = typer.Typer(
     name="auctor",
@@ -21,7 +22,7 @@ app = typer.Typer(
 )
 
 #: A new command is one file and one line here.
-COMMANDS: dict[str, Callable[..., None]] = {"demo": demo, "list": list_parts}
+COMMANDS: dict[str, Callable[..., None]] = {"demo": demo, "list": list_parts, "stream": stream}
 
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -30,6 +30,7 @@ class Need(Flag):
     PAIR_LOSS = auto()
     LOW_RANK_CURVATURE = auto()
     QUADRATIC_LOSS = auto()
+    QUADRATIC_PAIRS = auto()
     SCALE_INVARIANT_LOSS = auto()
     SMOOTHABLE_LOSS = auto()
     CENTRED_SMOOTHING = auto()
@@ -56,6 +57,7 @@ NEED_WORDS = {
     Need.PAIR_LOSS: "a loss that is a mean over pairs of a row loss",
     Need.LOW_RANK_CURVATURE: "a loss whose curvature is diagonal plus a few columns",
     Need.QUADRATIC_LOSS: "a loss that is quadratic in the scores",
+    Need.QUADRATIC_PAIRS: "the pairwise square loss without groups",
     Need.SCALE_INVARIANT_LOSS: "a loss of Gaussian scores, ExpectedError or ExpectedAuc",
     Need.SMOOTHABLE_LOSS: "a non-smooth loss with a smoothed form",
     Need.CENTRED_SMOOTHING: "a loss smoothed row by row",

@@ -2,5 +2,16 @@
 
 from auctor.data.convert import as_data, as_matrix, feature_names, wrap
 from auctor.data.memory import Dense, Sparse
+from auctor.data.readers.base import Chunk
+from auctor.data.stream import open_stream
 
-__all__ = ["Dense", "Sparse", "as_data", "as_matrix", "feature_names", "wrap"]
+__all__ = [
+    "Chunk",
+    "Dense",
+    "Sparse",
+    "as_data",
+    "as_matrix",
+    "feature_names",
+    "open_stream",
+    "wrap",
+]

@@ -101,8 +101,11 @@ def feature_names(X: Any) -> list[str] | None:
     return listed
 
 
-def check_weight(weight: Any, n: int, *, who: str) -> FloatArray:
-    """Non-negative finite weights whose sum neither overflows nor vanishes."""
+def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> FloatArray:
+    """Non-negative finite weights whose sum neither overflows nor vanishes.
+
+    Zeros only are refused unless ``zeros`` is True.
+    """
     refuse_masked(weight, "sample_weight", who)
     if np.asarray(weight).dtype.kind == "c":
         raise DataError(
@@ -114,6 +117,8 @@ def check_weight(weight: Any, n: int, *, who: str) -> FloatArray:
             f"{who} needs sample_weight >= 0; got {checked.min():g}. Remove or clip such weights."
         )
     if not checked.any():
+        if zeros:
+            return checked
         raise DataError(
             f"{who} needs some positive sample_weight; got zeros only. Pass weights that are not "
             "all zero."

@@ -17,12 +17,14 @@ from auctor.solvers.newton import Newton
 from auctor.solvers.orthant import OrthantWise
 from auctor.solvers.pair_dual import PairDualAscent
 from auctor.solvers.path import Path, regularisation_path, strength_max
+from auctor.solvers.prox_svrg import ProxSvrg
 from auctor.solvers.proximal import Fista, ProximalGradient
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_point import ProximalPoint
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
 from auctor.solvers.scd import StochasticCoordinateDescent
+from auctor.solvers.spdam import Spdam
 from auctor.solvers.subspace import SubspaceNewton
 
 __all__ = [
@@ -44,10 +46,12 @@ __all__ = [
     "OrthantWise",
     "PairDualAscent",
     "Path",
+    "ProxSvrg",
     "ProximalGradient",
     "ProximalNewton",
     "ProximalPoint",
     "ProximalQuasiNewton",
+    "Spdam",
     "StochasticCoordinateDescent",
     "SubspaceNewton",
     "choose",

@@ -25,12 +25,14 @@ from auctor.solvers.nesterov import AcceleratedGradient
 from auctor.solvers.newton import Newton
 from auctor.solvers.orthant import OrthantWise
 from auctor.solvers.pair_dual import PairDualAscent
+from auctor.solvers.prox_svrg import ProxSvrg
 from auctor.solvers.proximal import Fista, ProximalGradient
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_point import ProximalPoint
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
 from auctor.solvers.scd import StochasticCoordinateDescent
+from auctor.solvers.spdam import Spdam
 from auctor.solvers.subspace import SubspaceNewton
 
 #: Every solver by the name users type.
@@ -58,6 +60,8 @@ SOLVERS: dict[str, type[Any]] = {
     "bmrm": Bmrm,
     "accelerated_gradient": AcceleratedGradient,
     "pair_dual": PairDualAscent,
+    "prox_svrg": ProxSvrg,
+    "spdam": Spdam,
 }
 
 #: In order: the first row whose solver can do the problem.

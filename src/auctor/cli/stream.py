@@ -1,0 +1,346 @@
+"""``auctor stream``: learn to rank from a file or a pipe, in one pass."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from auctor.online.base import OnlineClassifier
+    from auctor.online.run import Progress
+
+WHO = "auctor stream"
+#: Seconds between two updates of the progress line.
+PAUSE = 0.2
+
+
+def stream(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, or - for standard input (the default).", show_default=False),
+    ] = None,
+    metric: Annotated[str, typer.Option(help="What to learn: auc.")] = "auc",
+    learner: Annotated[
+        str, typer.Option(help="streaming (needs no tuning), spam, opauc, ...")
+    ] = "streaming",
+    strength: Annotated[
+        float | None, typer.Option(help="Of the penalty; the learner's default if not given.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another parameter of the learner, NAME=VALUE; repeatable."),
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="Both labels, with a comma between them.")
+    ] = None,
+    grow: Annotated[bool, typer.Option(help="Whether columns may be added while learning.")] = True,
+    missing: Annotated[
+        str, typer.Option(help="Rows with missing values: raise or skip.")
+    ] = "raise",
+    format: Annotated[
+        str, typer.Option(help="auto (by the name), svmlight, csv, tsv or parquet.")
+    ] = "auto",
+    label: Annotated[
+        str | None, typer.Option(help="Label column of a table, by name or position.")
+    ] = None,
+    n_features: Annotated[
+        int | None, typer.Option(min=1, help="Number of columns (svmlight), if it is fixed.")
+    ] = None,
+    zero_based: Annotated[
+        str, typer.Option(help="Whether svmlight indices count from 0: auto, yes or no.")
+    ] = "auto",
+    header: Annotated[
+        str, typer.Option(help="Whether a CSV file starts with names: auto, yes or no.")
+    ] = "auto",
+    delimiter: Annotated[
+        str | None, typer.Option(help="Between the fields of a CSV file; found out by default.")
+    ] = None,
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows per chunk.")] = 8192,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many rows.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Where to keep what was learned.", show_default=False)
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="Rows between checkpoints.")] = 100_000,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if it exists.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the weights: a .json or .npz file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Learn to rank from a stream of rows, in one pass and bounded memory.
+
+    For example:
+
+    zcat big.svm.gz | auctor stream --out model.json
+
+    auctor stream log.csv --label clicked --checkpoint log.ckpt --resume
+    """
+    from auctor.core.checks import check_choice
+    from auctor.data import open_stream
+    from auctor.online import learn
+
+    check_choice(WHO, "metric", metric, ("auc",))
+    model = make_learner(
+        learner, _settings(settings, strength=strength, grow=grow, missing=missing)
+    )
+    _check_out(out)
+    rows = open_stream(
+        _source(data),
+        format,
+        chunk_rows=chunk_rows,
+        label=_label(label),
+        n_features=n_features,
+        zero_based=_yes_no("zero-based", zero_based),
+        header=_yes_no("header", header),
+        delimiter=delimiter,
+    )
+    show = _progress_line()
+    try:
+        result = learn(
+            model,
+            rows,
+            classes=_classes(classes),
+            checkpoint=checkpoint,
+            every=every,
+            resume=resume,
+            limit=limit,
+            progress=show,
+        )
+    except KeyboardInterrupt:
+        _end_line(show)
+        _say_interrupted(model, checkpoint)
+        raise typer.Exit(130) from None
+    finally:
+        _end_line(show)
+    summary = _summary(model, learner, result, checkpoint, out)
+    if out is not None:
+        _write_model(out, model, summary)
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2, allow_nan=False))
+    else:
+        _print(summary)
+
+
+def learners() -> dict[str, type[OnlineClassifier]]:
+    """Learners by the name a user types.
+
+    Examples
+    --------
+    >>> sorted(learners())[-1]
+    'uni_exp'
+    """
+    import inspect
+    import re
+
+    from auctor import online
+    from auctor.online.base import OnlineClassifier
+
+    found = {}
+    for name in online.__all__:
+        thing = getattr(online, name)
+        if inspect.isclass(thing) and issubclass(thing, OnlineClassifier):
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+            found[words.removesuffix("_auc") if words == "streaming_auc" else words] = thing
+    found.pop("online_classifier", None)
+    return found
+
+
+def make_learner(name: str, params: dict[str, Any]) -> OnlineClassifier:
+    """A learner by name; refuses parameters it does not have."""
+    from auctor.core.checks import check_choice
+    from auctor.core.errors import ParameterError
+
+    known = learners()
+    kind = known[check_choice(WHO, "learner", name, tuple(sorted(known)))]
+    allowed = kind().get_params(deep=False)
+    unknown = [key for key in params if key not in allowed]
+    if unknown:
+        raise ParameterError(
+            f"{WHO} needs parameters of {kind.__name__} ({', '.join(sorted(allowed))}); got "
+            f"{unknown[0]}. Drop it."
+        )
+    return kind(**params)
+
+
+def _settings(given: list[str] | None, **named: Any) -> dict[str, Any]:
+    """Parameters from options and from NAME=VALUE, whose values are JSON or text."""
+    from auctor.core.errors import ParameterError
+
+    params = {key: value for key, value in named.items() if value is not None}
+    for item in given or []:
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            raise ParameterError(f"{WHO} needs --set NAME=VALUE; got {item!r}. Write it so.")
+        params[key] = _value(value)
+    return params
+
+
+def _value(text: str) -> Any:
+    """A number, truth value, null or text."""
+    try:
+        return json.loads(text.lower() if text in ("True", "False") else text)
+    except ValueError:
+        return None if text == "None" else text
+
+
+def _source(data: list[str] | None) -> str | list[str]:
+    from auctor.core.errors import DataError
+
+    if data:
+        return data
+    if sys.stdin.isatty():
+        raise DataError(f"{WHO} needs rows on standard input; got a terminal. Pass a file.")
+    return "-"
+
+
+def _label(text: str | None) -> str | int | None:
+    """A name, or a position if it is a whole number."""
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _yes_no(option: str, text: str) -> bool | str:
+    from auctor.core.checks import check_choice
+
+    check_choice(WHO, option, text, ("auto", "yes", "no"))
+    return text if text == "auto" else text == "yes"
+
+
+def _classes(text: str | None) -> list[Any] | None:
+    """Labels that were given, as numbers if both are."""
+    from auctor.core.errors import ParameterError
+
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or parts[0] == parts[1]:
+        raise ParameterError(f"{WHO} needs --classes A,B; got {text!r}. Pass two labels.")
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        return list(parts)
+
+
+def _check_out(out: Path | None) -> None:
+    from auctor.core.errors import ParameterError
+    from auctor.reports import check_destination
+
+    if out is None:
+        return
+    if out.suffix not in (".json", ".npz"):
+        raise ParameterError(f"{WHO} needs --out with .json or .npz; got {out}. Add the ending.")
+    check_destination(out, who=WHO)
+
+
+def _progress_line() -> Callable[[Progress], None] | None:
+    """A line that is written over and over, on a terminal only."""
+    if not sys.stderr.isatty():
+        return None
+    latest = 0.0
+
+    def show(progress: Progress) -> None:
+        nonlocal latest
+        now = time.monotonic()
+        if now - latest < PAUSE:
+            return
+        latest = now
+        sys.stderr.write(f"\r\x1b[K{progress_text(progress)}")
+        sys.stderr.flush()
+
+    return show
+
+
+def progress_text(progress: Progress) -> str:
+    """How far a stream is, in one line."""
+    auc = "" if progress.auc is None else f", AUC of the latest rows {progress.auc:.4f}"
+    return f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s{auc}"
+
+
+def _end_line(show: object) -> None:
+    if show is not None:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+def _say_interrupted(model: OnlineClassifier, checkpoint: Path | None) -> None:
+    rows = getattr(model, "rows_seen_", 0)
+    kept = (
+        "nothing was kept"
+        if checkpoint is None or not checkpoint.exists()
+        else f"what was learned is in {checkpoint}, go on with --resume"
+    )
+    sys.stderr.write(f"auctor: stopped after {rows} rows; {kept}.\n")
+
+
+def _summary(
+    model: OnlineClassifier,
+    learner: str,
+    result: Progress,
+    checkpoint: Path | None,
+    out: Path | None,
+) -> dict[str, Any]:
+    from auctor.online.checkpoint import params_of
+
+    coef = model.coef_[0]
+    return {
+        "learner": learner,
+        "params": params_of(model),
+        "rows": result.rows,
+        "skipped_rows": result.skipped_rows,
+        "seconds": result.seconds,
+        "rows_per_second": result.rows_per_second,
+        "auc": result.auc,
+        "classes": model.classes_.tolist(),
+        "n_features": int(coef.size),
+        "n_nonzero": int((coef != 0.0).sum()),
+        "checkpoint": None if checkpoint is None else str(checkpoint),
+        "out": None if out is None else str(out),
+    }
+
+
+def _write_model(out: Path, model: OnlineClassifier, summary: dict[str, Any]) -> None:
+    """Weights and what they are, as JSON, or as arrays with the rest in ``meta``."""
+    import io
+
+    import numpy as np
+
+    import auctor
+    from auctor.online.checkpoint import write_bytes
+
+    kept = ("learner", "params", "rows", "skipped_rows", "auc", "classes")
+    meta = {"version": auctor.__version__, **{key: summary[key] for key in kept}}
+    coef, intercept = model.coef_[0], float(model.intercept_[0])
+    if out.suffix == ".json":
+        whole = {**meta, "intercept": intercept, "coef": coef.tolist()}
+        write_bytes(out, json.dumps(whole, allow_nan=False).encode(), who=WHO)
+        return
+    file = io.BytesIO()
+    np.savez(file, coef=coef, intercept=np.array(intercept), meta=np.array(json.dumps(meta)))
+    write_bytes(out, file.getvalue(), who=WHO)
+
+
+def _print(summary: dict[str, Any]) -> None:
+    skipped = f", {summary['skipped_rows']:,} skipped" if summary["skipped_rows"] else ""
+    typer.echo(
+        f"{summary['rows']:,} rows{skipped}, {summary['n_features']:,} columns, "
+        f"{summary['rows_per_second']:,.0f} rows/s"
+    )
+    if summary["auc"] is not None:
+        typer.echo(
+            f"AUC of the latest rows, each scored before it was learned: {summary['auc']:.4f}"
+        )
+    for what in ("checkpoint", "out"):
+        if summary[what] is not None:
+            typer.echo(f"{'Checkpoint' if what == 'checkpoint' else 'Weights'}: {summary[what]}")

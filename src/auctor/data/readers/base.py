@@ -1,0 +1,276 @@
+"""What readers share: chunks, bytes from anywhere, and places in a file."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from auctor.core.errors import DataError
+from auctor.core.optional import require
+from auctor.core.types import Array
+
+WHO = "open_stream"
+
+#: Bytes of text that are read at a time.
+BLOCK = 1 << 20
+#: A line longer than this is no text.
+LONGEST_LINE = 1 << 28
+#: A chunk ends after about this many stored entries, however few rows these are.
+CHUNK_ENTRIES = 1 << 22
+
+#: How compressed files begin.
+MAGIC = {
+    b"\x1f\x8b": "gz",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zst",
+}
+MARK = b"\xef\xbb\xbf"
+
+
+class Chunk(NamedTuple):
+    """Some rows of a stream.
+
+    Parameters
+    ----------
+    matrix : (n, d) array or CSR matrix
+    labels : (n,) array
+    first_row : int
+        Number of rows of the stream before these.
+    columns : tuple of str, optional
+        Names of the columns, where the source has them.
+    """
+
+    matrix: Any
+    labels: Array
+    first_row: int = 0
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.matrix.shape[0])
+
+    def part(self, low: int, high: int) -> Chunk:
+        """Rows ``low`` to ``high`` of the chunk."""
+        if low == 0 and high >= self.n_rows:
+            return self
+        return Chunk(
+            self.matrix[low:high], self.labels[low:high], self.first_row + low, self.columns
+        )
+
+
+@dataclass
+class Settings:
+    """How to read; readers keep here what one file decides for the next.
+
+    Parameters
+    ----------
+    chunk_rows : int
+    label : str or int, optional
+    n_features : int, optional
+    first_index : int, optional
+        0 or 1 (svmlight); ``None`` until the first block of text decides.
+    header : bool, optional
+        Whether the first line has the names of the columns (CSV); ``None`` looks at it.
+    delimiter : str, optional
+        One character (CSV); ``None`` looks at the first line.
+    width : int
+        Columns seen so far (svmlight).
+    """
+
+    chunk_rows: int
+    label: str | int | None = None
+    n_features: int | None = None
+    first_index: int | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    width: int = 0
+
+
+class Source:
+    """Bytes of a file, a file object or standard input, decompressed by how they begin.
+
+    Parameters
+    ----------
+    origin : path, file object or "-"
+    """
+
+    def __init__(self, origin: Any) -> None:
+        self.live = isinstance(origin, str) and origin == "-"
+        self.path: str | None = None
+        self._closes = False
+        if self.live:
+            self.name = "standard input"
+            self._raw = _standard_input()
+        elif isinstance(origin, str | os.PathLike):
+            self.name = self.path = os.fspath(origin)
+            self._raw = _open_file(self.path)
+            self._closes = True
+        else:
+            self.name = str(getattr(origin, "name", type(origin).__name__))
+            self._raw = _binary(origin)
+
+    def close(self) -> None:
+        """Close the file, if it was opened here."""
+        if self._closes:
+            self._raw.close()
+
+    def raw(self) -> BinaryIO:
+        """The file as it is."""
+        return self._raw
+
+    def blocks(self, *, whole_first: bool = False) -> Iterator[bytes]:
+        """Text cut at line ends, about `BLOCK` bytes at a time.
+
+        Standard input gives what has arrived, so that a slow stream is not held up;
+        ``whole_first`` waits for a full first block all the same.
+        """
+        head = self._read(self._raw, 6)
+        file = self._decompress(head)
+        parts: list[bytes] = []
+        pending, first = 0, True
+        while data := self._read(file, BLOCK, some=self.live and not (whole_first and first)):
+            if first:
+                data = data.removeprefix(MARK)
+            first = False
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                yield b"".join([*parts, data[:cut]])
+                parts, pending = [], 0
+            parts.append(data[cut:])
+            pending += len(data) - cut
+            if pending > LONGEST_LINE:
+                raise DataError(
+                    f"{WHO} needs lines of text; got more than {LONGEST_LINE} bytes without a line "
+                    f"end in {self.name}. Check the format."
+                )
+        if rest := b"".join(parts):
+            yield rest
+
+    def _read(self, file: Any, size: int, *, some: bool = False) -> bytes:
+        try:
+            return cast(bytes, file.read1(size) if some else file.read(size))
+        except (EOFError, OSError, lzma.LZMAError, zlib.error, _zstd_error()) as error:
+            raise DataError(
+                f"{WHO} needs a file that can be read to its end; got {error} in {self.name}. "
+                "Check that it is complete."
+            ) from error
+
+    def _decompress(self, head: bytes) -> Any:
+        whole = io.BufferedReader(_Joined(head, self._raw), BLOCK)
+        kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+        if kind == "gz":
+            return gzip.GzipFile(fileobj=whole)
+        if kind == "bz2":
+            return bz2.BZ2File(whole)
+        if kind == "xz":
+            return lzma.LZMAFile(whole)
+        if kind == "zst":
+            zstandard = require("zstandard", extra="cli", who=f"{WHO} of {self.name}")
+            return io.BufferedReader(_Zstandard(zstandard.ZstdDecompressor(), whole), BLOCK)
+        return whole
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read already, then the rest of a file."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        elif hasattr(self._rest, "read1"):
+            data = self._rest.read1(len(buffer))
+        else:
+            data = self._rest.read(len(buffer)) or b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames of a Zstandard file, the last of which must be whole."""
+
+    def __init__(self, library: Any, file: Any) -> None:
+        self._library, self._file = library, file
+        self._frame: Any = None
+        self._packed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            self._packed = self._packed or self._file.read(1 << 16)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("the end of the file within a frame")
+                return 0
+            if self._frame is None:
+                self._frame = self._library.decompressobj()
+            self._ready = memoryview(self._frame.decompress(self._packed))
+            self._packed = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        data, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def place(text: bytes, where: int, lines_before: int) -> str:
+    """Line and column of a byte, counted from 1."""
+    line = lines_before + text.count(b"\n", 0, where) + 1
+    column = where - text.rfind(b"\n", 0, where)
+    return f"line {line}, column {column}"
+
+
+def shown(token: bytes) -> str:
+    """A token as an error message quotes it."""
+    text = token[:40].decode("utf-8", "replace")
+    return repr(text + "..." if len(token) > 40 else text)
+
+
+def _open_file(path: str) -> BinaryIO:
+    if os.path.isdir(path):
+        raise DataError(f"{WHO} needs a file; got the folder {path}. Pass the files in it.")
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise DataError(
+            f"{WHO} needs a file it can read; got {path}: {error.strerror or error}. "
+            "Check the path."
+        ) from error
+
+
+def _standard_input() -> BinaryIO:
+    """Standard input, past the lock that Python takes on it when it exits."""
+    try:
+        return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), BLOCK)
+    except (AttributeError, OSError, ValueError):
+        return _binary(sys.stdin)
+
+
+def _binary(file: Any) -> BinaryIO:
+    if hasattr(file, "buffer"):
+        return cast(BinaryIO, file.buffer)
+    if isinstance(file, io.TextIOBase):
+        return io.BytesIO(file.read().encode())
+    return cast(BinaryIO, file)
+
+
+def _zstd_error() -> type[Exception]:
+    """What zstandard raises, once it was imported."""
+    return getattr(sys.modules.get("zstandard"), "ZstdError", EOFError)

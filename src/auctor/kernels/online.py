@@ -1,0 +1,397 @@
+"""One-pass learning of the pairwise square loss, row by row: SPAM with lazy penalties.
+
+A learner is a ``table`` with four entries per column, side by side so that a row's entry costs one
+cache line, and a vector ``s`` of scalars (their places are the constants below). With l1 strength
+k, cumulative threshold C and scale P, a column's weight is::
+
+    w = P (a - sign(a) k C)      a = table[j, 0], zero where the weight is
+
+so that a penalty step on all columns changes P and C alone. The sum of the iterates, the t-th
+counted t times, is ``a U - sign(a) k V - table[j, 1]`` with U and V the sums of ``t P`` and
+``t P C``. ``table[j, 2]`` and ``table[j, 3]`` hold the weighted sums of the positive and of the
+negative rows (or their known means); the products of w with them follow from
+``E = sum a m`` and ``F = sum sign(a) k m``. With l1, a column is looked at no later than in the
+step that may threshold it to zero, ``table[j, 4]``; see `wheel`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.compiled import inline_kernel, kernel
+from auctor.kernels.prox import prox_one
+from auctor.kernels.wheel import DUE, NEXT, enter, leave
+
+#: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
+STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
+#: Weight of the positive and negative rows behind the sums, and the prior if known (0: running).
+POSITIVE, NEGATIVE, PRIOR = 4, 5, 6
+#: P, C, U, V and the total weight of the averaged iterates.
+SCALE, SHRUNK, SUM_SCALE, SUM_SHRUNK, MASS = 7, 8, 9, 10, 11
+#: E and F for both classes, and the penalty step that appointments count on.
+DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE, PACE = 12, 13, 14, 15, 16
+SCALARS = 17
+
+#: Step rules.
+INVERSE, SQRT, CONSTANT = 0, 1, 2
+#: A scale below this is multiplied into the columns, before rounding matters.
+SMALL = 1e-5
+#: So is a cumulative threshold above this.
+LARGE = 1e3
+#: Penalty steps may exceed the expected one by this factor before all appointments are made anew,
+#: and fall below it by the other before shorter steps are expected.
+FASTER, SLOWER = 1.05, 1.3
+
+
+@inline_kernel
+def step_length(rule: int, rate: float, t: float, ridge: float, size: float) -> float:
+    """Length of step t for rows of squared length ``size``."""
+    if rule == INVERSE:
+        return 1.0 / (ridge * t + 4.0 * size)
+    level = rate / math.sqrt(t) if rule == SQRT else rate
+    return min(level, 0.25) / size
+
+
+@inline_kernel
+def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bool:
+    """Count a row; whether both classes have been seen, so that a step can be made."""
+    s[ROWS] += 1.0
+    s[TOTAL] += weight
+    s[LENGTHS] += weight * math.sqrt(square)
+    if s[PRIOR] == 0.0:
+        s[POSITIVE if positive else NEGATIVE] += weight
+    return bool(s[POSITIVE] > 0.0 and s[NEGATIVE] > 0.0 and s[LENGTHS] > 0.0)
+
+
+@inline_kernel
+def mean_square(s: FloatArray) -> float:
+    """Square of the mean length of the rows; one outlier does not decide it."""
+    return float((s[LENGTHS] / s[TOTAL]) ** 2)
+
+
+@inline_kernel
+def prior(s: FloatArray) -> float:
+    """Share of the positive class."""
+    return float(s[PRIOR] if s[PRIOR] > 0.0 else s[POSITIVE] / s[TOTAL])
+
+
+@inline_kernel
+def pull(
+    positive: bool, p: float, share: float, score: float, other: float, eta: float, square: float
+) -> float:
+    """Multiple of the row that a gradient step adds to w, ``other`` the opposite mean score.
+
+    No row may move w further than its own curvature allows.
+    """
+    if positive:
+        slope = 2.0 * (1.0 - p) * share * (score - other - 1.0)
+    else:
+        slope = 2.0 * p * share * (score - other + 1.0)
+    if square * share * eta > 0.25:
+        eta = 0.25 / (square * share)
+    move = -eta * slope
+    return move if math.isfinite(move) else 0.0
+
+
+@kernel
+def spam_ridge(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    l2: float,
+    rule: int,
+    rate: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> None:
+    """Proximal steps with one l2 strength for all columns, O(entries of the row) each."""
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        ax = square = to_positive = to_negative = 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            ax += x * table[j, 0]
+            square += x * x
+            to_positive += x * table[j, 2]
+            to_negative += x * table[j, 3]
+        positive = y[i] > 0.0
+        ready = count_row(s, weight[i], positive, square)
+        own = 2 if positive else 3
+        add = weight[i] if s[PRIOR] == 0.0 else 0.0
+        if positive:
+            to_positive += add * square
+            s[DOT_POSITIVE] += add * ax
+        else:
+            to_negative += add * square
+            s[DOT_NEGATIVE] += add * ax
+        if not ready:
+            for k in range(start, stop):
+                table[indices[k], own] += add * values[k]
+            continue
+        s[STEPS] += 1.0
+        t, scale, size = s[STEPS], s[SCALE], mean_square(s)
+        p = prior(s)
+        ridge = p * (1.0 - p) * l2
+        eta = step_length(rule, rate, t, ridge, size)
+        other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
+        share = weight[i] * s[ROWS] / s[TOTAL]
+        move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
+        if move != 0.0:
+            s[DOT_POSITIVE] += move * to_positive
+            s[DOT_NEGATIVE] += move * to_negative
+        past = s[SUM_SCALE] * move
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            table[j, 0] += move * x
+            table[j, 1] += past * x
+            table[j, own] += add * x
+        s[SCALE] = scale / (1.0 + eta * ridge)
+        s[SUM_SCALE] += t * s[SCALE]
+        s[MASS] += t
+        if s[SCALE] < SMALL:
+            unscale(table, s)
+
+
+@kernel
+def unscale(table: FloatArray, s: FloatArray) -> None:
+    """Multiply the scale into the columns and make their products exact again."""
+    s[DOT_POSITIVE] = s[DOT_NEGATIVE] = 0.0
+    for j in range(table.shape[0]):
+        table[j, 1] -= s[SUM_SCALE] * table[j, 0]
+        table[j, 0] *= s[SCALE]
+        s[DOT_POSITIVE] += table[j, 0] * table[j, 2]
+        s[DOT_NEGATIVE] += table[j, 0] * table[j, 3]
+    s[SCALE], s[SUM_SCALE] = 1.0, 0.0
+
+
+@inline_kernel
+def sign(a: float) -> float:
+    """-1, 0 or 1."""
+    return 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
+
+
+@kernel
+def spam_lasso(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    l2: float,
+    lower: FloatArray,
+    upper: FloatArray,
+    rule: int,
+    rate: float,
+    table: FloatArray,
+    s: FloatArray,
+    wheel: IntArray,
+) -> None:
+    """Proximal steps with l1 strengths and boxes around zero, O(entries of the row) each.
+
+    The arrays of the penalty have one entry, or one per column.
+    """
+    first = indices.dtype.type(0)
+    one = l1.shape[0] == 1
+    strongest = l1.max()
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        ax = turned = square = 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            ax += x * table[j, 0]
+            turned += x * sign(table[j, 0]) * l1[first if one else j]
+            square += x * x
+        positive = y[i] > 0.0
+        ready = count_row(s, weight[i], positive, square)
+        own = 2 if positive else 3
+        add = weight[i] if s[PRIOR] == 0.0 else 0.0
+        s[DOT_POSITIVE if positive else DOT_NEGATIVE] += add * ax
+        s[SIGN_POSITIVE if positive else SIGN_NEGATIVE] += add * turned
+        if not ready:
+            for k in range(start, stop):
+                table[indices[k], own] += add * values[k]
+            continue
+        s[STEPS] += 1.0
+        t, scale, shrunk, size = s[STEPS], s[SCALE], s[SHRUNK], mean_square(s)
+        p = prior(s)
+        q = p * (1.0 - p)
+        eta = step_length(rule, rate, t, q * l2, size)
+        if positive:
+            other = (s[DOT_NEGATIVE] - shrunk * s[SIGN_NEGATIVE]) / s[NEGATIVE]
+        else:
+            other = (s[DOT_POSITIVE] - shrunk * s[SIGN_POSITIVE]) / s[POSITIVE]
+        share = weight[i] * s[ROWS] / s[TOTAL]
+        score = scale * (ax - shrunk * turned)
+        move = pull(positive, p, share, score, scale * other, eta, square)
+        pace = eta * q
+        if strongest > 0.0 and (pace > FASTER * s[PACE] or SLOWER * pace < s[PACE]):
+            renew = pace > FASTER * s[PACE]
+            s[PACE] = pace
+            if renew:
+                appoint_all(table, s, wheel, l1, l2, t - 1.0)
+        fast = FASTER * s[PACE]
+        scale_now = max(scale / (1.0 + pace * l2), 1e-300)
+        shrunk_now = shrunk + pace / scale
+        factor, inverse = 1.0 / (1.0 + pace * l2), 1.0 / scale_now
+        dot_positive = dot_negative = sign_positive = sign_negative = 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            at = first if one else j
+            level, old = l1[at], table[j, 0]
+            w = scale * math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
+            w = factor * math.copysign(max(abs(w) - pace * level, 0.0), w)
+            w = min(max(w, lower[at]), upper[at])
+            a = inverse * w
+            a += sign(a) * level * shrunk_now
+            change, turn = a - old, (sign(a) - sign(old)) * level
+            table[j, 0] = a
+            table[j, 1] += change * s[SUM_SCALE] - turn * s[SUM_SHRUNK]
+            table[j, own] += add * x
+            dot_positive += change * table[j, 2]
+            dot_negative += change * table[j, 3]
+            sign_positive += turn * table[j, 2]
+            sign_negative += turn * table[j, 3]
+            if a != 0.0 and level > 0.0:
+                due, w = table[j, DUE], abs(w)
+                if due == 0.0 or w < (due - t) * fast * (level + l2 * w):
+                    if due > 0.0:
+                        leave(table, wheel, j)
+                    due = appointment(t, w, level, l2, s[PACE], wheel.shape[0])
+                    enter(table, wheel, j, due)
+        s[SCALE], s[SHRUNK] = scale_now, shrunk_now
+        s[DOT_POSITIVE] += dot_positive
+        s[DOT_NEGATIVE] += dot_negative
+        s[SIGN_POSITIVE] += sign_positive
+        s[SIGN_NEGATIVE] += sign_negative
+        if strongest > 0.0:
+            keep_appointments(table, s, wheel, l1, l2)
+        s[SUM_SCALE] += t * s[SCALE]
+        s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
+        s[MASS] += t
+        if s[SCALE] < SMALL or s[SHRUNK] * strongest > LARGE:
+            settle(table, s, l1)
+
+
+@inline_kernel
+def appointment(t: float, w: float, l1: float, l2: float, pace: float, most: int) -> float:
+    """A step not after the one that first makes |w| zero, unless penalty steps get longer."""
+    steps = w / (FASTER * pace * (l1 + l2 * w))
+    return t + max(math.floor(min(steps, most - 1.0)), 1.0)
+
+
+@kernel
+def appoint_all(
+    table: FloatArray, s: FloatArray, wheel: IntArray, l1: FloatArray, l2: float, t: float
+) -> None:
+    """New appointments after step t for all columns that may become zero."""
+    wheel[:] = 0
+    for j in range(table.shape[0]):
+        a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
+        table[j, DUE] = 0.0
+        if a != 0.0 and level > 0.0:
+            w = s[SCALE] * max(abs(a) - level * s[SHRUNK], 0.0)
+            enter(table, wheel, j, appointment(t, w, level, l2, s[PACE], wheel.shape[0]))
+
+
+@kernel
+def keep_appointments(
+    table: FloatArray, s: FloatArray, wheel: IntArray, l1: FloatArray, l2: float
+) -> None:
+    """Look at the columns due in this step: zero now, or another appointment."""
+    t = s[STEPS]
+    slot = int(t) % wheel.shape[0]
+    after = wheel[slot]
+    wheel[slot] = 0
+    while after > 0:
+        j = after - 1
+        after = int(table[j, NEXT])
+        a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
+        table[j, DUE] = 0.0
+        w = s[SCALE] * (abs(a) - level * s[SHRUNK])
+        if w > 0.0:
+            enter(table, wheel, j, appointment(t, w, level, l2, s[PACE], wheel.shape[0]))
+            continue
+        turn = sign(a) * level
+        table[j, 0] = 0.0
+        table[j, 1] -= a * s[SUM_SCALE] - turn * s[SUM_SHRUNK]
+        s[DOT_POSITIVE] -= a * table[j, 2]
+        s[DOT_NEGATIVE] -= a * table[j, 3]
+        s[SIGN_POSITIVE] -= turn * table[j, 2]
+        s[SIGN_NEGATIVE] -= turn * table[j, 3]
+
+
+@kernel
+def settle(table: FloatArray, s: FloatArray, l1: FloatArray) -> None:
+    """Write scale and threshold into the columns and make their products exact again."""
+    one = l1.shape[0] == 1
+    scale, shrunk = s[SCALE], s[SHRUNK]
+    for place in (DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE):
+        s[place] = 0.0
+    for j in range(table.shape[0]):
+        a, level = table[j, 0], l1[0 if one else j]
+        table[j, 1] -= a * s[SUM_SCALE] - sign(a) * level * s[SUM_SHRUNK]
+        table[j, 0] = scale * max(abs(a) - level * shrunk, 0.0) * sign(a)
+        for own in (2, 3):
+            s[DOT_POSITIVE - 2 + own] += table[j, 0] * table[j, own]
+            s[SIGN_POSITIVE - 2 + own] += sign(table[j, 0]) * level * table[j, own]
+    s[SCALE], s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK] = 1.0, 0.0, 0.0, 0.0
+
+
+@kernel
+def spam_dense(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    rule: int,
+    rate: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> None:
+    """Proximal steps with any separable penalty, O(d) each."""
+    least = l2.min()
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        score = square = 0.0
+        positive = y[i] > 0.0
+        own = 2 if positive else 3
+        add = weight[i] if s[PRIOR] == 0.0 else 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            score += x * table[j, 0]
+            square += x * x
+            table[j, own] += add * x
+        if not count_row(s, weight[i], positive, square):
+            continue
+        s[STEPS] += 1.0
+        t, p = s[STEPS], prior(s)
+        q = p * (1.0 - p)
+        eta = step_length(rule, rate, t, q * least, mean_square(s))
+        other = 0.0
+        for j in range(table.shape[0]):
+            other += table[j, 0] * table[j, 5 - own]
+        other /= s[NEGATIVE] if positive else s[POSITIVE]
+        share = weight[i] * s[ROWS] / s[TOTAL]
+        move = pull(positive, p, share, score, other, eta, square)
+        for k in range(start, stop):
+            table[indices[k], 0] += move * values[k]
+        for j in range(table.shape[0]):
+            w = prox_one(table[j, 0], eta * q, l1[j], l2[j], lower[j], upper[j])
+            table[j, 0] = w
+            table[j, 1] -= t * w
+        s[MASS] += t

@@ -1,0 +1,166 @@
+"""A learner inside loops that pass one row at a time as a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.metaestimators import available_if
+
+from auctor.core.checks import check_int
+from auctor.core.errors import DataError, ParameterError
+from auctor.online.base import OnlineClassifier
+
+WHO = "Riverlike"
+
+
+class Riverlike:
+    """Give a learner `learn_one` and `predict_one`, as river's models have.
+
+    A feature gets the next free column when it is first learned; one that was never learned has no
+    weight. Features that a row lacks are 0.
+
+    Parameters
+    ----------
+    learner : OnlineClassifier
+        With ``grow=True``, unless ``features`` lists all features.
+    features : iterable of names, optional
+        Features in the order of their columns.
+    classes : two labels, optional
+        By default False and True, or 0 and 1, or -1 and +1, as the first label says (1 means 0 and
+        1).
+    batch : int
+        Rows that are kept and learned together, which is faster and gives the same answers: a
+        prediction learns them first. What is wrong with a row is then said later.
+
+    Examples
+    --------
+    >>> from auctor.online import StreamingAUC
+    >>> model = Riverlike(StreamingAUC(grow=True))
+    >>> for k in range(20):
+    ...     model.learn_one({"size": float(k % 2), "age": k / 20}, k % 2 == 1)
+    >>> model.predict_one({"size": 1.0}), model.predict_one({"size": 0.0})
+    (True, False)
+    """
+
+    def __init__(
+        self,
+        learner: OnlineClassifier,
+        *,
+        features: Iterable[Any] = (),
+        classes: Any = None,
+        batch: int = 1,
+    ) -> None:
+        self._learner = learner
+        self.batch = check_int(WHO, "batch", batch, low=1)
+        self.classes = classes
+        self._columns = {name: k for k, name in enumerate(features)}
+        if not self._columns and not learner.grow:
+            raise ParameterError(
+                f"{WHO} needs a learner that may add columns; got grow=False. "
+                "Set grow=True, or pass features= with all names."
+            )
+        self._rows: list[dict[int, float]] = []
+        self._labels: list[Any] = []
+        self._weights: list[float] = []
+
+    @property
+    def learner(self) -> OnlineClassifier:
+        """The learner, after all rows so far."""
+        self._learn_kept()
+        return self._learner
+
+    @property
+    def features(self) -> tuple[Any, ...]:
+        """Features in the order of their columns."""
+        return tuple(self._columns)
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn a row with label ``y`` and weight ``w``."""
+        numbers = {name: _number(name, value) for name, value in x.items()}
+        new = [name for name in numbers if name not in self._columns]
+        if new and not self._learner.grow:
+            raise DataError(
+                f"{WHO} needs features among those listed; got {new[0]!r}. "
+                "Set grow=True, or list it in features=."
+            )
+        for name in new:
+            self._columns[name] = len(self._columns)
+        self._rows.append({self._columns[name]: value for name, value in numbers.items()})
+        self._labels.append(y)
+        self._weights.append(w)
+        if len(self._rows) >= self.batch:
+            self._learn_kept()
+
+    def score_one(self, x: Mapping[Any, Any]) -> float:
+        """Score of a row, as `decision_function`; 0 before anything was learned."""
+        learner = self.learner
+        if not hasattr(learner, "state_"):
+            return 0.0
+        return float(learner.decision_function(self._known(x))[0])
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """Label of a row; None before anything was learned."""
+        learner = self.learner
+        if not hasattr(learner, "state_"):
+            return None
+        return learner.predict(self._known(x))[0].item()
+
+    @available_if(lambda self: hasattr(self._learner, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Probability of each label; only if the learner has `predict_proba`."""
+        learner: Any = self.learner
+        if not hasattr(learner, "state_"):
+            return {}
+        chances = learner.predict_proba(self._known(x))[0]
+        return dict(zip(learner.classes_.tolist(), chances.tolist(), strict=True))
+
+    def _learn_kept(self) -> None:
+        if not self._rows:
+            return
+        rows, labels, weights = self._rows, self._labels, self._weights
+        self._rows, self._labels, self._weights = [], [], []
+        if self.classes is None and not hasattr(self._learner, "classes_"):
+            self.classes = _usual_classes(labels[0])
+        self._learner.partial_fit(
+            self._matrix(rows), np.asarray(labels), classes=self.classes, sample_weight=weights
+        )
+
+    def _known(self, x: Mapping[Any, Any]) -> Any:
+        """A row of the features that have a column."""
+        columns = self._columns
+        row = {columns[name]: _number(name, x[name]) for name in x if name in columns}
+        return self._matrix([row])
+
+    def _matrix(self, rows: list[dict[int, float]]) -> Any:
+        indptr = np.cumsum([0] + [len(row) for row in rows])
+        ordered = [item for row in rows for item in sorted(row.items())]
+        indices = np.array([column for column, _ in ordered], dtype=np.int32)
+        values = np.array([value for _, value in ordered], dtype=np.float64)
+        shape = (len(rows), max(1, len(self._columns)))
+        return sparse.csr_array((values, indices, indptr), shape=shape)
+
+
+def _number(name: Any, value: Any) -> float:
+    if not isinstance(value, Real | np.bool_):
+        raise DataError(
+            f"{WHO} needs numbers as features; got {value!r} for {name!r}. "
+            "Encode text first, for example as a feature of value 1 per word."
+        )
+    return float(value)
+
+
+def _usual_classes(label: Any) -> Any:
+    if isinstance(label, bool | np.bool_):
+        return [False, True]
+    if isinstance(label, Real) and label in (0, 1):
+        return [0, 1]
+    if isinstance(label, Real) and label == -1:
+        return [-1, 1]
+    raise ParameterError(
+        f"{WHO} needs classes= for labels other than False/True, 0/1 and -1/+1; got {label!r}. "
+        "Pass both labels."
+    )

@@ -1,0 +1,262 @@
+"""Feeding a learner from a stream, with checkpoints that a crash does not harm."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.core.checks import check_int
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.types import Array
+from auctor.data.readers.base import Chunk
+from auctor.data.stream import open_stream
+from auctor.online.base import OnlineClassifier
+from auctor.online.checkpoint import load_checkpoint, remove_leftovers, save_checkpoint
+from auctor.reports.files import check_destination
+
+#: Rows that may be held back until a second class is seen.
+LOOK_AHEAD = 65_536
+
+
+class Progress(NamedTuple):
+    """How far a stream was read.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of the stream read so far, those before a resume included.
+    new_rows : int
+        Rows read by this call.
+    skipped_rows : int
+        Rows left out because of missing values.
+    seconds : float
+        Since this call began to learn.
+    auc : float or None
+        The learner's running AUC, if it keeps one.
+    """
+
+    rows: int
+    new_rows: int
+    skipped_rows: int
+    seconds: float
+    auc: float | None
+
+    @property
+    def rows_per_second(self) -> float:
+        """Speed of this call."""
+        return self.new_rows / self.seconds if self.seconds > 0.0 else 0.0
+
+
+def learn(
+    learner: OnlineClassifier,
+    source: Any,
+    *,
+    classes: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+    every: int = 100_000,
+    resume: bool = False,
+    limit: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Progress:
+    """Let a learner read a stream once.
+
+    Parameters
+    ----------
+    learner : OnlineClassifier
+        Learns in place.
+    source : path, "-", file object, iterable of (X, y), or what `auctor.data.open_stream` returns
+    classes : two labels, optional
+        By default the labels seen in the first rows; needed when these are of one class and the
+        labels are neither -1/+1 nor 0/1.
+    checkpoint : path, optional
+        Where to keep what the learner knows: after every ``every`` rows, at the end, and on an
+        interrupt.
+    every : int
+        Rows between checkpoints.
+    resume : bool
+        Go on from the checkpoint, if it exists: the source is read from its start again, and the
+        rows that were learned are passed over. The result is that of a run without a break, bit by
+        bit.
+    limit : int, optional
+        Stop after this many rows, counted from the start of the source.
+    progress : callable, optional
+        Told how far it is, after every chunk.
+
+    Returns
+    -------
+    Progress
+
+    Examples
+    --------
+    >>> from auctor.online import StreamingAUC
+    >>> rows = [([[0.0, 1.0], [1.0, 0.0]], [0, 1])] * 3
+    >>> learn(StreamingAUC(), rows).rows
+    6
+    """
+    check_int("learn", "every", every, low=1)
+    if limit is not None:
+        check_int("learn", "limit", limit, low=1)
+    path = None if checkpoint is None else Path(checkpoint)
+    done = _prepare(learner, path, resume)
+    saved = done
+    chunks, classes = _with_classes(open_stream(source), learner, classes)
+    start = time.perf_counter()
+    begun_at = done
+
+    def now() -> Progress:
+        skipped = int(getattr(learner, "skipped_rows_", 0))
+        return Progress(
+            done, done - begun_at, skipped, time.perf_counter() - start, running_auc(learner)
+        )
+
+    whole = True
+    try:
+        with _patient_interrupt() as interrupt:
+            for piece in _pieces(chunks, done, every, limit):
+                with interrupt.held():
+                    whole = False
+                    learner.partial_fit(piece.matrix, piece.labels, classes=classes)
+                    classes = None
+                    done += piece.n_rows
+                    whole = True
+                    if path is not None and done % every == 0:
+                        saved = _save(path, learner, done)
+                    if progress is not None:
+                        progress(now())
+    except (KeyboardInterrupt, DataError):
+        if path is not None and whole and saved < done:
+            _save(path, learner, done)
+        raise
+    finally:
+        chunks.close()
+    if path is not None and saved < done:
+        _save(path, learner, done)
+    return now()
+
+
+def _save(path: Path, learner: OnlineClassifier, row: int) -> int:
+    save_checkpoint(path, learner, row)
+    return row
+
+
+def running_auc(learner: OnlineClassifier) -> float | None:
+    """The learner's own running estimate, if it keeps one."""
+    value = getattr(learner, "auc_", None)
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> int:
+    """Restore a checkpoint where one is asked for; returns the rows to pass over."""
+    if path is None:
+        if resume:
+            raise ParameterError("learn needs checkpoint= to resume from; got None. Pass its path.")
+        return 0
+    check_destination(path, who="learn")
+    remove_leftovers(path)
+    if not path.exists():
+        return 0
+    if not resume:
+        raise ParameterError(
+            f"learn needs a checkpoint that does not exist yet; got {path}. Pass resume=True to go "
+            "on from it, or another path."
+        )
+    return load_checkpoint(path, learner)
+
+
+def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -> Iterator[Chunk]:
+    """Rows from number ``done`` up to the limit, cut where checkpoints are due."""
+    last = math.inf if limit is None else limit
+    row = 0
+    while row < last and (chunk := next(chunks, None)) is not None:
+        row = max(done, chunk.first_row)
+        end = chunk.first_row + chunk.n_rows
+        while row < min(end, last):
+            stop = int(min(end, last, row - row % every + every))
+            yield chunk.part(row - chunk.first_row, stop - chunk.first_row)
+            row = stop
+        row = end
+    if row < min(done, last):
+        raise DataError(
+            f"learn needs the source that the checkpoint was made from; got {row} rows where "
+            f"{done} were read. Pass the same source from its start."
+        )
+
+
+def _with_classes(
+    chunks: Iterator[Chunk], learner: OnlineClassifier, classes: Any
+) -> tuple[Any, Any]:
+    """The same chunks, and the two labels of the first rows if nothing else says them."""
+    if classes is not None or hasattr(learner, "classes_"):
+        return _closing((), chunks), classes
+    held: list[Chunk] = []
+    rows, labels = 0, np.empty(0)
+    for chunk in chunks:
+        held.append(chunk)
+        rows += chunk.n_rows
+        labels = _labels_of(held)
+        if labels.size > 1 or rows >= LOOK_AHEAD:
+            break
+    return _closing(held, chunks), labels if labels.size == 2 else None
+
+
+def _labels_of(chunks: list[Chunk]) -> Array:
+    """Distinct labels of the first rows, missing ones aside."""
+    labels = np.concatenate([chunk.labels for chunk in chunks])[:LOOK_AHEAD]
+    return np.unique(labels[labels == labels])
+
+
+def _closing(held: Any, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Chunks held back and the rest; closing it closes the rest."""
+    try:
+        yield from chain(held, chunks)
+    finally:
+        if hasattr(chunks, "close"):
+            chunks.close()
+
+
+class _Interrupt:
+    """Ctrl-C, kept back while a learner is in the middle of its rows."""
+
+    def __init__(self) -> None:
+        self.busy = self.asked = False
+
+    def handle(self, *_: Any) -> None:
+        if not self.busy:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self.busy = True
+        try:
+            yield
+        finally:
+            self.busy = False
+        if self.asked:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def _patient_interrupt() -> Iterator[_Interrupt]:
+    interrupt = _Interrupt()
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, interrupt.handle)
+    try:
+        yield interrupt
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

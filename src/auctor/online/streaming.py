@@ -1,0 +1,325 @@
+"""The learner for streams that needs no tuning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.types import Columns, FloatArray
+from auctor.kernels import adaptive
+from auctor.kernels.moments import judge_rows
+from auctor.online import running_auc
+from auctor.online.base import State, pad_columns
+from auctor.online.moments import (
+    MomentClassifier,
+    Moments,
+    add_rows,
+    class_moments,
+    flush,
+    growth_of,
+    midpoint,
+    ridge_solution,
+)
+
+#: Rows between two solutions for the scores of new rows, at first and at most.
+FIRST_REFRESH, LAST_REFRESH = 16, 1 << 16
+#: A solution is renewed after this share of the rows it rests on, but not before as many
+#: rows as columns: a factorisation then costs about as much as those.
+REFRESH_SHARE, REFRESH_COLUMNS = 0.125, 1.0
+#: Strengths tried side by side when none is given, as multiples of the average variance.
+RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
+#: What is left of the evidence for each of them when the solutions are renewed.
+FADING = 0.7
+#: With many columns, in units of the mean squared length of a row.
+WIDE_STRENGTH = 1e-4
+JUDGE_NAMES = ("coef", "centre", "share", "margins", "chosen")
+WIDE_NAMES = ("table", "mass", "dots", "margins", "average", "latest", "clock")
+
+
+class StreamingAUC(MomentClassifier):
+    """Learn to rank from a stream, in one pass and without tuning.
+
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2`` over all pairs of rows
+    seen so far, as ``MetricClassifier("auc", surrogate="square")`` does for rows at hand.
+
+    Up to ``max_exact_columns`` columns it keeps the means and covariances of both classes, and
+    ``coef_`` is the exact minimiser at any moment: memory O(d^2), a row O(d^2), or O(entries^2) if
+    it has few entries. With more columns it takes stochastic steps, O(entries) per row and O(d)
+    memory: four step sizes side by side, the best on rows not yet learned is used. A stream whose
+    columns grow beyond the limit goes over from one to the other.
+
+    Every row is scored, as by `decision_function`, before it is learned; ``auc_`` is the AUC of the
+    latest ``window`` such scores (ties count one half), and ``trace_`` its course. For those scores
+    the exact minimiser is renewed when an eighth more rows have come (an eighth of ``forget`` at
+    most), at least 16 or d and at most 65536. `predict` cuts in the middle between the mean scores
+    of the classes.
+
+    Parameters
+    ----------
+    strength : float >= 0, optional
+        By default one of six multiples of the average variance of the columns, 1e-9 to 1, that did
+        best on rows not yet learned; with more than ``max_exact_columns`` columns 1e-4 times the
+        mean squared length of a row.
+    forget : float >= 2, optional
+        Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
+    max_exact_columns : int
+    window : int
+        Rows in the running estimate of the AUC.
+    trace_every : int
+        Rows between points of ``trace_``; doubled whenever there are 256 points.
+    passes : int
+        How often `fit` reads all rows; the first time counts for ``auc_``, ``trace_`` and choices.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        What to do with rows that have NaN or infinity.
+    random_state : int, optional
+        Not used: nothing is random.
+
+    Attributes
+    ----------
+    coef_ : (1, d) array
+    strength_ : float
+    intercept_ : (1,) array
+    classes_ : (2,) array
+    auc_ : float
+        NaN while the window lacks a class.
+    trace_ : (points, 2) array
+        Rows seen and ``auc_`` then.
+    rows_seen_, skipped_rows_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> model = StreamingAUC()
+    >>> for _ in range(10):
+    ...     y = rng.integers(0, 2, size=200)
+    ...     X = rng.normal(size=(200, 3)) + y[:, None]
+    ...     model = model.partial_fit(X, y)
+    >>> 0.85 < model.auc_ < 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        strength: float | None = None,
+        *,
+        forget: float | None = None,
+        max_exact_columns: int = 1000,
+        window: int = 10_000,
+        trace_every: int = 1000,
+        passes: int = 1,
+        grow: bool = False,
+        missing: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.strength = strength
+        self.forget = forget
+        self.max_exact_columns = max_exact_columns
+        self.window = window
+        self.trace_every = trace_every
+        self.passes = passes
+        self.grow = grow
+        self.missing = missing
+        self.random_state = random_state
+
+    @property
+    def auc_(self) -> float:
+        """AUC of the latest rows, each scored before it was learned."""
+        return running_auc.window_auc(self.state_)
+
+    @property
+    def trace_(self) -> FloatArray:
+        """Rows seen and the AUC of the window then."""
+        return running_auc.trace_of(self.state_)
+
+    @property
+    def strength_(self) -> float:
+        """The strength that ``coef_`` minimises for."""
+        if self.strength is not None:
+            return self.strength
+        if "scatter" not in self.state_:
+            return WIDE_STRENGTH * float(self.state_["average"][2])
+        ridges = self._ridges(self.state_, class_moments(self.state_, pooled=True))
+        return 2.0 * float(ridges[int(self.state_["chosen"][0])])
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.strength is not None:
+            check_real(self._who, "strength", self.strength, low=0.0)
+        if self.forget is not None:
+            check_real(self._who, "forget", self.forget, low=2.0)
+        check_int(self._who, "max_exact_columns", self.max_exact_columns)
+        check_int(self._who, "window", self.window, low=1)
+        check_int(self._who, "trace_every", self.trace_every, low=1)
+
+    def _ridges(self, state: State, found: Moments) -> FloatArray:
+        """What is added to the variances, for each strength that is tried."""
+        tried, d = state["coef"].shape
+        if self.strength is not None:
+            return np.full(tried, 0.5 * self.strength)
+        average = float(np.trace(found.covariance.sum(axis=0))) / d
+        ridges: FloatArray = average * np.array(RIDGES[:tried])
+        return ridges
+
+    def _solve(self, state: State, found: Moments) -> FloatArray:
+        ridge = self._ridges(state, found)[int(state["chosen"][0])]
+        return ridge_solution(found, float(ridge), between=True)
+
+    # --- state ----------------------------------------------------------------------------------
+
+    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+        window = running_auc.fresh_window(self.window, self.trace_every)
+        window["judging"] = np.ones(1, dtype=np.int64)
+        if d > self.max_exact_columns:
+            return window | _fresh_wide(d)
+        tried = 1 if self.strength is not None else len(RIDGES)
+        return {
+            **window,
+            **super()._fresh(d, rng),
+            "coef": np.zeros((tried, d)),
+            "centre": np.zeros((2, tried)),
+            "share": np.zeros(2),
+            "margins": np.zeros((2, tried)),
+            "chosen": np.array([tried // 2]),
+            "refresh": np.array([FIRST_REFRESH]),
+        }
+
+    def _again(self, state: State) -> None:
+        """Scores of rows that were learned say nothing: leave estimates and choices as they are."""
+        state["judging"][0] = 0
+
+    def _widen(self, state: State, extra: int) -> None:
+        if "scatter" in state and state["coef"].shape[1] + extra > self.max_exact_columns:
+            self._go_wide(state)
+        if "scatter" in state:
+            super()._widen(state, extra)
+        pad_columns(state, {"table": (0,), "coef": (1,)}, extra)
+
+    def _go_wide(self, state: State) -> None:
+        """Give up the covariances: start the stochastic steps where the exact minimiser is."""
+        found = class_moments(state)
+        w = self._solve(state, found)
+        wide = _fresh_wide(w.size)
+        wide["mass"][:] = found.mass
+        wide["latest"][:] = state["latest"]
+        wide["clock"][0] = state["clock"][0]
+        variance = np.diagonal(found.covariance, axis1=1, axis2=2)
+        squares = found.mass @ (variance + found.mean**2)
+        table, sums = wide["table"], adaptive.SUMS
+        table[:, : adaptive.TRIED] = w[:, None]
+        table[:, adaptive.SQUARES] = squares
+        table[:, adaptive.TOUCHED] = state["clock"][0]
+        table[:, sums : sums + 2] = (found.mean * found.mass[:, None]).T
+        adaptive.set_dots(table, wide["dots"])
+        weight = state["window_weight"]
+        wide["average"][0] = np.sqrt(squares / max(found.mass.sum(), 1e-300)).sum()
+        wide["average"][2] = squares.sum() / max(found.mass.sum(), 1e-300)
+        wide["average"][1] = weight.sum() / max(1, np.count_nonzero(weight))
+        kept = ("window_", "trace", "rows", "judging")
+        for name in [name for name in state if not name.startswith(kept)]:
+            del state[name]
+        state.update(wide)
+
+    # --- learning -------------------------------------------------------------------------------
+
+    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+        scores = np.empty(y.size)
+        low = 0
+        while low < y.size:
+            pause = running_auc.until_point(state)
+            if "refresh" in state:
+                pause = min(pause, int(state["refresh"][0] - state["rows"][0]))
+            high = min(y.size, low + pause)
+            step = self._learn_exactly if "scatter" in state else self._learn_wide
+            step(state, rows, y, weight, low, high, scores)
+            if state["judging"][0]:
+                running_auc.remember(state, scores[low:high], y[low:high], weight[low:high])
+            else:
+                state["rows"] += high - low
+            if "refresh" in state and state["rows"][0] == state["refresh"][0]:
+                self._refresh(state)
+            low = high
+
+    def _learn_exactly(
+        self,
+        state: State,
+        rows: Columns,
+        y: FloatArray,
+        weight: FloatArray,
+        low: int,
+        high: int,
+        scores: FloatArray,
+    ) -> None:
+        arrays = [state[name] for name in JUDGE_NAMES]
+        judge_rows(*rows, y, weight, low, high, scores, *arrays)
+        add_rows(state, rows, y, weight, low=low, high=high, forget=self.forget)
+        state["clock"] += high - low
+
+    def _learn_wide(
+        self,
+        state: State,
+        rows: Columns,
+        y: FloatArray,
+        weight: FloatArray,
+        low: int,
+        high: int,
+        scores: FloatArray,
+    ) -> None:
+        options = (*self._wide_ridge, growth_of(self.forget), 1.0 - 1.0 / (self.window + 1.0))
+        judging = bool(state["judging"][0])
+        arrays = [state[name] for name in WIDE_NAMES]
+        adaptive.descend_rows(*rows, y, weight, low, high, judging, *options, scores, *arrays)
+
+    def _refresh(self, state: State) -> None:
+        """Choose the strength that did best so far, and solve for all of them again."""
+        flush(state)
+        found = class_moments(state, pooled=True)
+        linear, square = state["margins"]
+        if state["judging"][0] and square.any():
+            state["chosen"][0] = np.argmax(linear * np.abs(linear) / np.maximum(square, 1e-300))
+            state["margins"] *= FADING
+        for k, ridge in enumerate(self._ridges(state, found)):
+            state["coef"][k] = ridge_solution(found, float(ridge), between=True)
+        state["centre"][:] = np.einsum("sj,kj->sk", found.mean, state["coef"])
+        state["share"][:] = found.mass / found.mass.sum() if found.known else 0.0
+        rows = float(state["rows"][0])
+        basis = rows if self.forget is None else min(rows, self.forget)
+        least = max(FIRST_REFRESH, REFRESH_COLUMNS * state["coef"].shape[1])
+        wait = max(least, min(REFRESH_SHARE * basis, LAST_REFRESH))
+        state["refresh"][0] = rows + int(wait)
+
+    @property
+    def _wide_ridge(self) -> tuple[float, float]:
+        """Half the strength, plain and as a multiple of the mean squared length of a row."""
+        if self.strength is None:
+            return 0.0, 0.5 * WIDE_STRENGTH
+        return 0.5 * self.strength, 0.0
+
+    # --- answers --------------------------------------------------------------------------------
+
+    def _solved(self, state: State) -> tuple[FloatArray, float]:
+        if "scatter" in state:
+            return super()._solved(state)
+        table, sums = state["table"].copy(), adaptive.SUMS
+        latest, clock, average = float(state["latest"][0]), state["clock"], state["average"]
+        ridge, relative = self._wide_ridge
+        adaptive.shrink_all(ridge + relative * float(average[2]), latest, clock, average, table)
+        coef = table[:, clock[2]].copy()
+        mean = table[:, sums : sums + 2].T / np.maximum(state["mass"], 1e-300)[:, None]
+        return coef, midpoint(mean, coef)
+
+
+def _fresh_wide(d: int) -> State:
+    return {
+        "table": np.zeros((d, adaptive.LINE)),
+        "mass": np.zeros(2),
+        "dots": np.zeros((2, adaptive.TRIED)),
+        "margins": np.zeros((2, adaptive.TRIED)),
+        "average": np.zeros(3),
+        "latest": np.ones(1),
+        "clock": np.zeros(3, dtype=np.int64),
+    }

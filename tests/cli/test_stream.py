@@ -1,0 +1,212 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from auctor.cli.main import main
+from auctor.cli.stream import learners, progress_text
+from auctor.online import Progress, StreamingAUC, learn
+from auctor.online.checkpoint import read_checkpoint
+
+ROWS = 400
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(ROWS):
+        y = int(rng.random() < 0.3)
+        values = rng.normal(size=5) + y
+        entries = " ".join(f"{j + 1}:{value:.6f}" for j, value in enumerate(values))
+        lines.append(f"{2 * y - 1} {entries}\n")
+    (tmp_path / "rows.svm").write_text("".join(lines))
+    return tmp_path / "rows.svm"
+
+
+def refused(capsys, *arguments):
+    assert main(["stream", *map(str, arguments)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("auctor: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_every_learner_has_a_name():
+    names = learners()
+    assert {"streaming", "spam", "opauc", "reg_solam", "mini_batch_auc"} <= names.keys()
+    assert "online_classifier" not in names
+
+
+def test_text(path, capsys):
+    assert main(["stream", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert "400 rows, 5 columns" in out
+    assert "AUC of the latest rows" in out
+    assert err == ""  # not a terminal
+
+
+def test_json_and_weights(path, tmp_path, capsys):
+    learner = StreamingAUC(strength=0.01, grow=True, window=300)
+    learn(learner, path)
+    for ending in ("json", "npz"):
+        out = tmp_path / f"model.{ending}"
+        arguments = ["--strength", "0.01", "--set", "window=300", "--out", str(out), "--json"]
+        assert main(["stream", str(path), *arguments]) == 0
+        numbers = json.loads(capsys.readouterr().out)
+        assert numbers["rows"] == ROWS
+        assert numbers["auc"] == learner.auc_
+        assert numbers["params"]["strength"] == 0.01
+        assert numbers["classes"] == [-1, 1]
+        assert numbers["out"] == str(out)
+        if ending == "json":
+            kept = json.loads(out.read_text())
+            coef, intercept, meta = kept["coef"], kept["intercept"], kept
+        else:
+            with np.load(out, allow_pickle=False) as kept:
+                coef, intercept = kept["coef"], float(kept["intercept"])
+                meta = json.loads(str(kept["meta"]))
+        np.testing.assert_array_equal(coef, learner.coef_[0])
+        assert intercept == learner.intercept_[0]
+        assert meta["learner"] == "streaming"
+
+
+@pytest.mark.parametrize("name", ["spam", "opauc", "uni_exp"])
+def test_other_learners(name, path, capsys):
+    assert main(["stream", str(path), "--learner", name, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["auc"] is None
+
+
+def test_standard_input_and_exit_code(path):
+    command = [sys.executable, "-m", "auctor.cli.main", "stream", "--metric", "auc", "--json"]
+    with open(path, "rb") as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rows"] == ROWS
+    done = subprocess.run(command, input="1 oops\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "standard input, line 1, column 3" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_checkpoint_and_resume(path, tmp_path, capsys):
+    kept, whole = tmp_path / "kept", StreamingAUC(grow=True)
+    learn(whole, path)
+    options = ["--checkpoint", str(kept), "--every", "150"]
+    assert main(["stream", str(path), *options, "--limit", "250"]) == 0
+    assert read_checkpoint(kept)[0]["row"] == 250
+    assert "resume=True" in refused(capsys_cleared(capsys), path, *options)
+    assert main(["stream", str(path), *options, "--resume", "--json"]) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert (numbers["rows"], numbers["auc"]) == (ROWS, whole.auc_)
+    assert "strength" in refused(capsys, path, *options, "--resume", "--strength", "3")
+    assert "StreamingAUC" in refused(capsys, path, *options, "--resume", "--learner", "spam")
+
+
+def capsys_cleared(capsys):
+    capsys.readouterr()
+    return capsys
+
+
+def test_interrupt(path, tmp_path):
+    kept = tmp_path / "kept"
+    command = [sys.executable, "-m", "auctor.cli.main", "stream", "--zero-based", "no"]
+    command += ["--checkpoint", str(kept), "--chunk-rows", "100", "--every", "100"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        process.stdin.write(path.read_bytes())
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not kept.exists() or read_checkpoint(kept)[0]["row"] < ROWS:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert out == b""
+    assert b"stopped after 400 rows" in err
+    assert b"--resume" in err
+    assert b"Traceback" not in err
+
+
+def test_tables(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("age,size,clicked\n1,2,no\n3,4,yes\n5,,yes\n7,1,no\n")
+    arguments = ["stream", str(path), "--label", "clicked", "--missing", "skip", "--json"]
+    assert main(arguments) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert (numbers["rows"], numbers["skipped_rows"]) == (4, 1)
+    assert numbers["classes"] == ["no", "yes"]
+    assert main([*arguments[:2], "--label", "-1", "--missing", "skip", "--classes", "no,yes"]) == 0
+
+
+def test_bad_input(path, tmp_path, capsys):
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 1:1\n-1 1:x\n")
+    assert "bad.svm, line 2, column 6" in refused(capsys, bad)
+    assert "none.svm" in refused(capsys, tmp_path / "none.svm")
+    assert "folder" in refused(capsys, tmp_path)
+    bad.write_text("")
+    assert "empty" in refused(capsys, bad)
+    bad.write_text("5 1:1\n5 2:1\n")
+    assert "two classes" in refused(capsys, bad)
+    bad.write_text("1 1:nan\n0 2:1\n")
+    assert "NaN" in refused(capsys, bad)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (["--metric", "error"], "metric"),
+        (["--learner", "sage"], "learner"),
+        (["--set", "window"], "NAME=VALUE"),
+        (["--set", "wisdom=3"], "wisdom"),
+        (["--set", "window=-3"], "window"),
+        (["--strength", "-1"], "strength"),
+        (["--missing", "ignore"], "missing"),
+        (["--format", "poem"], "format"),
+        (["--zero-based", "maybe"], "zero-based"),
+        (["--header", "maybe"], "header"),
+        (["--delimiter", "::"], "delimiter"),
+        (["--classes", "1"], "classes"),
+        (["--out", "model.pickle"], ".npz"),
+        (["--out", "no/model.json"], "existing folder"),
+        (["--checkpoint", "no/kept"], "existing folder"),
+        (["--resume"], "checkpoint"),
+    ],
+)
+def test_bad_options(options, word, path, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert word in refused(capsys, path, *options)
+    assert os.listdir(tmp_path) == ["rows.svm"]
+
+
+def test_a_terminal_is_no_source(monkeypatch, capsys):
+    class Terminal:
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert "Pass a file" in refused(capsys)
+
+
+def test_progress_line(path, capsys, monkeypatch):
+    monkeypatch.setattr("auctor.cli.stream.PAUSE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(["stream", str(path), "--chunk-rows", "100"]) == 0
+    err = capsys.readouterr().err
+    assert "300 rows, " in err
+    assert "AUC of the latest rows 0." in err
+    assert err.endswith("\r\x1b[K")
+    assert progress_text(Progress(1234, 234, 0, 2.0, None)) == "1,234 rows, 117 rows/s"
