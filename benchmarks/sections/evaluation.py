@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from itertools import cycle
 
 import numpy as np
 
@@ -61,6 +62,12 @@ def _losses() -> dict[str, object]:
     return found
 
 
+def _fresh(loss: object, scores: np.ndarray, target: object) -> Callable[[], object]:
+    """An evaluation at other scores every time: a target remembers how it sorted the last ones."""
+    turns = cycle((scores, -scores[::-1].copy()))
+    return lambda: loss.value_grad(next(turns), target)
+
+
 def _target(n: int, seed: int = 0) -> tuple[np.ndarray, object]:
     from auctor.core.types import Target
 
@@ -83,7 +90,7 @@ def _ratios(n: int) -> dict[str, float]:
 
     calls = {"products": products}
     for stem, loss in _losses().items():
-        calls[stem] = lambda loss=loss: loss.value_grad(scores, target)
+        calls[stem] = _fresh(loss, scores, target)
     clocks = interleave(calls, repeats=5)
     base = clocks["products"].summary()["wall"]
     return {stem: clocks[stem].summary()["wall"] / base for stem in _losses()}
@@ -93,7 +100,7 @@ def _growth() -> dict[str, float]:
     times: dict[str, list[float]] = {}
     for n in SIZES:
         scores, target = _target(n)
-        calls = {stem: partial(loss.value_grad, scores, target) for stem, loss in _losses().items()}
+        calls = {stem: _fresh(loss, scores, target) for stem, loss in _losses().items()}
         for stem, clock in interleave(calls, repeats=3).items():
             times.setdefault(stem, []).append(clock.summary()["wall"])
     steps = len(SIZES) - 1
@@ -107,7 +114,7 @@ def _large(n: int) -> dict[str, object]:
     rows = []
     for stem in LIMITS:
         loss = _losses()[stem]
-        clock = interleave({stem: lambda loss=loss: loss.value_grad(scores, target)}, 1)[stem]
+        clock = interleave({stem: _fresh(loss, scores, target)}, 1)[stem]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         rows.append([stem, clock.summary()["wall"], peak])
     return table(f"n = {n:g}", ["loss", "seconds", "peak memory of the process, GiB"], rows)

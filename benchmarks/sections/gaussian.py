@@ -107,7 +107,7 @@ def _one_set(X: np.ndarray, y: np.ndarray, repeats: int) -> dict[str, object]:
 
 
 def _fits(A: np.ndarray, a: np.ndarray, B: np.ndarray, b: np.ndarray) -> dict[str, dict]:
-    from auctor.losses import ExpectedAuc, ExpectedError, Hinge, Logistic, PairwiseHinge
+    from auctor.losses import ExpectedAuc, ExpectedError, Logistic, PairwiseHinge
     from auctor.penalties import L2, NoPenalty
     from auctor.solvers import GradientDescent, choose
 
@@ -121,7 +121,6 @@ def _fits(A: np.ndarray, a: np.ndarray, B: np.ndarray, b: np.ndarray) -> dict[st
         "F_error, GD": _fit(A, a, B, b, ExpectedError(), NoPenalty(), lambda _: GradientDescent()),
         "F_log, GD": _fit(A, a, B, b, Logistic(), ridge, lambda _: GradientDescent()),
         "F_log, default": _fit(A, a, B, b, Logistic(), ridge, choose),
-        "hinge error, default": _fit(A, a, B, b, Hinge(), ridge, choose),
     }
     start = time.process_time()
     lda = LinearDiscriminantAnalysis().fit(A, a)
