@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 name = "libauc"
-#: Full-batch steps of Adam; doubling them changes the test AUC of these sets by less than 0.001.
+#: Full-batch steps of Adam with a cosine schedule; not tuned per set.
 STEPS = 300
 RATE = 0.05
 
