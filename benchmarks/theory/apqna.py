@@ -81,10 +81,10 @@ def run(settings: Settings) -> dict[str, object]:
 WHY = (
     "A.4 does not hold as stated, for k = 8 and 10. The spec's prototype needed 292, 238, 235, 226 "
     "iterations without momentum and 161, 135, 132, 134 with it; here both need fewer on one and "
-    "the same matrix ('same matrix'), and the plain method gains more, because its count goes with "
-    "the conditioning of the Hessian in the frozen matrix and that of the accelerated one with the "
-    "root: the better the matrix, the less is left for momentum. The ratio falls with k for the "
-    "same reason.",
+    "the same matrix ('same matrix'), and the plain method gains more, probably (not tested) "
+    "because its count goes with the conditioning of the Hessian in the frozen matrix and that of "
+    "the accelerated one with the root: the better the matrix, the less is left for momentum. The "
+    "ratio falls with k.",
     "Against ProximalQuasiNewton('fixed'), whose warm-up takes L-BFGS steps and so freezes a "
     "matrix still closer to the Hessian (last columns of the first table), momentum is worth "
     "little. With restarts, as shipped, the accelerated method needs about half of either.",
