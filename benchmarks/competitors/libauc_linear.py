@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 
 name = "libauc"
+#: It runs a protocol of its own, not one fit.
+kind = "protocol"
 #: Full-batch steps of Adam with a cosine schedule; not tuned per set.
 STEPS = 300
 RATE = 0.05

@@ -78,7 +78,9 @@ def _median(
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as empty:
             try:
-                seen.append(measure(code, **({"NUMBA_CACHE_DIR": empty} if cold else env)))
+                cache = {"NUMBA_CACHE_DIR": empty} if cold else env
+                # Bytecode is written, as pip does for an installed package.
+                seen.append(measure(code, PYTHONDONTWRITEBYTECODE="", **cache))
             except ChildFailed as error:
                 notes.append(f"{label}: {error}")
                 return None
