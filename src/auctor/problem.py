@@ -169,7 +169,7 @@ class Problem:
     def provides(self) -> Need:
         """What solvers can count on."""
         loss, penalty, access = self.loss, self.penalty, self.data.access
-        spec = penalty.separable(self.n_columns)
+        spec, tree = penalty.separable(self.n_columns), getattr(penalty, "tree", None)
         # Pairs inside groups need columns for every group.
         one_group = loss.coupling is Coupling.ROW or self.data.target.groups is None
         offers = {
@@ -191,7 +191,7 @@ class Problem:
             Need.SEPARABLE_PENALTY: spec is not None and not loss.scale_invariant,
             Need.STRONG_PENALTY: spec is not None and _strong(spec),
             Need.BLOCK_PENALTY: getattr(penalty, "blocks", None) is not None,
-            Need.TREE_PENALTY: getattr(penalty, "tree", None) is not None,
+            Need.TREE_PENALTY: tree is not None and tree(self.n_columns) is not None,
             Need.UNBOUNDED: spec is None or bool(np.isinf((spec.lower, spec.upper)).all()),
             Need.GRAM: Access.ROWS in access,
             Need.COLUMNS: Access.COLUMNS in access,
@@ -316,7 +316,7 @@ class Problem:
             return cast(ScaleInvariantLoss, self.loss).best_shift(scores, target, spread)
         low, high, stride = -math.inf, math.inf, 1.0
         best, least = 0.0, math.inf
-        newton = self.loss.order >= 2
+        newton, ones = self.loss.order >= 2, np.ones_like(scores)
         ends = {-1.0: math.nan, 1.0: math.nan}  # slopes at low and high
         side = 0.0
         for _ in range(200):
@@ -335,7 +335,9 @@ class Problem:
             if abs(slope) < least:
                 best, least = t, abs(slope)
                 if newton:
-                    curve = float(self.loss.curvature(scores + t, target).diagonal.sum())
+                    bend = self.loss.curvature(scores + t, target)
+                    by_rows = self.loss.coupling is Coupling.ROW
+                    curve = float((bend.diagonal if by_rows else bend.matvec(ones)).sum())
                 ahead = -slope
             else:
                 # A step too far, perhaps into overflow: strides from the best point instead.

@@ -7,21 +7,25 @@ from scipy import sparse
 from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.data import as_data
 from auctor.losses import (
+    FBeta,
     Hinge,
     Huber,
     Logistic,
     PairwiseHinge,
     PairwiseSquare,
+    PartialPairwiseHinge,
     Poisson,
     Squared,
     SquaredHinge,
 )
 from auctor.minimise import minimise
-from auctor.penalties import L1, GroupL2, TreeL2
+from auctor.penalties import L1, Box, ElasticNet, GroupL2, TreeL2
 from auctor.problem import Problem
 from auctor.solvers import (
     BlockCoordinateDescent,
+    Continuation,
     Fista,
+    ProximalNewton,
     SubspaceNewton,
     choose,
     regularisation_path,
@@ -274,9 +278,40 @@ def test_no_strength_on_separable_data_stays_finite():
     assert found.value < 1e-2
 
 
+@pytest.mark.parametrize(
+    "penalty", [L1(0.02), ElasticNet(0.05, 0.3), L1(0.03, weights=[0.0, 1.0, 2.0] * 4)]
+)
+def test_columns_are_groups_of_one(penalty):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 12))
+    y = np.where(X[:, 0] - X[:, 1] + rng.normal(size=80) > 0.0, 1.0, -1.0)
+    problem = Problem(Logistic(), penalty, as_data(X, y))
+    ours, theirs = (
+        minimise(problem, solver, tol=1e-10, max_iter=200)
+        for solver in (SubspaceNewton(), ProximalNewton())
+    )
+    assert ours.value == pytest.approx(theirs.value, abs=1e-10)
+    np.testing.assert_allclose(ours.coef, theirs.coef, atol=1e-5)
+    np.testing.assert_array_equal(ours.coef == 0.0, theirs.coef == 0.0)
+
+
+@pytest.mark.parametrize("loss", [FBeta(), PairwiseHinge(), PartialPairwiseHinge(0.3)])
+def test_smoothed_losses_with_l1_by_default(loss):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 15))
+    y = np.where(X[:, 0] - X[:, 1] + rng.normal(size=400) > 1.0, 1.0, -1.0)
+    problem = Problem(loss, L1(0.01), as_data(X, y))
+    found = minimise(problem, choose(problem), tol=1e-3, max_iter=300)
+    assert found.converged
+    slow = minimise(problem, Continuation(Fista()), tol=1e-3, max_iter=3000, on_failure="ignore")
+    unit = problem.null.loss
+    assert found.value <= slow.value + 1e-3 * unit
+    assert found.value - found.gap <= slow.value + 1e-12
+
+
 def test_refusals():
     for loss, penalty, words in (
-        (Logistic(), L1(0.1), "nested groups"),
+        (Logistic(), Box(-1.0, 1.0), "nested groups"),
         (Hinge(), nested(), "differentiable loss"),
     ):
         with pytest.raises(IncompatibleError, match=words):

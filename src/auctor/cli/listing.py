@@ -96,9 +96,9 @@ def _penalties() -> list[Part]:
 
 
 def _solvers() -> list[Part]:
-    from auctor.solvers.choose import SOLVERS
+    from auctor.solvers.choose import SOLVERS, solver_class
 
-    return _named(SOLVERS)
+    return _named({name: solver_class(name) for name in SOLVERS})
 
 
 def _named(classes: dict[str, type]) -> list[Part]:

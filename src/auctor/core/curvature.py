@@ -41,6 +41,7 @@ class PairCurvature:
     Parameters
     ----------
     diagonal : (n,) array
+        Of the part that adds up over rows, so that weights are repetitions.
     product : callable
         Product with a vector of score changes.
     draw : callable, optional

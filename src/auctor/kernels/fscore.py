@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.compiled import kernel
 
 #: Values per block of moments.
@@ -263,3 +263,53 @@ def mixed_ramps(
             last += 1
         share = (full if last < size else 0.0) + (sum1 / width if first < last else 0.0)
         out[i] = min(max(share, 0.0), 1.0)
+
+
+class Ramps(NamedTuple):
+    """Flips ``min(max((at_k - value) / width, 0), 1)`` of ascending values at every level k.
+
+    Values ``first_k`` to ``last_k`` are on the ramp, those before are flipped.
+    """
+
+    value: FloatArray
+    at: FloatArray
+    first: IntArray
+    last: IntArray
+    width: float
+
+
+@kernel
+def level_sums(ramps: Ramps, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Per level, the sum of x over the values on its ramp, and of x times the flips; O(n + k)."""
+    value, at, first, last, width = ramps
+    total, moment = np.zeros(x.shape[0] + 1), np.zeros(x.shape[0] + 1)
+    for i in range(x.shape[0]):
+        total[i + 1] = total[i] + x[i]
+        moment[i + 1] = moment[i] + x[i] * value[i]
+    on_ramp, flipped = np.empty(at.shape[0]), np.empty(at.shape[0])
+    for k in range(at.shape[0]):
+        on_ramp[k] = total[last[k]] - total[first[k]]
+        ramp = at[k] * on_ramp[k] - (moment[last[k]] - moment[first[k]])
+        flipped[k] = total[first[k]] + ramp / width
+    return on_ramp, flipped
+
+
+@kernel
+def row_sums(ramps: Ramps, y: FloatArray, z: FloatArray) -> FloatArray:
+    """Per value, the sum of y over the levels on whose ramp it is, and of z times its flips."""
+    value, at, first, last, width = ramps
+    n = value.shape[0]
+    steps = np.zeros((n + 1, 2))  # of the part that does not depend on the value, of its slope
+    out = np.empty(n)
+    for k in range(at.shape[0]):
+        rise, slope = y[k] + z[k] * at[k] / width, z[k] / width
+        steps[first[k], 0] += rise - z[k]
+        steps[first[k], 1] -= slope
+        steps[last[k], 0] -= rise
+        steps[last[k], 1] += slope
+    level, slope = z.sum(), 0.0
+    for i in range(n):
+        level += steps[i, 0]
+        slope += steps[i, 1]
+        out[i] = level + slope * value[i]
+    return out

@@ -379,21 +379,24 @@ def tree_local(
     weight: FloatArray,
     norm: FloatArray,
     pull: FloatArray,
+    flat: FloatArray,
     smooth: Array,
 ) -> None:
-    """Norms; the sum of ``weight/norm`` over the groups of a node; whether all these are smooth.
+    """Norms; sums over a node's groups of ``weight/norm`` and ``weight/norm^3``; which are smooth.
 
     A group has a kink where its norm is 0. All outputs have one entry for the virtual root.
     """
     m = weight.shape[0]
     tree_norms(w, parent, order, norm)
-    pull[m], smooth[m] = 0.0, True
+    pull[m], flat[m], smooth[m] = 0.0, 0.0, True
     for i in range(m - 1, -1, -1):
         t = order[i]
-        pull[t], smooth[t] = pull[parent[t]], smooth[parent[t]]
+        up = parent[t]
+        pull[t], flat[t], smooth[t] = pull[up], flat[up], smooth[up]
         if weight[t] > 0.0:
             if norm[t] > 0.0:
                 pull[t] += weight[t] / norm[t]
+                flat[t] += weight[t] / norm[t] ** 3
             else:
                 smooth[t] = False
 

@@ -91,39 +91,32 @@ def slope_sums(
     low: IntArray,
     high: IntArray,
     width: float,
-    squared: bool,
     out: FloatArray,
 ) -> None:
-    """``out[i] = sum_j c_j H'(t_j - a_i)``, or of its square, with H the smoothed hinge.
+    """``out[i] = sum_j c_j H'(t_j - a_i)`` with H the smoothed hinge.
 
     One group; ``low``, ``high`` are the windows of `pairs.hinge_windows`. c may have any sign.
     """
     tail = np.zeros(t.shape[0] + 1)
     for j in range(t.shape[0] - 1, -1, -1):
         tail[j] = tail[j + 1] + c[j]
-    sum0 = sum1 = sum2 = 0.0
+    sum0 = sum1 = 0.0
     first = last = 0
     at = 0.0
     for i in range(a.shape[0]):
         while first < min(low[i], last):
-            z = t[first] - at
             sum0 -= c[first]
-            sum1 -= c[first] * z
-            sum2 -= c[first] * z * z
+            sum1 -= c[first] * (t[first] - at)
             first += 1
         if first == last:
-            sum0 = sum1 = sum2 = 0.0
+            sum0 = sum1 = 0.0
             first = last = max(last, low[i])
-        shift = a[i] - at
-        sum2 += shift * (shift * sum0 - 2.0 * sum1)
-        sum1 -= shift * sum0
+        sum1 -= (a[i] - at) * sum0
         at = a[i]
         while last < high[i]:
-            z = t[last] - at
             sum0 += c[last]
-            sum1 += c[last] * z
-            sum2 += c[last] * z * z
+            sum1 += c[last] * (t[last] - at)
             last += 1
         out[i] = tail[high[i]]
         if first < last:
-            out[i] += sum2 / (width * width) if squared else sum1 / width
+            out[i] += sum1 / width

@@ -122,21 +122,17 @@ class PartialPairwiseHinge(Pairwise):
             return PairCurvature(tied.diagonal, tied.product, None)
         some = int(free.argmax())
         own, other = pos.facing.own, neg.facing.own
-        down = free[::-1].copy()
-        mean = self._slopes(pos, down, False)
-        edge = self._slopes(pos, down, True) - mean * mean / total
         diagonal = tied.diagonal.copy()
-        diagonal[own.rows] += own.weight**2 * np.maximum(edge, 0.0)
-        diagonal[other.rows] += neg.slope**2 * free * np.maximum(1.0 - free / total, 0.0)
+        diagonal[other.rows] += neg.slope**2 * free
 
         def column(v: FloatArray) -> FloatArray:
             moved = neg.slope * v[other.rows]
-            moved -= self._slopes(neg, neg.facing.other.share * v[neg.facing.other.rows], False)
+            moved -= self._slopes(neg, neg.facing.other.share * v[neg.facing.other.rows])
             moved -= moved[some]  # rows that move alike then leave no rounding
             force = free * (moved - float(free @ moved) / total)
             out = np.zeros_like(v)
             out[other.rows] = neg.slope * force
-            out[own.rows] = -own.weight * self._slopes(pos, force[::-1].copy(), False)
+            out[own.rows] = -own.weight * self._slopes(pos, force[::-1].copy())
             return out
 
         def product(v: FloatArray) -> FloatArray:
@@ -146,13 +142,11 @@ class PartialPairwiseHinge(Pairwise):
 
         return PairCurvature(diagonal, product, None)
 
-    def _slopes(self, side: Swept, c: FloatArray, squared: bool) -> FloatArray:
+    def _slopes(self, side: Swept, c: FloatArray) -> FloatArray:
         """Sums of c times the slopes of the smoothed hinge, for the rows of a side."""
         own, other = side.facing
         out = np.empty(own.rows.size)
-        partial.slope_sums(
-            own.values, other.values, c, side.low, side.high, self.width, squared, out
-        )
+        partial.slope_sums(own.values, other.values, c, side.low, side.high, self.width, out)
         return out
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:

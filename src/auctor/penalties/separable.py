@@ -11,7 +11,7 @@ import numpy as np
 
 from auctor.core.checks import check_real, check_vector
 from auctor.core.errors import DataError, ParameterError
-from auctor.core.types import FloatArray, SeparableSpec
+from auctor.core.types import FloatArray, SeparableSpec, TreeSpec
 from auctor.kernels import prox as kernels
 from auctor.penalties.base import BasePenalty
 
@@ -60,6 +60,14 @@ class Separable(BasePenalty):
                     )
             self._spec = SeparableSpec(*(np.full(d, level) for level in self._levels))
         return self._spec
+
+    def tree(self, d: int) -> TreeSpec | None:
+        """The kinks as a tree of d columns without edges; ``None`` without kinks, or with a box."""
+        spec = self.separable(d)
+        if not spec.l1.any() or np.isfinite((spec.lower, spec.upper)).any():
+            return None
+        alone = np.full(d, d, dtype=np.uint32)
+        return TreeSpec(alone, np.arange(d, dtype=np.uint32), spec.l1)
 
     @property
     def smooth(self) -> bool:

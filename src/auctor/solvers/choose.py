@@ -2,66 +2,43 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, cast
 
 from auctor.core.errors import IncompatibleError, ParameterError
-from auctor.core.needs import Coupling
+from auctor.core.needs import Coupling, Need
 from auctor.core.protocols import PointwiseLoss
 from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
-from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
-from auctor.solvers.block import BlockCoordinateDescent
-from auctor.solvers.bmrm import Bmrm
-from auctor.solvers.continuation import Continuation
-from auctor.solvers.coordinate import CoordinateDescent
-from auctor.solvers.dual import DualCoordinateAscent
-from auctor.solvers.exact import Exact
-from auctor.solvers.gaussian import GaussianDiscriminant
-from auctor.solvers.gradient import GradientDescent
-from auctor.solvers.interior_point import InteriorPoint
-from auctor.solvers.lhac import Lhac
-from auctor.solvers.nesterov import AcceleratedGradient
-from auctor.solvers.newton import Newton
-from auctor.solvers.orthant import OrthantWise
-from auctor.solvers.pair_dual import PairDualAscent
-from auctor.solvers.prox_svrg import ProxSvrg
-from auctor.solvers.proximal import Fista, ProximalGradient
-from auctor.solvers.proximal_newton import ProximalNewton
-from auctor.solvers.proximal_point import ProximalPoint
-from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
-from auctor.solvers.quasi_newton import Lbfgs
-from auctor.solvers.scd import StochasticCoordinateDescent
-from auctor.solvers.spdam import Spdam
-from auctor.solvers.subspace import SubspaceNewton
 
-#: Every solver by the name users type.
-SOLVERS: dict[str, type[Any]] = {
-    "exact": Exact,
-    "gaussian_discriminant": GaussianDiscriminant,
-    "newton": Newton,
-    "lbfgs": Lbfgs,
-    "gradient_descent": GradientDescent,
-    "proximal_newton": ProximalNewton,
-    "accelerated_proximal_quasi_newton": AcceleratedProximalQuasiNewton,
-    "lhac": Lhac,
-    "orthant_wise": OrthantWise,
-    "proximal_quasi_newton": ProximalQuasiNewton,
-    "block_coordinate_descent": BlockCoordinateDescent,
-    "subspace_newton": SubspaceNewton,
-    "interior_point": InteriorPoint,
-    "stochastic_coordinate_descent": StochasticCoordinateDescent,
-    "dual": DualCoordinateAscent,
-    "coordinate_descent": CoordinateDescent,
-    "fista": Fista,
-    "proximal_gradient": ProximalGradient,
-    "proximal_point": ProximalPoint,
-    "continuation": Continuation,
-    "bmrm": Bmrm,
-    "accelerated_gradient": AcceleratedGradient,
-    "pair_dual": PairDualAscent,
-    "prox_svrg": ProxSvrg,
-    "spdam": Spdam,
+#: Class of every solver by the name users type; its module is imported when it is asked for.
+SOLVERS = {
+    "exact": "Exact",
+    "gaussian_discriminant": "GaussianDiscriminant",
+    "newton": "Newton",
+    "lbfgs": "Lbfgs",
+    "gradient_descent": "GradientDescent",
+    "proximal_newton": "ProximalNewton",
+    "accelerated_proximal_quasi_newton": "AcceleratedProximalQuasiNewton",
+    "lhac": "Lhac",
+    "orthant_wise": "OrthantWise",
+    "proximal_quasi_newton": "ProximalQuasiNewton",
+    "block_coordinate_descent": "BlockCoordinateDescent",
+    "subspace_newton": "SubspaceNewton",
+    "interior_point": "InteriorPoint",
+    "stochastic_coordinate_descent": "StochasticCoordinateDescent",
+    "dual": "DualCoordinateAscent",
+    "coordinate_descent": "CoordinateDescent",
+    "fista": "Fista",
+    "proximal_gradient": "ProximalGradient",
+    "proximal_point": "ProximalPoint",
+    "continuation": "Continuation",
+    "bmrm": "Bmrm",
+    "accelerated_gradient": "AcceleratedGradient",
+    "pair_dual": "PairDualAscent",
+    "prox_svrg": "ProxSvrg",
+    "spdam": "Spdam",
 }
 
 #: In order: the first row whose solver can do the problem.
@@ -80,7 +57,7 @@ SOLVERS: dict[str, type[Any]] = {
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
 #: non-smooth, on sets of rows   l2: strong, or wide    bmrm: cutting planes
-#: ... without curvature         l2                     bmrm (F-beta)
+#: ... without curvature         l2                     bmrm
 #: non-smooth, by rows           smooth (none, l2)      proximal_point over newton
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
@@ -89,21 +66,27 @@ SOLVERS: dict[str, type[Any]] = {
 #: and with many columns also wherever its steps have a closed form (hinge, squared hinge, ...).
 #: With few columns its epochs compete with Newton steps, and an intercept, which couples all rows,
 #: decides for the latter.
-PREFERENCE: tuple[type[Any], ...] = (
-    Exact,
-    GaussianDiscriminant,
-    Newton,
-    DualCoordinateAscent,
-    Lbfgs,
-    ProximalNewton,
-    Lhac,
-    BlockCoordinateDescent,
-    SubspaceNewton,
-    Fista,
-    Bmrm,
-    ProximalPoint,
-    Continuation,
+PREFERENCE = (
+    "exact",
+    "gaussian_discriminant",
+    "newton",
+    "dual",
+    "lbfgs",
+    "proximal_newton",
+    "lhac",
+    "block_coordinate_descent",
+    "subspace_newton",
+    "fista",
+    "bmrm",
+    "proximal_point",
+    "continuation",
 )
+
+
+def solver_class(name: str) -> type[Any]:
+    """The solver of a name."""
+    kind: type[Any] = getattr(import_module("auctor.solvers"), SOLVERS[name])
+    return kind
 
 
 def choose(problem: Problem) -> Solver[Any]:
@@ -119,14 +102,15 @@ def choose(problem: Problem) -> Solver[Any]:
     Exact(direct=None)
     """
     few = problem.n_params <= FACTOR_PARAMS
-    for kind in PREFERENCE:
-        if kind is Newton and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
+    for name in PREFERENCE:
+        if name == "newton" and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
             continue
-        if kind is GaussianDiscriminant and not GaussianDiscriminant.fits(problem):
+        kind = solver_class(name)
+        if name == "gaussian_discriminant" and not kind.fits(problem):
             continue
-        if kind is DualCoordinateAscent and not _dual_pays(problem, few):
+        if name == "dual" and not _dual_pays(problem, kind.needs, few):
             continue
-        if kind is Bmrm and _curved(problem) and not _cuts_pay(problem, few):
+        if name == "bmrm" and _curved(problem) and not _cuts_pay(problem, kind.needs, few):
             continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
@@ -142,9 +126,9 @@ def choose(problem: Problem) -> Solver[Any]:
 FEW_CUTS = 300.0
 
 
-def _cuts_pay(problem: Problem, few: bool) -> bool:
+def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     """Whether cutting planes end before others: many columns, or a strong penalty."""
-    if problem.loss.coupling is Coupling.ROW or Bmrm.needs & ~problem.provides:
+    if problem.loss.coupling is Coupling.ROW or needs & ~problem.provides:
         return False
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
     return not few or float((problem.data.target.share * lengths).sum()) <= FEW_CUTS
@@ -165,13 +149,13 @@ DUAL_STEP = 1.0
 NEWTON_PASSES = 10.0
 
 
-def _dual_pays(problem: Problem, few: bool) -> bool:
+def _dual_pays(problem: Problem, needs: Need, few: bool) -> bool:
     """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
 
     A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
     undo each other's steps.
     """
-    if DualCoordinateAscent.needs & ~problem.provides:
+    if needs & ~problem.provides:
         return False
     spec = problem.penalty.separable(problem.n_columns)
     if spec is None or spec.l1.any() or (few and problem.has_intercept):
@@ -186,7 +170,7 @@ def _dual_pays(problem: Problem, few: bool) -> bool:
 
 def able(problem: Problem) -> list[str]:
     """Names of the solvers that can do a problem."""
-    return [name for name, kind in SOLVERS.items() if not kind.needs & ~problem.provides]
+    return [name for name in SOLVERS if not solver_class(name).needs & ~problem.provides]
 
 
 def resolve(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
@@ -204,6 +188,6 @@ def resolve(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
             f"auctor needs solver to be a name or a solver object; got {solver!r}. "
             "Pass an instance, such as auctor.solvers.Newton()."
         )
-    chosen: Solver[Any] = SOLVERS[solver]() if isinstance(solver, str) else solver
+    chosen: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver
     check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")
     return chosen

@@ -10,6 +10,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
+from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
 from auctor.solvers.newton import Newton
@@ -17,6 +18,7 @@ from auctor.solvers.proximal import Fista
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
 from auctor.solvers.quasi_newton import Lbfgs
+from auctor.solvers.subspace import SubspaceNewton
 
 #: Losses on pairs start at this width, in units of the null loss, with as many steps of L-BFGS.
 WARM_WIDTH, WARM_STEPS = 0.05, 25
@@ -107,11 +109,13 @@ class Continuation:
         separable = problem.penalty.separable(problem.n_columns) is not None
         if problem.penalty.smooth:
             return Newton() if curved else Lbfgs()
-        if separable and not curved:
-            return ProximalQuasiNewton()
-        if separable and problem.loss.low_rank:
+        if not curved:
+            return ProximalQuasiNewton() if separable else Fista()
+        nested = Need.TREE_PENALTY in problem.provides
+        few = problem.n_params <= FACTOR_PARAMS
+        if separable and problem.loss.low_rank and (few or not nested):
             return ProximalNewton()
-        return Fista()
+        return SubspaceNewton() if nested else Fista()
 
     def step(self, problem: Problem, state: ContinuationState) -> ContinuationState:
         """One step on the smoothed problem, then a narrower width if it is solved."""

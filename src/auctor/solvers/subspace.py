@@ -1,4 +1,4 @@
-"""Newton's method where a penalty on nested groups is smooth: the solver for tree norms."""
+"""Newton's method where a penalty on nested groups is smooth: tree norms, groups, l1."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
+from auctor.core.protocols import Penalty
 from auctor.core.result import Counts
 from auctor.core.types import Array, FloatArray, IntArray, TreeSpec
 from auctor.hessian import floored
 from auctor.kernels import groups as kernels
+from auctor.penalties.separable import Separable
 from auctor.penalties.tree import TreeNorm
 from auctor.problem import Point, Problem
 from auctor.solvers.conjugate import truncated_cg
@@ -74,12 +76,12 @@ class Part:
 class SubspaceNewton:
     """Proximal steps find the groups that are not zero, Newton steps move the columns in them.
 
-    A norm of nested groups is smooth where its groups are not zero. Each inner iteration takes one
-    proximal step, exact for the whole tree, and then minimises the second-order model of loss and
-    penalty over the columns whose groups are not zero, by conjugate gradients; groups that the step
-    would turn around are set to 0. All this happens on a working set: the columns that are not
-    zero, those that violate optimality most, and their ancestors' groups. One pass over all data
-    per step gives the next working set and the certificate.
+    A norm of nested groups is smooth where its groups are not zero; l1 has groups of one. Each
+    inner iteration takes one proximal step, exact for the whole tree, and then minimises the
+    second-order model of loss and penalty over the columns whose groups are not zero, by conjugate
+    gradients; groups that the step would turn around are set to 0. All this happens on a working
+    set: the columns that are not zero, those that violate optimality most, and their ancestors'
+    groups. One pass over all data per step gives the next working set and the certificate.
 
     Parameters
     ----------
@@ -159,7 +161,10 @@ class SubspaceNewton:
         if inside.sum() > WHOLE * problem.n_columns:
             return Part(problem, spec, np.arange(problem.n_columns))
         chosen, smaller = branch(spec, inside)
-        penalty = TreeNorm(smaller, chosen.size)
+        separable = problem.penalty.separable(problem.n_columns)
+        penalty: Penalty = TreeNorm(smaller, chosen.size)
+        if separable is not None:
+            penalty = Separable(separable.l1[chosen], separable.l2[chosen])
         data = problem.data.only(chosen)
         sub = Problem(
             problem.loss, penalty, data, fit_intercept=problem.fit_intercept, counts=Counts()
@@ -184,9 +189,9 @@ class SubspaceNewton:
         coef, d = problem.coef(y.w), problem.n_columns
         hessian = problem.hessian(y)
         where = problem.join(local.smooth.astype(np.float64), 1.0)
-        gradient, diagonal = y.gradient.copy(), hessian.diagonal()
+        gradient, diagonal = y.gradient + problem.ridge * y.w, hessian.diagonal()
         gradient[:d] += local.pull[:d] * coef
-        diagonal[:d] += local.pull[:d]
+        diagonal[:d] += local.pull[:d] - (1.0 - damping) * local.flat[:d] * coef * coef
         inverse = where / floored(diagonal)
 
         def product(v: FloatArray) -> FloatArray:
@@ -220,20 +225,22 @@ class SubspaceNewton:
 
 @dataclass(frozen=True)
 class Local:
-    """The penalty around a point: norms, sums of ``weight/norm``, and columns without a kink."""
+    """The penalty around a point: norms, sums of ``weight/norm`` and ``weight/norm^3``, kinks."""
 
     point: Point
     norm: FloatArray
     pull: FloatArray
+    flat: FloatArray
     smooth: Array
 
     @classmethod
     def at(cls, part: Part, point: Point) -> Local:
         """Evaluate it."""
         d, m = part.problem.n_columns, part.spec.weight.shape[0]
-        norm, pull, smooth = np.empty(m + 1), np.empty(m + 1), np.empty(m + 1, dtype=bool)
-        kernels.tree_local(part.problem.coef(point.w), *part.spec, norm, pull, smooth)
-        return cls(point, norm, pull, smooth[:d])
+        norm, pull, flat = np.empty(m + 1), np.empty(m + 1), np.empty(m + 1)
+        smooth = np.empty(m + 1, dtype=bool)
+        kernels.tree_local(part.problem.coef(point.w), *part.spec, norm, pull, flat, smooth)
+        return cls(point, norm, pull, flat, smooth[:d])
 
 
 def polishes(new: Point, old: Point) -> bool:
