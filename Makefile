@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check bench bench-sparse bench-theory bench-metrics clean
+.PHONY: demo test check docs bench bench-sparse bench-theory bench-metrics bench-online clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -16,11 +16,14 @@ $(BIN)/.demo: pyproject.toml
 $(BIN)/.dev: pyproject.toml
 	@$(check_python)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,dev,docs]"
 	@touch $@
 
 demo: $(BIN)/.demo
 	$(BIN)/auctor demo
+
+docs: $(BIN)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: $(BIN)/.dev check
 	$(BIN)/python -m pytest -n 2
@@ -56,5 +59,14 @@ bench-theory: $(BIN)/.dev
 bench-metrics: $(BIN)/.dev .venv-libauc/.ready
 	$(BIN)/python -m benchmarks run metrics
 
+# River and Vowpal Wabbit live in an environment of their own.
+.venv-online/.ready:
+	$(PYTHON) -m venv .venv-online
+	.venv-online/bin/python -m pip install --quiet --disable-pip-version-check river vowpalwabbit
+	@touch $@
+
+bench-online: $(BIN)/.dev .venv-online/.ready
+	$(BIN)/python -m benchmarks run online --budget 60
+
 clean:
-	rm -rf $(VENV) .venv-adelie .venv-libauc build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-adelie .venv-libauc .venv-online build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

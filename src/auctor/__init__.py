@@ -10,15 +10,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from auctor.core.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from auctor import data, losses, metrics, penalties, solvers
     from auctor.core.errors import AuctorError, ConvergenceWarning
     from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
+    from auctor.export import to_onnx
     from auctor.online import StreamingAUC
     from auctor.problem import Problem
+    from auctor.saved import load, save
     from auctor.solvers import regularisation_path, strength_max
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "AuctorError": "auctor.core.errors",
@@ -28,8 +30,11 @@ _HOMES = {
     "MetricClassifierCV": "auctor.estimators",
     "Problem": "auctor.problem",
     "StreamingAUC": "auctor.online",
+    "load": "auctor.saved",
     "regularisation_path": "auctor.solvers",
+    "save": "auctor.saved",
     "strength_max": "auctor.solvers",
+    "to_onnx": "auctor.export",
 }
 
 _MODULES = ("data", "losses", "metrics", "penalties", "solvers")
@@ -43,12 +48,15 @@ __all__ = [
     "Problem",
     "StreamingAUC",
     "data",
+    "load",
     "losses",
     "metrics",
     "penalties",
     "regularisation_path",
+    "save",
     "solvers",
     "strength_max",
+    "to_onnx",
 ]
 
 

@@ -64,25 +64,30 @@ def test_numbers_are_those_of_the_models(info):
         model = MetricClassifier(contender.metric, surrogate=contender.surrogate)
         model.fit(split.train_X, split.train_y)
         scores = model.decision_function(split.test_X)
-        assert shown.auc == pytest.approx(metrics.auc(split.test_y, scores), abs=1e-6)
-        assert shown.auc_low < shown.auc < shown.auc_high
-        assert shown.f1 == pytest.approx(metrics.fbeta(split.test_y, model.predict(split.test_X)))
-        assert shown.prbep == pytest.approx(metrics.prbep(split.test_y, scores), abs=1e-6)
-        assert shown.gap == pytest.approx(model.gap_, abs=1e-9)
-        assert shown.certified
+        h = shown.headline
+        assert h.auc.value == pytest.approx(metrics.auc(split.test_y, scores), abs=1e-6)
+        assert h.auc.low < h.auc.value < h.auc.high
+        f1 = metrics.fbeta(split.test_y, model.predict(split.test_X))
+        assert h.fbeta.value == pytest.approx(f1)
+        assert h.prbep.value == pytest.approx(metrics.prbep(split.test_y, scores), abs=1e-6)
+        assert shown.fit.gap == pytest.approx(model.gap_, abs=1e-9)
+        assert shown.fit.certified
         assert shown.seconds > 0.0
+        assert {feature.name for feature in shown.weights.top} <= set(split.columns)
 
 
 def test_auc_training_ranks_the_training_rows_best(info):
-    log_loss, hinge, _ = info.models
+    hinge, _, log_loss = info.models
     assert hinge.train_auc > log_loss.train_auc
 
 
 def test_comparisons_are_with_log_loss(info):
-    baseline = info.models[0]
-    for model, comparison in zip(info.models[1:], info.comparisons, strict=True):
+    baseline = info.models[-1]
+    for model, comparison in zip(info.models[:-1], info.comparisons, strict=True):
         assert (comparison.name, comparison.baseline) == (model.name, baseline.name)
-        assert comparison.difference == pytest.approx(model.auc - baseline.auc)
+        assert comparison.difference == pytest.approx(
+            model.headline.auc.value - baseline.headline.auc.value
+        )
 
 
 def test_convergence_ends_at_the_gap(info):
@@ -119,10 +124,14 @@ def test_json(small, tmp_path, capsys):
     assert numbers["report"] == str(report)
     assert numbers["data"]["n_columns"] == 30
     assert len(numbers["models"]) == 3
-    wanted = {"name", "auc", "auc_low", "auc_high", "prbep", "f1", "gap", "certified", "seconds"}
     for model in numbers["models"]:
-        assert wanted <= model.keys()
-        assert all(math.isfinite(model[key]) for key in wanted - {"name"})
+        assert all(
+            math.isfinite(model["headline"][name][key])
+            for name in ("auc", "average_precision", "prbep", "fbeta", "precision", "recall")
+            for key in ("value", "low", "high")
+        )
+        assert model["fit"]["certified"]
+        assert math.isfinite(model["fit"]["gap"])
         assert len(model["roc"]["x"]) == len(model["roc"]["y"]) <= 200
     assert {c["baseline"] for c in numbers["comparisons"]} == {"log-loss"}
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -5,6 +5,8 @@ import pytest
 from auctor import losses, penalties
 from auctor.cli.listing import Kind, parts
 from auctor.cli.main import main
+from auctor.cli.stream import learners
+from auctor.data.formats import FORMATS
 from auctor.estimators.metric import METRICS
 from auctor.estimators.registry import LOSSES, PENALTIES
 from auctor.solvers.choose import SOLVERS
@@ -67,3 +69,13 @@ def test_json(capsys):
 def test_unknown_kind(capsys):
     assert main(["list", "poems"]) == 2
     assert "solvers" in capsys.readouterr().err
+
+
+def test_learners_and_formats():
+    listed = {part.name: part.summary for part in parts(Kind.LEARNERS)}
+    assert set(listed) == set(learners())
+    assert all(summary and "\n" not in summary for summary in listed.values())
+    found = {part.name: part.summary for part in parts(Kind.FORMATS)}
+    assert set(found) == set(FORMATS) - {"auto"}
+    assert ".feather" in found["arrow"]
+    assert "any other name" in found["svmlight"]

@@ -10,8 +10,10 @@ import pytest
 
 from auctor.cli.main import main
 from auctor.cli.stream import learners, progress_text
+from auctor.data import open_stream
 from auctor.online import Progress, StreamingAUC, learn
 from auctor.online.checkpoint import read_checkpoint
+from auctor.saved import read_saved
 
 ROWS = 400
 
@@ -175,12 +177,13 @@ def test_bad_input(path, tmp_path, capsys):
         (["--set", "window=-3"], "window"),
         (["--strength", "-1"], "strength"),
         (["--missing", "ignore"], "missing"),
+        (["--missing", "mean"], "missing"),
         (["--format", "poem"], "format"),
         (["--zero-based", "maybe"], "zero-based"),
         (["--header", "maybe"], "header"),
         (["--delimiter", "::"], "delimiter"),
         (["--classes", "1"], "classes"),
-        (["--out", "model.pickle"], ".npz"),
+        (["--out", "model.pickle"], ".auctor"),
         (["--out", "no/model.json"], "existing folder"),
         (["--checkpoint", "no/kept"], "existing folder"),
         (["--resume"], "checkpoint"),
@@ -210,3 +213,58 @@ def test_progress_line(path, capsys, monkeypatch):
     assert "AUC of the latest rows 0." in err
     assert err.endswith("\r\x1b[K")
     assert progress_text(Progress(1234, 234, 0, 2.0, None)) == "1,234 rows, 117 rows/s"
+
+
+def test_a_model_for_the_other_commands(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    lines = [f"{a:.4f},{b:.4f},{'yes' if a > 0.3 else 'no'}" for a, b in X]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["a,b,bought", *lines]) + "\n")
+    out = tmp_path / "model.auctor"
+    assert main(["stream", str(path), "--label", "bought", "--out", str(out)]) == 0
+    assert f"Model: {out}" in capsys.readouterr().out
+    saved = read_saved(out)
+    learner = StreamingAUC(grow=True)
+    learn(learner, open_stream(path, label="bought"))
+    np.testing.assert_array_equal(saved.model.coef_, learner.coef_)
+    assert [column["name"] for column in saved.schema["columns"]] == ["a", "b"]
+    assert saved.schema["label"] == "bought"
+    assert saved.notes["command"].startswith("auctor stream ")
+    swapped = tmp_path / "swapped.csv"
+    swapped.write_text("b,a\n" + "".join(f"{b:.4f},{a:.4f}\n" for a, b in X))
+    assert main(["predict", str(out), str(swapped), "--scores"]) == 0
+    scores = [float(line) for line in capsys.readouterr().out.split()[1:]]
+    assert scores == pytest.approx(learner.decision_function(np.round(X, 4)))
+
+
+def test_where_svmlight_indices_start_is_kept(path, tmp_path, capsys):
+    out = tmp_path / "model.auctor"
+    assert main(["stream", str(path), "--zero-based", "no", "--out", str(out)]) == 0
+    assert read_saved(out).schema["first_index"] == 1
+
+
+def test_an_interrupt_saves_the_model(path, tmp_path):
+    out = tmp_path / "model.auctor"
+    command = [sys.executable, "-m", "auctor.cli.main", "stream", "--zero-based", "no"]
+    command += ["--out", str(out), "--chunk-rows", "100", "--checkpoint", str(tmp_path / "kept")]
+    command += ["--every", "100"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        process.stdin.write(path.read_bytes())
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        kept = tmp_path / "kept"
+        while not kept.exists() or read_checkpoint(kept)[0]["row"] < ROWS:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert b"the model so far is saved in" in err
+    assert read_saved(out).model.rows_seen_ == ROWS

@@ -9,10 +9,19 @@ import zipfile
 import numpy as np
 import pytest
 
+from auctor.core.archive import write_members
 from auctor.core.errors import AuctorError, DataError, ParameterError
-from auctor.online import Oam, Opauc, Spam, StreamingAUC, load_checkpoint, save_checkpoint
-from auctor.online.checkpoint import _packed, read_checkpoint
-from auctor.penalties import L1, ElasticNet
+from auctor.kernels import buckets
+from auctor.online import (
+    MiniBatchAuc,
+    Oam,
+    Opauc,
+    Spam,
+    StreamingAUC,
+    load_checkpoint,
+    save_checkpoint,
+)
+from auctor.penalties import L1, ElasticNet, Separable
 
 LEARNERS = [
     Spam(random_state=3),
@@ -115,6 +124,11 @@ def test_parameters_may_be_objects(tmp_path):
     for penalty in (L1(0.2), ElasticNet(0.1, 0.5), "l1"):
         with pytest.raises(ParameterError, match="penalty"):
             load_checkpoint(tmp_path / "c", Spam(penalty=penalty))
+    bounded = Separable(0.1, upper=0.5)
+    save_checkpoint(tmp_path / "d", train(Spam(penalty=bounded)), 100)
+    load_checkpoint(tmp_path / "d", Spam(penalty=Separable(0.1, upper=0.5)))
+    with pytest.raises(ParameterError, match="penalty"):
+        load_checkpoint(tmp_path / "d", Spam(penalty=Separable(0.1, upper=0.6)))
 
 
 def test_a_missing_file(tmp_path):
@@ -152,13 +166,21 @@ def test_every_changed_byte_is_refused_or_harmless(trained, tmp_path):
             assert same(trained, other)
 
 
-def rewritten(trained, **changes):
-    meta, arrays = {}, {}
-    path = changes.pop("path")
+def rewritten(trained, path, *, arrays=None, **changes):
+    """A file with a right checksum that says something else."""
     save_checkpoint(path, trained, 100)
-    meta, arrays = read_checkpoint(path)
-    meta.update(changes)
-    path.write_bytes(_packed(meta, arrays))
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    del members["checksum"]
+    meta = json.loads(members["meta.json"]) | changes
+    for name, array in (arrays or {}).items():
+        file = io.BytesIO()
+        np.save(file, array)
+        members[f"state/{name}.npy"] = file.getvalue()
+        meta["arrays"][name] = [array.dtype.str, list(array.shape)]
+    members["meta.json"] = json.dumps(meta).encode()
+    with open(path, "wb") as file:
+        write_members(file, members)
 
 
 @pytest.mark.parametrize(
@@ -168,15 +190,19 @@ def rewritten(trained, **changes):
         ({"format": None}, "incomplete"),
         ({"row": "x"}, "incomplete"),
         ({"row": None}, "incomplete"),
+        ({"row": -1}, "incomplete"),
+        ({"n_features_in": 5}, "incomplete"),
+        ({"n_features_in": 1 << 40}, "incomplete"),
+        ({"classes": {"dtype": "<i8", "values": [1, 0]}}, "incomplete"),
+        ({"classes": {"dtype": "|O", "values": [1]}}, "incomplete"),
+        ({"kind": "model"}, "needs a checkpoint"),
         ({"classes": [1]}, "incomplete"),
         ({"classes": {"dtype": "<f8", "values": [1]}}, "incomplete"),
-        ({"arrays": {"none": 1}}, "incomplete"),
-        ({"arrays": 3}, "incomplete"),
         ({"params": 3}, "parameters"),
     ],
 )
 def test_a_description_that_makes_no_sense(changes, word, trained, tmp_path):
-    rewritten(trained, path=tmp_path / "c", **changes)
+    rewritten(trained, tmp_path / "c", **changes)
     other = fresh(trained)
     with pytest.raises(AuctorError, match=word):
         load_checkpoint(tmp_path / "c", other)
@@ -246,3 +272,73 @@ def test_places_that_cannot_be_written(trained, tmp_path):
         save_checkpoint(tmp_path / "no" / "c", trained, 100)
     with pytest.raises(ParameterError, match="file name"):
         save_checkpoint(tmp_path, trained, 100)
+
+
+# --- states that kernels must not see ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        lambda s: {"scatter": s["scatter"][:, :-1]},
+        lambda s: {"scatter": s["scatter"].astype(np.float32)},
+        lambda s: {"scatter": np.asfortranarray(s["scatter"] + 1.0)},
+        lambda s: {"waiting": np.array([10_000])},
+        lambda s: {"waiting": np.array([-1])},
+        lambda s: {"chosen": np.array([6])},
+        lambda s: {"trace_points": np.array([256])},
+        lambda s: {"trace_every": np.array([0])},
+        lambda s: {"refresh": s["rows"].copy()},
+        lambda s: {"rows": np.array([1 << 62])},
+        lambda s: {"window_score": np.zeros(3)},
+        lambda s: {"extra": np.zeros(3)},
+    ],
+)
+def test_a_state_that_would_lead_astray(changes, trained, tmp_path):
+    rewritten(trained, tmp_path / "c", arrays=changes(trained.state_))
+    other = fresh(trained)
+    with pytest.raises(DataError, match="state without"):
+        load_checkpoint(tmp_path / "c", other)
+    assert not hasattr(other, "state_")
+
+
+def changed(array, where, value):
+    array = array.copy()
+    array[where] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "where", "value"),
+    [
+        (Oam(buffer=5), "kept", (0, 0, 0), 6),
+        (Oam(buffer=5), "length", (1, 2), 7),
+        (Oam(buffer=5), "length", (1, 2), -1),
+        (Oam(buffer=5), "seen", 0, np.nan),
+        (Oam(buffer=5), "scratch", 0, 1.0),
+        (MiniBatchAuc(buffer=5), "seen", 0, -3),
+        (MiniBatchAuc(buffer=5), "kept_weight", (0, 0), -1.0),
+        (StreamingAUC(max_exact_columns=2), "clock", 2, 4),
+        (Spam(penalty="l1"), "heads", 7, 3),
+        (Spam(penalty="l1"), "heads", 7, -1),
+        (Spam(penalty="l1"), "levels", (0, 0), 0.0),
+        (Spam(penalty="l1"), "levels", (0, 0), np.nan),
+        (Spam(penalty="l1"), "links", (slice(None), buckets.NEXT), 8),
+        (Spam(penalty="l1"), "links", (slice(None), buckets.NEXT), -1),
+        (Spam(penalty="l1"), "links", (slice(None), buckets.BUCKET), 5),
+    ],
+)
+def test_places_outside_of_the_arrays(learner, name, where, value, tmp_path):
+    learner = train(fresh(learner))
+    array = changed(learner.state_[name], where, value)
+    rewritten(learner, tmp_path / "c", arrays={name: array})
+    with pytest.raises(DataError, match="state without"):
+        load_checkpoint(tmp_path / "c", fresh(learner))
+
+
+def test_lists_of_appointments_are_accepted_as_they_are(tmp_path):
+    learner = Spam(penalty="l1", strength=1e-3)
+    for n in (30, 50, 70):
+        train(learner, n=n)
+        save_checkpoint(tmp_path / "c", learner, n)
+        load_checkpoint(tmp_path / "c", fresh(learner))

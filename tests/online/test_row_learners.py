@@ -192,3 +192,17 @@ EXPECTED = {
 )
 def test_scikit_learn(learner):
     check_estimator(learner, expected_failed_checks=EXPECTED, on_skip=None)
+
+
+def test_rows_that_are_all_skipped_come_first():
+    for learner in (Spam(missing="skip"), UniExp(missing="skip")):
+        learner.partial_fit([[np.nan, 1.0]], [7])
+        assert learner.skipped_rows_ == 1
+        assert not hasattr(learner, "classes_")
+        learner.partial_fit([[0.0, 1.0], [1.0, 0.0]], [7, 8])
+        assert learner.classes_.tolist() == [7, 8]
+    learner = Spam(missing="skip").fit([[0.0], [1.0], [2.0]], [0.0, np.nan, 1.0])
+    assert learner.skipped_rows_ == 1
+    assert learner.classes_.tolist() == [0.0, 1.0]
+    with pytest.raises(DataError, match="nan"):
+        Spam().fit([[0.0], [1.0], [2.0]], [0.0, np.nan, 1.0])

@@ -106,6 +106,24 @@ def test_long_streams_stay_the_plain_ones(thin):
         np.testing.assert_allclose(learner.coef_[0], last, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("penalty", [L1(0.003), L1(0.03), ElasticNet(0.01, 0.4)], ids=repr)
+def test_many_columns_that_come_and_go(penalty):
+    """Most columns are zero again before a row has them the next time."""
+    rng = np.random.default_rng(0)
+    n, d = 3000, 1500
+    X = np.zeros((n, d))
+    for row in X:
+        row[(d ** rng.random(10)).astype(int) % d] = rng.uniform(0.2, 1.0, size=10)
+    y = np.where(X[:, :40].sum(axis=1) + 0.5 * rng.normal(size=n) > 2.0, 1, -1)
+    last, mean = plain(X, y, np.ones(n), penalty.separable(d), "inverse")
+    learner = Spam(penalty=penalty).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(learner.coef_[0], mean, rtol=1e-9, atol=1e-11)
+    learner.average = False
+    np.testing.assert_allclose(learner.coef_[0], last, rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(learner.coef_[0] == 0.0, last == 0.0)
+    assert 0.1 < (last == 0.0).mean() < 1.0
+
+
 @pytest.mark.parametrize("penalty", [L2(0.1), ElasticNet(0.1, 0.3), Box(0.01, 0.2)], ids=repr)
 def test_known_means(penalty, thin):
     X, y, weight = thin()

@@ -301,3 +301,24 @@ def test_parameters_are_checked():
 def test_it_is_a_public_name():
     assert "StreamingAUC" in auctor.__all__
     assert "StreamingAUC" in dir(auctor)
+
+
+@pytest.mark.parametrize("limit", [1000, 0])
+def test_columns_that_grow_give_the_same_state_whatever_the_chunks(limit):
+    """A column counts from the row that first has it, not from the chunk."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 60)) * (rng.random((600, 60)) < 0.15)
+    X *= np.arange(60) < 5 + np.arange(600)[:, None] / 10
+    y = np.where(X[:, :3].sum(axis=1) + rng.normal(size=600) > 0, 1, -1)
+    learners = []
+    for size in (1, 7, 600):
+        learner = StreamingAUC(grow=True, max_exact_columns=limit)
+        for low in range(0, 600, size):
+            part = X[low : low + size]
+            wide = max(1, int(np.flatnonzero(part.any(axis=0)).max(initial=0)) + 1)
+            chunk = sparse.csr_array(part[:, :wide])
+            learner.partial_fit(chunk, y[low : low + size], classes=[-1, 1])
+        learners.append(learner)
+    for other in learners[1:]:
+        same(learners[0], other)
+        np.testing.assert_array_equal(learners[0].coef_, other.coef_)

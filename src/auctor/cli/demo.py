@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from auctor.cli.common import examples
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from auctor.cli.demo_data import Split
-    from auctor.reports import ReportInfo
+    from auctor.reports import Candidate, ReportInfo
 
 WHO = "auctor demo"
 
 
 class Contender(NamedTuple):
-    """A model of the demo; the first one is the baseline."""
+    """A model of the demo; the first one is looked at, the last one is the baseline."""
 
     name: str
     metric: str
@@ -29,12 +31,13 @@ class Contender(NamedTuple):
 
 
 CONTENDERS = (
-    Contender("log-loss", "log_loss", "logistic"),
     Contender("AUC hinge", "auc", "hinge"),
     Contender("AUC square", "auc", "square"),
+    Contender("log-loss", "log_loss", "logistic"),
 )
 
 
+@examples("auctor demo", "auctor demo --report fraud.html --seed 1 --json")
 def demo(
     report: Annotated[
         Path, typer.Option(help="Where to write the HTML report.", show_default=True)
@@ -47,7 +50,8 @@ def demo(
     """Train log-loss and AUC models on generated card fraud and compare them."""
     from rich.console import Console
 
-    from auctor.reports import check_destination, plain, render, write_text
+    from auctor.core.files import check_destination, write_text
+    from auctor.reports import plain, render
 
     check_destination(report, who=WHO)
     errors = Console(stderr=True)
@@ -77,39 +81,46 @@ def run_demo(
     """
     import auctor
     from auctor.cli.demo_data import N_ROWS, card_payments, split_half
-    from auctor.reports import DataInfo, ReportInfo, compare
+    from auctor.reports import DataInfo, build_report
+    from auctor.reports.info import compare
 
     tell = on_stage or (lambda stage: None)
     tell("Generating payments")
     size = N_ROWS if n_rows is None else n_rows
     split = split_half(*card_payments(size, seed), seed)
-    models, scores = [], []
+    candidates = []
     for contender in CONTENDERS:
         tell(f"Training {contender.name} (the first run also compiles)")
-        model, decision = _train(contender, split)
-        models.append(model)
-        scores.append((contender.name, decision))
-    return ReportInfo(
-        title="auctor demo: card fraud, generated",
+        candidates.append(_train(contender, split))
+    tell("Measuring")
+    info = build_report(
+        "auctor demo: card fraud, generated",
+        split.test_y,
+        candidates,
         data=DataInfo(
             train_rows=split.train_y.size,
             train_positives=int(split.train_y.sum()),
             test_rows=split.test_y.size,
             test_positives=int(split.test_y.sum()),
             n_columns=len(split.columns),
+            positive="fraud",
+            negative="honest",
         ),
-        models=tuple(models),
-        comparisons=compare(split.test_y, scores[0], scores[1:]),
+        command=f"auctor demo --seed {seed}",
         seed=seed,
         version=auctor.__version__,
     )
+    *others, baseline = candidates
+    return info._replace(
+        comparisons=tuple(compare(split.test_y, other, baseline) for other in others)
+    )
 
 
-def _train(contender: Contender, split: Split) -> tuple[Any, Any]:
-    """The measured model and its test scores."""
+def _train(contender: Contender, split: Split) -> Candidate:
+    """A fitted model, scored on the test rows."""
     from auctor import MetricClassifier, metrics
     from auctor.core.result import Solution
-    from auctor.reports import model_info
+    from auctor.reports import Candidate
 
     def fit(**limits: Any) -> MetricClassifier:
         model = MetricClassifier(contender.metric, surrogate=contender.surrogate, **limits)
@@ -122,23 +133,22 @@ def _train(contender: Contender, split: Split) -> tuple[Any, Any]:
     start = time.perf_counter()
     model = fit()
     seconds = time.perf_counter() - start
-    solution, scores = model.solution_, model.decision_function(split.test_X)
+    solution = model.solution_
     assert isinstance(solution, Solution)  # two classes, one problem
-    info = model_info(
+    return Candidate(
         contender.name,
-        split.test_y,
-        scores,
-        train_auc=metrics.auc(split.train_y, model.decision_function(split.train_X)),
+        model.decision_function(split.test_X),
         solution=solution,
         seconds=seconds,
+        train_auc=metrics.auc(split.train_y, model.decision_function(split.train_X)),
+        feature_names=split.columns,
     )
-    return info, scores
 
 
 def _print(info: ReportInfo, report: Path) -> None:
     from rich.console import Console
 
-    from auctor.reports.html import GAP_MEANING, describe_comparison, describe_data
+    from auctor.reports.text import GAP_MEANING, describe_comparison, describe_data
 
     console = Console(highlight=False)
     console.width = max(console.width, 80)  # on a narrow terminal wrap, rather than cut numbers
@@ -157,7 +167,7 @@ def _table(info: ReportInfo) -> Table:
     from rich import box
     from rich.table import Table
 
-    from auctor.reports.html import gap_text
+    from auctor.reports.text import gap_text
 
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     table.add_column("trained on", no_wrap=True)
@@ -171,13 +181,14 @@ def _table(info: ReportInfo) -> Table:
     ):
         table.add_column(heading, justify="right", no_wrap=True)
     for model in info.models:
+        h = model.headline
         table.add_row(
             model.name,
             f"{model.train_auc:.3f}",
-            f"{model.auc:.3f} \\[{model.auc_low:.3f}, {model.auc_high:.3f}]",
-            f"{model.prbep:.3f}",
-            f"{model.f1:.3f}",
-            gap_text(model),
+            f"{h.auc.value:.3f} \\[{h.auc.low:.3f}, {h.auc.high:.3f}]",
+            f"{h.prbep.value:.3f}",
+            f"{h.fbeta.value:.3f}",
+            gap_text(model.fit),
             f"{model.seconds:.2f}",
         )
     return table

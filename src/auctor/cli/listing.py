@@ -1,14 +1,15 @@
-"""``auctor list``: every metric, loss, penalty and solver by the name a user types."""
+"""``auctor list``: every part and format by the name a user types."""
 
 from __future__ import annotations
 
 import inspect
-import json
 from enum import StrEnum
 from types import ModuleType
 from typing import Annotated, NamedTuple
 
 import typer
+
+from auctor.cli.common import AsJson, echo_json, examples
 
 
 class Kind(StrEnum):
@@ -18,6 +19,8 @@ class Kind(StrEnum):
     LOSSES = "losses"
     PENALTIES = "penalties"
     SOLVERS = "solvers"
+    LEARNERS = "learners"
+    FORMATS = "formats"
 
 
 class Part(NamedTuple):
@@ -33,23 +36,36 @@ USES = {
     Kind.LOSSES: "LinearRegressor(loss=...), or an object where a metric or loss is asked for",
     Kind.PENALTIES: "penalty=..., or an object",
     Kind.SOLVERS: "solver=..., or an object; 'auto' chooses",
+    Kind.LEARNERS: "auctor stream --learner ..., classes of auctor.online",
+    Kind.FORMATS: "--format ..., read_table(format=...); 'auto' goes by the name of the file",
+}
+
+#: What a file of each format holds.
+FORMAT_LINES = {
+    "svmlight": "text, a label and index:value pairs per line; plain or gz, bz2, xz, zst",
+    "csv": "text, columns with commas, semicolons or tabs between; plain or gz, bz2, xz, zst",
+    "tsv": "text, columns with tabs between; plain or gz, bz2, xz, zst",
+    "parquet": "Apache Parquet",
+    "arrow": "Arrow IPC, file or stream; Feather",
+    "npz": "numpy archive with X and y, or a scipy.sparse matrix",
+    "npy": "numpy array, one column of which is the label",
 }
 
 
+@examples("auctor list", "auctor list solvers", "auctor list metrics --json")
 def list_parts(
     kind: Annotated[
         Kind | None, typer.Argument(help="What to list; everything by default.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """List metrics with their surrogates, losses, penalties and solvers."""
+    """List metrics with their surrogates, losses, penalties, solvers, learners and formats."""
     kinds = list(Kind) if kind is None else [kind]
     found = {k: parts(k) for k in kinds}
     if as_json:
-        plain = {k.value: [part._asdict() for part in listed] for k, listed in found.items()}
-        typer.echo(json.dumps(plain, indent=2))
-        return
-    _print(found)
+        echo_json(found)
+    else:
+        _print(found)
 
 
 def parts(kind: Kind) -> list[Part]:
@@ -65,6 +81,8 @@ def parts(kind: Kind) -> list[Part]:
         Kind.LOSSES: _losses,
         Kind.PENALTIES: _penalties,
         Kind.SOLVERS: _solvers,
+        Kind.LEARNERS: _learners,
+        Kind.FORMATS: _formats,
     }[kind]()
 
 
@@ -99,6 +117,24 @@ def _solvers() -> list[Part]:
     from auctor.solvers.choose import SOLVERS, solver_class
 
     return _named({name: solver_class(name) for name in SOLVERS})
+
+
+def _learners() -> list[Part]:
+    from auctor.cli.stream import learners
+
+    return _named(learners())
+
+
+def _formats() -> list[Part]:
+    from auctor.data.formats import FORMATS, SUFFIXES
+
+    listed = []
+    for name in FORMATS[1:]:
+        endings = [ending for ending, format in SUFFIXES.items() if format == name]
+        listed.append(
+            Part(name, f"{FORMAT_LINES[name]} ({', '.join(endings) or 'any other name'})")
+        )
+    return listed
 
 
 def _named(classes: dict[str, type]) -> list[Part]:

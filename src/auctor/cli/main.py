@@ -17,6 +17,9 @@ LIBRARIES = ("typer", "rich")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
+    It is 0 when all went well, 2 for a usage error or data that cannot be used, and 130 after
+    Ctrl-C, whether or not there was something to save by then.
+
     Parameters
     ----------
     arguments : sequence of str, optional
@@ -30,13 +33,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 require(library, extra="cli", who="auctor")
             from auctor.cli.app import app
 
-            app(args=given, prog_name="auctor")
+            code = app(args=given, prog_name="auctor", standalone_mode=False)
         except AuctorError as error:
-            _say(str(error))
+            say(str(error))
             return 2
+        except KeyboardInterrupt:
+            return 130
         except SystemExit as stop:
             return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    return 0
+        except Exception as error:
+            return _usage(error)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception) -> int:
+    """Say what is wrong with the arguments; raises what is not about them."""
+    if type(error).__name__ == "Abort":  # Ctrl-C in older versions of typer
+        return 130
+    if type(error).__name__ == "NoArgsIsHelpError":  # asked for nothing: the help was printed
+        error.show()  # type: ignore[attr-defined]
+        return 2
+    if not hasattr(error, "format_message"):
+        raise error
+    context = getattr(error, "ctx", None)
+    command = "auctor" if context is None else context.command_path
+    text = error.format_message().strip().rstrip(".")
+    say(f"{text}. See {command} --help.")
+    return 2
 
 
 def _show_warning(
@@ -47,10 +70,10 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    _say(f"warning: {message}")
+    say(f"warning: {message}")
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """One line on the error stream."""
     sys.stderr.write(f"auctor: {' '.join(text.split())}\n")
 

@@ -5,29 +5,59 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from auctor.cli import complete
+from auctor.cli.common import (
+    AsJson,
+    Config,
+    Delimiter,
+    Format,
+    Header,
+    Label,
+    ZeroBased,
+    column,
+    command_line,
+    echo_json,
+    examples,
+    yes_no,
+)
+
 if TYPE_CHECKING:
+    from auctor.data.readers.base import Chunk
+    from auctor.data.schema import Schema
     from auctor.online.base import OnlineClassifier
     from auctor.online.run import Progress
 
 WHO = "auctor stream"
 #: Seconds between two updates of the progress line.
 PAUSE = 0.2
+#: What learners call what a user types.
+MISSING = {"refuse": "raise", "skip": "skip"}
 
 
+@examples(
+    "zcat big.svm.gz | auctor stream --out model.auctor",
+    "auctor stream log.csv --label clicked --checkpoint log.ckpt --resume",
+    "auctor stream day1.parquet day2.parquet --label clicked --learner spam --strength 0.001",
+)
 def stream(
+    ctx: typer.Context,
     data: Annotated[
         list[str] | None,
         typer.Argument(help="Files, or - for standard input (the default).", show_default=False),
     ] = None,
     metric: Annotated[str, typer.Option(help="What to learn: auc.")] = "auc",
     learner: Annotated[
-        str, typer.Option(help="streaming (needs no tuning), spam, opauc, ...")
+        str,
+        typer.Option(
+            help="streaming needs no tuning; others: see auctor list learners.",
+            autocompletion=complete.learners,
+        ),
     ] = "streaming",
     strength: Annotated[
         float | None, typer.Option(help="Of the penalty; the learner's default if not given.")
@@ -41,26 +71,20 @@ def stream(
     ] = None,
     grow: Annotated[bool, typer.Option(help="Whether columns may be added while learning.")] = True,
     missing: Annotated[
-        str, typer.Option(help="Rows with missing values: raise or skip.")
-    ] = "raise",
-    format: Annotated[
-        str, typer.Option(help="auto (by the name), svmlight, csv, tsv or parquet.")
-    ] = "auto",
-    label: Annotated[
-        str | None, typer.Option(help="Label column of a table, by name or position.")
-    ] = None,
+        str,
+        typer.Option(
+            help="Rows with missing values: refuse or skip.",
+            autocompletion=complete.choices("refuse", "skip"),
+        ),
+    ] = "refuse",
+    format: Format = "auto",
+    label: Label = None,
     n_features: Annotated[
         int | None, typer.Option(min=1, help="Number of columns (svmlight), if it is fixed.")
     ] = None,
-    zero_based: Annotated[
-        str, typer.Option(help="Whether svmlight indices count from 0: auto, yes or no.")
-    ] = "auto",
-    header: Annotated[
-        str, typer.Option(help="Whether a CSV file starts with names: auto, yes or no.")
-    ] = "auto",
-    delimiter: Annotated[
-        str | None, typer.Option(help="Between the fields of a CSV file; found out by default.")
-    ] = None,
+    zero_based: ZeroBased = "auto",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows per chunk.")] = 8192,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many rows.")] = None,
     checkpoint: Annotated[
@@ -71,42 +95,42 @@ def stream(
         bool, typer.Option("--resume", help="Go on from the checkpoint, if it exists.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write the weights: a .json or .npz file.")
+        Path | None,
+        typer.Option(
+            help="Write the model (.auctor), or its weights alone (.json, .npz).",
+            show_default=False,
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
+    config: Config = None,
 ) -> None:
-    """Learn to rank from a stream of rows, in one pass and bounded memory.
-
-    For example:
-
-    zcat big.svm.gz | auctor stream --out model.json
-
-    auctor stream log.csv --label clicked --checkpoint log.ckpt --resume
-    """
+    """Learn to rank from a stream of rows, in one pass and bounded memory."""
     from auctor.core.checks import check_choice
     from auctor.data import open_stream
     from auctor.online import learn
 
     check_choice(WHO, "metric", metric, ("auc",))
+    check_choice(WHO, "missing", missing, tuple(MISSING))
     model = make_learner(
-        learner, _settings(settings, strength=strength, grow=grow, missing=missing)
+        learner, _settings(settings, strength=strength, grow=grow, missing=MISSING[missing])
     )
     _check_out(out)
     rows = open_stream(
         _source(data),
         format,
         chunk_rows=chunk_rows,
-        label=_label(label),
+        label=column(label),
         n_features=n_features,
-        zero_based=_yes_no("zero-based", zero_based),
-        header=_yes_no("header", header),
+        zero_based=yes_no(WHO, "zero-based", zero_based),
+        header=yes_no(WHO, "header", header),
         delimiter=delimiter,
     )
+    columns: list[str] = []
     show = _progress_line()
     try:
         result = learn(
             model,
-            rows,
+            _noting(rows, columns),
             classes=_classes(classes),
             checkpoint=checkpoint,
             every=every,
@@ -114,17 +138,23 @@ def stream(
             limit=limit,
             progress=show,
         )
+        interrupted = False
     except KeyboardInterrupt:
-        _end_line(show)
-        _say_interrupted(model, checkpoint)
-        raise typer.Exit(130) from None
+        result, interrupted = _so_far(model), True
     finally:
         _end_line(show)
+    if interrupted and not hasattr(model, "classes_"):
+        _say_interrupted(0, checkpoint, None)
+        raise typer.Exit(130)
     summary = _summary(model, learner, result, checkpoint, out)
     if out is not None:
-        _write_model(out, model, summary)
+        schema = _schema(model, columns, label, zero_based)
+        _write_model(out, model, summary, schema, command_line(ctx))
+    if interrupted:
+        _say_interrupted(result.rows, checkpoint, out)
+        raise typer.Exit(130)
     if as_json:
-        typer.echo(json.dumps(summary, indent=2, allow_nan=False))
+        echo_json(summary)
     else:
         _print(summary)
 
@@ -138,7 +168,6 @@ def learners() -> dict[str, type[OnlineClassifier]]:
     'uni_exp'
     """
     import inspect
-    import re
 
     from auctor import online
     from auctor.online.base import OnlineClassifier
@@ -147,8 +176,7 @@ def learners() -> dict[str, type[OnlineClassifier]]:
     for name in online.__all__:
         thing = getattr(online, name)
         if inspect.isclass(thing) and issubclass(thing, OnlineClassifier):
-            words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-            found[words.removesuffix("_auc") if words == "streaming_auc" else words] = thing
+            found[complete.learner_name(name)] = thing
     found.pop("online_classifier", None)
     return found
 
@@ -201,23 +229,6 @@ def _source(data: list[str] | None) -> str | list[str]:
     return "-"
 
 
-def _label(text: str | None) -> str | int | None:
-    """A name, or a position if it is a whole number."""
-    if text is None:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def _yes_no(option: str, text: str) -> bool | str:
-    from auctor.core.checks import check_choice
-
-    check_choice(WHO, option, text, ("auto", "yes", "no"))
-    return text if text == "auto" else text == "yes"
-
-
 def _classes(text: str | None) -> list[Any] | None:
     """Labels that were given, as numbers if both are."""
     from auctor.core.errors import ParameterError
@@ -235,12 +246,14 @@ def _classes(text: str | None) -> list[Any] | None:
 
 def _check_out(out: Path | None) -> None:
     from auctor.core.errors import ParameterError
-    from auctor.reports import check_destination
+    from auctor.core.files import check_destination
 
     if out is None:
         return
-    if out.suffix not in (".json", ".npz"):
-        raise ParameterError(f"{WHO} needs --out with .json or .npz; got {out}. Add the ending.")
+    if out.suffix not in (".auctor", ".json", ".npz"):
+        raise ParameterError(
+            f"{WHO} needs --out with .auctor, .json or .npz; got {out}. Add the ending."
+        )
     check_destination(out, who=WHO)
 
 
@@ -274,14 +287,45 @@ def _end_line(show: object) -> None:
         sys.stderr.flush()
 
 
-def _say_interrupted(model: OnlineClassifier, checkpoint: Path | None) -> None:
-    rows = getattr(model, "rows_seen_", 0)
-    kept = (
-        "nothing was kept"
-        if checkpoint is None or not checkpoint.exists()
-        else f"what was learned is in {checkpoint}, go on with --resume"
+def _noting(rows: Iterable[Chunk], columns: list[str]) -> Iterator[Chunk]:
+    """The same chunks; keeps the names of their columns."""
+    for chunk in rows:
+        columns[:] = chunk.columns or columns
+        yield chunk
+
+
+def _so_far(model: OnlineClassifier) -> Progress:
+    """What a learner knows after an interrupt."""
+    from auctor.online.run import Progress, running_auc
+
+    rows, skipped = (int(getattr(model, name, 0)) for name in ("rows_seen_", "skipped_rows_"))
+    return Progress(rows, 0, skipped, 0.0, running_auc(model) if rows else None)
+
+
+def _say_interrupted(rows: int, checkpoint: Path | None, out: Path | None) -> None:
+    kept = []
+    if checkpoint is not None and checkpoint.exists():
+        kept.append(f"what was learned is in {checkpoint}, go on with --resume")
+    if out is not None:
+        kept.append(f"the model so far is saved in {out}")
+    sys.stderr.write(
+        f"auctor: stopped after {rows} rows; {'; '.join(kept) or 'nothing was kept'}.\n"
     )
-    sys.stderr.write(f"auctor: stopped after {rows} rows; {kept}.\n")
+
+
+def _schema(
+    model: OnlineClassifier, columns: list[str], label: str | None, zero_based: str
+) -> Schema:
+    """How another file is read for the model: by the names of the columns, if they have some."""
+    from auctor.data.schema import Column, Schema
+
+    if columns:
+        named = column(label)
+        return Schema.of(
+            (Column(name, "number") for name in columns), named if isinstance(named, str) else None
+        )
+    first = {"yes": 0, "no": 1}.get(zero_based)
+    return Schema((), None, int(model.coef_.shape[1]), None, first)
 
 
 def _summary(
@@ -295,6 +339,7 @@ def _summary(
 
     coef = model.coef_[0]
     return {
+        "metric": "auc",
         "learner": learner,
         "params": params_of(model),
         "rows": result.rows,
@@ -310,15 +355,27 @@ def _summary(
     }
 
 
-def _write_model(out: Path, model: OnlineClassifier, summary: dict[str, Any]) -> None:
-    """Weights and what they are, as JSON, or as arrays with the rest in ``meta``."""
+def _write_model(
+    out: Path,
+    model: OnlineClassifier,
+    summary: dict[str, Any],
+    schema: Schema,
+    command: str,
+) -> None:
+    """The model, or its weights as JSON or as arrays with the rest in ``meta``."""
     import io
 
     import numpy as np
 
     import auctor
-    from auctor.online.checkpoint import write_bytes
+    from auctor.core.files import write_bytes
+    from auctor.saved import save
 
+    if out.suffix == ".auctor":
+        facts = ("metric", "classes", "rows", "skipped_rows", "auc", "seconds")
+        notes = {"command": command, **{key: summary[key] for key in facts}}
+        save(model, out, schema=schema.to_json(), notes=notes)
+        return
     kept = ("learner", "params", "rows", "skipped_rows", "auc", "classes")
     meta = {"version": auctor.__version__, **{key: summary[key] for key in kept}}
     coef, intercept = model.coef_[0], float(model.intercept_[0])
@@ -341,6 +398,8 @@ def _print(summary: dict[str, Any]) -> None:
         typer.echo(
             f"AUC of the latest rows, each scored before it was learned: {summary['auc']:.4f}"
         )
-    for what in ("checkpoint", "out"):
-        if summary[what] is not None:
-            typer.echo(f"{'Checkpoint' if what == 'checkpoint' else 'Weights'}: {summary[what]}")
+    if summary["checkpoint"] is not None:
+        typer.echo(f"Checkpoint: {summary['checkpoint']}")
+    if summary["out"] is not None:
+        what = "Model" if summary["out"].endswith(".auctor") else "Weights"
+        typer.echo(f"{what}: {summary['out']}")

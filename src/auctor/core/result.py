@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from html import escape
+
+import numpy as np
 
 from auctor.core.types import FloatArray
 
@@ -23,6 +27,9 @@ class Status(Enum):
     def success(self) -> bool:
         """Whether the tolerance was met."""
         return self is Status.CONVERGED
+
+    def __reduce__(self) -> tuple[type[Status], tuple[str]]:
+        return Status, (self.value,)  # what skops asks for
 
 
 @dataclass
@@ -144,11 +151,15 @@ class Solution:
         """Whether the tolerance was met."""
         return self.status.success
 
+    @property
+    def gap_kind(self) -> str:
+        """What the gap is."""
+        return "certified gap" if self.certified else "optimality violation"
+
     def advice(self) -> str:
         """One sentence on what happened and one thing to do; empty when converged."""
         if self.converged:
             return ""
-        kind = "certified gap" if self.certified else "optimality violation"
         todo = {
             Status.MAX_ITER: "Increase max_iter or tol, or scale the columns.",
             Status.MAX_SECONDS: "Increase max_seconds or tol.",
@@ -157,5 +168,35 @@ class Solution:
         }.get(self.status, "Fit again with warm_start=True to go on from here.")
         return (
             f"{self.solver} stopped after {self.n_iter} iterations: {self.status.value} "
-            f"The {kind} is {self.gap:.3g}, the tolerance {self.tol:.3g}. {todo}"
+            f"The {self.gap_kind} is {self.gap:.3g}, the tolerance {self.tol:.3g}. {todo}"
         )
+
+    def _repr_html_(self) -> str:
+        """A short table for notebooks."""
+        return html_table(
+            {
+                "status": self.status.value,
+                "objective": f"{self.value:.6g}",
+                self.gap_kind: f"{self.gap:.2e} (tolerance {self.tol:.2e})",
+                "iterations": f"{self.n_iter:,}",
+                "passes over the data": f"{self.passes:,.0f}",
+                "seconds": f"{self.seconds:.3g}",
+                "non-zero weights": f"{np.count_nonzero(self.coef):,} of {self.coef.size:,}",
+                "solver": self.solver,
+            }
+        )
+
+
+def html_table(facts: Mapping[str, str]) -> str:
+    """Names and values as an HTML table, escaped.
+
+    Examples
+    --------
+    >>> html_table({"a": "<b>"})
+    '<table><tbody><tr><th scope="row">a</th><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in facts.items()
+    )
+    return f"<table><tbody>{rows}</tbody></table>"

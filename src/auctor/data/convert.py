@@ -15,6 +15,9 @@ from auctor.data.memory import Dense, Sparse
 #: Squares and sums of larger entries overflow.
 LARGEST = 1e100
 
+#: Entries checked at once, while they are in the cache.
+STRIP = 1 << 15
+
 #: Kinds of numpy dtypes that convert to float but are no numbers: text, dates, records.
 NOT_NUMBERS = "USmMV"
 
@@ -241,8 +244,11 @@ def _is_numeric(X: Any, name: Any) -> bool:
 def _check_finite(values: Array, who: str) -> None:
     """Refuse NaN, infinity and entries whose squares would overflow, strip by strip."""
     low = high = 0.0
-    if values.size:
-        low, high = float(values.min()), float(values.max())
+    flat = values.ravel(order="K")
+    for start in range(0, flat.size, STRIP):
+        strip = flat[start : start + STRIP]
+        low = float(np.minimum(low, strip.min()))
+        high = float(np.maximum(high, strip.max()))
     if np.isnan(low) or np.isnan(high):
         raise DataError(
             f"{who} needs finite values in X; got NaN. Input X contains NaN: impute or drop them."

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from auctor.core.checks import check_choice, check_int
+from auctor.core.checks import check_int
 from auctor.core.errors import DataError, ParameterError
 from auctor.data.convert import as_matrix, feature_names
-from auctor.data.readers.base import WHO, Chunk, Settings, Source
-from auctor.data.readers.delimited import table_chunks
-from auctor.data.readers.parquet import parquet_chunks
+from auctor.data.encode import Encoder, fit_width
+from auctor.data.formats import TABLES, check_delimiter, check_format, format_of
+from auctor.data.readers.arrays import npz_chunks
+from auctor.data.readers.base import WHO, Chunk, Settings, Source, ahead, yes_no
 from auctor.data.readers.svmlight import svmlight_chunks
+from auctor.data.schema import Schema
 
 #: Rows per chunk.
 CHUNK_ROWS = 8192
@@ -25,16 +26,6 @@ AHEAD = 2
 
 Reader = Callable[[Source, Settings], Iterator[Chunk]]
 
-READERS: dict[str, Reader] = {
-    "svmlight": svmlight_chunks,
-    "csv": table_chunks,
-    "tsv": table_chunks,
-    "parquet": parquet_chunks,
-}
-FORMATS = ("auto", *READERS)
-_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-
 
 def open_stream(
     source: Any,
@@ -42,6 +33,8 @@ def open_stream(
     *,
     chunk_rows: int = CHUNK_ROWS,
     label: str | int | None = None,
+    schema: Schema | None = None,
+    labelled: bool = True,
     n_features: int | None = None,
     zero_based: bool | str = "auto",
     header: bool | str = "auto",
@@ -53,22 +46,28 @@ def open_stream(
     ----------
     source : path, "-", file object, iterable of (X, y), or list of these
         "-" is standard input. Text may be compressed (gz, bz2, xz; zst with zstandard).
-    format : {"auto", "svmlight", "csv", "tsv", "parquet"}
+    format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
         "auto" goes by the name of the file; what it does not know is svmlight.
     chunk_rows : int
         Rows per chunk at most; rows with many entries come in smaller chunks.
     label : str or int, optional
-        Name or position of the label column of a table; by default the one that is called label,
-        target, y or class.
+        Name or position of the label column of a table; by default that of the schema, or the one
+        that is called label, target, y or class (NPY: the last one).
+    schema : Schema, optional
+        How the columns of a table become numbers, as `read_table` found it: they may come in
+        another order and among others. Without it, every column must hold numbers.
+    labelled : bool
+        Whether there must be labels; if not, they are NaN where there are none.
     n_features : int, optional
         Number of columns (svmlight): a larger index is refused. By default columns are added as
-        larger indices come.
+        larger indices come; with a schema, columns that it does not have are left out.
     zero_based : bool or "auto"
-        Whether indices count from 0 (svmlight). "auto": from 1, unless the first MiB of text has an
-        index 0; one that comes later is refused. Indices may come in any order, not twice.
+        Whether indices count from 0 (svmlight). "auto": as the schema says; otherwise from 1,
+        unless the first MiB of text has an index 0; one that comes later is refused. Indices may
+        come in any order, not twice.
     header : bool or "auto"
         Whether the first line of a CSV file has the names of the columns; "auto": if it has no
-        number, or one of the usual names of the label.
+        number, or one of the names that are known.
     delimiter : str, optional
         Character between the fields of a CSV file; by default a comma, tab or semicolon, whichever
         the first line has most of.
@@ -85,37 +84,32 @@ def open_stream(
     ...     print(chunk.labels, chunk.matrix.toarray().tolist())
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]
     """
-    check_choice(WHO, "format", format, FORMATS)
+    check_format(WHO, format)
     settings = Settings(
         check_int(WHO, "chunk_rows", chunk_rows, low=1),
-        label,
+        label if label is not None or schema is None else schema.label,
         None if n_features is None else check_int(WHO, "n_features", n_features, low=1),
-        {True: 0, False: 1, None: None}[_choice("zero_based", zero_based)],
-        _choice("header", header),
-        delimiter if delimiter is not None or format != "tsv" else "\t",
+        first_index(WHO, zero_based, schema),
+        yes_no(WHO, "header", header),
+        check_delimiter(WHO, delimiter),
+        labelled,
+        schema,
     )
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
-        raise ParameterError(
-            f"{WHO} needs delimiter to be one ASCII character; got {delimiter!r}. Pass ',' or ';'."
-        )
     return _numbered(_parts(source), format, settings)
 
 
-def _choice(name: str, value: bool | str) -> bool | None:
-    """True, False, or None for "auto"."""
-    if value == "auto":
-        return None
-    if not isinstance(value, bool):
-        raise ParameterError(
-            f"{WHO} needs {name} to be True, False or 'auto'; got {value!r}. Pass one of these."
-        )
-    return value
+def first_index(who: str, zero_based: bool | str, schema: Schema | None) -> int | None:
+    """Where indices start, ``None`` for not known yet."""
+    chosen = yes_no(who, "zero_based", zero_based)
+    if chosen is None:
+        return None if schema is None else schema.first_index
+    return 0 if chosen else 1
 
 
 def _parts(source: Any) -> Iterable[Any]:
-    if _is_file(source):
+    if is_file(source):
         return (source,)
-    if isinstance(source, tuple) and not (len(source) and _is_file(source[0])):
+    if isinstance(source, tuple) and not (len(source) and is_file(source[0])):
         return (source,)
     if not isinstance(source, Iterable):
         raise DataError(
@@ -125,7 +119,8 @@ def _parts(source: Any) -> Iterable[Any]:
     return source
 
 
-def _is_file(part: Any) -> bool:
+def is_file(part: Any) -> bool:
+    """Whether an object is a path or an open file."""
     return isinstance(part, str | os.PathLike) or hasattr(part, "read")
 
 
@@ -134,7 +129,14 @@ def _numbered(parts: Iterable[Any], format: str, settings: Settings) -> Iterator
     rows = 0
     columns: tuple[str, ...] | None = None
     for part in parts:
-        chunks = _file_chunks(part, format, settings) if _is_file(part) else _pair_chunks(part)
+        if is_file(part):
+            chunks = _file_chunks(part, format, settings)
+        elif settings.schema is None:
+            chunks = _pair_chunks(part)
+        else:
+            raise ParameterError(
+                f"{WHO} needs files to use a schema; got {type(part).__name__}. Drop schema=."
+            )
         for chunk in chunks:
             columns = _same_columns(columns, chunk.columns)
             yield chunk._replace(first_row=rows)
@@ -144,12 +146,57 @@ def _numbered(parts: Iterable[Any], format: str, settings: Settings) -> Iterator
 
 
 def _file_chunks(part: Any, format: str, settings: Settings) -> Iterator[Chunk]:
-    source = Source(part)
-    reader = READERS[_format(source) if format == "auto" else format]
+    source = Source(part, settings.who)
+    reader = READERS[format_of(source.name) if format == "auto" else format]
     try:
-        yield from _ahead(reader(source, settings), wait=not source.live)
+        yield from ahead(reader(source, settings), AHEAD, wait=not source.live)
     finally:
         source.close()
+
+
+def _table_chunks(format: str, source: Source, settings: Settings) -> Iterator[Chunk]:
+    """Chunks of a file with columns."""
+    file = TABLES[format](source, settings)
+    schema = settings.schema
+    if file is None:
+        yield from _fitted(npz_chunks(source, settings), schema)
+    elif schema is None:
+        for block in file.blocks(["number"] * len(file.names)):
+            labels = _labels(block.labels, block.n_rows)
+            yield Chunk(block.numbers, labels, columns=file.names if file.named else None)
+    elif file.names:
+        encode = Encoder(schema, file, source.name, settings.who)
+        for block in file.blocks(encode.kinds):
+            labels = _labels(block.labels, block.n_rows)
+            yield Chunk(encode(block), labels, columns=schema.feature_names)
+
+
+def _svmlight_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
+    return _fitted(svmlight_chunks(source, settings), settings.schema)
+
+
+def _fitted(chunks: Iterator[Chunk], schema: Schema | None) -> Iterator[Chunk]:
+    """Compressed rows as wide as the schema says."""
+    for chunk in chunks:
+        if schema is None:
+            yield chunk
+        else:
+            check_unnamed(schema)
+            matrix = fit_width(chunk.matrix, schema.n_features)
+            yield chunk._replace(matrix=matrix, columns=schema.feature_names)
+
+
+def check_unnamed(schema: Schema) -> None:
+    """Refuse rows without names where the schema needs words."""
+    if any(column.kind == "category" for column in schema.columns):
+        raise DataError(
+            f"{WHO} needs the named columns of the schema; got rows of index:value pairs. "
+            "Pass a file with columns, such as CSV or Parquet."
+        )
+
+
+def _labels(labels: Any, n_rows: int) -> Any:
+    return np.full(n_rows, np.nan) if labels is None else labels
 
 
 def _pair_chunks(part: Any) -> Iterator[Chunk]:
@@ -176,13 +223,6 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
     yield Chunk(matrix, labels, columns=None if names is None else tuple(names))
 
 
-def _format(source: Source) -> str:
-    stem, suffix = os.path.splitext(source.name.lower())
-    if suffix in _COMPRESSED:
-        suffix = os.path.splitext(stem)[1]
-    return _SUFFIXES.get(suffix, "svmlight")
-
-
 def _same_columns(
     known: tuple[str, ...] | None, found: tuple[str, ...] | None
 ) -> tuple[str, ...] | None:
@@ -196,32 +236,7 @@ def _same_columns(
     )
 
 
-def _ahead(chunks: Iterator[Chunk], *, wait: bool) -> Iterator[Chunk]:
-    """The same chunks, made in a thread that is at most `AHEAD` of them ahead."""
-    ready: queue.Queue[Chunk | BaseException | None] = queue.Queue(AHEAD)
-    stopped = threading.Event()
-
-    def work() -> None:
-        end: BaseException | None = None
-        try:
-            for chunk in chunks:
-                ready.put(chunk)
-                if stopped.is_set():
-                    return
-        except BaseException as error:
-            end = error
-        ready.put(end)
-
-    thread = threading.Thread(target=work, name="auctor-reader", daemon=True)
-    thread.start()
-    try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stopped.set()
-        while not ready.empty():
-            ready.get_nowait()
-        if wait:
-            thread.join()
+READERS: dict[str, Reader] = {
+    "svmlight": _svmlight_chunks,
+    **{format: partial(_table_chunks, format) for format in TABLES},
+}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from numbers import Real
 from typing import Any
@@ -15,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from auctor.core.checks import check_int, check_real
 from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError, ParameterError
 from auctor.core.protocols import Loss, Penalty
-from auctor.core.result import Solution, Step
+from auctor.core.result import Solution, html_table
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray, Target
+from auctor.core.watching import step_callback
 from auctor.data import Dense, Sparse, as_matrix, wrap
 from auctor.data.convert import check_weight, refuse_masked
 from auctor.estimators.registry import resolve_penalty
@@ -45,6 +45,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
     warm_start: bool
     random_state: Any
     verbose: int
+    coef_: FloatArray
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -129,7 +130,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
             tol=self.tol,
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
-            on_step=_report_step if self.verbose else None,
+            on_step=step_callback(self.verbose, lambda: problem.tolerance(self.tol)),
             rng=self._rng(),
             on_failure="ignore",
         )
@@ -166,16 +167,34 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         columns = [data.scores(w, float(b)) for w, b in zip(coef, intercept, strict=True)]
         return np.column_stack(columns)
 
+    def _repr_html_inner(self) -> str:
+        return f"{super()._repr_html_inner()}{self._fit_summary()}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fit_summary()
+        return bundle
+
+    def _fit_summary(self) -> str:
+        """What notebooks show below the diagram, once there is a fit."""
+        found = getattr(self, "solution_", None)
+        if found is None:
+            return ""
+        solutions = found if isinstance(found, list) else [found]
+        worst = max(solutions, key=lambda solution: (not solution.converged, solution.gap))
+        goal = "metric" if hasattr(self, "metric") else "loss"
+        return html_table(
+            {
+                goal: str(getattr(self, goal)),
+                "status": worst.status.value,
+                worst.gap_kind: f"{worst.gap:.2e} (tolerance {worst.tol:.2e})",
+                "iterations": f"{max(solution.n_iter for solution in solutions):,}",
+                "non-zero weights": f"{np.count_nonzero(self.coef_):,} of {self.coef_.size:,}",
+            }
+        )
+
 
 def sentence(error: Exception) -> str:
     """First line of another library's message, without its full stop."""
     return str(error).partition("\n")[0].rstrip(".")
-
-
-def _report_step(step: Step) -> None:
-    """One line per iteration on the error stream."""
-    kind = "gap" if step.certified else "gap*"
-    sys.stderr.write(
-        f"auctor {step.iteration:4d}  objective {step.value:.8g}  {kind} {step.gap:.3g}  "
-        f"passes {step.passes:.0f}  {step.seconds:.2f} s\n"
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,7 +11,9 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from auctor.core.errors import DataError
+from auctor.core.result import Status
 from auctor.core.types import Array, FloatArray
+from auctor.core.watching import tell_stage
 from auctor.data import as_data
 from auctor.losses import Logistic
 from auctor.minimise import minimise
@@ -31,14 +34,20 @@ class Calibrator(Protocol):
         """Probability of the class."""
 
 
+@dataclass(frozen=True)
 class Sigmoid:
     """Platt scaling: ``1 / (1 + exp(-(a s + b)))`` with a, b by maximum likelihood."""
 
-    def __init__(self, scores: FloatArray, positive: Array, weight: FloatArray | None) -> None:
-        self._unit = float(np.abs(scores).max()) or 1.0
-        data = as_data(scores[:, None] / self._unit, np.where(positive, 1.0, -1.0), weight=weight)
+    slope: float
+    offset: float
+
+    @classmethod
+    def fit(cls, scores: FloatArray, positive: Array, weight: FloatArray | None) -> Sigmoid:
+        """The most likely slope and offset for scores of which some are ``positive``."""
+        unit = float(np.abs(scores).max()) or 1.0
+        data = as_data(scores[:, None] / unit, np.where(positive, 1.0, -1.0), weight=weight)
         fit = minimise(Problem(Logistic(), L2(1e-8), data), Newton(), tol=1e-8, on_failure="ignore")
-        self.slope, self.offset = float(fit.coef[0]) / self._unit, fit.intercept
+        return cls(float(fit.coef[0]) / unit, fit.intercept)
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """Probability of the class."""
@@ -46,16 +55,23 @@ class Sigmoid:
         return np.exp(-np.logaddexp(0.0, -margin))
 
 
+@dataclass(frozen=True, eq=False)
 class Isotonic:
-    """Monotone step function by pool-adjacent-violators."""
+    """Monotone function by pool-adjacent-violators, linear between increasing ``points``."""
 
-    def __init__(self, scores: FloatArray, positive: Array, weight: FloatArray | None) -> None:
-        self._fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-        self._fit.fit(scores, positive.astype(np.float64), sample_weight=weight)
+    points: FloatArray
+    levels: FloatArray
+
+    @classmethod
+    def fit(cls, scores: FloatArray, positive: Array, weight: FloatArray | None) -> Isotonic:
+        """The function nearest to 0 and 1 for scores of which some are ``positive``."""
+        fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+        fit.fit(scores, positive.astype(np.float64), sample_weight=weight)
+        return cls(fit.X_thresholds_, fit.y_thresholds_)
 
     def probability(self, scores: FloatArray) -> FloatArray:
         """Probability of the class."""
-        return np.asarray(self._fit.predict(scores))
+        return np.asarray(np.interp(scores, self.points, self.levels))
 
 
 KINDS: dict[str, type[Sigmoid] | type[Isotonic]] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
@@ -87,7 +103,9 @@ def out_of_fold_scores(
     part = clone(model).set_params(
         calibrate=None, threshold_cv=None, threshold=0.0, warm_start=False
     )
-    for train, test in folds.split(kept, labels[kept], None if groups is None else groups[kept]):
+    parted = folds.split(kept, labels[kept], None if groups is None else groups[kept])
+    for number, (train, test) in enumerate(parted, start=1):
+        tell_stage("calibration fold", number, folds.n_splits)
         rows, others = kept[train], kept[test]
         part.fit(
             matrix[rows],
@@ -95,6 +113,9 @@ def out_of_fold_scores(
             None if weight is None else weight[rows],
             None if groups is None else groups[rows],
         )
+        last = part.solution_[-1] if isinstance(part.solution_, list) else part.solution_
+        if last.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         decision = part.decision_function(matrix[others])
         decision = decision[:, None] if decision.ndim == 1 else decision
         if scores is None:
@@ -111,6 +132,6 @@ def fit_calibrators(
     kept = slice(None) if weight is None else weight > 0.0
     kept_weight = None if weight is None else weight[kept]
     return [
-        KINDS[kind](column[kept], hit[kept], kept_weight)
+        KINDS[kind].fit(column[kept], hit[kept], kept_weight)
         for column, hit in zip(scores.T, hits, strict=True)
     ]

@@ -15,12 +15,13 @@ from auctor import metrics
 from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.protocols import Loss, Penalty
-from auctor.core.result import Solution
+from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.core.watching import tell_stage
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.convert import check_weight
 from auctor.estimators.advice import advice
-from auctor.estimators.base import LinearEstimator, sentence
+from auctor.estimators.base import FitWarning, LinearEstimator, sentence
 from auctor.estimators.calibrate import KINDS, Calibrator, fit_calibrators, out_of_fold_scores
 from auctor.estimators.metric import Chosen, Cut, Measure, resolve_cut, resolve_metric
 from auctor.losses import ExpectedError, GaussianAuc
@@ -204,13 +205,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         targets = self._targets(codes, weight, groups, chosen)
         previous = self._previous(len(targets), matrix.shape[1])
-        solutions = [
-            self._solve(data.with_target(target), chosen.loss, self._start(last, chosen.loss))
-            for target, last in zip(targets, previous, strict=True)
-        ]
-        held_out = None
-        if self.calibrate is not None or self.threshold_cv is not None:
-            held_out = out_of_fold_scores(self, matrix, labels, weight, groups)
+        solutions = self._solve_each(data, targets, previous, chosen.loss)
+        held_out = self._held_out(solutions, matrix, labels, weight, groups)
         self._take(solutions)
         scores = held_out if self.threshold_cv is not None else None
         self.threshold_ = self._thresholds(matrix, scores, targets, weight, chosen)
@@ -298,6 +294,48 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         return float(np.average(values, weights=share))
 
     # --- fitting, step by step ----------------------------------------------------------------
+
+    def _solve_each(
+        self,
+        data: Dense | Sparse,
+        targets: list[Target],
+        previous: list[Solution | None],
+        loss: Loss,
+    ) -> list[Solution]:
+        """One solution per target; an interrupt before the last leaves no model."""
+        solutions: list[Solution] = []
+        for target, last in zip(targets, previous, strict=True):
+            if solutions and solutions[-1].status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            if len(targets) > 1:
+                tell_stage("class", len(solutions) + 1, len(targets))
+            start = self._start(last, loss)
+            solutions.append(self._solve(data.with_target(target), loss, start))
+        return solutions
+
+    def _held_out(
+        self,
+        solutions: list[Solution],
+        matrix: Any,
+        labels: Array,
+        weight: FloatArray | None,
+        groups: IntArray | None,
+    ) -> FloatArray | None:
+        """Scores by models that have not seen the row, where parameters ask and time is left."""
+        if self.calibrate is None and self.threshold_cv is None:
+            return None
+        if solutions[-1].status is not Status.INTERRUPTED:
+            try:
+                return out_of_fold_scores(self, matrix, labels, weight, groups)
+            except KeyboardInterrupt:
+                pass
+        warnings.warn(
+            f"{self._who} was interrupted before its folds were fitted: the threshold is that of "
+            "the training scores, and there are no probabilities. Fit again for both.",
+            FitWarning,
+            stacklevel=3,
+        )
+        return None
 
     def _check_params(self) -> None:
         super()._check_params()

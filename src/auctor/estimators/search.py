@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
 from numbers import Integral
@@ -17,6 +16,7 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.core.watching import point_callback, tell_stage
 from auctor.data import Dense, Sparse, wrap
 from auctor.estimators.base import FitWarning, sentence
 from auctor.estimators.classifier import MetricClassifier
@@ -43,6 +43,15 @@ class _Rows(NamedTuple):
         weight = None if self.weight is None else self.weight[index]
         groups = None if self.groups is None else self.groups[index]
         return _Rows(self.matrix[index], self.labels[index], self.codes[index], weight, groups)
+
+
+class _Fold(NamedTuple):
+    """What one fold gave: a path per class, its thresholds and scores by strength."""
+
+    paths: list[Path]
+    thresholds: list[FloatArray]
+    scores: FloatArray
+    interrupted: bool
 
 
 class _Part(MetricClassifier):
@@ -191,16 +200,25 @@ class MetricClassifierCV(MetricClassifier):
         codes = self._encode(labels, weight)
         rows = _Rows(matrix, labels, codes, weight, self._read_groups(groups, chosen, n))
         self.strengths_ = self._grid(rows, chosen, penalty)
-        folds, missed, total = [], 0, 0
-        for train, test in self._folds(rows):
-            paths, scores = self._score_fold(rows.take(train), rows.take(test), chosen, penalty)
-            folds.append(scores)
-            total += sum(map(len, paths))
-            missed += sum(not s.converged for path in paths for s in path.solutions)
-        self.scores_ = np.vstack(folds)
-        self.best_index_ = self._pick()
-        self.strength_ = float(self.strengths_[self.best_index_])
-        solutions = self._fit_all(rows, penalty)
+        scores: list[FloatArray] = []
+        latest, missed, total = None, 0, 0
+        try:
+            for train, test in self._folds(rows):
+                fold = self._score_fold(rows, train, test, chosen, penalty)
+                if not fold.interrupted or latest is None:
+                    scores.append(fold.scores)
+                    latest = fold
+                if fold.interrupted:
+                    raise KeyboardInterrupt
+                total += sum(map(len, fold.paths))
+                missed += sum(not s.converged for path in fold.paths for s in path.solutions)
+            self.scores_ = np.vstack(scores)
+            self.best_index_ = self._pick()
+            self.strength_ = float(self.strengths_[self.best_index_])
+            solutions = self._fit_all(rows, penalty)
+        except KeyboardInterrupt:
+            self._keep_best(scores, latest)
+            raise
         missed += sum(not s.converged for s in solutions)
         if missed:
             worst = next((s.advice() for s in solutions if not s.converged), "")
@@ -269,7 +287,9 @@ class MetricClassifierCV(MetricClassifier):
         if isinstance(self.cv, Integral):
             folds = self._stratified(np.bincount(rows.codes[kept]), rows.groups is not None)
             groups = None if rows.groups is None else rows.groups[kept]
-            for train, test in folds.split(kept, rows.codes[kept], groups):
+            parted = folds.split(kept, rows.codes[kept], groups)
+            for number, (train, test) in enumerate(parted, start=1):
+                tell_stage("fold", number, folds.n_splits)
                 yield kept[train], kept[test]
             return
         try:
@@ -282,7 +302,7 @@ class MetricClassifierCV(MetricClassifier):
                 f"{self._who} needs cv to be a number of folds, a splitter or pairs of train and "
                 f"test rows; got {self.cv!r} ({sentence(error)}). Pass a number."
             ) from error
-        for whole in parts:
+        for number, whole in enumerate(parts, start=1):
             train, test = (part[np.isin(part, kept)] for part in whole)
             if np.unique(rows.codes[train]).size < self.classes_.size or not test.size:
                 raise DataError(
@@ -290,6 +310,7 @@ class MetricClassifierCV(MetricClassifier):
                     f"a fold of {train.size} and {test.size} rows without. Use stratified folds, "
                     "or cv=5."
                 )
+            tell_stage("fold", number, len(parts))
             yield train, test
 
     def _stratified(self, sizes: IntArray, grouped: bool) -> StratifiedKFold | StratifiedGroupKFold:
@@ -314,49 +335,68 @@ class MetricClassifierCV(MetricClassifier):
     # --- one fold -----------------------------------------------------------------------------
 
     def _score_fold(
-        self, train: _Rows, test: _Rows, chosen: Chosen, penalty: Penalty
-    ) -> tuple[list[Path], FloatArray]:
+        self, rows: _Rows, train: IntArray, test: IntArray, chosen: Chosen, penalty: Penalty
+    ) -> _Fold:
         """Paths of the classes on the training rows, and their scores on the test rows."""
         part = self._part(penalty)
         part.classes_ = self.classes_
-        part.n_features_in_ = train.matrix.shape[1]
-        data = wrap(train.matrix, Target(np.empty(0)), n_threads=self.n_threads)
-        targets = part._targets(train.codes, train.weight, train.groups, chosen)
-        paths = [
-            self._path(self._problem(data.with_target(t), chosen.loss, penalty)) for t in targets
-        ]
+        part.n_features_in_ = rows.matrix.shape[1]
+        paths, thresholds = self._train_fold(part, rows.take(train), chosen, penalty)
+        rest = rows.take(test)  # the training rows are gone by now
         scores = np.full(self.strengths_.size, np.nan)
-        for k in range(min(map(len, paths))):
+        for k, threshold in enumerate(thresholds):
             part._take([path.solutions[k] for path in paths])
-            part.threshold_ = part._thresholds(train.matrix, None, targets, train.weight, chosen)
-            part.intercept_ -= part.threshold_
+            part.threshold_ = threshold
+            part.intercept_ -= threshold
             try:
-                scores[k] = self._judge(part, test.matrix, test.labels, test.weight, test.groups)
+                scores[k] = self._judge(part, rest.matrix, rest.labels, rest.weight, rest.groups)
             except DataError as error:
                 warnings.warn(
-                    f"{self._who} leaves out a fold of {test.codes.size} rows in which the metric "
+                    f"{self._who} leaves out a fold of {rest.codes.size} rows in which the metric "
                     f"is not defined: {error} Use fewer folds.",
                     UserWarning,
                     stacklevel=3,
                 )
                 break
-        return paths, scores
+        return _Fold(paths, thresholds, scores, self._stopped(paths[-1]))
+
+    def _train_fold(
+        self, part: _Part, rows: _Rows, chosen: Chosen, penalty: Penalty
+    ) -> tuple[list[Path], list[FloatArray]]:
+        """Paths of the classes, and where to cut the scores at each strength that all reached."""
+        data = wrap(rows.matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        targets = part._targets(rows.codes, rows.weight, rows.groups, chosen)
+        paths: list[Path] = []
+        for target in targets:
+            if paths and self._stopped(paths[-1]):
+                raise KeyboardInterrupt
+            if len(targets) > 1:
+                tell_stage("class", len(paths) + 1, len(targets))
+            paths.append(self._path(self._problem(data.with_target(target), chosen.loss, penalty)))
+        thresholds = []
+        for k in range(min(map(len, paths))):
+            part._take([path.solutions[k] for path in paths])
+            cut = part._thresholds(rows.matrix, None, targets, rows.weight, chosen)
+            thresholds.append(cut)
+        return paths, thresholds
 
     def _path(self, problem: Problem) -> Path:
-        path = regularisation_path(
+        return regularisation_path(
             problem,
             strengths=self.strengths_,
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
-            on_point=_report_point if self.verbose else None,
+            on_point=point_callback(self.verbose, self.strengths_.size),
             rng=self._rng(),
             on_failure="ignore",
         )
-        if path.solutions[-1].status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return path
+
+    def _stopped(self, path: Path) -> bool:
+        """Whether someone ended a path, as opposed to its time."""
+        asked = path.solutions[-1].status is Status.INTERRUPTED
+        return asked or (not path.complete and self.max_seconds is None)
 
     def _judge(self, model: MetricClassifier, X: Any, y: Any, weight: Any, groups: Any) -> float:
         """Score of a fitted classifier."""
@@ -383,16 +423,37 @@ class MetricClassifierCV(MetricClassifier):
         error = judged[:, best].std(ddof=1) / np.sqrt(judged.shape[0])
         return int(np.flatnonzero(means >= means[best] - error)[0])
 
+    def _keep_best(self, scores: list[FloatArray], fold: _Fold | None) -> None:
+        """Take over the best model of an interrupted search: of a fold, at the best strength."""
+        self._forget()
+        if fold is None or np.isnan(scores).all():
+            return
+        self.scores_ = np.vstack(scores)
+        self.best_index_ = self._pick()
+        self.strength_ = float(self.strengths_[self.best_index_])
+        solutions = [path.solutions[self.best_index_] for path in fold.paths]
+        self._take(solutions)
+        self.threshold_ = fold.thresholds[self.best_index_]
+        self.intercept_ -= self.threshold_
+        self.gap_ = max(solution.gap for solution in solutions)
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.solution_ = solutions[0] if self.classes_.size == 2 else solutions
+
+    def _forget(self) -> None:
+        """Drop the model of an earlier fit."""
+        for name in MODEL:
+            if hasattr(self, name):
+                delattr(self, name)
+
     def _fit_all(self, rows: _Rows, penalty: Penalty) -> list[Solution]:
         """Fit to all rows at the chosen strength and take over the result."""
         part = self._part(with_strength(penalty, self.strength_))
         if self.warm_start and hasattr(self, "solution_"):
             part.solution_ = self.solution_
-        for name in MODEL:
-            if hasattr(self, name):
-                delattr(self, name)  # of an earlier fit
+        self._forget()
         if not self.refit:
             return []
+        tell_stage("fit", 1, 1)
         part.fit(rows.matrix, rows.labels, rows.weight, rows.groups)
         for name in MODEL:
             if hasattr(part, name):
@@ -402,13 +463,3 @@ class MetricClassifierCV(MetricClassifier):
 
 #: What a fit of `MetricClassifier` leaves behind.
 MODEL = ("coef_", "intercept_", "threshold_", "gap_", "n_iter_", "solution_", "calibrators_")
-
-
-def _report_point(strength: float, solution: Solution) -> None:
-    """One line per point on the error stream."""
-    kind = "gap" if solution.certified else "gap*"
-    sys.stderr.write(
-        f"auctor strength {strength:.3g}  objective {solution.value:.8g}  {kind} "
-        f"{solution.gap:.3g}  columns {np.count_nonzero(solution.coef)}  "
-        f"{solution.seconds:.2f} s\n"
-    )

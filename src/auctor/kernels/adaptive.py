@@ -80,6 +80,7 @@ def descend_rows(
     average: FloatArray,
     latest: FloatArray,
     clock: IntArray,
+    width: IntArray,
 ) -> None:
     """Score rows low..high by the best step size so far, each before learning from it.
 
@@ -91,7 +92,8 @@ def descend_rows(
     ``mass`` (2,) holds class weights, ``dots`` (2, tried) the products of weights and class sums,
     ``margins`` (2, tried) fading sums of margins and of their squares, ``average`` the running
     means of the sums of absolute entries, of row weights and of squared lengths, ``clock`` the
-    rows, the entries since all weights were shrunk, and the best step size.
+    rows, the entries since all weights were shrunk, and the best step size, ``width`` the columns
+    that rows have had so far.
     """
     d = table.shape[0]
     score, rate, fit = np.empty(TRIED), np.empty(TRIED), np.zeros(TRIED)
@@ -105,6 +107,8 @@ def descend_rows(
         heft, now = weight[i] * latest[0], float(clock[0])
         side = 0 if y[i] > 0.0 else 1
         other = 1 - side
+        if stop > start:
+            width[0] = max(width[0], np.int64(indices[np.int64(stop) - 1]) + 1)
         length = size = 0.0
         for a in range(start, stop):
             length += abs(values[a])
@@ -175,9 +179,10 @@ def descend_rows(
             dots /= latest[0]
             mass /= latest[0]
             latest[0] = 1.0
-        if clock[1] > SYNC * d:
-            shrink_all(shrink, latest[0], clock, average, table)
-            set_dots(table, dots)
+        if clock[1] > SYNC * width[0]:
+            known = table[: width[0]]
+            shrink_all(shrink, latest[0], clock, average, known)
+            set_dots(known, dots)
             clock[1] = 0
         if judging:
             clock[2] = np.argmax(fit)

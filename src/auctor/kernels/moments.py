@@ -150,14 +150,14 @@ def add_rows(
     block_weight: FloatArray,
     waiting: IntArray,
     latest: FloatArray,
+    width: IntArray,
 ) -> None:
     """Take rows low..high into the moments; each weighs ``growth`` times as much as the last.
 
     ``mass`` (2, 2) holds the weights of each class that went through the block and entry by entry,
-    ``mean`` (2, d) the means of the former, ``total`` (2, d) the sums of the latter.
+    ``mean`` (2, d) the means of the former, ``total`` (2, d) the sums of the latter, ``width`` (1,)
+    the columns that rows have had so far.
     """
-    d = mean.shape[1]
-    few = int(FEW_ENTRIES * d)
     for i in range(low, high):
         if weight[i] == 0.0:
             continue
@@ -165,7 +165,10 @@ def add_rows(
         latest[0] *= growth
         side = 0 if y[i] > 0.0 else 1
         start, stop = indptr[i], indptr[i + 1]
-        if np.int64(stop) - np.int64(start) <= few:
+        entries = np.int64(stop) - np.int64(start)
+        if entries > 0:
+            width[0] = max(width[0], np.int64(indices[np.int64(stop) - 1]) + 1)
+        if entries <= int(FEW_ENTRIES * width[0]):
             mass[side, 1] += w
             add_entries(indices, values, start, stop, w, total[side], scatter[side])
         else:

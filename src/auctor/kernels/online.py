@@ -10,18 +10,24 @@ so that a penalty step on all columns changes P and C alone. The sum of the iter
 counted t times, is ``a U - sign(a) k V - table[j, 1]`` with U and V the sums of ``t P`` and
 ``t P C``. ``table[j, 2]`` and ``table[j, 3]`` hold the weighted sums of the positive and of the
 negative rows (or their known means); the products of w with them follow from
-``E = sum a m`` and ``F = sum sign(a) k m``. With l1, a column is looked at no later than in the
-step that may threshold it to zero, ``table[j, 4]``; see `wheel`.
+``E = sum a m`` and ``F = sum sign(a) k m``.
+
+With l1, a column must be looked at in the step that thresholds it to zero, when k C reaches |a|.
+From time to time all are looked at; those that may get to zero before the next time are sorted by
+the C of that moment into `buckets`, which are emptied as C goes on. So are those that come close to
+zero in the meantime.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.buckets import BUCKET, MOST, NEXT, enter, leave
 from auctor.kernels.compiled import inline_kernel, kernel
 from auctor.kernels.prox import prox_one
-from auctor.kernels.wheel import DUE, NEXT, enter, leave
 
 #: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
 STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
@@ -29,9 +35,11 @@ STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
 POSITIVE, NEGATIVE, PRIOR = 4, 5, 6
 #: P, C, U, V and the total weight of the averaged iterates.
 SCALE, SHRUNK, SUM_SCALE, SUM_SHRUNK, MASS = 7, 8, 9, 10, 11
-#: E and F for both classes, and the penalty step that appointments count on.
-DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE, PACE = 12, 13, 14, 15, 16
-SCALARS = 17
+#: E and F for both classes.
+DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE = 12, 13, 14, 15
+#: Entries read; C when all columns were looked at last and when they will be again; buckets per C.
+ENTRIES, ORIGIN, HORIZON, FINENESS = 16, 17, 18, 19
+SCALARS = 20
 
 #: Step rules.
 INVERSE, SQRT, CONSTANT = 0, 1, 2
@@ -39,9 +47,9 @@ INVERSE, SQRT, CONSTANT = 0, 1, 2
 SMALL = 1e-5
 #: So is a cumulative threshold above this.
 LARGE = 1e3
-#: Penalty steps may exceed the expected one by this factor before all appointments are made anew,
-#: and fall below it by the other before shorter steps are expected.
-FASTER, SLOWER = 1.05, 1.3
+#: All columns are looked at when about this many entries per column were read, but not more often
+#: than after so many steps.
+SWEEP, LEAST = 2.0, 64.0
 
 
 @inline_kernel
@@ -172,7 +180,7 @@ def unscale(table: FloatArray, s: FloatArray) -> None:
 @inline_kernel
 def sign(a: float) -> float:
     """-1, 0 or 1."""
-    return 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
+    return float((a > 0.0) - (a < 0.0))
 
 
 @kernel
@@ -190,31 +198,44 @@ def spam_lasso(
     rate: float,
     table: FloatArray,
     s: FloatArray,
-    wheel: IntArray,
+    heads: IntArray,
+    links: IntArray,
 ) -> None:
     """Proximal steps with l1 strengths and boxes around zero, O(entries of the row) each.
 
-    The arrays of the penalty have one entry, or one per column.
+    The arrays of the penalty have one entry, or one per column. A column whose weight keeps its
+    sign and stays away from zero moves as under a ridge, unless there are boxes.
     """
     first = indices.dtype.type(0)
     one = l1.shape[0] == 1
     strongest = l1.max()
+    free = np.isinf(lower).all() and np.isinf(upper).all()
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
             continue
         start, stop = indptr[i], indptr[i + 1]
-        ax = turned = square = 0.0
+        ax = turned = square = to_positive = to_negative = 0.0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
-            ax += x * table[j, 0]
-            turned += x * sign(table[j, 0]) * l1[first if one else j]
+            a = table[j, 0]
+            ax += x * a
+            turned += x * sign(a) * l1[first if one else j]
             square += x * x
+            to_positive += x * table[j, 2]
+            to_negative += x * table[j, 3]
+        s[ENTRIES] += float(stop - start)
         positive = y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
         own = 2 if positive else 3
         add = weight[i] if s[PRIOR] == 0.0 else 0.0
-        s[DOT_POSITIVE if positive else DOT_NEGATIVE] += add * ax
-        s[SIGN_POSITIVE if positive else SIGN_NEGATIVE] += add * turned
+        if positive:
+            to_positive += add * square
+            s[DOT_POSITIVE] += add * ax
+            s[SIGN_POSITIVE] += add * turned
+        else:
+            to_negative += add * square
+            s[DOT_NEGATIVE] += add * ax
+            s[SIGN_NEGATIVE] += add * turned
         if not ready:
             for k in range(start, stop):
                 table[indices[k], own] += add * values[k]
@@ -230,49 +251,54 @@ def spam_lasso(
             other = (s[DOT_POSITIVE] - shrunk * s[SIGN_POSITIVE]) / s[POSITIVE]
         share = weight[i] * s[ROWS] / s[TOTAL]
         score = scale * (ax - shrunk * turned)
-        move = pull(positive, p, share, score, scale * other, eta, square)
+        move = pull(positive, p, share, score, scale * other, eta, square) / scale
         pace = eta * q
-        if strongest > 0.0 and (pace > FASTER * s[PACE] or SLOWER * pace < s[PACE]):
-            renew = pace > FASTER * s[PACE]
-            s[PACE] = pace
-            if renew:
-                appoint_all(table, s, wheel, l1, l2, t - 1.0)
-        fast = FASTER * s[PACE]
+        cut = pace / scale
         scale_now = max(scale / (1.0 + pace * l2), 1e-300)
-        shrunk_now = shrunk + pace / scale
-        factor, inverse = 1.0 / (1.0 + pace * l2), 1.0 / scale_now
-        dot_positive = dot_negative = sign_positive = sign_negative = 0.0
+        shrunk_now = shrunk + cut
+        if strongest > 0.0 and shrunk_now >= s[HORIZON]:
+            sweep(table, s, heads, links, l1, cut)
+        sum_scale, sum_shrunk, horizon = s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON]
+        past = sum_scale * move
+        dot_positive, dot_negative = move * to_positive, move * to_negative
+        sign_positive = sign_negative = 0.0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
             at = first if one else j
-            level, old = l1[at], table[j, 0]
-            w = scale * math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
-            w = factor * math.copysign(max(abs(w) - pace * level, 0.0), w)
-            w = min(max(w, lower[at]), upper[at])
-            a = inverse * w
+            old, level = table[j, 0], l1[at]
+            a = old + move * x
+            table[j, own] += add * x
+            if free and a * old > 0.0 and abs(a) >= level * horizon:
+                table[j, 0] = a
+                table[j, 1] += past * x
+                continue
+            a = math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
+            a = math.copysign(max(abs(a) - level * cut, 0.0), a)
+            a = min(max(a, lower[at] / scale_now), upper[at] / scale_now)
             a += sign(a) * level * shrunk_now
             change, turn = a - old, (sign(a) - sign(old)) * level
             table[j, 0] = a
-            table[j, 1] += change * s[SUM_SCALE] - turn * s[SUM_SHRUNK]
-            table[j, own] += add * x
+            table[j, 1] += change * sum_scale - turn * sum_shrunk
+            change -= move * x
             dot_positive += change * table[j, 2]
             dot_negative += change * table[j, 3]
             sign_positive += turn * table[j, 2]
             sign_negative += turn * table[j, 3]
-            if a != 0.0 and level > 0.0:
-                due, w = table[j, DUE], abs(w)
-                if due == 0.0 or w < (due - t) * fast * (level + l2 * w):
-                    if due > 0.0:
-                        leave(table, wheel, j)
-                    due = appointment(t, w, level, l2, s[PACE], wheel.shape[0])
-                    enter(table, wheel, j, due)
+            if a != 0.0 and abs(a) < level * horizon:
+                bucket = bucket_of(s, abs(a) / level)
+                if links[j, BUCKET] > bucket + 1:
+                    leave(heads, links, j)
+                if links[j, BUCKET] == 0:
+                    enter(heads, links, j, bucket)
         s[SCALE], s[SHRUNK] = scale_now, shrunk_now
         s[DOT_POSITIVE] += dot_positive
         s[DOT_NEGATIVE] += dot_negative
         s[SIGN_POSITIVE] += sign_positive
         s[SIGN_NEGATIVE] += sign_negative
         if strongest > 0.0:
-            keep_appointments(table, s, wheel, l1, l2)
+            for bucket in range(bucket_of(s, shrunk), bucket_of(s, shrunk_now) + 1):
+                if heads[bucket] > 0:
+                    empty(bucket, table, s, heads, links, l1)
         s[SUM_SCALE] += t * s[SCALE]
         s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
         s[MASS] += t
@@ -281,43 +307,52 @@ def spam_lasso(
 
 
 @inline_kernel
-def appointment(t: float, w: float, l1: float, l2: float, pace: float, most: int) -> float:
-    """A step not after the one that first makes |w| zero, unless penalty steps get longer."""
-    steps = w / (FASTER * pace * (l1 + l2 * w))
-    return t + max(math.floor(min(steps, most - 1.0)), 1.0)
+def bucket_of(s: FloatArray, threshold: float) -> int:
+    """Where a column belongs that is zero from this cumulative threshold on."""
+    return int(min(max((threshold - s[ORIGIN]) * s[FINENESS], 0.0), MOST - 1.0))
 
 
 @kernel
-def appoint_all(
-    table: FloatArray, s: FloatArray, wheel: IntArray, l1: FloatArray, l2: float, t: float
+def sweep(
+    table: FloatArray, s: FloatArray, heads: IntArray, links: IntArray, l1: FloatArray, cut: float
 ) -> None:
-    """New appointments after step t for all columns that may become zero."""
-    wheel[:] = 0
+    """Put the columns that may get to zero before all are looked at again into buckets.
+
+    There are two buckets for a step that raises the threshold by ``cut``.
+    """
+    steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
+    steps = min(max(steps, LEAST), 0.5 * MOST)
+    used = MOST if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
+    heads[:used] = 0
+    s[ORIGIN], s[FINENESS] = s[SHRUNK], 2.0 / max(cut, 1e-300)
+    s[HORIZON] = s[SHRUNK] + steps * cut
+    links[:, BUCKET] = 0
     for j in range(table.shape[0]):
-        a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
-        table[j, DUE] = 0.0
-        if a != 0.0 and level > 0.0:
-            w = s[SCALE] * max(abs(a) - level * s[SHRUNK], 0.0)
-            enter(table, wheel, j, appointment(t, w, level, l2, s[PACE], wheel.shape[0]))
+        a, level = abs(table[j, 0]), l1[0 if l1.shape[0] == 1 else j]
+        if a > 0.0 and a < level * s[HORIZON]:
+            enter(heads, links, j, bucket_of(s, a / level))
 
 
 @kernel
-def keep_appointments(
-    table: FloatArray, s: FloatArray, wheel: IntArray, l1: FloatArray, l2: float
+def empty(
+    bucket: int,
+    table: FloatArray,
+    s: FloatArray,
+    heads: IntArray,
+    links: IntArray,
+    l1: FloatArray,
 ) -> None:
-    """Look at the columns due in this step: zero now, or another appointment."""
-    t = s[STEPS]
-    slot = int(t) % wheel.shape[0]
-    after = wheel[slot]
-    wheel[slot] = 0
+    """Set the columns of a bucket to zero that the threshold has reached."""
+    shrunk, after = s[SHRUNK], heads[bucket]
+    heads[bucket] = 0
     while after > 0:
         j = after - 1
-        after = int(table[j, NEXT])
+        after = links[j, NEXT]
+        links[j, BUCKET] = 0
         a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
-        table[j, DUE] = 0.0
-        w = s[SCALE] * (abs(a) - level * s[SHRUNK])
-        if w > 0.0:
-            enter(table, wheel, j, appointment(t, w, level, l2, s[PACE], wheel.shape[0]))
+        if abs(a) > level * shrunk:
+            if abs(a) < level * s[HORIZON]:
+                enter(heads, links, j, bucket_of(s, abs(a) / level))
             continue
         turn = sign(a) * level
         table[j, 0] = 0.0
@@ -342,7 +377,7 @@ def settle(table: FloatArray, s: FloatArray, l1: FloatArray) -> None:
         for own in (2, 3):
             s[DOT_POSITIVE - 2 + own] += table[j, 0] * table[j, own]
             s[SIGN_POSITIVE - 2 + own] += sign(table[j, 0]) * level * table[j, own]
-    s[SCALE], s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK] = 1.0, 0.0, 0.0, 0.0
+    s[SCALE], s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON] = 1.0, 0.0, 0.0, 0.0, 0.0
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.core.types import FloatArray, IntArray
-from auctor.kernels.compiled import kernel
+from auctor.kernels.compiled import fast_kernel, kernel
 from auctor.kernels.sorting import KeyArray
 
 
@@ -203,3 +203,37 @@ def window_mass(low: IntArray, high: IntArray, q: FloatArray, out: FloatArray) -
             total += q[last]
             last += 1
         out[i] = max(total, 0.0)
+
+
+@fast_kernel
+def group_means(
+    scores: FloatArray, rows: IntArray, share: FloatArray, start: IntArray
+) -> FloatArray:
+    """Mean score of the rows of every group."""
+    out = np.zeros(start.shape[0] - 1)
+    for g in range(out.shape[0]):
+        total = 0.0
+        for k in range(start[g], start[g + 1]):
+            total += share[k] * scores[rows[k]]
+        out[g] = total
+    return out
+
+
+@fast_kernel
+def square_slopes(
+    scores: FloatArray,
+    rows: IntArray,
+    weight: FloatArray,
+    start: IntArray,
+    mean: FloatArray,
+    shift: FloatArray,
+    grad: FloatArray,
+) -> float:
+    """Sum of ``weight (s - mean)^2``, and ``grad = 2 weight (s - mean + shift)`` at the rows."""
+    total = 0.0
+    for g in range(mean.shape[0]):
+        for k in range(start[g], start[g + 1]):
+            apart = scores[rows[k]] - mean[g]
+            total += weight[k] * apart * apart
+            grad[rows[k]] = 2.0 * weight[k] * (apart + shift[g])
+    return total

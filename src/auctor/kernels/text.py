@@ -1,4 +1,4 @@
-"""Reading numbers from bytes: svmlight lines and delimited tables.
+"""Reading numbers and words from bytes: svmlight lines and delimited tables.
 
 A decimal number becomes the nearest double. Up to 2^53 and 10^22 one product or quotient is exact;
 beyond that the leading 128 bits of the power of five decide (Lemire, doi:10.1002/spe.2984). What is
@@ -19,6 +19,9 @@ AT_SIZE = 7
 #: Why a reader stopped before the end.
 FINE, NO_INDEX, NO_COLON, LOW_INDEX, HIGH_INDEX, NO_VALUE, NO_QUERY, RAGGED = range(8)
 
+#: What a field of a table is, besides a number: column c of words is ``WORD - c``.
+LABEL, SKIP, WORD = -1, -2, -3
+
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE, _HASH, _COLON = 9, 10, 13, 32, 34, 35, 58
 _PLUS, _MINUS, _DOT, _NINE, _ZERO = 43, 45, 46, 57, 48
 #: More digits than this overflow 64 bits.
@@ -37,6 +40,8 @@ _SPARE = np.uint64(9)  # of the 64 leading bits, 55 make the mantissa, the round
 _SPARE_BITS = np.uint64((1 << 9) - 1)
 _MANTISSA = np.uint64(52)
 _EXACT = np.uint64(1 << 53)
+_HASH_START = np.uint64(14695981039346656037)
+_HASH_FACTOR = np.uint64(1099511628211)
 
 
 def _powers_of_five() -> Array:
@@ -174,8 +179,13 @@ def read_number(text: Array, at: int, stop: int, scratch: Array) -> tuple[float,
 
 
 @kernel
+def _is_blank(byte: int) -> bool:
+    return (byte == _SPACE) | (byte == _TAB) | (byte == _RETURN)
+
+
+@kernel
 def _skip_blanks(text: Array, at: int, stop: int) -> int:
-    while at < stop and (text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN):
+    while at < stop and _is_blank(text[at]):
         at += 1
     return at
 
@@ -339,11 +349,7 @@ def _field_end(text: Array, at: int, stop: int, delimiter: int) -> int:
 
 @kernel
 def _skip_spaces(text: Array, at: int, stop: int, delimiter: int) -> int:
-    while (
-        at < stop
-        and (text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN)
-        and text[at] != delimiter
-    ):
+    while at < stop and _is_blank(text[at]) and text[at] != delimiter:
         at += 1
     return at
 
@@ -352,21 +358,24 @@ def _skip_spaces(text: Array, at: int, stop: int, delimiter: int) -> int:
 def table_rows(
     text: Array,
     delimiter: int,
-    label: int,
-    n_fields: int,
+    roles: IntArray,
     most_rows: int,
-    matrix: FloatArray,
+    numbers: FloatArray,
     labels: FloatArray,
+    spans: IntArray,
     starts: IntArray,
     late: IntArray,
     at: IntArray,
 ) -> None:
-    """Read whole lines of delimited numbers; field ``label`` goes to the labels.
+    """Read whole lines of fields between delimiters.
 
-    Empty fields become NaN. ``late`` gets, for fields left to the caller, the row, field, first
-    byte and end; ``starts`` gets the first byte of each row.
+    ``roles`` says of each field: the column of ``numbers`` that it goes to, `LABEL`, `SKIP`, or
+    ``WORD - c`` for words, whose first byte and end go to ``spans[row, c]``. Empty numbers become
+    NaN. ``late`` gets, for fields left to the caller, the row, field, first byte and end;
+    ``starts`` gets the first byte of each row.
     """
     stop = text.shape[0]
+    n_fields = roles.shape[0]
     position, row = at[POSITION], at[ROW]
     scratch = np.zeros(1, np.uint64)
     n_late = 0
@@ -380,22 +389,31 @@ def table_rows(
             continue
         starts[row] = position
         for field in range(n_fields):
+            role = roles[field]
             begin = _skip_spaces(text, position, stop, delimiter)
-            value, after, known = read_number(text, begin, stop, scratch)
-            after = _skip_spaces(text, after, stop, delimiter)
-            if not (
-                known and (after == stop or text[after] == delimiter or text[after] == _NEWLINE)
-            ):
+            if role <= SKIP:
                 after = _field_end(text, begin, stop, delimiter)
-                value = np.nan
-                if after > begin:
-                    late[n_late, 0], late[n_late, 1] = row, field
-                    late[n_late, 2], late[n_late, 3] = begin, after
-                    n_late += 1
-            if field == label:
-                labels[row] = value
+                if role <= WORD:
+                    end = after
+                    while end > begin and _is_blank(text[end - 1]):
+                        end -= 1
+                    spans[row, WORD - role, 0], spans[row, WORD - role, 1] = begin, end
             else:
-                matrix[row, field - (field > label)] = value
+                value, after, known = read_number(text, begin, stop, scratch)
+                after = _skip_spaces(text, after, stop, delimiter)
+                if not (
+                    known and (after == stop or text[after] == delimiter or text[after] == _NEWLINE)
+                ):
+                    after = _field_end(text, begin, stop, delimiter)
+                    value = np.nan
+                    if after > begin:
+                        late[n_late, 0], late[n_late, 1] = row, field
+                        late[n_late, 2], late[n_late, 3] = begin, after
+                        n_late += 1
+                if role == LABEL:
+                    labels[row] = value
+                else:
+                    numbers[row, role] = value
             position = after
             ended = position == stop or text[position] == _NEWLINE
             if ended != (field == n_fields - 1):
@@ -406,3 +424,52 @@ def table_rows(
         if code == FINE:
             row += 1
     at[POSITION], at[ROW], at[LATE], at[CODE] = position, row, n_late, code
+
+
+@kernel
+def hash_bytes(text: Array, begin: int, end: int) -> np.uint64:
+    """64-bit hash of some bytes: FNV-1a, its halves folded together.
+
+    Start at 14695981039346656037; for each byte, exclusive or with it and multiply by
+    1099511628211 modulo 2^64; at last, exclusive or with itself shifted right by 32.
+    """
+    value = _HASH_START
+    for k in range(begin, end):
+        value = (value ^ np.uint64(text[k])) * _HASH_FACTOR
+    return value ^ (value >> _HALF)
+
+
+@kernel
+def distinct_words(
+    text: Array, spans: IntArray, slots: IntArray, codes: Array, first: Array
+) -> int:
+    """Number the distinct words in the order they come; returns how many there are.
+
+    ``codes`` gets the number of each word, ``first`` the place of each number's first word.
+    ``slots`` is scratch space of a power of two entries, more than there are words.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    slots[:] = -1
+    found = 0
+    for i in range(spans.shape[0]):
+        begin, end = spans[i, 0], spans[i, 1]
+        slot = hash_bytes(text, begin, end) & mask
+        while True:
+            code = slots[slot]
+            if code < 0:
+                slots[slot] = code = found
+                first[found] = i
+                found += 1
+                break
+            other = spans[first[code], 0]
+            if spans[first[code], 1] - other == end - begin:
+                same = True
+                for k in range(end - begin):
+                    if text[begin + k] != text[other + k]:
+                        same = False
+                        break
+                if same:
+                    break
+            slot = (slot + _ONE) & mask
+        codes[i] = code
+    return found

@@ -90,13 +90,15 @@ class PairwiseSquare(Pairwise):
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
         pos, neg, part = target.pairs
-        (mean_pos, dev_pos), (mean_neg, dev_neg) = (_deviations(scores, c) for c in (pos, neg))
+        mean_pos, mean_neg = (
+            pairs.group_means(scores, side.rows, side.share, side.start) for side in (pos, neg)
+        )
         miss = 1.0 - mean_pos + mean_neg
-        value = float(part @ (miss * miss))
-        value += float(pos.weight @ (dev_pos * dev_pos) + neg.weight @ (dev_neg * dev_neg))
-        grad = np.zeros_like(scores)
-        grad[pos.rows] = 2.0 * pos.weight * (dev_pos - _per_row(miss, pos))
-        grad[neg.rows] = 2.0 * neg.weight * (dev_neg + _per_row(miss, neg))
+        value, grad = float(part @ (miss * miss)), np.zeros_like(scores)
+        for side, mean, shift in ((pos, mean_pos, -miss), (neg, mean_neg, miss)):
+            value += pairs.square_slopes(
+                scores, side.rows, side.weight, side.start, mean, shift, grad
+            )
         return value, grad
 
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
@@ -330,13 +332,6 @@ def _sums(x: FloatArray, side: PairRows) -> FloatArray:
 def _per_row(x: FloatArray, side: PairRows) -> FloatArray:
     """A value of each group for each of its rows."""
     return x[side.group] if side.group.size else np.broadcast_to(x, side.rows.shape)
-
-
-def _deviations(scores: FloatArray, side: PairRows) -> tuple[FloatArray, FloatArray]:
-    """Mean score of each group, and what rows deviate from it."""
-    own = scores[side.rows]
-    mean = _sums(side.share * own, side)
-    return mean, own - _per_row(mean, side)
 
 
 _Tilt = tuple[FloatArray, FloatArray]

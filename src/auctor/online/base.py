@@ -78,10 +78,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = self._flat(y)
         if sample_weight is not None:
             check_weight(sample_weight, labels.size, who=self._who)
+        known = np.unique(labels[labels == labels])  # not those that are missing
         for turn in range(self.passes):
             if turn:
                 self._again(self.state_)
-            self.partial_fit(X, labels, classes=np.unique(labels), sample_weight=sample_weight)
+            self.partial_fit(X, labels, classes=known, sample_weight=sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -97,6 +98,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_params()
         matrix, labels, weight = self._clean(X, y, sample_weight)
+        if not labels.size and classes is None and not hasattr(self, "classes_"):
+            return self
         signs = self._signs(labels, classes)
         self._fit_columns(matrix.shape[1])
         if matrix.shape[0]:

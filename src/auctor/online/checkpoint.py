@@ -1,38 +1,36 @@
 """What a learner knows, in a file that is either whole or refused.
 
-A checkpoint is a zip archive without compression: ``meta.json`` (learner, parameters, classes,
-rows, shapes, version), one ``state/<name>.npy`` per array of the state, and ``checksum``, the
-SHA-256 of all of it. Nothing in it is executed. It is written beside its destination and moved into
-place, so that a crash leaves the old file or the new one.
+A checkpoint is an archive of `auctor.core.archive`: ``meta.json`` (learner, parameters, classes,
+rows, shapes, version) and one ``state/<name>.npy`` per array of the state. Nothing in it is
+executed. It is written beside its destination and moved into place, so that a crash leaves the old
+file or the new one.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import math
-import os
-import struct
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import auctor
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.archive import broken, read_archive, write_archive
+from auctor.core.errors import ParameterError
+from auctor.core.files import AnyPath
 from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier
-from auctor.reports.files import check_destination
+from auctor.online.state import check_state
 
 FORMAT = 1
-_META, _CHECKSUM, _STATE = "meta.json", "checksum", "state/"
+WHO = KIND = "checkpoint"
+COUNTS = ("row", "rows_seen", "skipped_rows")
 #: Kinds of numpy dtypes that hold their values themselves.
 _PLAIN = "biufcSU"
+#: Bytes of a label.
+LONGEST = 1 << 20
 
 
-def save_checkpoint(path: str | os.PathLike[str], learner: OnlineClassifier, row: int) -> None:
+def save_checkpoint(path: AnyPath, learner: OnlineClassifier, row: int) -> None:
     """Write what a learner knows after ``row`` rows of its stream, whole or not at all."""
     state = getattr(learner, "state_", {})
     arrays = {name: np.asarray(array) for name, array in state.items()}
@@ -40,7 +38,6 @@ def save_checkpoint(path: str | os.PathLike[str], learner: OnlineClassifier, row
     d = getattr(learner, "n_features_in_", None)
     meta = {
         "format": FORMAT,
-        "version": auctor.__version__,
         "learner": type(learner).__name__,
         "params": params_of(learner),
         "row": row,
@@ -48,12 +45,11 @@ def save_checkpoint(path: str | os.PathLike[str], learner: OnlineClassifier, row
         "skipped_rows": int(getattr(learner, "skipped_rows_", 0)),
         "n_features_in": None if d is None else int(d),
         "classes": None if classes is None else _encoded(classes),
-        "arrays": {name: [a.dtype.str, list(a.shape)] for name, a in arrays.items()},
     }
-    write_bytes(Path(path), _packed(meta, arrays), who="checkpoint")
+    write_archive(path, meta, arrays, who=WHO, kind=KIND)
 
 
-def load_checkpoint(path: str | os.PathLike[str], learner: OnlineClassifier) -> int:
+def load_checkpoint(path: AnyPath, learner: OnlineClassifier) -> int:
     """Give a learner what it knew; returns the rows of the stream that it had read.
 
     The learner must be of the same class with the same parameters.
@@ -61,13 +57,13 @@ def load_checkpoint(path: str | os.PathLike[str], learner: OnlineClassifier) -> 
     meta, arrays = read_checkpoint(path)
     _check_same(path, meta, learner)
     try:
-        row, rows_seen = int(meta["row"]), int(meta["rows_seen"])
-        skipped_rows = int(meta["skipped_rows"])
+        row, rows_seen, skipped_rows = (_count(meta[name]) for name in COUNTS)
         classes = None if meta["classes"] is None else _decoded(meta["classes"])
         d = meta["n_features_in"]
-        d = None if d is None else int(d)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _broken(path, f"an incomplete description ({error!r})") from error
+        if d is not None:
+            check_state(learner, arrays, d)
+    except (KeyError, TypeError, ValueError, MemoryError) as error:
+        raise broken(path, WHO, f"an incomplete description ({error!r})") from error
     learner._forget()
     learner.rows_seen_, learner.skipped_rows_ = rows_seen, skipped_rows
     if classes is not None:
@@ -77,107 +73,9 @@ def load_checkpoint(path: str | os.PathLike[str], learner: OnlineClassifier) -> 
     return row
 
 
-def read_checkpoint(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+def read_checkpoint(path: AnyPath) -> tuple[dict[str, Any], dict[str, Array]]:
     """Description and arrays of a checkpoint, after its checksum was verified."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {info.filename: _stored(archive, info) for info in archive.infolist()}
-    except FileNotFoundError as error:
-        raise DataError(f"checkpoint needs a file; got {path}. Check the path.") from error
-    except (OSError, EOFError, RuntimeError, ValueError, struct.error, zipfile.BadZipFile) as error:
-        raise _broken(path, str(error)) from error
-    checksum = members.pop(_CHECKSUM, b"").decode("ascii", "replace")
-    if checksum != _digest(members):
-        raise _broken(path, "a wrong checksum")
-    try:
-        meta = json.loads(members.pop(_META))
-        if meta["format"] > FORMAT:
-            raise DataError(
-                f"checkpoint needs format {FORMAT} or older; got {meta['format']} in {path}, "
-                f"written by auctor {meta['version']}. Update auctor."
-            )
-        arrays = {name: _array(members[f"{_STATE}{name}.npy"]) for name in meta["arrays"]}
-    except DataError:
-        raise
-    except (KeyError, TypeError, ValueError, EOFError) as error:
-        raise _broken(path, f"an incomplete description ({error!r})") from error
-    return meta, arrays
-
-
-def write_bytes(path: Path, data: bytes, *, who: str) -> None:
-    """Write a file that survives a crash: the old content or the new, never a part."""
-    check_destination(path, who=who)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        try:
-            with open(temporary, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise ParameterError(
-            f"{who} needs to write {path}; got {error.strerror or error}. "
-            "Free some space or pass another path."
-        ) from error
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove what a killed process left half-written beside a checkpoint."""
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        leftover.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _packed(meta: dict[str, Any], arrays: dict[str, Array]) -> bytes:
-    members = {_META: json.dumps(meta, allow_nan=False).encode()}
-    for name, array in arrays.items():
-        file = io.BytesIO()
-        np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
-        members[f"{_STATE}{name}.npy"] = file.getvalue()
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in {**members, _CHECKSUM: _digest(members).encode()}.items():
-            archive.writestr(zipfile.ZipInfo(name), content)
-    return packed.getvalue()
-
-
-def _digest(members: dict[str, bytes]) -> str:
-    digest = hashlib.sha256()
-    for name, content in sorted(members.items()):
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
-
-
-def _stored(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A member as it is: nothing that could unpack to more than the file holds."""
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"a compressed member {info.filename!r}")
-    return archive.read(info)
-
-
-def _array(content: bytes) -> Array:
-    """An array from NPY bytes; its header must agree with their number."""
-    file = io.BytesIO(content)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an unknown NPY version")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.kind not in _PLAIN or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-        raise ValueError(f"an array of {dtype} and shape {shape} that is not there")
-    flat = np.frombuffer(content, dtype, math.prod(shape), file.tell())
-    return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+    return read_archive(path, who=WHO, format=FORMAT, kind=KIND)
 
 
 def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> None:
@@ -208,7 +106,7 @@ def params_of(learner: OnlineClassifier) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON; objects by their class and public attributes, to compare."""
+    """A parameter as JSON, to compare; objects by their class and attributes, caches aside."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -216,13 +114,19 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray):
-        return [_plain(entry) for entry in value.tolist()]
+        return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
-    parts = {k: _plain(v) for k, v in getattr(value, "__dict__", {}).items() if k[0] != "_"}
+    parts = {k: _plain(v) for k, v in getattr(value, "__dict__", {}).items() if k != "_spec"}
     return {"class": type(value).__name__, **parts}
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} rows")
+    return value
 
 
 def _encoded(classes: Array) -> dict[str, Any]:
@@ -231,16 +135,10 @@ def _encoded(classes: Array) -> dict[str, Any]:
 
 def _decoded(classes: dict[str, Any]) -> Array:
     dtype = np.dtype(classes["dtype"])
-    values: Array = np.array(classes["values"])
-    if dtype.kind == "O":
-        return np.array(classes["values"], dtype=object)
-    if dtype.kind not in _PLAIN or values.shape != (2,):
+    values: Array = np.array(classes["values"], dtype=object if dtype.kind == "O" else None)
+    if dtype.kind not in _PLAIN + "O" or values.shape != (2,) or dtype.itemsize > LONGEST:
         raise ValueError("two classes are missing")
-    return values.astype(dtype)
-
-
-def _broken(path: Any, what: str) -> DataError:
-    return DataError(
-        f"checkpoint needs a file that is whole; got {what} in {path}. "
-        "Start again, or pass another checkpoint."
-    )
+    values = values.astype(dtype)
+    if not values[0] < values[1]:
+        raise ValueError("classes that do not increase")
+    return values

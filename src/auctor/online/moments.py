@@ -25,6 +25,7 @@ NAMES = (
     "block_weight",
     "waiting",
     "latest",
+    "width",
 )
 
 
@@ -43,9 +44,16 @@ class Moments(NamedTuple):
         """Whether both classes have rows."""
         return bool((self.mass > 0.0).all())
 
+    def first(self, columns: int) -> Moments:
+        """Of the first columns."""
+        if columns == self.mean.shape[1]:
+            return self
+        mean = np.ascontiguousarray(self.mean[:, :columns])
+        return Moments(self.mass, mean, self.covariance[:, :columns, :columns])
 
-def fresh_moments(d: int) -> State:
-    """Moments of no rows."""
+
+def fresh_moments(d: int, *, grow: bool = False) -> State:
+    """Moments of no rows; with ``grow`` columns count from the row that first has them."""
     return {
         "mass": np.zeros((2, 2)),
         "mean": np.zeros((2, d)),
@@ -56,6 +64,7 @@ def fresh_moments(d: int) -> State:
         "block_weight": np.zeros(moments.BLOCK),
         "waiting": np.zeros(1, dtype=np.int64),
         "latest": np.ones(1),
+        "width": np.array([0 if grow else d]),
     }
 
 
@@ -84,6 +93,11 @@ def flush(state: State) -> None:
     """Join the rows of an unfinished block."""
     names = ("mass", "mean", "scatter", "block", "block_side", "block_weight", "waiting")
     moments.flush(*[state[name] for name in names])
+
+
+def columns_seen(state: State) -> int:
+    """Columns that rows have had so far, however many the latest chunk has; at least one."""
+    return max(1, int(state["width"][0]))
 
 
 def class_moments(state: State, *, pooled: bool = False) -> Moments:
@@ -136,7 +150,7 @@ class MomentClassifier(OnlineClassifier):
         raise NotImplementedError
 
     def _fresh(self, d: int, rng: np.random.Generator) -> State:
-        return {**fresh_moments(d), "clock": np.zeros(1, dtype=np.int64)}
+        return {**fresh_moments(d, grow=self.grow), "clock": np.zeros(1, dtype=np.int64)}
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
@@ -144,6 +158,11 @@ class MomentClassifier(OnlineClassifier):
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
         add_rows(state, rows, y, weight)
         state["clock"] += y.size
+
+    def _solution(self, state: State, found: Moments) -> FloatArray:
+        """Weights of all columns, zero for those that no row has had yet."""
+        w = self._solve(state, found.first(columns_seen(state)))
+        return np.pad(w, (0, found.mean.shape[1] - w.size))
 
     def _weights(self, state: State) -> FloatArray:
         return self._solved(state)[0]
@@ -157,6 +176,6 @@ class MomentClassifier(OnlineClassifier):
         kept = _SOLVED.get(self)
         if kept is None or kept[0] is not state or kept[1] != key:
             found = class_moments(state, pooled=True)
-            w = self._solve(state, found)
+            w = self._solution(state, found)
             kept = _SOLVED[self] = (state, key, (w, midpoint(found.mean, w)))
         return kept[2]

@@ -17,12 +17,12 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, ParameterError
+from auctor.core.files import check_destination, remove_leftovers
 from auctor.core.types import Array
 from auctor.data.readers.base import Chunk
 from auctor.data.stream import open_stream
 from auctor.online.base import OnlineClassifier
-from auctor.online.checkpoint import load_checkpoint, remove_leftovers, save_checkpoint
-from auctor.reports.files import check_destination
+from auctor.online.checkpoint import load_checkpoint, save_checkpoint
 
 #: Rows that may be held back until a second class is seen.
 LOOK_AHEAD = 65_536

@@ -11,7 +11,7 @@ from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.types import Columns, FloatArray, SeparableSpec
 from auctor.estimators.registry import resolve_penalty
 from auctor.kernels import online as kernels
-from auctor.kernels.wheel import SLOTS, WIDTH
+from auctor.kernels.buckets import MOST
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.penalties.separable import Separable
 
@@ -174,8 +174,12 @@ class Spam(OnlineClassifier):
             return penalty.separable(d)
 
     def _widen(self, state: State, extra: int) -> None:
-        wide = {"levels": (1,)} if state["levels"].shape[1] > 1 else {}
-        pad_columns(state, {"table": (0,), **wide}, extra)
+        axes: dict[str, tuple[int, ...]] = {"table": (0,)}
+        if state["levels"].shape[1] > 1:
+            axes["levels"] = (1,)
+        if state["heads"].size:
+            axes["links"] = (0,)
+        pad_columns(state, axes, extra)
 
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
         spec = self._spec(state["table"].shape[0])
@@ -190,8 +194,8 @@ class Spam(OnlineClassifier):
             kernels.spam_ridge(*start, float(spec.l2[0]), rule, rate, table, scalars)
         else:
             strengths, box = (spec.l1, float(spec.l2[0])), (spec.lower, spec.upper)
-            wheel = state["wheel"]
-            kernels.spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, wheel)
+            lists = state["heads"], state["links"]
+            kernels.spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
 
     def _weights(self, state: State) -> FloatArray:
         table, s, (l1, _, lower, upper) = state["table"], state["scalars"], state["levels"]
@@ -229,9 +233,8 @@ def _adopt(state: State, spec: SeparableSpec) -> None:
     """Go on with another penalty: nothing lazy is left of the old one."""
     if "levels" in state:
         kernels.settle(state["table"], state["scalars"], state["levels"][0])
-    spare = WIDTH - state["table"].shape[1] if spec.l1.any() else 0
-    state["table"] = np.pad(state["table"], [(0, 0), (0, spare)])
-    state["wheel"] = np.zeros(SLOTS if spec.l1.any() else 0, np.int64)
-    state["scalars"][kernels.PACE] = 0.0
+    used = bool(spec.l1.any())
+    state["heads"] = np.zeros(used * MOST, np.int64)
+    state["links"] = np.zeros((used * state["table"].shape[0], 2), np.int64)
     state["levels"] = np.stack(spec)
     kernels.settle(state["table"], state["scalars"], spec.l1)

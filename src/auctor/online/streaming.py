@@ -17,6 +17,7 @@ from auctor.online.moments import (
     Moments,
     add_rows,
     class_moments,
+    columns_seen,
     flush,
     growth_of,
     midpoint,
@@ -35,7 +36,7 @@ FADING = 0.7
 #: With many columns, in units of the mean squared length of a row.
 WIDE_STRENGTH = 1e-4
 JUDGE_NAMES = ("coef", "centre", "share", "margins", "chosen")
-WIDE_NAMES = ("table", "mass", "dots", "margins", "average", "latest", "clock")
+WIDE_NAMES = ("table", "mass", "dots", "margins", "average", "latest", "clock", "width")
 
 
 class StreamingAUC(MomentClassifier):
@@ -143,7 +144,8 @@ class StreamingAUC(MomentClassifier):
             return self.strength
         if "scatter" not in self.state_:
             return WIDE_STRENGTH * float(self.state_["average"][2])
-        ridges = self._ridges(self.state_, class_moments(self.state_, pooled=True))
+        found = class_moments(self.state_, pooled=True).first(columns_seen(self.state_))
+        ridges = self._ridges(self.state_, found)
         return 2.0 * float(ridges[int(self.state_["chosen"][0])])
 
     def _check_params(self) -> None:
@@ -158,7 +160,7 @@ class StreamingAUC(MomentClassifier):
 
     def _ridges(self, state: State, found: Moments) -> FloatArray:
         """What is added to the variances, for each strength that is tried."""
-        tried, d = state["coef"].shape
+        tried, d = state["coef"].shape[0], found.mean.shape[1]
         if self.strength is not None:
             return np.full(tried, 0.5 * self.strength)
         average = float(np.trace(found.covariance.sum(axis=0))) / d
@@ -175,7 +177,7 @@ class StreamingAUC(MomentClassifier):
         window = running_auc.fresh_window(self.window, self.trace_every)
         window["judging"] = np.ones(1, dtype=np.int64)
         if d > self.max_exact_columns:
-            return window | _fresh_wide(d)
+            return window | _fresh_wide(d, 0 if self.grow else d)
         tried = 1 if self.strength is not None else len(RIDGES)
         return {
             **window,
@@ -202,8 +204,8 @@ class StreamingAUC(MomentClassifier):
     def _go_wide(self, state: State) -> None:
         """Give up the covariances: start the stochastic steps where the exact minimiser is."""
         found = class_moments(state)
-        w = self._solve(state, found)
-        wide = _fresh_wide(w.size)
+        w = self._solution(state, found)
+        wide = _fresh_wide(w.size, int(state["width"][0]))
         wide["mass"][:] = found.mass
         wide["latest"][:] = state["latest"]
         wide["clock"][0] = state["clock"][0]
@@ -277,18 +279,20 @@ class StreamingAUC(MomentClassifier):
     def _refresh(self, state: State) -> None:
         """Choose the strength that did best so far, and solve for all of them again."""
         flush(state)
-        found = class_moments(state, pooled=True)
+        seen = columns_seen(state)
+        found = class_moments(state, pooled=True).first(seen)
         linear, square = state["margins"]
         if state["judging"][0] and square.any():
             state["chosen"][0] = np.argmax(linear * np.abs(linear) / np.maximum(square, 1e-300))
             state["margins"] *= FADING
-        for k, ridge in enumerate(self._ridges(state, found)):
-            state["coef"][k] = ridge_solution(found, float(ridge), between=True)
-        state["centre"][:] = np.einsum("sj,kj->sk", found.mean, state["coef"])
+        ridges = self._ridges(state, found)
+        coef = np.stack([ridge_solution(found, float(ridge), between=True) for ridge in ridges])
+        state["coef"][:, :seen] = coef
+        state["centre"][:] = np.einsum("sj,kj->sk", found.mean, coef)
         state["share"][:] = found.mass / found.mass.sum() if found.known else 0.0
         rows = float(state["rows"][0])
         basis = rows if self.forget is None else min(rows, self.forget)
-        least = max(FIRST_REFRESH, REFRESH_COLUMNS * state["coef"].shape[1])
+        least = max(FIRST_REFRESH, REFRESH_COLUMNS * seen)
         wait = max(least, min(REFRESH_SHARE * basis, LAST_REFRESH))
         state["refresh"][0] = rows + int(wait)
 
@@ -313,7 +317,7 @@ class StreamingAUC(MomentClassifier):
         return coef, midpoint(mean, coef)
 
 
-def _fresh_wide(d: int) -> State:
+def _fresh_wide(d: int, width: int) -> State:
     return {
         "table": np.zeros((d, adaptive.LINE)),
         "mass": np.zeros(2),
@@ -322,4 +326,5 @@ def _fresh_wide(d: int) -> State:
         "average": np.zeros(3),
         "latest": np.ones(1),
         "clock": np.zeros(3, dtype=np.int64),
+        "width": np.array([width]),
     }

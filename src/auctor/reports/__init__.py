@@ -1,33 +1,62 @@
-"""Reports: the numbers (`info`), how they are drawn (`svg`, `html`) and written (`files`).
+"""Reports: the numbers (`info`) and how they are drawn (`svg`, `html`, `plots`).
 
 Nothing here trains: a report is made from labels, scores and solutions.
 """
 
-from auctor.reports.files import check_destination, write_text
+from auctor.reports.curves import (
+    Calibration,
+    CalibrationBin,
+    Curve,
+    Histogram,
+    LiftPoint,
+    ThresholdTable,
+)
 from auctor.reports.html import render
 from auctor.reports.info import (
+    Candidate,
+    ColumnInfo,
     Comparison,
     Convergence,
-    Curve,
     DataInfo,
+    Feature,
+    Fit,
+    Headline,
+    MetricStep,
     ModelInfo,
+    PathInfo,
     ReportInfo,
-    compare,
+    Weights,
+    build_report,
+    headline,
     model_info,
     plain,
 )
+from auctor.reports.intervals import Estimate
 
 __all__ = [
+    "Calibration",
+    "CalibrationBin",
+    "Candidate",
+    "ColumnInfo",
     "Comparison",
     "Convergence",
     "Curve",
     "DataInfo",
+    "Estimate",
+    "Feature",
+    "Fit",
+    "Headline",
+    "Histogram",
+    "LiftPoint",
+    "MetricStep",
     "ModelInfo",
+    "PathInfo",
     "ReportInfo",
-    "check_destination",
-    "compare",
+    "ThresholdTable",
+    "Weights",
+    "build_report",
+    "headline",
     "model_info",
     "plain",
     "render",
-    "write_text",
 ]

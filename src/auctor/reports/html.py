@@ -1,106 +1,70 @@
-"""One self-contained HTML page from a report's numbers: no network, no scripts."""
+"""One self-contained HTML page from a report's numbers: no network, readable without scripts."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import math
-from collections.abc import Sequence
 from html import escape
+from importlib import resources
 from string import Template
 
-from auctor.reports.info import Comparison, DataInfo, ModelInfo, ReportInfo
-from auctor.reports.svg import Line, chart, count_axis, power_axis, unit_axis
-
-#: What the gap column means, for people who see it for the first time.
-GAP_MEANING = (
-    "The certified gap is a proof: no linear model with this loss and penalty has a training "
-    "objective lower by more than the gap."
+from auctor.reports import figures, threshold
+from auctor.reports.info import ColumnInfo, Feature, ModelInfo, ReportInfo, Weights
+from auctor.reports.intervals import DRAWS, Estimate
+from auctor.reports.tables import Html, details, exact, table
+from auctor.reports.text import (
+    GAP_MEANING,
+    beta_name,
+    describe_comparison,
+    describe_data,
+    gap_text,
+    number,
+    short,
 )
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #ffffff;
-  --rule: #d9dee5; --s0: #4c6a92; --s1: #c2410c; --s2: #047857; --s3: #7c3aed; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7ebf0; --soft: #9aa6b5; --paper: #12161c;
-  --rule: #2f3845; --s0: #8fb1de; --s1: #fb923c; --s2: #34d399; --s3: #c4b5fd; } }
-@media print { :root { --ink: #000; --soft: #333; --paper: #fff; --rule: #ccc; --s0: #4c6a92;
-  --s1: #c2410c; --s2: #047857; --s3: #7c3aed; } figure { break-inside: avoid; }
-  table { font-size: .75rem; } .scroll { overflow: visible; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 74rem; background: var(--paper);
-  color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .5rem; }
-h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
-p { max-width: 46rem; margin: .5rem 0; }
-.soft, footer { color: var(--soft); font-size: .9rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .8rem .35rem 0; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid var(--rule); }
-th { font-weight: 600; }
-thead th { white-space: normal; vertical-align: bottom; }
-th:first-child { text-align: left; }
-.figures { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); }
-figure { margin: 0; }
-figcaption { font-weight: 600; }
-svg { width: 100%; height: auto; display: block; }
-svg text { fill: var(--soft); font-size: 11px; }
-svg .axis { fill: var(--ink); font-size: 12px; }
-svg .grid { stroke: var(--rule); stroke-width: 1; }
-svg .chance { stroke: var(--soft); stroke-dasharray: 2 4; fill: none; }
-svg .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
-svg .dot { stroke-width: 6; stroke-linecap: round; }
-.s0 { stroke: var(--s0); } .s1 { stroke: var(--s1); stroke-dasharray: 7 3; }
-.s2 { stroke: var(--s2); stroke-dasharray: 2 3; }
-.s3 { stroke: var(--s3); stroke-dasharray: 9 3 2 3; }
-.key { width: 2rem; height: .6rem; display: inline-block; vertical-align: middle;
-  margin-right: .4rem; }
-"""
+#: Most columns of the data that are listed.
+MAX_COLUMNS = 200
 
 PAGE = Template(
     """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="$policy">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>$title</title>
+<link rel="icon" href="data:,">
 <style>$style</style>
 </head>
 <body>
+<header>
 <h1>$title</h1>
 <p>$data</p>
-<div class="scroll">
-$table
-</div>
-<p>$gap_meaning</p>
-$comparisons
-<h2>Curves: test rows, and training</h2>
-<div class="figures">
-$figures
-</div>
-<h2>Reading the numbers</h2>
-<p>AUC is the share of (positive, negative) pairs in the right order; its interval is DeLong's,
-95&nbsp;%. PRBEP is the precision when as many rows are flagged as there are positives. F1 is
-taken at the threshold that the model chose on the training rows. Seconds are those of the fit, with
-compiled code already loaded. The last figure shows each iterate's objective above the lower bound
-that the final gap proves.</p>
+</header>
+<main>
+$sections
+</main>
 <footer><p>auctor $version, seed $seed.</p></footer>
+<script type="application/json" id="numbers">$numbers</script>
+<script>$script</script>
 </body>
 </html>
 """
 )
 
-HEADINGS = (
-    "Model",
-    "Train AUC",
-    "Test AUC",
-    "95 % interval",
-    "Test PRBEP",
-    "Test F1",
-    "Certified gap",
-    "Objective",
-    "Seconds",
-    "Solver",
-    "Iterations",
-)
+READING = """
+<p>AUC is the share of (positive, negative) pairs in the right order. Average precision is the
+precision averaged over recall. PRBEP is the precision when as many rows are flagged as there are
+positives. $fbeta, precision and recall are taken at the model's threshold.</p>
+<p>Intervals are 95&nbsp;% and speak of new rows with the same share of positives: DeLong's for AUC,
+Wilson's for precision and recall, a stratified bootstrap of $draws, with a fixed seed, for the
+others. The test of two AUCs is DeLong's for paired rows.</p>
+<p>$gap_meaning Seconds are those of the fit. The distance to the optimum is each iterate's
+objective above the lower bound that the final gap proves.</p>
+"""
 
 
 def render(info: ReportInfo) -> str:
@@ -109,131 +73,270 @@ def render(info: ReportInfo) -> str:
     Exact values stand in the ``value`` attribute of each ``<data>`` element beside the rounded
     text.
     """
+    script = _asset("report.js")
+    sections = (
+        _warnings(info),
+        _headline(info.models[0]),
+        _models(info),
+        _section("threshold", "Choose a threshold", threshold.panel(info)),
+        _curves(info),
+        _features(info.models[0]),
+        _convergence(info),
+        _path(info),
+        _data(info),
+        _section("reading", "Reading the numbers", _reading(info)),
+        _command(info),
+    )
     return PAGE.substitute(
+        policy=_policy(script),
         title=escape(info.title),
-        style=STYLE,
+        style=_asset("report.css"),
         data=escape(describe_data(info.data)),
-        table=_table(info.models),
-        gap_meaning=escape(GAP_MEANING),
-        comparisons="\n".join(
-            f"<p>{escape(describe_comparison(comparison))}</p>" for comparison in info.comparisons
-        ),
-        figures="\n".join(_figures(info.models)),
+        sections="\n".join(section for section in sections if section),
         version=escape(info.version),
         seed=info.seed,
+        numbers=embed(threshold.numbers(info.models[0])),
+        script=script,
     )
 
 
-def describe_data(data: DataInfo) -> str:
-    """One sentence on the sizes."""
-    return (
-        f"{data.train_rows:,} training rows with {data.train_positives:,} positives, "
-        f"{data.test_rows:,} test rows with {data.test_positives:,} positives, "
-        f"{data.n_columns} columns."
-    )
-
-
-def describe_comparison(comparison: Comparison) -> str:
-    """One sentence on a difference and whether it may be chance.
+def embed(value: object) -> str:
+    r"""JSON in which no text can end the script element around it.
 
     Examples
     --------
-    >>> describe_comparison(Comparison("AUC hinge", "log-loss", 0.012, 0.004, 0.003))
-    'AUC hinge against log-loss, test AUC: +0.012 (p = 0.003).'
-    >>> describe_comparison(Comparison("AUC hinge", "log-loss", -0.002, 0.004, 0.6))
-    'AUC hinge against log-loss, test AUC: -0.002 (p = 0.600): may well be chance.'
+    >>> embed({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
     """
-    tail = ": may well be chance." if comparison.p_value >= 0.05 else "."
-    p = "p < 0.001" if comparison.p_value < 0.001 else f"p = {comparison.p_value:.3f}"
-    if math.isnan(comparison.p_value):
-        p = "too few rows for a test"
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+
+
+def _asset(name: str) -> str:
+    return resources.files("auctor.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(script: str) -> str:
+    """What the page may load: its own script and style, nothing else."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"{comparison.name} against {comparison.baseline}, test AUC: "
-        f"{comparison.difference:+.3f} ({p}){tail}"
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'"
     )
 
 
-def gap_text(model: ModelInfo) -> str:
-    """The gap in two digits, marked when it is no certificate."""
-    return f"{model.gap:.1e}" + ("" if model.certified else " (not certified)")
-
-
-def _table(models: Sequence[ModelInfo]) -> str:
-    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in HEADINGS)
-    rows = "\n".join(_row(model, k) for k, model in enumerate(models))
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-
-
-def _row(model: ModelInfo, style: int) -> str:
-    interval = f"{_number(model.auc_low)} to {_number(model.auc_high)}"
-    cells = (
-        _number(model.train_auc),
-        _number(model.auc),
-        interval,
-        _number(model.prbep),
-        _number(model.f1),
-        _data(model.gap, gap_text(model)),
-        _number(model.objective, ".4g"),
-        _number(model.seconds, ".2f"),
-        escape(model.solver),
-        _number(model.n_iter, "d"),
+def _section(name: str, title: str, content: str) -> str:
+    if not content:
+        return ""
+    return (
+        f'<section id="{name}" aria-labelledby="{name}-title">\n'
+        f'<h2 id="{name}-title">{escape(title)}</h2>\n{content}\n</section>'
     )
-    name = f'<th scope="row">{_key(style)}{escape(model.name)}</th>'
-    return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def _number(value: float, form: str = ".3f") -> str:
-    return _data(value, format(value, form))
+def _warnings(info: ReportInfo) -> str:
+    if not info.warnings:
+        return ""
+    items = "".join(f"<li>{escape(text)}</li>" for text in info.warnings)
+    return f'<aside class="warnings" aria-label="Warnings"><ul>{items}</ul></aside>'
 
 
-def _data(value: float, text: str) -> str:
-    return f'<data value="{value!r}">{escape(text)}</data>'
+def _headline(model: ModelInfo) -> str:
+    h = model.headline
+    at = f"at threshold {short(h.threshold)}"
+    cards = (
+        _card("AUC", "pairs in the right order", h.auc),
+        _card("Average precision", "over all recalls", h.average_precision),
+        _card("PRBEP", "precision = recall", h.prbep),
+        _card(beta_name(h.beta), at, h.fbeta),
+        _card("Precision", at, h.precision),
+        _card("Recall", at, h.recall),
+    )
+    return _section(
+        "headline", f"Model: {model.name}", f'<div class="cards">{"".join(cards)}</div>'
+    )
 
 
-def _key(style: int) -> str:
-    """A short piece of the line that stands for a model."""
-    line = f'<line class="line {_style(style)}" x1="0" y1="5" x2="32" y2="5"/>'
-    return f'<svg class="key" viewBox="0 0 32 10" aria-hidden="true">{line}</svg>'
+def _card(name: str, hint: str, found: Estimate) -> str:
+    """A number, its interval in words and as a bar from 0 to 1."""
+    interval = f"{exact(found.low, number(found.low))} to {exact(found.high, number(found.high))}"
+    bar = f"left:{100 * found.low:.1f}%;width:{100 * (found.high - found.low):.1f}%"
+    dot = f'<b style="left:{100 * found.value:.1f}%"></b>' if math.isfinite(found.value) else ""
+    return (
+        f'<div class="card" title="{escape(found.method)}"><h3>{escape(name)}</h3>'
+        f'<p class="value">{exact(found.value, number(found.value))}</p>'
+        f'<p class="interval">{interval}</p>'
+        f'<div class="meter" aria-hidden="true"><i style="{bar}"></i>{dot}</div>'
+        f'<p class="hint">{escape(hint)}</p></div>'
+    )
 
 
-def _style(index: int) -> str:
-    return f"s{index % 4}"
+def _models(info: ReportInfo) -> str:
+    head = (
+        "Model",
+        "Train AUC",
+        "Test AUC",
+        "95 % interval",
+        "Average precision",
+        "PRBEP",
+        beta_name(info.beta),
+        "Certified gap",
+        "Objective",
+        "Non-zeros",
+        "Seconds",
+        "Solver",
+        "Iterations",
+    )
+    rows = [_model_row(model, k) for k, model in enumerate(info.models)]
+    compared = "\n".join(
+        f"<p>{escape(describe_comparison(comparison))}</p>" for comparison in info.comparisons
+    )
+    title = "Models" if len(info.models) > 1 else "The fit"
+    status = ""
+    fit = info.models[0].fit
+    if fit is not None:
+        status = f'<p class="note">{escape(fit.status)}</p>'
+    return _section("models", title, table(head, rows, css="models") + compared + status)
 
 
-def _figures(models: Sequence[ModelInfo]) -> list[str]:
-    roc = [Line(m.name, *m.roc, k % 4) for k, m in enumerate(models)]
-    pr = [Line(m.name, *m.precision_recall, k % 4) for k, m in enumerate(models)]
-    solved = [
-        Line(m.name, *m.convergence, k % 4) for k, m in enumerate(models) if m.convergence.passes
-    ]
-    most = max((max(line.x) for line in solved), default=1.0)
-    excess = [value for line in solved for value in line.y]
+def _model_row(model: ModelInfo, style: int) -> list[str]:
+    h, fit, w = model.headline, model.fit, model.weights
+    name = Html(figures.key(f"line {figures.style(style)}") + escape(model.name))
+    interval = Html(f"{_number(h.auc.low)} to {_number(h.auc.high)}")
     return [
-        _figure(
-            "ROC curve",
-            chart(
-                "ROC curve",
-                roc,
-                unit_axis("False positive rate"),
-                unit_axis("True positive rate"),
-                diagonal=True,
-            ),
-        ),
-        _figure(
-            "Precision and recall",
-            chart("Precision and recall", pr, unit_axis("Recall"), unit_axis("Precision")),
-        ),
-        _figure(
-            "Distance to the optimum, at most",
-            chart(
-                "Distance to the optimum, at most",
-                solved,
-                count_axis("Passes over the data", most),
-                power_axis("Share of the starting objective", excess),
-            ),
-        ),
+        name,
+        _number(model.train_auc),
+        _number(h.auc.value),
+        interval,
+        _number(h.average_precision.value),
+        _number(h.prbep.value),
+        _number(h.fbeta.value),
+        exact(fit.gap, gap_text(fit)) if fit else "–",
+        _number(fit.objective, ".4g") if fit else "–",
+        f"{w.nonzeros:,} of {w.total:,}" if w else "–",
+        _number(model.seconds, ".2f"),
+        fit.solver if fit else "–",
+        _number(fit.n_iter, "d") if fit else "–",
     ]
 
 
-def _figure(caption: str, svg: str) -> str:
-    return f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n{svg}\n</figure>"
+def _number(value: float, form: str = ".3f") -> Html:
+    return exact(value, number(value, form))
+
+
+def _curves(info: ReportInfo) -> str:
+    first, data = info.models[0], info.data
+    drawn = [
+        *figures.ranking(info.models),
+        figures.histogram(first, data.positive or "positive", data.negative or "negative"),
+        figures.calibration(first),
+        figures.lift(first),
+    ]
+    return _section("curves", "Curves on the test rows", _grid(drawn))
+
+
+def _grid(drawn: list[str]) -> str:
+    return '<div class="figures">\n' + "\n".join(drawn) + "\n</div>" if drawn else ""
+
+
+def _features(model: ModelInfo) -> str:
+    w = model.weights
+    if w is None:
+        return ""
+    if not w.top:
+        return _section("features", "Features", "<p>Every weight is zero.</p>")
+    most = abs(w.top[0].weight)
+    rows = [_feature_row(feature, most) for feature in w.top]
+    return _section(
+        "features",
+        "Features",
+        f"<p>{escape(_describe_weights(w))}</p>"
+        + table(("Feature", "Weight", "Towards"), rows, css="features"),
+    )
+
+
+def _describe_weights(w: Weights) -> str:
+    shown = "" if len(w.top) == w.nonzeros else f"; here are the {len(w.top)} largest"
+    return (
+        f"{w.nonzeros:,} of {w.total:,} weights are not zero{shown}. A weight multiplies its "
+        "column as the model gets it, so that sizes compare only among columns of one scale."
+    )
+
+
+def _feature_row(feature: Feature, most: float) -> list[str]:
+    """Name, weight and a bar to the left or the right of the middle."""
+    side = "positive" if feature.weight > 0 else "negative"
+    width = 50.0 * abs(feature.weight) / most
+    bar = (
+        f'<div class="bar"><i class="{side}" style="width:{width:.1f}%"></i></div>'
+        f'<span class="hidden">{side}</span>'
+    )
+    return [feature.name, exact(feature.weight, f"{feature.weight:+.4g}"), Html(bar)]
+
+
+def _convergence(info: ReportInfo) -> str:
+    return _section("convergence", "Convergence", _grid(figures.convergence(info.models)))
+
+
+def _path(info: ReportInfo) -> str:
+    if info.path is None:
+        return ""
+    path = info.path
+    columns = (path.strengths, path.nonzeros, path.score_mean, path.score_se)
+    rows = [
+        [short(cell) for cell in row] + ["chosen" if k == path.chosen else ""]
+        for k, row in enumerate(zip(*columns, strict=True))
+    ]
+    head = ("Strength", "Non-zero weights", path.metric, "Standard error", "")
+    content = _grid(figures.path(path)) + details("The path in numbers", table(head, rows))
+    return _section("path", "Strengths tried", content)
+
+
+def _data(info: ReportInfo) -> str:
+    data = info.data
+    rows = [
+        (name, f"{count:,}", f"{positives:,}", f"{positives / count:.2%}")
+        for name, count, positives in (
+            ("Training", data.train_rows, data.train_positives),
+            ("Test", data.test_rows, data.test_positives),
+        )
+        if count
+    ]
+    source = f"<p>Read from <code>{escape(data.source)}</code>.</p>" if data.source else ""
+    sizes = table(("Part", "Rows", "Positives", "Share"), rows)
+    return _section("data", "Data", source + sizes + _columns(info.columns))
+
+
+def _columns(columns: tuple[ColumnInfo, ...]) -> str:
+    if not columns:
+        return ""
+    rows = [
+        (
+            c.name,
+            c.kind,
+            f"{c.missing:,}",
+            "–" if c.distinct is None else f"{c.distinct:,}",
+            *map(short, (c.low, c.mean, c.high)),
+        )
+        for c in columns[:MAX_COLUMNS]
+    ]
+    head = ("Column", "Kind", "Missing", "Distinct", "Least", "Mean", "Greatest")
+    left = len(columns) - len(rows)
+    more = f'<p class="note">{left:,} more columns are not listed.</p>' if left else ""
+    return details(f"Columns ({len(columns):,})", table(head, rows) + more)
+
+
+def _reading(info: ReportInfo) -> str:
+    return Template(READING).substitute(
+        fbeta=beta_name(info.beta),
+        draws=f"{DRAWS} samples",
+        gap_meaning=escape(GAP_MEANING),
+    )
+
+
+def _command(info: ReportInfo) -> str:
+    if not info.command:
+        return ""
+    return _section(
+        "command", "To reproduce", f'<pre class="command"><code>{escape(info.command)}</code></pre>'
+    )

@@ -1,60 +1,144 @@
-"""What a report says, as numbers: one row per model, curves, convergence."""
+"""What a report says, as numbers: headlines with intervals, curves, convergence, features, data."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from auctor import metrics
+from auctor.core.checks import check_real
+from auctor.core.errors import DataError, ParameterError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
+from auctor.metrics.error import Confusion
+from auctor.metrics.inputs import validate
+from auctor.metrics.precision_recall import fbeta_along
+from auctor.metrics.sweep import Sweep, sweep
+from auctor.reports import curves
+from auctor.reports.curves import Calibration, Curve, Histogram, LiftPoint, ThresholdTable
+from auctor.reports.intervals import DELONG, Estimate, around, fbeta_error, spread, wilson
 
-#: Most points a curve keeps.
-MAX_POINTS = 200
+#: Most features a report names.
+MAX_FEATURES = 30
+#: Below so many test rows of a class the report warns that intervals are wide.
+FEW_ROWS = 30
 
-
-class Curve(NamedTuple):
-    """Points of a curve, thinned for drawing."""
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-
-
-class Convergence(NamedTuple):
-    """How far above the optimum each iterate of a solve was, at most.
-
-    ``excess`` is ``J(w_t) - lower`` over the starting objective, where ``lower`` is the objective
-    that the final gap proves nothing can go below. Empty when the solve has no such proof.
-    """
-
-    passes: tuple[float, ...] = ()
-    excess: tuple[float, ...] = ()
+WHO = "build_report"
 
 
-class ModelInfo(NamedTuple):
-    """One model on the test rows.
+class MetricStep(NamedTuple):
+    """The metric on held-out rows at some moment of a fit."""
 
-    ``f1`` is taken at the model's own threshold; ``gap`` bounds ``objective`` minus the best
-    objective there is when ``certified``, and is the optimality violation otherwise.
+    seconds: float
+    passes: float
+    value: float
+
+
+class Candidate(NamedTuple):
+    """A scored model to be reported: what it says of the test rows, and how it was fitted.
+
+    A row is predicted positive when its score is above ``threshold``. ``probabilities``, where the
+    model has them, are of the positive class; ``coef`` is by default that of the solution.
     """
 
     name: str
-    train_auc: float
-    auc: float
-    auc_low: float
-    auc_high: float
-    prbep: float
-    f1: float
+    scores: FloatArray
+    threshold: float = 0.0
+    solution: Solution | None = None
+    seconds: float = math.nan
+    train_auc: float = math.nan
+    coef: FloatArray | None = None
+    feature_names: Sequence[str] | None = None
+    probabilities: FloatArray | None = None
+    metric_steps: Sequence[MetricStep] = ()
+
+
+class Headline(NamedTuple):
+    """The numbers that come first, with 95 % intervals.
+
+    The last three are at ``threshold``. Intervals hold the share of positives fixed; AUC has
+    DeLong's, shares at a threshold have Wilson's, the others a stratified bootstrap's.
+    """
+
+    auc: Estimate
+    average_precision: Estimate
+    prbep: Estimate
+    fbeta: Estimate
+    precision: Estimate
+    recall: Estimate
+    beta: float
+    threshold: float
+
+
+class Fit(NamedTuple):
+    """How a solve ended.
+
+    ``gap`` bounds ``objective`` minus the best objective there is when ``certified``, and is the
+    optimality violation otherwise.
+    """
+
+    objective: float
     gap: float
     certified: bool
-    objective: float
-    seconds: float
+    tol: float
+    converged: bool
+    status: str
     solver: str
     n_iter: int
+    passes: float
+
+
+class Convergence(NamedTuple):
+    """The trace of a solve, and the metric along it where that was measured.
+
+    ``excess`` is ``J(w_t) - lower`` over the starting objective, where ``lower`` is the objective
+    that the final gap proves nothing can go below; empty when the solve has no such proof.
+    """
+
+    seconds: tuple[float, ...] = ()
+    passes: tuple[float, ...] = ()
+    objective: tuple[float, ...] = ()
+    gap: tuple[float, ...] = ()
+    excess: tuple[float, ...] = ()
+    metric: tuple[MetricStep, ...] = ()
+
+
+class Feature(NamedTuple):
+    """A column and its weight; positions count from 0."""
+
+    name: str
+    position: int
+    weight: float
+
+
+class Weights(NamedTuple):
+    """How many weights a model has, how many are not zero, and the largest of these."""
+
+    total: int
+    nonzeros: int
+    top: tuple[Feature, ...]
+
+
+class ModelInfo(NamedTuple):
+    """One model on the test rows; ``fit`` and ``weights`` are None where they are not known."""
+
+    name: str
+    train_auc: float
+    seconds: float
+    headline: Headline
+    fit: Fit | None
+    weights: Weights | None
     roc: Curve
     precision_recall: Curve
+    gains: Curve
+    lift: tuple[LiftPoint, ...]
+    calibration: Calibration
+    histogram: Histogram
+    thresholds: ThresholdTable
     convergence: Convergence
 
 
@@ -69,138 +153,251 @@ class Comparison(NamedTuple):
 
 
 class DataInfo(NamedTuple):
-    """Sizes of the data behind a report."""
+    """Sizes of the data behind a report; without training rows, the model came from elsewhere."""
 
     train_rows: int
     train_positives: int
     test_rows: int
     test_positives: int
     n_columns: int
+    source: str = ""
+    positive: str = ""
+    negative: str = ""
+
+
+class ColumnInfo(NamedTuple):
+    """A column of the data; what is not known, or has no meaning for its kind, is None."""
+
+    name: str
+    kind: str
+    missing: int
+    distinct: int | None = None
+    low: float | None = None
+    high: float | None = None
+    mean: float | None = None
+
+
+class PathInfo(NamedTuple):
+    """Models along strengths: weights that are not zero, and the score out of fold."""
+
+    strengths: tuple[float, ...]
+    nonzeros: tuple[float, ...]
+    score_mean: tuple[float, ...]
+    score_se: tuple[float, ...]
+    chosen: int
+    metric: str
 
 
 class ReportInfo(NamedTuple):
-    """Everything a report shows."""
+    """Everything a report shows; ``models[0]`` is the model, the others are baselines.
+
+    ``costs`` are those of a false alarm and of a miss.
+    """
 
     title: str
     data: DataInfo
     models: tuple[ModelInfo, ...]
     comparisons: tuple[Comparison, ...]
+    path: PathInfo | None
+    columns: tuple[ColumnInfo, ...]
+    warnings: tuple[str, ...]
+    command: str
+    costs: tuple[float, float]
+    beta: float
     seed: int
     version: str
 
 
-def model_info(
-    name: str,
-    y: Array,
-    scores: FloatArray,
+def build_report(
+    title: str,
+    y: npt.ArrayLike,
+    candidates: Sequence[Candidate],
     *,
-    train_auc: float,
-    solution: Solution,
-    seconds: float,
-    threshold: float = 0.0,
-) -> ModelInfo:
-    """Measure one model on test rows.
+    data: DataInfo,
+    path: PathInfo | None = None,
+    columns: Sequence[tuple[Any, ...]] = (),
+    warnings: Sequence[str] = (),
+    command: str = "",
+    costs: tuple[float, float] = (1.0, 1.0),
+    beta: float = 1.0,
+    seed: int = 0,
+    version: str,
+) -> ReportInfo:
+    """Measure scored models on labelled rows.
 
     Parameters
     ----------
-    name : str
-    y, scores : (n,) arrays
-        Test labels and the model's scores.
-    train_auc : float
-        Its AUC on the training rows.
-    solution : Solution
-        How it was solved.
-    seconds : float
-        How long the whole fit took.
-    threshold : float
-        Scores above it are predicted positive.
+    title : str
+    y : (n,) array_like
+        Two label values, the greater one positive; both must occur.
+    candidates : sequence of Candidate
+        The model, then what it is compared with.
+    data : DataInfo
+    path : PathInfo, optional
+        Where the strength was chosen on a path.
+    columns : sequence of tuples
+        Name, kind, missing, distinct, low, high and mean of each column.
+    warnings : sequence of str
+        Shown first; the report adds its own.
+    command : str
+        What reproduces the model.
+    costs : pair of floats
+        Of a false alarm and of a miss.
+    beta : float
+        Of F-beta.
+    seed : int
+        Of the bootstrap.
+    version : str
+        Of auctor.
     """
-    interval = metrics.auc_interval(y, scores)
+    beta = check_real(WHO, "beta", beta, low=0.0)
+    paid = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
+    if len(paid) != 2:
+        raise ParameterError(
+            f"{WHO} needs two costs, of a false alarm and of a miss; got {len(paid)}. Pass a pair."
+        )
+    if not candidates:
+        raise ParameterError(f"{WHO} needs at least one candidate; got none. Pass the model.")
+    labels = np.asarray(y)
+    models = tuple(
+        model_info(labels, candidate, beta=beta, costs=(paid[0], paid[1]), seed=seed)
+        for candidate in candidates
+    )
+    first, *others = candidates
+    return ReportInfo(
+        title=title,
+        data=data,
+        models=models,
+        comparisons=tuple(compare(labels, first, other) for other in others),
+        path=path,
+        columns=tuple(ColumnInfo(*row) for row in columns),
+        warnings=tuple(dict.fromkeys((*warnings, *_own_warnings(first, models[0])))),
+        command=command,
+        costs=(paid[0], paid[1]),
+        beta=beta,
+        seed=seed,
+        version=version,
+    )
+
+
+def model_info(
+    y: Array,
+    candidate: Candidate,
+    *,
+    beta: float = 1.0,
+    costs: tuple[float, float] = (1.0, 1.0),
+    seed: int = 0,
+) -> ModelInfo:
+    """Measure one model on labelled rows; O(n)."""
+    threshold = check_real(WHO, "threshold", candidate.threshold)
+    s = sweep(validate(WHO, y, candidate.scores, None))
+    solution, coef = candidate.solution, candidate.coef
+    if coef is None and solution is not None:
+        coef = solution.coef
     return ModelInfo(
-        name=name,
-        train_auc=train_auc,
-        auc=interval.auc,
-        auc_low=interval.low,
-        auc_high=interval.high,
-        prbep=metrics.prbep(y, scores),
-        f1=metrics.fbeta(y, scores, threshold=threshold),
-        gap=solution.gap,
-        certified=solution.certified,
-        objective=solution.value,
-        seconds=seconds,
-        solver=solution.solver,
-        n_iter=solution.n_iter,
-        roc=roc(y, scores),
-        precision_recall=precision_recall(y, scores),
-        convergence=convergence(solution),
+        name=candidate.name,
+        train_auc=float(candidate.train_auc),
+        seconds=float(candidate.seconds),
+        headline=_headline(y, candidate.scores, s, threshold, beta, seed),
+        fit=None if solution is None else _fit(solution),
+        weights=None if coef is None else weights(coef, candidate.feature_names),
+        roc=curves.roc(s),
+        precision_recall=curves.precision_recall(s),
+        gains=curves.gains(s),
+        lift=curves.lift(s),
+        calibration=_calibration(y, candidate, s),
+        histogram=curves.histogram(s),
+        thresholds=curves.threshold_table(s, threshold, beta=beta, costs=costs),
+        convergence=convergence(solution, candidate.metric_steps),
     )
 
 
-def compare(
-    y: Array, baseline: tuple[str, FloatArray], others: list[tuple[str, FloatArray]]
-) -> tuple[Comparison, ...]:
-    """Compare named scores with a baseline's."""
-    name, scores = baseline
-    return tuple(
-        Comparison(other, name, *metrics.compare_auc(y, other_scores, scores))
-        for other, other_scores in others
+def headline(
+    y: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    threshold: float = 0.0,
+    beta: float = 1.0,
+    seed: int = 0,
+) -> Headline:
+    """AUC, average precision, PRBEP, F-beta, precision and recall, with 95 % intervals.
+
+    Parameters
+    ----------
+    y, scores
+        As in `auctor.metrics.auc`.
+    threshold : float
+        Rows with a greater score are predicted positive.
+    beta : float
+        Of F-beta.
+    seed : int
+        Of the bootstrap.
+
+    Examples
+    --------
+    >>> found = headline([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], threshold=3.5)
+    >>> [round(value, 3) for value in found.recall[:3]]
+    [0.667, 0.208, 0.939]
+    """
+    threshold = check_real("headline", "threshold", threshold)
+    beta = check_real("headline", "beta", beta, low=0.0)
+    s = sweep(validate("headline", y, scores, None))
+    return _headline(y, scores, s, threshold, beta, seed)
+
+
+def compare(y: Array, first: Candidate, other: Candidate) -> Comparison:
+    """Difference of two test AUCs."""
+    found = metrics.compare_auc(y, first.scores, other.scores)
+    return Comparison(first.name, other.name, *found)
+
+
+def weights(coef: npt.ArrayLike, names: Sequence[str] | None, limit: int = MAX_FEATURES) -> Weights:
+    """The largest weights by magnitude, largest first.
+
+    Examples
+    --------
+    >>> weights([0.0, -3.0, 1.0], ["a", "b", "c"], limit=1)
+    Weights(total=3, nonzeros=2, top=(Feature(name='b', position=1, weight=-3.0),))
+    """
+    w = np.asarray(coef, dtype=np.float64).ravel()
+    if names is not None and len(names) != w.size:
+        raise DataError(
+            f"{WHO} needs one feature name per weight; got {len(names)} and {w.size}. "
+            "Pass feature_names=None where they are not known."
+        )
+    used = np.flatnonzero(w)
+    size = np.abs(w[used])
+    if used.size > limit:
+        least = np.partition(size, used.size - limit)[used.size - limit]
+        used, size = used[size >= least], size[size >= least]
+    order = used[np.argsort(-size, kind="stable")][:limit]
+    top = tuple(
+        Feature(f"column {k}" if names is None else str(names[k]), k, float(w[k]))
+        for k in order.tolist()
     )
+    return Weights(int(w.size), int(np.count_nonzero(w)), top)
 
 
-def roc(y: Array, scores: FloatArray, limit: int = MAX_POINTS) -> Curve:
-    """ROC curve of at most ``limit`` points.
-
-    Examples
-    --------
-    >>> roc([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0])
-    Curve(x=(0.0, 0.0, 0.5, 1.0), y=(0.0, 0.5, 1.0, 1.0))
-    """
-    curve = metrics.roc_curve(y, scores)
-    return thin(curve.fpr, curve.tpr, limit)
-
-
-def precision_recall(y: Array, scores: FloatArray, limit: int = MAX_POINTS) -> Curve:
-    """Precision over recall, the best precision of each recall, at most ``limit`` points.
-
-    Examples
-    --------
-    >>> precision_recall([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0])
-    Curve(x=(0.5, 1.0), y=(1.0, 0.6666666666666666))
-    """
-    curve = metrics.precision_recall_curve(y, scores)
-    # Thresholds ascend, so recall falls: the last row of each recall has the fewest false alarms.
-    last = np.append(np.diff(curve.recall[:-1]) != 0.0, True)
-    recall, precision = curve.recall[:-1][last][::-1], curve.precision[:-1][last][::-1]
-    found = recall > 0.0
-    return thin(recall[found], precision[found], limit)
-
-
-def convergence(solution: Solution, limit: int = MAX_POINTS) -> Convergence:
-    """Proven distance to the optimum along a solve; empty without a certificate."""
+def convergence(
+    solution: Solution | None,
+    metric_steps: Sequence[MetricStep] = (),
+    limit: int = curves.MAX_POINTS,
+) -> Convergence:
+    """The trace of a solve, thinned to ``limit`` steps; no excess without a certificate."""
+    steps = tuple(MetricStep(*step) for step in metric_steps)
+    if solution is None or not len(solution.trace):
+        return Convergence(metric=steps)
     trace = solution.trace
-    if not solution.certified or not len(trace):
-        return Convergence()
-    lower = solution.value - solution.gap
-    start = abs(trace.value[0]) or 1.0
-    keep = np.unique(np.linspace(0, len(trace) - 1, min(limit, len(trace))).astype(int))
-    return Convergence(
-        tuple(float(trace.passes[i]) for i in keep),
-        tuple(max(0.0, trace.value[i] - lower) / start for i in keep),
+    keep = np.unique(np.linspace(0, len(trace) - 1, min(limit, len(trace))).astype(int)).tolist()
+    seconds, passes, objective, gap = (
+        tuple(float(along[i]) for i in keep)
+        for along in (trace.seconds, trace.passes, trace.value, trace.gap)
     )
-
-
-def thin(x: FloatArray, y: FloatArray, limit: int = MAX_POINTS) -> Curve:
-    """Keep the corners of a curve, and of those at most ``limit``, evenly along its length."""
-    corner = np.ones(x.shape[0], dtype=bool)
-    dx, dy = np.diff(x), np.diff(y)
-    corner[1:-1] = np.abs(dx[:-1] * dy[1:] - dx[1:] * dy[:-1]) > 1e-15
-    x, y = x[corner], y[corner]
-    if x.shape[0] > limit:
-        length = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))))
-        wanted = np.linspace(0.0, length[-1], limit)
-        keep = np.unique(np.searchsorted(length, wanted).clip(max=x.shape[0] - 1))
-        x, y = x[keep], y[keep]
-    return Curve(tuple(x.tolist()), tuple(y.tolist()))
+    excess: tuple[float, ...] = ()
+    if solution.certified:
+        lower, start = solution.value - solution.gap, abs(trace.value[0]) or 1.0
+        excess = tuple(max(0.0, value - lower) / start for value in objective)
+    return Convergence(seconds, passes, objective, gap, excess, steps)
 
 
 def plain(info: Any) -> Any:
@@ -215,6 +412,71 @@ def plain(info: Any) -> Any:
         return {key: plain(value) for key, value in info._asdict().items()}
     if isinstance(info, tuple | list):
         return [plain(value) for value in info]
+    if isinstance(info, np.generic):
+        return plain(info.item())
     if isinstance(info, float):
-        return float(info) if math.isfinite(info) else None
+        return info if math.isfinite(info) else None
     return info
+
+
+def _headline(
+    y: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    s: Sweep,
+    threshold: float,
+    beta: float,
+    seed: int,
+) -> Headline:
+    at, positives = curves.above(s, threshold), s.positives
+    tp, fp = float(s.tp[at]), float(s.fp[at])
+    table = Confusion(tp, fp, positives - tp, s.negatives - fp)
+    error = spread(s, seed)
+    average = float(np.diff(s.tp) @ (s.tp[1:] / s.depth[1:])) / positives
+    fbeta = float(fbeta_along(s, beta)[at])
+    return Headline(
+        auc=Estimate(*metrics.auc_interval(y, scores)[:3], DELONG),
+        average_precision=around(average, error.average_precision, positives),
+        prbep=around(s.captured(positives) / positives, error.prbep, positives),
+        fbeta=around(fbeta, fbeta_error(table, beta, seed), positives),
+        precision=wilson(tp, tp + fp),
+        recall=wilson(tp, positives),
+        beta=beta,
+        threshold=threshold,
+    )
+
+
+def _fit(solution: Solution) -> Fit:
+    return Fit(
+        objective=solution.value,
+        gap=solution.gap,
+        certified=solution.certified,
+        tol=solution.tol,
+        converged=solution.converged,
+        status=solution.status.value,
+        solver=solution.solver,
+        n_iter=solution.n_iter,
+        passes=solution.passes,
+    )
+
+
+def _calibration(y: Array, candidate: Candidate, s: Sweep) -> Calibration:
+    if candidate.probabilities is None:
+        return curves.calibration(s, of_probabilities=False)
+    likely = sweep(validate(WHO, y, candidate.probabilities, None))
+    return curves.calibration(likely, of_probabilities=True)
+
+
+def _own_warnings(candidate: Candidate, model: ModelInfo) -> list[str]:
+    """What the numbers themselves call for."""
+    table, found = model.thresholds, []
+    if candidate.solution is not None and not candidate.solution.converged:
+        found.append(candidate.solution.advice())
+    positives, negatives = table.tp[0] + table.fn[0], table.fp[0] + table.tn[0]
+    for count, kind in ((positives, "positive"), (negatives, "negative")):
+        if count < FEW_ROWS:
+            found.append(f"Only {count} {kind} test rows: every number here is uncertain.")
+    if len(table.threshold) == 2:
+        found.append("All test rows have the same score: the model does not tell them apart.")
+    elif table.tp[table.chosen] + table.fp[table.chosen] == 0:
+        found.append("No test row has a score above the model's threshold.")
+    return found

@@ -1,23 +1,16 @@
-"""Line charts as inline SVG, coloured by the page's style sheet."""
+"""Charts as inline SVG, coloured by the page's style sheet."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 360, 270
-LEFT, RIGHT, TOP, BOTTOM = 52, 18, 12, 42
+LEFT, RIGHT, TOP, BOTTOM = 54, 18, 12, 42
 
-
-class Line(NamedTuple):
-    """One series; ``style`` picks its colour and dashes."""
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    style: int
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Axis(NamedTuple):
@@ -39,10 +32,72 @@ class Axis(NamedTuple):
         return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
+class Frame(NamedTuple):
+    """The two axes of a chart, and the marks that are drawn on them."""
+
+    x: Axis
+    y: Axis
+
+    def across(self, value: float) -> float:
+        """Horizontal position of a value."""
+        return LEFT + self.x.share(value) * (WIDTH - LEFT - RIGHT)
+
+    def down(self, value: float) -> float:
+        """Vertical position of a value."""
+        return HEIGHT - BOTTOM - self.y.share(value) * (HEIGHT - TOP - BOTTOM)
+
+    def line(self, x: Sequence[float], y: Sequence[float], css: str) -> str:
+        """A line through points; a single one becomes a dot."""
+        points = [(self.across(a), self.down(b)) for a, b in zip(x, y, strict=True)]
+        if len(set(points)) == 1:
+            points, css = [points[0]] * 2, f"{css} dot"
+        text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
+        return f'<polyline class="{css}" points="{text}"/>'
+
+    def steps(self, edges: Sequence[float], heights: Sequence[float], css: str) -> str:
+        """A filled staircase: one height between two edges."""
+        floor = self.down(self.y.low)
+        points = [(self.across(edges[0]), floor)]
+        for left, right, height in zip(edges, edges[1:], heights, strict=False):
+            points += [
+                (self.across(left), self.down(height)),
+                (self.across(right), self.down(height)),
+            ]
+        points.append((self.across(edges[-1]), floor))
+        text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
+        return f'<polygon class="{css}" points="{text}"/>'
+
+    def whisker(self, x: float, low: float, high: float, css: str) -> str:
+        """A vertical interval."""
+        at = f"{self.across(x):.2f}"
+        top, bottom = self.down(high), self.down(low)
+        return f'<line class="{css}" x1="{at}" x2="{at}" y1="{top:.2f}" y2="{bottom:.2f}"/>'
+
+    def dot(self, x: float, y: float, css: str, extra: str = "") -> str:
+        """A disc."""
+        at = f'cx="{self.across(x):.2f}" cy="{self.down(y):.2f}"'
+        return f'<circle class="{css}" {at} r="4.5"{extra}/>'
+
+    def upright(self, x: float, css: str, extra: str = "") -> str:
+        """A line from the bottom to the top."""
+        at = f"{self.across(x):.2f}"
+        ends = f'x1="{at}" x2="{at}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"'
+        return f'<line class="{css}" {ends}{extra}/>'
+
+    def chart(self, title: str, *marks: str) -> str:
+        """The ``<svg>`` element."""
+        parts = [
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">',
+            *_grid(self),
+            *marks,
+            "</svg>",
+        ]
+        return "\n".join(parts)
+
+
 def unit_axis(title: str) -> Axis:
     """From 0 to 1."""
-    ticks = tuple((k / 5, f"{k / 5:.1f}") for k in range(6))
-    return Axis(title, 0.0, 1.0, ticks)
+    return Axis(title, 0.0, 1.0, tuple((k / 5, f"{k / 5:.1f}") for k in range(6)))
 
 
 def count_axis(title: str, most: float) -> Axis:
@@ -53,12 +108,33 @@ def count_axis(title: str, most: float) -> Axis:
     >>> [label for _, label in count_axis("passes", 87).ticks]
     ['0', '20', '40', '60', '80', '100']
     """
-    step = 10.0 ** math.floor(math.log10(max(most, 1.0)))
-    step = next(s for s in (step / 5, step / 2, step, 2 * step) if most / s <= 5)
-    count = max(1, math.ceil(most / step))
-    return Axis(
-        title, 0.0, step * count, tuple((step * k, f"{step * k:g}") for k in range(count + 1))
-    )
+    return range_axis(title, 0.0, most if most > 0.0 else 1.0)
+
+
+def range_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
+    """A range widened to round ticks or, where it is ``tight``, with round ticks inside.
+
+    Examples
+    --------
+    >>> [label for _, label in range_axis("score", -1.3, 2.1).ticks]
+    ['-2', '-1', '0', '1', '2', '3']
+    """
+    if not low < high:
+        half = max(0.5, 1e-6 * abs(low))
+        low, high = low - half, low + half
+    step = round_step((high - low) / 5)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    if tight:
+        first, last = math.ceil(low / step), math.floor(high / step)
+    ticks = tuple((step * k, _label(step * k)) for k in range(first, last + 1))
+    ends = (low, high) if tight else (step * first, step * last)
+    return Axis(title, *ends, ticks)
+
+
+def round_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is at least ``least``."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(s * power for s in (1.0, 2.0, 5.0, 10.0) if s * power >= least * (1 - 1e-9))
 
 
 def power_axis(title: str, values: Sequence[float], floor: float = 1e-12) -> Axis:
@@ -67,68 +143,48 @@ def power_axis(title: str, values: Sequence[float], floor: float = 1e-12) -> Axi
     Examples
     --------
     >>> axis = power_axis("gap", [0.5, 2e-3])
-    >>> axis.low, axis.high
-    (0.001, 1.0)
+    >>> axis.low, axis.high, axis.ticks[-1][1]
+    (0.001, 1.0, '10⁻³')
     """
     kept = [max(value, floor) for value in values] or [1.0]
     low, high = math.floor(math.log10(min(kept))), math.ceil(math.log10(max(kept)))
     high = max(high, low + 1)
     every = math.ceil((high - low) / 6)
-    ticks = tuple((10.0**k, f"1e{k}" if k else "1") for k in range(high, low - 1, -every))
+    ticks = tuple((10.0**k, _power(k)) for k in range(high, low - 1, -every))
     return Axis(title, 10.0**low, 10.0**high, ticks, log=True)
 
 
-def chart(title: str, lines: Sequence[Line], x: Axis, y: Axis, *, diagonal: bool = False) -> str:
-    """An ``<svg>`` element; the diagonal of chance is optional."""
-    parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">',
-        f"<title>{escape(title)}</title>",
-        *_grid(x, y),
-    ]
-    if diagonal:
-        parts.append(_polyline([(LEFT, _down(y)(0.0)), (WIDTH - RIGHT, _down(y)(1.0))], "chance"))
-    for line in lines:
-        points = [(_across(x)(a), _down(y)(b)) for a, b in zip(line.x, line.y, strict=True)]
-        css = f"line s{line.style}"
-        if len(points) == 1:
-            css += " dot"
-        parts.append(_polyline(points, css))
-    parts.append("</svg>")
-    return "\n".join(parts)
+def _power(exponent: int) -> str:
+    if -1 <= exponent <= 2:
+        return f"{10.0**exponent:g}"
+    return "10" + str(exponent).translate(SUPERSCRIPTS)
 
 
-def _across(axis: Axis) -> Callable[[float], float]:
-    return lambda value: LEFT + axis.share(value) * (WIDTH - LEFT - RIGHT)
+def _label(value: float) -> str:
+    """Short text of a tick; exact zero whatever the rounding."""
+    text = f"{value:.6g}"
+    return "0" if float(text) == 0.0 else text
 
 
-def _down(axis: Axis) -> Callable[[float], float]:
-    return lambda value: HEIGHT - BOTTOM - axis.share(value) * (HEIGHT - TOP - BOTTOM)
-
-
-def _polyline(points: Sequence[tuple[float, float]], css: str) -> str:
-    text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
-    return f'<polyline class="{css}" points="{text}"/>'
-
-
-def _grid(x: Axis, y: Axis) -> list[str]:
+def _grid(frame: Frame) -> list[str]:
     """Grid lines, tick labels and axis titles."""
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     parts = []
-    for value, label in x.ticks:
-        at = f"{_across(x)(value):.2f}"
+    for value, label in frame.x.ticks:
+        at = f"{frame.across(value):.2f}"
         parts.append(f'<line class="grid" x1="{at}" y1="{TOP}" x2="{at}" y2="{bottom}"/>')
         parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{label}</text>')
-    for value, label in y.ticks:
-        at = f"{_down(y)(value):.2f}"
+    for value, label in frame.y.ticks:
+        at = f"{frame.down(value):.2f}"
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{at}" x2="{right}" y2="{at}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{at}" dy="4" text-anchor="end">{label}</text>')
     middle_x, middle_y = (LEFT + right) / 2, (TOP + bottom) / 2
     parts.append(
         f'<text class="axis" x="{middle_x}" y="{HEIGHT - 6}" text-anchor="middle">'
-        f"{escape(x.title)}</text>"
+        f"{escape(frame.x.title)}</text>"
     )
     parts.append(
         f'<text class="axis" transform="translate(12 {middle_y}) rotate(-90)" '
-        f'text-anchor="middle">{escape(y.title)}</text>'
+        f'text-anchor="middle">{escape(frame.y.title)}</text>'
     )
     return parts

@@ -182,7 +182,13 @@ def regularisation_path(
     levels = _levels(problem, strengths, n, ratio)
     run = _Run(problem, solver, tol, max_iter, as_rng(rng), max_seconds, on_point)
     for strength in levels:
-        if not run.point(float(strength)):
+        try:
+            if not run.point(float(strength)):
+                break
+        except KeyboardInterrupt:
+            if not run.solutions:
+                raise
+            run.cut = True
             break
     done = tuple(run.solutions)
     path = Path(levels[: len(done)], done, len(done) == levels.size and not run.cut)
@@ -217,20 +223,15 @@ class _Run:
         left = self.end - time.perf_counter()
         if self.solutions and left <= 0.0:
             return False
-        try:
-            self.problem = self.problem.with_penalty(with_strength(self.problem.penalty, strength))
-            solution = minimise(
-                self.problem,
-                resolve(self.solver, self.problem),
-                w0=self.predict(strength),
-                max_seconds=None if math.isinf(left) else max(left, 0.0),
-                on_failure="ignore",
-                **self.options,
-            )
-        except KeyboardInterrupt:
-            if not self.solutions:
-                raise
-            return False
+        self.problem = self.problem.with_penalty(with_strength(self.problem.penalty, strength))
+        solution = minimise(
+            self.problem,
+            resolve(self.solver, self.problem),
+            w0=self.predict(strength),
+            max_seconds=None if math.isinf(left) else max(left, 0.0),
+            on_failure="ignore",
+            **self.options,
+        )
         self.trail = [*self.trail[-1:], (strength, self.known(solution))]
         self.solutions.append(solution)
         stop = self.on_point is not None and self.on_point(strength, solution)

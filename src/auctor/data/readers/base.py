@@ -1,4 +1,4 @@
-"""What readers share: chunks, bytes from anywhere, and places in a file."""
+"""What readers share: chunks and blocks of rows, bytes from anywhere, and places in a file."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ import gzip
 import io
 import lzma
 import os
+import queue
+import shutil
 import sys
+import tempfile
+import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar, cast
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, ParameterError
 from auctor.core.optional import require
-from auctor.core.types import Array
+from auctor.core.types import Array, FloatArray
+from auctor.data.schema import Schema
+
+T = TypeVar("T")
 
 WHO = "open_stream"
 
@@ -43,6 +50,7 @@ class Chunk(NamedTuple):
     ----------
     matrix : (n, d) array or CSR matrix
     labels : (n,) array
+        NaN where the source has no labels and none are needed.
     first_row : int
         Number of rows of the stream before these.
     columns : tuple of str, optional
@@ -68,6 +76,50 @@ class Chunk(NamedTuple):
         )
 
 
+class Block(NamedTuple):
+    """Some rows of a table before its words become numbers.
+
+    Parameters
+    ----------
+    numbers : (n, k) array
+        Columns that are read as numbers, in the order of the file; missing ones are NaN.
+    codes : (n, c) int32 array
+        Columns that are read as words: positions in ``words``, -1 for a missing one.
+    words : list of c lists of str
+    labels : (n,) array, optional
+    """
+
+    numbers: FloatArray
+    codes: Array
+    words: list[list[str]]
+    labels: Array | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.numbers.shape[0])
+
+
+class TableFile(Protocol):
+    """A file with columns.
+
+    ``names`` are those of the columns beside the label, made up where the file has none
+    (``named``). ``word_columns`` holds the positions of columns that cannot be numbers, whatever
+    they contain. After `blocks` with ``strict=False``, ``surprises`` holds those of columns that
+    were read as numbers and have something else.
+    """
+
+    names: tuple[str, ...]
+    named: bool
+    label: str | None
+    word_columns: frozenset[int]
+    surprises: set[int]
+
+    def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
+        """Rows from the first one on; each column is a "number", a "category" or "skip"."""
+        ...
+
+
 @dataclass
 class Settings:
     """How to read; readers keep here what one file decides for the next.
@@ -83,6 +135,12 @@ class Settings:
         Whether the first line has the names of the columns (CSV); ``None`` looks at it.
     delimiter : str, optional
         One character (CSV); ``None`` looks at the first line.
+    labelled : bool
+        Whether there must be a label column.
+    schema : Schema, optional
+        How columns become numbers; a first line with one of its names is a header.
+    who : str
+        Name used in error messages.
     width : int
         Columns seen so far (svmlight).
     """
@@ -93,7 +151,19 @@ class Settings:
     first_index: int | None = None
     header: bool | None = None
     delimiter: str | None = None
+    labelled: bool = True
+    schema: Schema | None = None
+    who: str = WHO
     width: int = 0
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Names of columns to expect."""
+        return () if self.schema is None else tuple(c.name for c in self.schema.columns)
+
+    def most_rows(self, n_fields: int) -> int:
+        """Rows per chunk of a table."""
+        return max(1, min(self.chunk_rows, CHUNK_ENTRIES // max(1, n_fields)))
 
 
 class Source:
@@ -102,22 +172,28 @@ class Source:
     Parameters
     ----------
     origin : path, file object or "-"
+    who : str
+        Name used in error messages.
     """
 
-    def __init__(self, origin: Any) -> None:
+    def __init__(self, origin: Any, who: str = WHO) -> None:
         self.live = isinstance(origin, str) and origin == "-"
+        self.who = who
         self.path: str | None = None
         self._closes = False
+        self._start = 0
         if self.live:
             self.name = "standard input"
             self._raw = _standard_input()
         elif isinstance(origin, str | os.PathLike):
             self.name = self.path = os.fspath(origin)
-            self._raw = _open_file(self.path)
+            self._raw = _open_file(self.path, who)
             self._closes = True
         else:
             self.name = str(getattr(origin, "name", type(origin).__name__))
             self._raw = _binary(origin)
+            if self._rewinds():
+                self._start = self._raw.tell()
 
     def close(self) -> None:
         """Close the file, if it was opened here."""
@@ -128,7 +204,39 @@ class Source:
         """The file as it is."""
         return self._raw
 
-    def blocks(self, *, whole_first: bool = False) -> Iterator[bytes]:
+    def size(self) -> int | None:
+        """Bytes of text that are to come, where they are known: a file that is not compressed."""
+        if self.path is None or not os.path.isfile(self.path):
+            return None
+        with open(self.path, "rb") as file:
+            head = file.read(6)
+        return None if any(map(head.startswith, MAGIC)) else os.path.getsize(self.path)
+
+    def keep(self) -> None:
+        """Make `rewind` possible: what can be read only once goes to a temporary file."""
+        if self._rewinds():
+            return
+        copy = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            shutil.copyfileobj(self._raw, copy, BLOCK)
+        except OSError as error:
+            copy.close()
+            raise DataError(
+                f"{self.who} needs to keep a copy of {self.name}; got {error.strerror or error}. "
+                "Free some space, or pass a file."
+            ) from error
+        self.close()
+        copy.seek(0)
+        self._raw, self._start, self.live, self._closes = cast(BinaryIO, copy), 0, False, True
+
+    def _rewinds(self) -> bool:
+        return not self.live and getattr(self._raw, "seekable", bool)()
+
+    def rewind(self) -> None:
+        """Go back to the first byte; needs a file that can, or `keep` before."""
+        self._raw.seek(self._start)
+
+    def blocks(self, *, whole_first: bool = False) -> Generator[bytes, None, None]:
         """Text cut at line ends, about `BLOCK` bytes at a time.
 
         Standard input gives what has arrived, so that a slow stream is not held up;
@@ -139,6 +247,12 @@ class Source:
         parts: list[bytes] = []
         pending, first = 0, True
         while data := self._read(file, BLOCK, some=self.live and not (whole_first and first)):
+            if first and whole_first and len(data) < BLOCK:
+                more = self._read(file, BLOCK)
+                if not more:  # a short file is one block, its last line included
+                    yield data.removeprefix(MARK)
+                    return
+                data += more
             if first:
                 data = data.removeprefix(MARK)
             first = False
@@ -150,8 +264,8 @@ class Source:
             pending += len(data) - cut
             if pending > LONGEST_LINE:
                 raise DataError(
-                    f"{WHO} needs lines of text; got more than {LONGEST_LINE} bytes without a line "
-                    f"end in {self.name}. Check the format."
+                    f"{self.who} needs lines of text; got more than {LONGEST_LINE} bytes without "
+                    f"a line end in {self.name}. Check the format."
                 )
         if rest := b"".join(parts):
             yield rest
@@ -161,7 +275,7 @@ class Source:
             return cast(bytes, file.read1(size) if some else file.read(size))
         except (EOFError, OSError, lzma.LZMAError, zlib.error, _zstd_error()) as error:
             raise DataError(
-                f"{WHO} needs a file that can be read to its end; got {error} in {self.name}. "
+                f"{self.who} needs a file that can be read to its end; got {error} in {self.name}. "
                 "Check that it is complete."
             ) from error
 
@@ -175,7 +289,7 @@ class Source:
         if kind == "xz":
             return lzma.LZMAFile(whole)
         if kind == "zst":
-            zstandard = require("zstandard", extra="cli", who=f"{WHO} of {self.name}")
+            zstandard = require("zstandard", extra="cli", who=f"{self.who} of {self.name}")
             return io.BufferedReader(_Zstandard(zstandard.ZstdDecompressor(), whole), BLOCK)
         return whole
 
@@ -243,14 +357,14 @@ def shown(token: bytes) -> str:
     return repr(text + "..." if len(token) > 40 else text)
 
 
-def _open_file(path: str) -> BinaryIO:
+def _open_file(path: str, who: str) -> BinaryIO:
     if os.path.isdir(path):
-        raise DataError(f"{WHO} needs a file; got the folder {path}. Pass the files in it.")
+        raise DataError(f"{who} needs a file; got the folder {path}. Pass the files in it.")
     try:
         return open(path, "rb")
     except OSError as error:
         raise DataError(
-            f"{WHO} needs a file it can read; got {path}: {error.strerror or error}. "
+            f"{who} needs a file it can read; got {path}: {error.strerror or error}. "
             "Check the path."
         ) from error
 
@@ -274,3 +388,45 @@ def _binary(file: Any) -> BinaryIO:
 def _zstd_error() -> type[Exception]:
     """What zstandard raises, once it was imported."""
     return getattr(sys.modules.get("zstandard"), "ZstdError", EOFError)
+
+
+def yes_no(who: str, name: str, value: bool | str) -> bool | None:
+    """True, False, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if not isinstance(value, bool):
+        raise ParameterError(
+            f"{who} needs {name} to be True, False or 'auto'; got {value!r}. Pass one of these."
+        )
+    return value
+
+
+def ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator[T, None, None]:
+    """The same items, made in a thread that is at most ``most`` of them ahead."""
+    ready: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(most)
+    stopped = threading.Event()
+
+    def work() -> None:
+        end: BaseException | None = None
+        try:
+            for item in items:
+                ready.put((item,))
+                if stopped.is_set():
+                    return
+        except BaseException as error:
+            end = error
+        ready.put(end)
+
+    thread = threading.Thread(target=work, name="auctor-reader", daemon=True)
+    thread.start()
+    try:
+        while (got := ready.get()) is not None:
+            if isinstance(got, BaseException):
+                raise got
+            yield got[0]
+    finally:
+        stopped.set()
+        while not ready.empty():
+            ready.get_nowait()
+        if wait:
+            thread.join()

@@ -1,89 +1,163 @@
-"""CSV and TSV tables of numbers with a label column."""
+"""CSV and TSV tables with a label column."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array
-from auctor.data.readers.base import (
-    CHUNK_ENTRIES,
-    WHO,
-    Chunk,
-    Settings,
-    Source,
-    shown,
+from auctor.data.readers.base import Block, Settings, Source, shown
+from auctor.data.readers.columns import (
+    LABEL_NAMES,
+    as_number,
+    check_names,
+    check_width,
+    find_label,
+    is_missing,
+    made_up,
+    meaning,
 )
-from auctor.data.readers.svmlight import as_number
 from auctor.kernels import text as kernels
 
-#: What stands for a missing number, in lower case.
-MISSING = frozenset((b"", b"na", b"n/a", b"nan", b"null", b"none", b"?"))
-_TRUTH = {b"true": 1.0, b"false": 0.0}
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
 _DELIMITERS = (",", "\t", ";")
-#: Names of the label column when none is given.
-LABEL_NAMES = ("label", "target", "y", "class")
 
 
-def table_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
-    """Chunks of a CSV or TSV file; empty fields and the like become NaN.
+class DelimitedFile:
+    """A CSV or TSV file.
 
-    Labels are numbers if the first one is, otherwise text; a label of the other kind is refused.
+    Empty fields and the like are missing. Labels are numbers if the first one is, otherwise text; a
+    label of the other kind is refused. A line end between quotes ends the line all the same.
     """
-    blocks = source.blocks()
-    lines_before = 0
-    for first in blocks:
-        start = _BLANK_LINES.match(first).end()  # type: ignore[union-attr]
-        lines_before += first.count(b"\n", 0, start)
-        if start < len(first):
-            break
-    else:
-        return
-    end = first.find(b"\n", start) + 1 or len(first)
-    rows = _Table(source.name, first[start:end], settings)
-    if rows.columns is not None:
-        lines_before += 1
-        start = end
-    first = first[start:]
-    for text in chain((first,), blocks):
-        rows.start(text, lines_before)
-        while not rows.read():
-            yield rows.chunk()
-        lines_before += text.count(b"\n")
-    if rows.at[kernels.ROW]:
-        yield rows.chunk()
 
+    def __init__(self, source: Source, settings: Settings) -> None:
+        self.source, self.settings = source, settings
+        self.names: tuple[str, ...] = ()
+        self.label: str | None = None
+        self.named = False
+        self.word_columns: frozenset[int] = frozenset()
+        self.surprises: set[int] = set()
+        self.fields: list[str] = []
+        self.label_field = -1
+        self._fresh = True
+        line = self._start()
+        if line is not None:
+            self._read_header(line)
 
-class _Table:
-    """Rows of the chunk in progress, in arrays that are reused."""
+    def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
+        """Rows from the first one on."""
+        if not self._fresh:
+            self.source.rewind()
+            self._start()
+        self._fresh = False
+        self.surprises = set()
+        if not self.fields:
+            return
+        rows = _Rows(self, kinds, strict)
+        skipped = self._header_end if self.named else 0
+        lines = self._lines + int(self.named)
+        for text in chain((self._text[skipped:],), self._blocks):
+            rows.start(text, lines)
+            while not rows.read():
+                yield rows.block()
+            lines += text.count(b"\n")
+        if rows.at[kernels.ROW]:
+            yield rows.block()
 
-    def __init__(self, name: str, first_line: bytes, settings: Settings) -> None:
-        self.name = name
-        line = first_line.decode("utf-8", "replace")
+    def field(self, k: int) -> str:
+        """A column in words."""
+        return f"column {k + 1} ({self.fields[k]})" if self.named else f"column {k + 1}"
+
+    def decoded(self, token: bytes, line: Callable[[], int]) -> str:
+        """A token as text; ``line`` counts its line if it must be refused."""
+        try:
+            text = token.decode()
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:
+            raise DataError(
+                f"{self.settings.who} needs UTF-8 text; got {shown(token)} in {self.source.name}, "
+                f"line {line()}. Convert the file to UTF-8."
+            )
+        return text
+
+    def _start(self) -> bytes | None:
+        """Go to the first line that is not blank, and return it."""
+        self._blocks = self.source.blocks()
+        self._text, self._lines = b"", 0
+        for text in self._blocks:
+            start = _BLANK_LINES.match(text).end()  # type: ignore[union-attr]
+            self._lines += text.count(b"\n", 0, start)
+            if start < len(text):
+                self._text = text[start:]
+                end = self._text.find(b"\n") + 1 or len(self._text)
+                self._header_end = end
+                return self._text[:end]
+        return None
+
+    def _read_header(self, first: bytes) -> None:
+        settings = self.settings
+        line = self.decoded(first, lambda: self._lines + 1)
         self.delimiter = settings.delimiter or max(_DELIMITERS, key=line.count)
-        self.fields = [_unquoted(field) for field in _split(line, self.delimiter)]
-        wants_name = isinstance(settings.label, str)
+        fields = [_unquoted(field) for field in split(line, self.delimiter)]
         header = settings.header
         if header is None:
-            named = wants_name or any(f in LABEL_NAMES for f in self.fields)
-            header = named or not any(_is_number(f) for f in self.fields)
-        self.label = find_label(name, self.fields if header else None, settings, len(self.fields))
-        rest = [f for k, f in enumerate(self.fields) if k != self.label]
-        self.columns = tuple(rest) if header else None
-        if settings.n_features is not None and len(rest) != settings.n_features:
-            raise DataError(
-                f"{WHO} needs n_features={settings.n_features} columns besides the label; got "
-                f"{len(rest)} in {name}. Drop n_features."
-            )
-        self.most_rows = max(1, min(settings.chunk_rows, CHUNK_ENTRIES // len(self.fields)))
-        self.matrix = np.empty((self.most_rows, len(rest)))
-        self.labels, self.starts = np.empty(self.most_rows), np.empty(self.most_rows, np.int64)
-        self.words: dict[int, str] = {}
+            asked = {settings.label} if isinstance(settings.label, str) else set()
+            expected = {*LABEL_NAMES, *settings.known}
+            named = bool(asked.difference(made_up(len(fields)))) or not expected.isdisjoint(fields)
+            header = named or not any(_is_number(field) for field in fields)
+        self.named = header
+        if header:
+            fields = check_names(self.source.name, fields, settings.who)
+        names = fields if header else None
+        if not header:
+            fields = made_up(len(fields))
+            if isinstance(settings.label, str) and settings.label in fields:
+                names = fields
+        label = find_label(self.source.name, names, settings, len(fields))
+        self.fields = fields
+        self.label_field = -1 if label is None else label
+        self.label = None if label is None else fields[label]
+        self.names = tuple(name for k, name in enumerate(fields) if k != label)
+        check_width(self.source.name, len(self.names), settings)
+
+
+class _Rows:
+    """Rows of the block in progress, in arrays that are reused."""
+
+    def __init__(self, file: DelimitedFile, kinds: Sequence[str], strict: bool) -> None:
+        self.file, self.strict = file, strict
+        self.roles = np.empty(len(file.fields), np.int64)
+        self.columns = np.empty(len(file.fields), np.int64)
+        numbers = words = column = 0
+        for k in range(len(file.fields)):
+            self.columns[k] = column
+            if k == file.label_field:
+                self.roles[k] = kernels.LABEL
+                continue
+            kind = kinds[column]
+            column += 1
+            if kind == "number":
+                self.roles[k] = numbers
+                numbers += 1
+            elif kind == "category":
+                self.roles[k] = kernels.WORD - words
+                words += 1
+            else:
+                self.roles[k] = kernels.SKIP
+        n = self.most_rows = file.settings.most_rows(len(file.fields))
+        self.numbers = np.empty((n, numbers))
+        self.codes = np.empty((n, words), np.int32)
+        self.spans = np.empty((n, words, 2), np.int64)
+        self.first = np.empty(n, np.int64)
+        self.slots = np.empty(1 << (2 * n).bit_length(), np.int64) if words else self.first
+        self.words: list[dict[str, int]] = [{} for _ in range(words)]
+        self.labels, self.starts = np.empty(n), np.empty(n, np.int64)
+        self.label_words: dict[int, str] = {}
         self.labels_are_text: bool | None = None
         self.late = np.empty((0, 4), np.int64)
         self.at = np.zeros(kernels.AT_SIZE, np.int64)
@@ -96,16 +170,16 @@ class _Table:
             self.late = np.empty((len(text) // 2 + 1, 4), np.int64)
 
     def read(self) -> bool:
-        """Read on; whether the text is used up (a chunk may be full all the same)."""
+        """Read on; whether the text is used up (a block may be full all the same)."""
         first = int(self.at[kernels.ROW])
         kernels.table_rows(
             self.bytes,
-            ord(self.delimiter),
-            self.label,
-            len(self.fields),
+            ord(self.file.delimiter),
+            self.roles,
             self.most_rows,
-            self.matrix,
+            self.numbers,
             self.labels,
+            self.spans,
             self.starts,
             self.late,
             self.at,
@@ -116,55 +190,79 @@ class _Table:
         if self.at[kernels.CODE] == kernels.RAGGED:
             self._refuse_ragged(int(self.at[kernels.WHERE]))
         if stop > first:
-            self._check_labels(first, stop)
+            for k in range(len(self.words)):
+                self._number_words(k, first, stop)
+            if self.file.label is not None:
+                self._check_labels(first, stop)
         return bool(self.at[kernels.POSITION] == len(self.text))
 
-    def chunk(self) -> Chunk:
-        """The rows so far; the next ones start a new chunk."""
+    def block(self) -> Block:
+        """The rows so far; the next ones start a new block."""
         n = int(self.at[kernels.ROW])
-        labels: Array = self.labels[:n].copy()
+        labels: Array | None = None
         if self.labels_are_text:
-            labels = np.array([self.words[i] for i in range(n)])
-        self.words.clear()
+            labels = np.array([self.label_words[i] for i in range(n)])
+        elif self.file.label is not None:
+            labels = self.labels[:n].copy()
+        words = [list(known) for known in self.words]
+        self.words = [{} for _ in words]
+        self.label_words.clear()
         self.at[kernels.ROW] = 0
-        return Chunk(self.matrix[:n].copy(), labels, columns=self.columns)
+        return Block(self.numbers[:n].copy(), self.codes[:n].copy(), words, labels)
 
     def _settle(self, row: int, field: int, begin: int, end: int) -> None:
         """Give a field that is no plain number its meaning."""
-        word = _unquoted(self.text[begin:end].decode("utf-8", "replace"))
-        token = word.encode()
-        small = token.lower()
-        number = np.nan if small in MISSING else _TRUTH.get(small, as_number(token))
-        if field == self.label:
+        column = int(self.columns[field])
+        if column in self.file.surprises and field != self.file.label_field:
+            return
+        word = self._word(begin, end)
+        number = meaning(word)
+        if field == self.file.label_field:
             if number is None:
-                self.words[row] = word
+                self.label_words[row] = word
             else:
                 self.labels[row] = number
-        elif number is None:
-            called = self._field(field)
+        elif number is not None:
+            self.numbers[row, self.roles[field]] = number
+        elif self.strict:
             raise DataError(
-                f"{WHO} needs numbers in {called}; got {shown(token)} in {self.name}, line "
-                f"{self._line(begin)}. Encode text as numbers first."
+                f"{self.file.settings.who} needs numbers in {self.file.field(field)}; got "
+                f"{shown(word.encode())} in {self.file.source.name}, line {self._line(begin)}. "
+                "Encode text as numbers first."
             )
         else:
-            self.matrix[row, field - (field > self.label)] = number
+            self.file.surprises.add(column)
+
+    def _number_words(self, k: int, first: int, stop: int) -> None:
+        """Number the words of one column of the rows that were just read."""
+        codes = self.codes[first:stop, k]
+        spans = self.spans[first:stop, k]
+        found = kernels.distinct_words(self.bytes, spans, self.slots, codes, self.first)
+        numbers = np.empty(found, np.int32)
+        known = self.words[k]
+        for i, row in enumerate(self.first[:found].tolist()):
+            begin, end = spans[row].tolist()
+            word = self._word(begin, end)
+            numbers[i] = -1 if is_missing(word) else known.setdefault(word, len(known))
+        codes[:] = numbers[codes]
 
     def _check_labels(self, first: int, stop: int) -> None:
         """Labels are all numbers or all text, as the first one was."""
+        words = self.label_words
         if self.labels_are_text is None:
-            self.labels_are_text = first in self.words
+            self.labels_are_text = first in words
         if self.labels_are_text:
-            wrong = next((i for i in range(first, stop) if i not in self.words), None)
+            wrong = next((i for i in range(first, stop) if i not in words), None)
         else:
-            wrong = min(self.words, default=None)
+            wrong = min(words, default=None)
         if wrong is None:
             return
-        got = self.words.get(wrong, f"{self.labels[wrong]:g}")
+        got = words.get(wrong, f"{self.labels[wrong]:g}")
         wanted = "text" if self.labels_are_text else "numbers"
         raise DataError(
-            f"{WHO} needs labels of one type, {wanted} as the first one; got {got!r} in "
-            f"{self.name}, line {self._line(int(self.starts[wrong]))}. Encode the labels the same "
-            "way throughout."
+            f"{self.file.settings.who} needs labels of one type, {wanted} as the first one; got "
+            f"{got!r} in {self.file.source.name}, line {self._line(int(self.starts[wrong]))}. "
+            "Encode the labels the same way throughout."
         )
 
     def _refuse_ragged(self, where: int) -> None:
@@ -172,53 +270,21 @@ class _Table:
         start = self.text.rfind(b"\n", 0, where) + 1
         end = self.text.find(b"\n", start)
         words = self.text[start : len(self.text) if end < 0 else end].decode("utf-8", "replace")
-        found = len(_split(words, self.delimiter))
+        found = len(split(words, self.file.delimiter))
         raise DataError(
-            f"{WHO} needs {len(self.fields)} fields in each line; got {found} in {self.name}, line "
-            f"{line}, column {where - start + 1}. Correct the line or the delimiter."
+            f"{self.file.settings.who} needs {len(self.file.fields)} fields in each line; got "
+            f"{found} in {self.file.source.name}, line {line}, column {where - start + 1}. "
+            "Correct the line or the delimiter."
         )
 
-    def _field(self, field: int) -> str:
-        number = f"column {field + 1}"
-        return number if self.columns is None else f"{number} ({self.fields[field]})"
+    def _word(self, begin: int, end: int) -> str:
+        return _unquoted(self.file.decoded(self.text[begin:end], lambda: self._line(begin)))
 
     def _line(self, where: int) -> int:
         return self.lines_before + self.text.count(b"\n", 0, where) + 1
 
 
-def find_label(name: str, columns: list[str] | None, settings: Settings, n_fields: int) -> int:
-    """Position of the label column, by name or position."""
-    label = settings.label
-    if n_fields < 2:
-        raise DataError(
-            f"{WHO} needs a label and at least one more column; got {n_fields} column in {name}. "
-            "Check the delimiter and the format."
-        )
-    if label is None and columns is not None:
-        label = next((usual for usual in LABEL_NAMES if usual in columns), None)
-    if label is None:
-        known = "no names of columns" if columns is None else _listed(columns)
-        raise DataError(
-            f"{WHO} needs to know the label column; got {known} in {name}. "
-            "Pass label= with its name or position."
-        )
-    if isinstance(label, str):
-        if columns is None or columns.count(label) != 1:
-            known = "no names of columns" if columns is None else _listed(columns)
-            raise DataError(
-                f"{WHO} needs one column named {label!r}; got {known} in {name}. "
-                "Pass label= with one of these, or a position."
-            )
-        return columns.index(label)
-    if not -n_fields <= label < n_fields:
-        raise DataError(
-            f"{WHO} needs label in [{-n_fields}, {n_fields}); got {label} for {n_fields} columns "
-            f"of {name}. Pass a position in that range."
-        )
-    return label % n_fields
-
-
-def _split(line: str, delimiter: str) -> list[str]:
+def split(line: str, delimiter: str) -> list[str]:
     """Fields of a line; a delimiter between quotes is part of one."""
     fields: list[str] = []
     quoted = False
@@ -238,11 +304,5 @@ def _unquoted(field: str) -> str:
     return field
 
 
-def _listed(columns: list[str]) -> str:
-    more = ", ..." if len(columns) > 8 else ""
-    return ", ".join(columns[:8]) + more
-
-
 def _is_number(field: str) -> bool:
-    token = field.encode()
-    return token.lower() in MISSING - {b""} or as_number(token) is not None
+    return (bool(field) and is_missing(field)) or as_number(field.encode()) is not None

@@ -12,13 +12,13 @@ from auctor.core.errors import DataError
 from auctor.core.types import Array
 from auctor.data.readers.base import (
     CHUNK_ENTRIES,
-    WHO,
     Chunk,
     Settings,
     Source,
     place,
     shown,
 )
+from auctor.data.readers.columns import as_number
 from auctor.kernels import text as kernels
 
 #: The largest index that fits 64 bits with room for arithmetic.
@@ -35,6 +35,7 @@ _COMPLAINTS = {
     kernels.NO_VALUE: "a number after the colon",
     kernels.NO_QUERY: "a whole number after qid:",
 }
+_CORRECT = "Correct the line, or pass the format of the file."
 _ADVICE = {
     kernels.LOW_INDEX: "Pass zero_based=True if counting starts at 0.",
     kernels.HIGH_INDEX: "Pass a larger n_features, or none.",
@@ -43,12 +44,12 @@ _ADVICE = {
 
 def svmlight_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
     """Chunks of svmlight text; their width is the largest index so far, or ``n_features``."""
-    rows = _Rows(settings)
+    rows = Rows(settings)
     lines_before = 0
     undecided = settings.first_index is None
     for text in source.blocks(whole_first=undecided):
         if settings.first_index is None:
-            settings.first_index = 0 if _INDEX_ZERO.search(text) else 1
+            settings.first_index = first_index(text)
         rows.start(text)
         while not rows.read(source.name, lines_before):
             yield rows.chunk()
@@ -57,11 +58,17 @@ def svmlight_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
         yield rows.chunk()
 
 
-class _Rows:
+def first_index(text: bytes) -> int:
+    """Where counting starts: at 0 if the text has an index 0."""
+    return 0 if _INDEX_ZERO.search(text) else 1
+
+
+class Rows:
     """Rows of the chunk in progress, in arrays that are reused."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, most_entries: int | None = None) -> None:
         self.settings = settings
+        self.most_entries = most_entries or CHUNK_ENTRIES
         self.at = np.zeros(kernels.AT_SIZE, np.int64)
         n = settings.chunk_rows
         self.labels, self.starts = np.empty(n), np.empty(n, np.int64)
@@ -71,7 +78,12 @@ class _Rows:
         self.late = np.empty((0, 3), np.int64)
         self.text = b""
 
+    def reset(self) -> None:
+        """Forget the rows so far."""
+        self.at[:] = 0
+
     def start(self, text: bytes) -> None:
+        """Go on with the next text."""
         self.text = text
         self.bytes: Array = np.frombuffer(text, np.uint8)
         self.at[kernels.POSITION] = 0
@@ -89,7 +101,7 @@ class _Rows:
             first_index,
             n_columns,
             self.settings.chunk_rows,
-            CHUNK_ENTRIES,
+            self.most_entries,
             self.labels,
             self.indptr,
             self.indices,
@@ -100,30 +112,38 @@ class _Rows:
             self.at,
         )
         stop = int(self.at[kernels.ROW])
-        for slot, begin, end in self.late[: self.at[kernels.LATE]].tolist():
-            number = as_number(self.text[begin:end])
-            if number is None:
-                wanted = "a number as label" if slot < 0 else "a number after the colon"
-                self._refuse(wanted, begin, name, lines_before)
-            elif slot < 0:
-                self.labels[-1 - slot] = number
-            else:
-                self.values[slot] = number
-        code = int(self.at[kernels.CODE])
-        if code != kernels.FINE:
-            wanted = _COMPLAINTS[code].format(
-                first_index=first_index, last_index=n_columns - 1 + first_index
-            )
-            where = int(self.at[kernels.WHERE])
-            self._refuse(wanted, where, name, lines_before, _ADVICE.get(code))
+        wrong = [*self._settle(), *self._complaint(n_columns)]
         if not self.ascending[first:stop].all():
             twice = kernels.sort_rows(
                 self.indptr, self.indices, self.values, self.ascending, first, stop
             )
             if twice >= 0:
                 where = self._second(int(self.starts[twice]))
-                self._refuse("every index once per line", where, name, lines_before)
+                wrong.append((where, "every index once per line", _CORRECT))
+        if wrong:
+            self._refuse(*min(wrong), name, lines_before)
         return bool(self.at[kernels.POSITION] == len(self.text))
+
+    def _settle(self) -> Iterator[tuple[int, str, str]]:
+        """Read the numbers that were left over; the first that is none is wrong."""
+        for slot, begin, end in self.late[: self.at[kernels.LATE]].tolist():
+            number = as_number(self.text[begin:end])
+            if number is None:
+                wanted = "a number as label" if slot < 0 else "a number after the colon"
+                yield begin, wanted, _CORRECT
+                return
+            if slot < 0:
+                self.labels[-1 - slot] = number
+            else:
+                self.values[slot] = number
+
+    def _complaint(self, n_columns: int) -> Iterator[tuple[int, str, str]]:
+        """Why the rows end before the text does."""
+        code = int(self.at[kernels.CODE])
+        if code != kernels.FINE:
+            start = self.settings.first_index or 0
+            wanted = _COMPLAINTS[code].format(first_index=start, last_index=n_columns - 1 + start)
+            yield int(self.at[kernels.WHERE]), wanted, _ADVICE.get(code, _CORRECT)
 
     def chunk(self) -> Chunk:
         """The rows so far; the next ones start a new chunk."""
@@ -165,25 +185,13 @@ class _Rows:
             seen.add(index)
         return start
 
-    def _refuse(
-        self, wanted: str, where: int, name: str, lines_before: int, advice: str | None = None
-    ) -> None:
+    def _refuse(self, where: int, wanted: str, advice: str, name: str, lines_before: int) -> None:
         token = re.compile(rb"[^\s#]*").match(self.text, where)
         got = shown(token[0] if token else b"")
         raise DataError(
-            f"{WHO} needs {wanted}; got {got} in {name}, {place(self.text, where, lines_before)}. "
-            f"{advice or 'Correct the line, or pass the format of the file.'}"
+            f"{self.settings.who} needs {wanted}; got {got} in {name}, "
+            f"{place(self.text, where, lines_before)}. {advice}"
         )
-
-
-def as_number(token: bytes) -> float | None:
-    """The number a token spells, such as ``1e400`` or ``nan``."""
-    if b"_" in token:
-        return None
-    try:
-        return float(token)
-    except ValueError:
-        return None
 
 
 def _longer(array: Array, used: int, size: int) -> Array:

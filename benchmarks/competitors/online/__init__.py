@@ -1,0 +1,1 @@
+"""Learners of other packages for the suite ``online``."""

@@ -1,0 +1,1 @@
+"""What is fuzzed: one module per target, with `seeds`, `mutate` and `check`."""

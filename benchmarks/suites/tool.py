@@ -1,0 +1,9 @@
+"""The bars of the issue on files, models and reports."""
+
+from __future__ import annotations
+
+from benchmarks.sections import reader, train
+
+name = "tool"
+title = "Tool: readers, command line, fuzzing"
+sections = (reader, train)

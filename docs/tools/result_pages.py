@@ -1,0 +1,219 @@
+"""Measured numbers, from ``benchmarks/results`` only.
+
+``python docs/tools/result_pages.py`` writes the tables of the README and the guides again after a
+benchmark.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+#: Pages with tables of measured numbers.
+PAGES = [ROOT / "README.md", ROOT / "docs" / "choose.md", ROOT / "docs" / "solvers.md"]
+
+
+class Bar(NamedTuple):
+    """One line of a section's summary."""
+
+    text: str
+    measured: str
+    limit: str
+    verdict: str
+
+
+class Section(NamedTuple):
+    """A section of a results file."""
+
+    name: str
+    title: str
+    stamp: str
+    bars: tuple[Bar, ...]
+    body: str
+
+    def find(self, pattern: str) -> list[tuple[Bar, re.Match[str]]]:
+        """Bars whose text matches."""
+        matches = [(bar, re.search(pattern, bar.text)) for bar in self.bars]
+        return [(bar, match) for bar, match in matches if match]
+
+
+class Suite(NamedTuple):
+    """A results file."""
+
+    file: str
+    title: str
+    sections: dict[str, Section]
+
+
+def read_suites(folder: Path = RESULTS) -> dict[str, Suite]:
+    """Every results file by its name."""
+    found = {}
+    for path in sorted(folder.glob("*.md")):
+        if ".partial." not in path.name:
+            found[path.stem] = _read(path)
+    return found
+
+
+def _read(path: Path) -> Suite:
+    first, *rest = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = {}
+    for text in rest:
+        head, _, body = text.partition("\n")
+        name, _, title = head.partition(": ")
+        stamp = next((line for line in body.splitlines() if re.match(r"\d{4}-\d\d-\d\d", line)), "")
+        sections[name] = Section(name, title, stamp, _bars(body), body)
+    return Suite(path.name, first.strip().removeprefix("# "), sections)
+
+
+def _bars(body: str) -> tuple[Bar, ...]:
+    block = body.partition("| bar |")[2].partition("\n\n")[0]
+    rows = [_cells(line) for line in block.splitlines()[2:] if line.startswith("|")]
+    return tuple(Bar(*row) for row in rows if len(row) == 4)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+def make_page() -> str:
+    """Every bar that was set, with what was measured: those that were missed too."""
+    suites = read_suites()
+    bars = [bar for s in suites.values() for section in s.sections.values() for bar in section.bars]
+    missed = sum(bar.verdict != "pass" for bar in bars)
+    out = [
+        "# Benchmarks",
+        "A bar is a limit set for a measured number. This page lists every one, met or missed, "
+        "from the files in `benchmarks/results`, which also hold the tables behind them. A ratio "
+        "`competitor / auctor` is of seconds: above 1 auctor is faster. "
+        "`python -m benchmarks run SUITE` measures again.",
+        f"{len(bars)} bars, {len(bars) - missed} met, {missed} missed.",
+    ]
+    for suite in suites.values():
+        out += [f"## {suite.title}", f"From `benchmarks/results/{suite.file}`."]
+        for section in suite.sections.values():
+            out += [f"### {section.name}: {section.title}", section.stamp]
+            if section.bars:
+                head = ["bar", "measured", "limit", "verdict"]
+                out.append(_table(head, [[_escape(cell) for cell in bar] for bar in section.bars]))
+            else:
+                out.append("No bar was set; the file has the tables.")
+    return "\n\n".join(out) + "\n"
+
+
+def _escape(cell: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", cell).replace("*", "\\*").replace("<", "&lt;")
+
+
+# --- tables inside other pages and the README --------------------------------------------------
+
+
+def speed() -> str:
+    """How much slower the best competitor is, and where auctor is the slower one."""
+    suites = read_suites()
+    rows = []
+    spine = suites["spine"].sections
+    means = [float(bar.measured) for bar, _ in spine["logistic"].find("^geometric mean")]
+    cells = spine["logistic"].find(r"^best competitor / auctor on (.+)$")
+    worst, where = min((float(bar.measured), match[1]) for bar, match in cells)
+    won = sum(bar.verdict == "pass" for bar, _ in cells)
+    rows.append(
+        [
+            "l2 logistic, to 1e-6",
+            f"scikit-learn, {len(means)} solvers",
+            f"{min(means)} to {max(means)}",
+            f"{won} of {len(cells)}",
+            f"{worst} ({where})",
+            "spine",
+        ]
+    )
+    for label, name in (
+        ("l1 logistic, to 1e-6", "l1_logistic"),
+        ("l2 with logistic, squared hinge and hinge, to 1e-6", "l2"),
+        ("lasso and elastic net, to 1e-6", "lasso"),
+        ("group lasso, to 1e-6", "group"),
+        ("l1 path of 100 strengths, to 1e-4", "path"),
+    ):
+        rows.append([label, *_raced(suites["sparse"].sections[name]), "sparse"])
+    ((area, _),) = spine["auc"].find("distinct")
+    rows.append(["AUC of a million scores", "scikit-learn", area.measured, "", "", "spine"])
+    head = ["problem", "against", "geometric mean", "cells won or drawn", "worst cell", "file"]
+    return _table(head, rows)
+
+
+def _raced(section: Section) -> list[str]:
+    """Competitor, mean ratio, cells and worst cell at the tightest accuracy, wall, one thread."""
+    (mean, match) = section.find(r"wall, 1 thread: geometric mean, .*\((\S+)\) / auctor")[-1]
+    (least, found) = section.find(r"wall, 1 thread: worst .*\((.+); (\d+ of \d+) cells pass\)")[-1]
+    fair = float(least.limit.removeprefix(">= ")) <= 1.0
+    worst = "not reached by auctor" if float(least.measured) == 0.0 else least.measured
+    return [match[1], mean.measured, found[2] if fair else "", f"{worst} ({found[1]})"]
+
+
+def quality() -> str:
+    """On how many real sets a measure came out higher, level or lower on held-out rows."""
+    shown = ("auctor auc", "auctor prbep", "auctor f1", "auctor f1, logistic")
+    kept = [row for row in _wins() if row[1] in shown]
+    return _table(_WINS, [row for row in kept if (row[0], row[1]) != ("PRBEP", "auctor auc")])
+
+
+def quality_all() -> str:
+    """The same, with every surrogate that was tried."""
+    return _table(_WINS, _wins())
+
+
+_WINS = ["measure", "trained by", "against", "higher", "level", "lower", "mean difference", "p"]
+
+
+def _wins() -> list[list[str]]:
+    body = read_suites()["metrics"].sections["users"].body
+    block = body.partition("**Wins, ties, losses")[2].partition("| measure |")[2]
+    return [_cells(line) for line in block.partition("\n\n")[0].splitlines()[2:]]
+
+
+def coldstart() -> str:
+    """CPU seconds before the first answer."""
+    body = read_suites()["spine"].sections["coldstart"].body
+    found = {}
+    for line in body.splitlines():
+        if line.startswith("| "):
+            name, *numbers = _cells(line)
+            found[name] = numbers
+    fits = [found[f"{m}, {s}"] for m in ("log_loss", "auc") for s in ("csr", "dense")]
+    first, second, fresh = ([float(numbers[k]) for numbers in fits] for k in range(3))
+    rows = [
+        ["`import auctor`, beyond numpy, scipy and numba", found["auctor"][0]],
+        [
+            "scikit-learn, imported with the first estimator",
+            found["scikit-learn (after the others)"][0],
+        ],
+        ["first `fit` of a process, kernels cached on disk", f"{min(first)} to {max(first)}"],
+        ["second `fit`", f"{min(second)} to {max(second)}"],
+        ["first `fit` ever, nothing cached", f"{min(fresh)} to {max(fresh)}"],
+    ]
+    return _table(["", "CPU s"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    table.__name__: table for table in (speed, quality, quality_all, coldstart)
+}
+_PLACE = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+
+
+def fill(markdown: str) -> str:
+    """The text with the tables between ``numbers`` and ``end`` marks as measured last."""
+    return _PLACE.sub(lambda m: f"{m[1]}\n{TABLES[m[2]]()}\n\n{m[3]}", markdown)
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,300 @@
+"""``auctor compare``: our metrics and solvers against scikit-learn's, on the user's own data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auctor.cli import complete
+from auctor.cli.common import (
+    AsJson,
+    Buckets,
+    Categorical,
+    Config,
+    DataPath,
+    Delimiter,
+    Format,
+    Header,
+    L1Ratio,
+    Label,
+    MaxSeconds,
+    Metric,
+    Missing,
+    Penalty,
+    Reading,
+    Seed,
+    Tol,
+    ZeroBased,
+    console,
+    echo_json,
+    examples,
+    read,
+)
+from auctor.cli.main import say
+
+if TYPE_CHECKING:
+    from auctor.cli.contenders import Rules
+    from auctor.cli.contest import Contest, Row
+    from auctor.core.types import Array
+
+WHO = "auctor compare"
+PENALTIES = ("l2", "l1", "elastic_net")
+#: Metrics that are shown besides the one asked for.
+OTHERS = {"auc": "AUC", "prbep": "PRBEP", "f1": "F1"}
+
+Surrogates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--surrogate",
+        help="Only this surrogate of the metric; repeatable. All by default.",
+        autocompletion=complete.surrogates,
+        show_default=False,
+    ),
+]
+Solvers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--solver",
+        help="Only this solver of ours; repeatable. Chosen for each problem by default.",
+        autocompletion=complete.solvers,
+        show_default=False,
+    ),
+]
+
+
+@examples(
+    "auctor compare clicks.csv --label clicked",
+    "auctor compare a9a.svm --metric f1 --penalty l1 --folds 10 --json",
+    "auctor compare a9a.svm --surrogate hinge --surrogate square --repeats 3",
+)
+def compare(
+    data: DataPath,
+    metric: Metric = "auc",
+    surrogate: Surrogates = None,
+    penalty: Penalty = "l2",
+    l1_ratio: L1Ratio = None,
+    solver: Solvers = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds to measure on.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Times to draw the folds.")] = 1,
+    inner_folds: Annotated[
+        int, typer.Option(min=2, help="Folds to tune strengths on, inside each training part.")
+    ] = 3,
+    n_strengths: Annotated[int, typer.Option(min=1, help="Strengths to try.")] = 10,
+    standardise: Annotated[
+        bool | None,
+        typer.Option(
+            help="Scale columns for everyone, to deviation one, dense ones also to mean zero; by "
+            "default dense data only.",
+            show_default=False,
+        ),
+    ] = None,
+    tol: Tol = 1e-4,
+    max_seconds: MaxSeconds = None,
+    label: Label = None,
+    format: Format = "auto",
+    categorical: Categorical = "one_hot",
+    buckets: Buckets = 1024,
+    missing: Missing = "refuse",
+    zero_based: ZeroBased = "auto",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads that everyone may use; one is fair to all.")
+    ] = 1,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    config: Config = None,
+) -> None:
+    """Compare our metrics and solvers with scikit-learn's linear classifiers on your data.
+
+    Everyone gets the same folds, the same scaling and the same strengths, tuned inside the training
+    folds by the same metric, and cuts scores into predictions by the same rule.
+    """
+    from auctor.cli.contenders import Rules, our_contenders, their_contenders
+    from auctor.cli.contest import contest
+    from auctor.core.checks import check_choice
+    from auctor.estimators.registry import resolve_penalty
+
+    check_choice(WHO, "penalty", penalty, PENALTIES)
+    resolve_penalty(WHO, penalty, 1.0, l1_ratio)
+    contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
+    options = Reading(format, label, categorical, buckets, missing, zero_based, header, delimiter)
+    try:
+        with _limited(threads), _progress() as show:
+            table = read(data, options, who=WHO)
+            rules = Rules(
+                metric=metric,
+                penalty=penalty,
+                l1_ratio=l1_ratio,
+                folds=folds,
+                repeats=repeats,
+                inner_folds=inner_folds,
+                n_strengths=n_strengths,
+                standardise=_is_dense(table.matrix) if standardise is None else standardise,
+                tol=tol,
+                max_seconds=max_seconds,
+                n_threads=threads,
+                seed=seed,
+            )
+            result = contest(table.matrix, _hits(table.labels), contenders, rules, show)
+    except KeyboardInterrupt:
+        say("stopped before everyone was measured.")
+        raise typer.Exit(130) from None
+    if as_json:
+        echo_json({**_about(result, rules), "models": result.rows})
+    else:
+        _print(result, rules)
+
+
+def _hits(labels: Array | None) -> Array:
+    """Which rows are of the greater class; refuses more than two."""
+    import numpy as np
+
+    from auctor.core.errors import DataError
+
+    classes = np.unique(labels) if labels is not None else np.empty(0)
+    if labels is None or classes.size != 2:
+        raise DataError(
+            f"{WHO} needs labels of two classes; got {classes.size}. "
+            "Keep two, or make the others one."
+        )
+    return np.asarray(labels == classes[1])
+
+
+def _is_dense(matrix: Any) -> bool:
+    import numpy as np
+
+    return isinstance(matrix, np.ndarray)
+
+
+@contextmanager
+def _limited(threads: int) -> Iterator[None]:
+    """Hold everyone's linear algebra to so many threads."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(threads):
+        yield
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar with what is left to do, on a terminal only."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    bar = Progress(
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(name: str, done: int, total: int) -> None:
+            bar.update(task, description=name, completed=done, total=total)
+
+        yield show
+
+
+def _about(result: Contest, rules: Rules) -> dict[str, Any]:
+    return {
+        "metric": rules.metric,
+        "penalty": rules.penalty,
+        "rows": result.n_rows,
+        "columns": result.n_columns,
+        "positives": result.positives,
+        "folds": rules.folds,
+        "repeats": rules.repeats,
+        "inner_folds": rules.inner_folds,
+        "n_strengths": rules.n_strengths,
+        "standardise": rules.standardise,
+        "seed": rules.seed,
+        "threads": rules.n_threads,
+        "baseline": result.baseline,
+        "test": "corrected resampled t-test",
+    }
+
+
+def _print(result: Contest, rules: Rules) -> None:
+    from rich import box
+    from rich.table import Table
+
+    out = console()
+    times = f", drawn {rules.repeats} times" if rules.repeats > 1 else ""
+    out.print(
+        f"{result.n_rows:,} rows, {result.n_columns:,} columns, {result.positives:,} positives; "
+        f"{rules.folds} folds{times}; {rules.penalty} penalty."
+    )
+    out.print()
+    others = [name for name in OTHERS if name != rules.metric]
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("model", overflow="fold")
+    headings = (
+        score_name(rules.metric),
+        *(OTHERS[name] for name in others),
+        "secs",
+        "vs best",
+        "p",
+    )
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in sorted((row for row in result.rows if not row.refused), key=lambda row: -row.mean):
+        table.add_row(*_cells(row, others, result.baseline))
+    out.print(table)
+    out.print()
+    for line in _footnotes(result, rules):
+        out.print(line, markup=False)
+
+
+def score_name(metric: str) -> str:
+    """The score by a metric, in words: errors, costs and losses count so that greater is better.
+
+    Examples
+    --------
+    >>> score_name("auc"), score_name("error"), score_name("cost(10)")
+    ('auc', '1 - error', '-cost(10)')
+    """
+    name = metric.partition("(")[0]
+    sign = {"error": "1 - ", "balanced_error": "1 - ", "cost": "-", "log_loss": "-"}.get(name, "")
+    return f"{sign}{metric}"
+
+
+def _cells(row: Row, others: list[str], baseline: str) -> list[str]:
+    ours = row.library == "auctor"
+    against = [f"{row.difference:+.4f}", f"{row.p_value:.3f}"] if baseline else ["", ""]
+    if row.name == baseline and not ours:
+        against = ["best", ""]
+    return [
+        f"{'auctor ' if ours else ''}{row.name}{'*' if row.stopped_early else ''}",
+        f"{row.mean:.4f} ±{row.deviation:.3f}",
+        *(f"{getattr(row, name):.3f}" for name in others),
+        f"{row.seconds:.2f}",
+        *against,
+    ]
+
+
+def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
+    yield (
+        f"Means over the test folds, ± standard deviation. Every model tried the "
+        f"same {rules.n_strengths} strengths on the same {rules.inner_folds} inner folds, by the "
+        "same metric, and cut its scores by the same rule; F1 is at that cut. Seconds: tuning and "
+        "fit, per fold, without compiling. Models without auctor are scikit-learn's."
+    )
+    if result.baseline:
+        yield (
+            f"Vs best: difference from scikit-learn's best here, {result.baseline}; p: corrected "
+            "resampled t-test over the folds, two-sided."
+        )
+    early = [row for row in result.rows if row.stopped_early]
+    if early:
+        yield "* In some folds a fit stopped before its tolerance."
+    for row in result.rows:
+        if row.refused:
+            yield f"Left out: {row.library}: {row.name}. {row.refused}"

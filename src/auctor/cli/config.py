@@ -1,0 +1,131 @@
+"""Options from a TOML file: the same names, in a section for each command."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from auctor.core.errors import ParameterError
+
+WHO = "auctor --config"
+
+
+def use_config(ctx: typer.Context, path: Path | None) -> Path | None:
+    """Make a file's values the defaults of a command, below what its command line says."""
+    if path is not None and not ctx.resilient_parsing:
+        assert ctx.parent is not None
+        commands: Mapping[str, Any] = ctx.parent.command.commands  # type: ignore[attr-defined]
+        options = {name: names(command.params) for name, command in commands.items()}
+        assert ctx.info_name is not None
+        ctx.default_map = settings(load(path), ctx.info_name, options, path)
+    return path
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The content of a TOML file."""
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ParameterError(
+            f"{WHO} needs a file it can read; got {path}: {error.strerror or error}. "
+            "Check the path."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{WHO} needs TOML; got {path}: {error}. Correct the file.") from error
+
+
+def names(params: list[Any]) -> dict[str, Any]:
+    """The parameters of a command by what a user types, without dashes in front.
+
+    ``n_features`` and ``n-features`` are the same name.
+    """
+    found = {}
+    for param in params:
+        for name in (param.name, *param.opts):
+            if len(name.lstrip("-")) > 1 and name.lstrip("-") not in ("help", "config"):
+                found[plain(name)] = param
+    return found
+
+
+def plain(name: str) -> str:
+    """A name as it is compared.
+
+    Examples
+    --------
+    >>> plain("--l1-ratio"), plain("l1_ratio")
+    ('l1-ratio', 'l1-ratio')
+    """
+    return name.lstrip("-").replace("_", "-")
+
+
+def settings(
+    content: Mapping[str, Any], command: str, options: Mapping[str, Mapping[str, Any]], path: Path
+) -> dict[str, Any]:
+    """Values for a command, by the names of its parameters.
+
+    Entries above all sections go to every command that has them; a command's own section comes
+    first. A name that no command has, or that the section's command lacks, is refused.
+
+    Parameters
+    ----------
+    content : mapping
+        Of the file.
+    command : str
+        The command that runs.
+    options : mapping
+        For every command its parameters by name.
+    path : Path
+        Of the file, for messages.
+    """
+    shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
+    sections = {key: value for key, value in content.items() if isinstance(value, dict)}
+    _check(sections, options, f"{path}: the section", "sections are commands")
+    everything = {name: param for known in options.values() for name, param in known.items()}
+    _check(shared, everything, f"{path}:", "entries are options of a command")
+    for section, values in sections.items():
+        place = f"{path}, section {section}:"
+        _check(values, options[section], place, f"entries are options of auctor {section}")
+    mine = options[command]
+    chosen = {**_known(shared, mine), **_known(sections.get(command, {}), mine)}
+    return {param.name: value for param, value in chosen.values()}
+
+
+def _known(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Parameters with their values, by parameter; values of other commands are left out."""
+    return {
+        options[plain(name)].name: (options[plain(name)], _value(name, value, options[plain(name)]))
+        for name, value in values.items()
+        if plain(name) in options
+    }
+
+
+def _check(given: Mapping[str, Any], known: Mapping[str, Any], place: str, meaning: str) -> None:
+    for name in given:
+        if plain(name) not in {plain(other) for other in known}:
+            near = difflib.get_close_matches(plain(name), list(known), n=1, cutoff=0.5)
+            hint = f"Did you mean {near[0]}?" if near else "Remove it."
+            raise ParameterError(f"{WHO} needs known names ({meaning}); got {place} {name}. {hint}")
+
+
+def _value(name: str, value: Any, param: Any) -> Any:
+    """A value as if it had been typed: text, a list of it, or a truth value for a switch."""
+    switch = bool(getattr(param, "is_flag", False))
+    several = bool(getattr(param, "multiple", False)) or getattr(param, "nargs", 1) == -1
+    if switch and isinstance(value, bool):
+        return value
+    if several and isinstance(value, list) and all(map(_scalar, value)):
+        return [str(item) for item in value]
+    if not switch and not several and _scalar(value):
+        return str(value)
+    wanted = "true or false" if switch else "a list" if several else "a number or text"
+    raise ParameterError(f"{WHO} needs {name} to be {wanted}; got {value!r}. Correct the file.")
+
+
+def _scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)

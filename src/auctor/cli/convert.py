@@ -1,0 +1,157 @@
+"""``auctor convert``: rows from one format to another, or a model to ONNX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from auctor.cli import complete
+from auctor.cli.common import (
+    AsJson,
+    Buckets,
+    Categorical,
+    Config,
+    Delimiter,
+    Format,
+    Header,
+    Label,
+    Missing,
+    ZeroBased,
+    column,
+    echo_json,
+    examples,
+    yes_no,
+)
+
+WHO = "auctor convert"
+
+
+@examples(
+    "auctor convert clicks.csv clicks.parquet --label clicked",
+    "auctor convert a9a.svm.gz a9a.parquet",
+    "auctor convert - rows.npz --format csv --label y --missing median",
+    "auctor convert model.auctor model.onnx",
+)
+def convert(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN", help="Rows, - for standard input, or a model.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)
+    ],
+    label: Label = None,
+    format: Format = "auto",
+    to: Annotated[
+        str,
+        typer.Option(
+            help="Format of OUT; auto goes by the file's name.", autocompletion=complete.formats
+        ),
+    ] = "auto",
+    categorical: Categorical = "one_hot",
+    buckets: Buckets = 1024,
+    missing: Missing = "refuse",
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="The rows need no label.")
+    ] = False,
+    zero_based: ZeroBased = "auto",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    dtype: Annotated[
+        str,
+        typer.Option(
+            help="Numbers that an ONNX model takes: float64 or float32.",
+            autocompletion=complete.choices("float64", "float32"),
+        ),
+    ] = "float64",
+    as_json: AsJson = False,
+    config: Config = None,
+) -> None:
+    """Convert rows between formats, a chunk at a time, or a model to ONNX.
+
+    Tables keep text and missing values where the new format has them; elsewhere they become
+    numbers, as in auctor train. OUT appears whole or not at all.
+    """
+    from auctor.cli.inspect import is_model
+    from auctor.core.files import check_destination
+
+    check_destination(out, who=WHO)
+    if is_model(source):
+        found = _export(source, out, dtype)
+    else:
+        options: dict[str, Any] = {
+            "format": format,
+            "to": to,
+            "label": column(label),
+            "categorical": categorical,
+            "buckets": buckets,
+            "missing": missing,
+            "labelled": not unlabelled,
+            "zero_based": yes_no(WHO, "zero-based", zero_based),
+            "header": yes_no(WHO, "header", header),
+            "delimiter": delimiter,
+        }
+        found = _rewrite(source, out, options)
+    if as_json:
+        echo_json(found)
+    elif "rows" in found:
+        typer.echo(f"{found['rows']:,} rows, {found['columns']:,} columns: {out}")
+    else:
+        typer.echo(f"{found['class']}, {found['columns']:,} columns: {out}")
+
+
+def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Write rows in another format."""
+    from auctor.core.errors import ParameterError
+    from auctor.data.convert_file import convert
+
+    _check_other(source, out)
+    if out.suffix in (".onnx", ".auctor"):
+        raise ParameterError(
+            f"{WHO} needs a model to write {out.suffix}; got rows, {source}. "
+            "Train one with auctor train first."
+        )
+    done = convert(source, out, **options)
+    return {
+        "in": source,
+        "out": str(out),
+        "format": done.source,
+        "to": done.destination,
+        "rows": done.rows,
+        "columns": done.columns,
+    }
+
+
+def _export(source: str, out: Path, dtype: str) -> dict[str, Any]:
+    """Write a model as ONNX."""
+    from auctor.core.errors import ParameterError
+    from auctor.export import to_onnx
+    from auctor.saved import read_saved
+
+    if out.suffix != ".onnx":
+        raise ParameterError(
+            f"{WHO} needs a name ending in .onnx to convert a model; got {out}. Add the ending."
+        )
+    model = read_saved(source).model
+    to_onnx(model, out, dtype=dtype)
+    return {
+        "in": source,
+        "out": str(out),
+        "class": type(model).__name__,
+        "columns": int(model.n_features_in_),
+        "dtype": dtype,
+    }
+
+
+def _check_other(source: str, out: Path) -> None:
+    """Refuse to write over the file that is read."""
+    from auctor.core.errors import ParameterError
+
+    if source != "-" and out.exists() and Path(source).exists() and out.samefile(source):
+        raise ParameterError(
+            f"{WHO} needs another file to write to; got {out} twice. Pass another name."
+        )

@@ -1,0 +1,120 @@
+"""``auctor evaluate``: every metric of a saved model on labelled rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from auctor.cli.common import (
+    AsJson,
+    Config,
+    DataPath,
+    Delimiter,
+    Format,
+    Header,
+    Label,
+    ModelPath,
+    Reading,
+    Seed,
+    ZeroBased,
+    console,
+    echo_json,
+    examples,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WHO = "auctor evaluate"
+#: What each number is called, in the order in which they are shown.
+NAMES = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "prbep": "PRBEP",
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall",
+    "accuracy": "accuracy",
+    "balanced_error": "balanced error",
+    "log_loss": "log-loss",
+}
+
+
+@examples(
+    "auctor evaluate model.auctor test.svm",
+    "auctor evaluate model.auctor june.csv --label clicked --json",
+)
+def evaluate(
+    model: ModelPath,
+    data: DataPath,
+    label: Label = None,
+    format: Format = "auto",
+    zero_based: ZeroBased = "auto",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    config: Config = None,
+) -> None:
+    """Measure a model on labelled rows, read in chunks: all metrics, with 95 % intervals."""
+    from auctor.cli.scoring import evaluation, open_model, score_file
+
+    saved = open_model(model, who=WHO)
+    options = Reading(
+        format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
+    )
+    rows = score_file(saved, data, options, who=WHO)
+    found = evaluation(saved.model, rows, who=WHO, seed=seed)
+    if as_json:
+        echo_json({"model": str(model), "data": data, **found})
+    else:
+        show(found)
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print an evaluation for people."""
+    from auctor.cli.tables import estimate_text, grid
+    from auctor.reports.intervals import Estimate
+
+    out = console()
+    counts = ", ".join(f"{name}: {count:,}" for name, count in found["classes"].items())
+    out.print(f"{found['rows']:,} rows ({counts})", markup=False)
+    out.print()
+    table = grid("metric", "value [95 % interval]", "interval by")
+    table.add_row(f"trained for: {found['metric']}", estimate_text(found["score"]), "")
+    for key, name in NAMES.items():
+        if key in found:
+            value = found[key]
+            method = value.method if isinstance(value, Estimate) else ""
+            table.add_row(name, estimate_text(value), method)
+    out.print(table, markup=False)
+    out.print()
+    out.print(_confusion(found), markup=False)
+    if "each" in found:
+        out.print()
+        out.print(_each(found), markup=False)
+
+
+def _confusion(found: dict[str, Any]) -> Table:
+    """Counts of rows by true and predicted class."""
+    from auctor.cli.tables import grid
+
+    names = list(found["classes"])
+    counts = found["confusion"]
+    if isinstance(counts, dict):
+        counts = [[counts["tn"], counts["fp"]], [counts["fn"], counts["tp"]]]
+    table = grid("true class", *(f"predicted {name}" for name in names))
+    for name, row in zip(names, counts, strict=True):
+        table.add_row(name, *(f"{count:,}" for count in row))
+    return table
+
+
+def _each(found: dict[str, Any]) -> Table:
+    """Every class against the rest."""
+    from auctor.cli.tables import grid
+
+    table = grid("class", "AUC [95 % interval]", "F1")
+    for name, one in found["each"].items():
+        auc = one["auc"]
+        text = f"{auc['auc']:.4f} [{auc['low']:.4f}, {auc['high']:.4f}]"
+        table.add_row(name, text, f"{one['f1']:.4f}")
+    return table

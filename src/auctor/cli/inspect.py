@@ -1,0 +1,340 @@
+"""``auctor inspect``: what is in a model file, or in a file of rows, before anything is done."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auctor.cli.common import (
+    AsJson,
+    Config,
+    Delimiter,
+    Format,
+    Header,
+    Label,
+    Reading,
+    Threads,
+    ZeroBased,
+    console,
+    echo_json,
+    examples,
+    read,
+)
+
+if TYPE_CHECKING:
+    from auctor.data.table import Table
+    from auctor.saved import Saved
+
+WHO = "auctor inspect"
+#: Labels that are counted one by one.
+MANY_LABELS = 20
+
+
+@examples(
+    "auctor inspect model.auctor",
+    "auctor inspect model.auctor --top 50 --json",
+    "auctor inspect clicks.csv --label clicked",
+)
+def inspect(
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|DATA",
+            help="A model that auctor wrote, or a file of rows.",
+            show_default=False,
+        ),
+    ],
+    top: Annotated[
+        int, typer.Option(min=0, help="Columns to name: those of most weight, or the first.")
+    ] = 20,
+    label: Label = None,
+    format: Format = "auto",
+    zero_based: ZeroBased = "auto",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+    config: Config = None,
+) -> None:
+    """Show what is in a model file (fit, threshold, columns), or in data (types, gaps, labels)."""
+    if is_model(path):
+        from auctor.saved import read_saved
+
+        found = describe_model(read_saved(path), path, top)
+        show = _show_model
+    else:
+        options = Reading(
+            format=format,
+            label=label,
+            categorical="hash",  # a column each: categories are counted, not encoded
+            buckets=1,
+            missing="zero",
+            zero_based=zero_based,
+            header=header,
+            delimiter=delimiter,
+            n_threads=threads,
+        )
+        found = describe_data(read(path, options, who=WHO, labelled=label is not None), path)
+        show = _show_data
+    if as_json:
+        echo_json(found)
+    else:
+        show(found, top)
+
+
+def is_model(path: str) -> bool:
+    """Whether a file is a model: by its name, or because it has a description."""
+    if path.endswith(".auctor"):
+        return True
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "meta.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError):
+        return False
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
+    """What a model file holds, as plain values."""
+    model, notes = saved.model, saved.notes
+    params = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    found = {
+        "file": path,
+        "class": type(model).__name__,
+        "version": saved.meta["version"],
+        "format": saved.meta["format"],
+        "metric": params.get("metric", params.get("loss", "auc")),
+        "params": params,
+        **_fit(model),
+        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
+        "calibrated": hasattr(model, "calibrators_"),
+        **_weights(saved, top),
+        "schema": saved.schema,
+    }
+    kept = ("command", "data", "test", "seconds", "interrupted", "warnings")
+    return found | {name: notes.get(name) for name in kept}
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as text where it is an object or an array."""
+    plain = value is None or isinstance(value, bool | int | float | str | Mapping)
+    return value if plain else " ".join(repr(value).split())
+
+
+def _fit(model: Any) -> dict[str, Any]:
+    """How the model was found: the worst of its problems, or rows seen."""
+    found: dict[str, Any] = {}
+    if hasattr(model, "strength_"):
+        found["strength"] = float(model.strength_)
+    elif hasattr(model, "strength"):
+        found["strength"] = _plain(model.strength)
+    solutions = getattr(model, "solution_", None)
+    if solutions is not None:
+        worst = max(
+            solutions if isinstance(solutions, list) else [solutions], key=lambda one: one.gap
+        )
+        found |= {
+            "gap": worst.gap,
+            "certified": worst.certified,
+            "status": worst.status.value,
+            "solver": worst.solver,
+            "n_iter": worst.n_iter,
+        }
+    if hasattr(model, "rows_seen_"):
+        found["rows_seen"] = int(model.rows_seen_)
+    return found
+
+
+def _weights(saved: Saved, top: int) -> dict[str, Any]:
+    """Thresholds and weights, the largest by name."""
+    import numpy as np
+
+    from auctor.cli.scoring import schema_of
+    from auctor.reports.info import weights
+
+    model = saved.model
+    coef = np.atleast_2d(model.coef_)
+    names = schema_of(saved).feature_names
+    classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
+    towards = classes[-1:] if coef.shape[0] == 1 else classes
+    threshold = getattr(model, "threshold_", None)
+    return {
+        "intercept": np.atleast_1d(model.intercept_).tolist(),
+        "threshold": None if threshold is None else np.atleast_1d(threshold).tolist(),
+        "n_features": int(coef.shape[1]),
+        "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
+        "top": [
+            {"class": name, "features": weights(row, names, top).top if top else ()}
+            for name, row in zip(towards, coef, strict=True)
+        ],
+    }
+
+
+def _show_model(found: dict[str, Any], top: int) -> None:
+    from rich import box
+    from rich.table import Table
+
+    out = console()
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(no_wrap=True)
+    lines.add_column(overflow="fold")
+    for name, text in _model_lines(found):
+        lines.add_row(name, text)
+    out.print(lines, markup=False)
+    for one in found["top"]:
+        if not one["features"]:
+            continue
+        towards = "" if one["class"] is None else f", towards {one['class']}"
+        table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+        table.add_column(f"column{towards}", overflow="fold")
+        table.add_column("weight", justify="right", no_wrap=True)
+        for feature in one["features"]:
+            table.add_row(feature.name, f"{feature.weight:+.6g}")
+        out.print()
+        out.print(table, markup=False)
+
+
+def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    params = found["params"]
+    penalty = params.get("penalty")
+    lines = [
+        ("model", f"{found['class']}, written by auctor {found['version']}"),
+        ("metric", f"{found['metric']}, surrogate {params.get('surrogate', 'auto')}"),
+        ("penalty", f"{penalty}, strength {_short(found.get('strength'))}"),
+        ("fit", _fit_text(found)),
+        ("classes", ", ".join(map(str, found["classes"] or []))),
+        ("threshold", ", ".join(f"{cut:.6g}" for cut in found["threshold"] or [])),
+        ("probabilities", f"calibrated, {params.get('calibrate')}" if found["calibrated"] else ""),
+        ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have weight"),
+        ("read from", _schema_text(found["schema"])),
+        ("trained on", _data_text(found["data"])),
+        ("test", _test_text(found["test"])),
+        ("command", str(found["command"] or "")),
+    ]
+    if penalty is None:
+        lines.pop(2)
+    return [(name, text) for name, text in lines if text]
+
+
+def _fit_text(found: dict[str, Any]) -> str:
+    if "gap" not in found:
+        return f"{found['rows_seen']:,} rows seen" if "rows_seen" in found else ""
+    kind = "certified gap" if found["certified"] else "optimality violation"
+    return (
+        f"{kind} {found['gap']:.3g} after {found['n_iter']} iterations of {found['solver']}. "
+        f"{found['status']}"
+    )
+
+
+def _schema_text(schema: dict[str, Any] | None) -> str:
+    if not schema or not schema["columns"]:
+        return ""
+    kinds = [column["kind"] for column in schema["columns"]]
+    counted = [f"{kinds.count(kind):,} of kind {kind}" for kind in dict.fromkeys(kinds)]
+    label = f"; label {schema['label']}" if schema["label"] is not None else ""
+    return f"{len(kinds):,} columns, {', '.join(counted)}{label}"
+
+
+def _data_text(data: Any) -> str:
+    if not isinstance(data, dict) or "train_rows" not in data:
+        return ""
+    return f"{data['train_rows']:,} rows, {data.get('train_positives', 0):,} of them positive"
+
+
+def _test_text(test: Any) -> str:
+    """Score and AUC on the rows held out, from notes that may be anything."""
+    if not isinstance(test, dict) or not isinstance(test.get("rows"), int):
+        return ""
+    auc = test.get("auc")
+    value = auc.get("value") if isinstance(auc, dict) else auc
+    measured = f", AUC {value:.4f}" if isinstance(value, float) else ""
+    return f"{test['rows']:,} rows{measured}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def describe_data(table: Table, path: str) -> dict[str, Any]:
+    """What a file of rows holds, as plain values."""
+    n, d = table.matrix.shape
+    stored = getattr(table.matrix, "nnz", n * d)
+    return {
+        "file": path,
+        "rows": n,
+        "columns": len(table.summary) or d,
+        "sparse": hasattr(table.matrix, "nnz"),
+        "density": stored / (n * d) if n * d else 0.0,
+        "label": table.schema.label,
+        "labels": None if table.labels is None else _labels(table.labels),
+        "missing": sum(column.missing for column in table.summary),
+        "summary": table.summary,
+    }
+
+
+def _labels(labels: Any) -> dict[str, Any]:
+    """How many rows have which label; of many labels only how many there are."""
+    import numpy as np
+
+    from auctor.cli.prepare import tidy_labels
+
+    plain = tidy_labels(labels, who=WHO) if labels.dtype.kind == "f" else labels.astype(str)
+    values, counts = np.unique(plain, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:MANY_LABELS]
+    return {
+        "distinct": int(values.size),
+        "counts": {str(values[k]): int(counts[k]) for k in sorted(most.tolist())},
+    }
+
+
+def _show_data(found: dict[str, Any], top: int) -> None:
+    from rich import box
+    from rich.table import Table
+
+    out = console()
+    kind = f"sparse, {found['density']:.2%} stored" if found["sparse"] else "dense"
+    out.print(f"{found['rows']:,} rows, {found['columns']:,} columns ({kind})")
+    out.print(_label_text(found), markup=False)
+    if found["missing"]:
+        out.print(f"{found['missing']:,} missing values; train with --missing mean, median, ...")
+    shown = found["summary"][:top]
+    if not shown:
+        return
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    table.add_column("column", overflow="fold")
+    table.add_column("kind", no_wrap=True)
+    for heading in ("missing", "distinct", "low", "high", "mean"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for column in shown:
+        numbers = (column.low, column.high, column.mean)
+        table.add_row(
+            column.name,
+            column.kind,
+            f"{column.missing:,}",
+            "" if column.distinct is None else f"{column.distinct:,}",
+            *("" if number is None else f"{number:.6g}" for number in numbers),
+        )
+    out.print()
+    out.print(table, markup=False)
+    if len(found["summary"]) > top:
+        out.print(f"... and {len(found['summary']) - top:,} more; see --top and --json")
+
+
+def _label_text(found: dict[str, Any]) -> str:
+    labels = found["labels"]
+    if labels is None:
+        return "No label column was found; name it with --label."
+    named = "" if found["label"] is None else f" {found['label']}"
+    if labels["distinct"] > MANY_LABELS:
+        return f"Label{named}: {labels['distinct']:,} different values"
+    counts = labels["counts"]
+    shares = (f"{name}: {count:,} ({count / found['rows']:.2%})" for name, count in counts.items())
+    return f"Label{named}: {', '.join(shares)}"

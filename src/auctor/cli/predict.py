@@ -1,0 +1,248 @@
+"""``auctor predict``: scores, labels and probabilities for the rows of a file of any size."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auctor.cli.common import (
+    Config,
+    DataPath,
+    Delimiter,
+    Format,
+    Header,
+    Label,
+    ModelPath,
+    Quiet,
+    Reading,
+    ZeroBased,
+    examples,
+)
+from auctor.cli.main import say
+
+if TYPE_CHECKING:
+    from auctor.core.types import Array
+    from auctor.saved import Saved
+
+WHO = "auctor predict"
+#: Formats by the ending of the output's name.
+ENDINGS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet", ".npy": "npy"}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@examples(
+    "auctor predict model.auctor june.csv --out scores.csv",
+    "auctor predict model.auctor rows.svm.gz --scores --out scores.npy",
+    "zcat rows.svm.gz | auctor predict model.auctor - --labels --out -",
+)
+def predict(
+    model: ModelPath,
+    data: DataPath,
+    out: Annotated[
+        str,
+        typer.Option(help="A .csv, .tsv, .parquet or .npy file, or - for CSV on standard output."),
+    ] = "-",
+    scores: Annotated[
+        bool,
+        typer.Option("--scores", help="Write scores; a row is positive if its score is above 0."),
+    ] = False,
+    labels: Annotated[bool, typer.Option("--labels", help="Write predicted labels.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write probabilities (calibrated models).")
+    ] = False,
+    label: Label = None,
+    format: Format = "auto",
+    zero_based: ZeroBased = "auto",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Apply a model to rows, in their order and in chunks.
+
+    Columns are matched by name; those the model does not know are left out. Without --scores,
+    --labels or --probabilities all there are come out; NPY has scores only by default.
+    """
+    from auctor.saved import read_saved
+
+    kind = _kind(out)
+    saved = read_saved(model)
+    wanted = _wanted(
+        saved.model, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
+    )
+    options = Reading(
+        format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
+    )
+    columns = column_names(saved.model, wanted)
+    rows = _Counted(predictions(saved, data, options, wanted))
+    _write(out, kind, columns, rows)
+    if not quiet and out != "-":
+        say(f"{rows.count:,} rows written to {out}")
+
+
+def predictions(
+    saved: Saved, data: str, options: Reading, wanted: tuple[str, ...]
+) -> Iterator[list[Array]]:
+    """For each chunk of a file, the columns that are wanted."""
+    import numpy as np
+
+    from auctor.cli.scoring import apply, chunks_for
+
+    model = saved.model
+    for chunk in chunks_for(saved, data, options, who=WHO, labelled=False):
+        found: list[Array] = []
+        for what in wanted:
+            values = apply(model, METHODS[what], chunk.matrix)
+            several = np.atleast_2d(values.T)
+            found += [several[-1]] if _binary(model) else list(several)
+        yield found
+
+
+METHODS = {
+    "scores": "decision_function",
+    "labels": "predict",
+    "probabilities": "predict_proba",
+    "predictions": "predict",
+}
+
+
+def column_names(model: Any, wanted: tuple[str, ...]) -> list[str]:
+    """Names of the columns to write; several classes have one each for scores."""
+    names = []
+    for what in wanted:
+        single = {"scores": "score", "probabilities": "probability"}.get(what, what[:-1])
+        if what in ("scores", "probabilities") and not _binary(model):
+            names += [f"{single}_{name}" for name in model.classes_.tolist()]
+        else:
+            names.append(single)
+    return names
+
+
+def _binary(model: Any) -> bool:
+    return hasattr(model, "classes_") and model.classes_.size == 2
+
+
+def _wanted(model: Any, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
+    """What to write: what was asked for, or all that the model has."""
+    from auctor.cli.scoring import has_probabilities
+    from auctor.core.errors import ParameterError
+
+    chosen = tuple(what for what, yes in asked.items() if yes)
+    if not hasattr(model, "decision_function"):
+        if chosen:
+            raise ParameterError(
+                f"{WHO} needs a classifier to write {chosen[0]}; got {type(model).__name__}. "
+                f"Drop --{chosen[0]}."
+            )
+        return ("predictions",)
+    if "probabilities" in chosen and not has_probabilities(model):
+        raise ParameterError(
+            f"{WHO} needs a calibrated model to write probabilities; got one that is not. "
+            "Train it with --calibrate sigmoid."
+        )
+    if chosen:
+        return chosen
+    if kind == "npy":
+        return ("scores",)
+    return ("labels", "scores", *(("probabilities",) if has_probabilities(model) else ()))
+
+
+def _kind(out: str) -> str:
+    """The format of the output; refuses, before any work, one that cannot be written."""
+    from auctor.core.errors import ParameterError
+    from auctor.core.files import check_destination
+    from auctor.core.optional import require
+
+    if out == "-":
+        return "csv"
+    kind = ENDINGS.get(Path(out).suffix.lower())
+    if kind is None:
+        raise ParameterError(
+            f"{WHO} needs --out with {', '.join(ENDINGS)}, or -; got {out}. Add the ending."
+        )
+    if kind == "parquet":
+        require("pyarrow", extra="cli", who=WHO)
+    check_destination(Path(out), who=WHO)
+    return kind
+
+
+class _Counted:
+    """Passes chunks on and counts their rows."""
+
+    def __init__(self, chunks: Iterator[list[Array]]) -> None:
+        self._chunks = chunks
+        self.count = 0
+
+    def __iter__(self) -> Iterator[list[Array]]:
+        for columns in self._chunks:
+            self.count += columns[0].shape[0]
+            yield columns
+
+
+def _write(out: str, kind: str, names: list[str], chunks: _Counted) -> None:
+    from auctor.core.files import write_bytes
+
+    if kind in DELIMITERS:
+        text = _text(names, chunks, DELIMITERS[kind])
+        if out != "-":
+            write_bytes(out, (part.encode() for part in text), who=WHO)
+            return
+        for part in text:
+            sys.stdout.write(part)
+    elif kind == "npy":
+        _write_npy(out, names, chunks)
+    else:
+        _write_parquet(out, names, chunks)
+
+
+def _text(names: list[str], chunks: _Counted, delimiter: str) -> Iterator[str]:
+    """Lines of a table, a chunk at a time; numbers in as many digits as they need."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(names)
+    for columns in chunks:
+        writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _write_npy(out: str, names: list[str], chunks: _Counted) -> None:
+    import numpy as np
+
+    from auctor.core.errors import ParameterError
+    from auctor.core.files import replacing
+
+    parts = []
+    for columns in chunks:
+        if len(columns) > 1 and any(column.dtype.kind not in "iufb" for column in columns):
+            raise ParameterError(
+                f"{WHO} needs numbers to put several columns into NPY; got {', '.join(names)}. "
+                "Ask for one, or write CSV or Parquet."
+            )
+        parts.append(columns[0] if len(columns) == 1 else np.column_stack(columns))
+    array = np.concatenate(parts)
+    with replacing(out, who=WHO) as file:
+        np.save(file, array.astype(str) if array.dtype.kind == "O" else array, allow_pickle=False)
+
+
+def _write_parquet(out: str, names: list[str], chunks: _Counted) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from auctor.core.files import replacing
+
+    with replacing(out, who=WHO) as file:
+        writer = None
+        for columns in chunks:
+            table = pa.table(dict(zip(names, columns, strict=True)))
+            writer = writer or pq.ParquetWriter(file, table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()

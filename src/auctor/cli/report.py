@@ -1,0 +1,228 @@
+"""``auctor report``: the HTML report of a saved model on labelled rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auctor.cli.common import (
+    AsJson,
+    Config,
+    DataPath,
+    Delimiter,
+    Format,
+    Header,
+    Label,
+    ModelPath,
+    Reading,
+    Seed,
+    Threads,
+    ZeroBased,
+    command_line,
+    echo_json,
+    examples,
+    read,
+)
+
+if TYPE_CHECKING:
+    from auctor.data.table import Table
+    from auctor.reports import Candidate, DataInfo, PathInfo
+    from auctor.saved import Saved
+
+WHO = "auctor report"
+
+
+@examples(
+    "auctor report model.auctor test.csv --out report.html",
+    "auctor report model.auctor june.parquet --cost-fn 50 --beta 2 --title 'Card fraud in June'",
+)
+def report(
+    ctx: typer.Context,
+    model: ModelPath,
+    data: DataPath,
+    out: Annotated[Path, typer.Option(help="Where to write the HTML report.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[
+        str | None, typer.Option(help="Of the report; metric and file.", show_default=False)
+    ] = None,
+    cost_fp: Annotated[float, typer.Option(min=0.0, help="What a false alarm costs.")] = 1.0,
+    cost_fn: Annotated[float, typer.Option(min=0.0, help="What a missed positive costs.")] = 1.0,
+    beta: Annotated[
+        float, typer.Option(min=0.0, help="How many times recall counts in F-beta.")
+    ] = 1.0,
+    label: Label = None,
+    format: Format = "auto",
+    zero_based: ZeroBased = "auto",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    threads: Threads = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    config: Config = None,
+) -> None:
+    """Write a report on a model: metrics with intervals, curves, thresholds, fit and features.
+
+    It is one HTML file that needs no network. What the model file says about training (command,
+    path of strengths, convergence) is in it.
+    """
+    import auctor
+    from auctor.cli.scoring import open_model, schema_of
+    from auctor.core.files import check_destination, write_text
+    from auctor.reports import build_report, plain, render
+
+    check_destination(out, who=WHO)
+    saved = open_model(model, who=WHO)
+    _check_two(saved)
+    options = Reading(
+        format=format,
+        label=label,
+        zero_based=zero_based,
+        header=header,
+        delimiter=delimiter,
+        n_threads=threads,
+    )
+    table = read(data, options, who=WHO, schema=schema_of(saved))
+    hits, candidate = _scored(saved, table)
+    name = str(getattr(saved.model, "metric", "auc"))
+    info = build_report(
+        f"{name} on {Path(data).name}" if title is None else title,
+        hits,
+        [candidate],
+        data=_data(saved, table, hits, data),
+        path=path_info(saved.model, _nonzeros(saved.notes)),
+        columns=table.summary,
+        warnings=[text for text in _list(saved.notes, "warnings") if isinstance(text, str)],
+        command=_commands(saved.notes, command_line(ctx)),
+        costs=(cost_fp, cost_fn),
+        beta=beta,
+        seed=seed,
+        version=auctor.__version__,
+    )
+    write_text(out, render(info), who=WHO)
+    if as_json:
+        echo_json({**plain(info), "report": str(out)})
+    else:
+        typer.echo(f"Report: {out}")
+
+
+def _check_two(saved: Saved) -> None:
+    from auctor.core.errors import DataError
+
+    count = saved.model.classes_.size
+    if count != 2:
+        raise DataError(
+            f"{WHO} needs a model of two classes; got one of {count}. Use auctor evaluate."
+        )
+
+
+def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
+    """Which rows are positive, and the model on them."""
+    import numpy as np
+
+    from auctor.cli.prepare import codes_of
+    from auctor.cli.scoring import apply, has_probabilities, schema_of
+    from auctor.core.errors import DataError
+    from auctor.reports import Candidate, MetricStep
+
+    model, notes = saved.model, saved.notes
+    assert table.labels is not None
+    hits = codes_of(table.labels, model.classes_, who=WHO) == 1
+    if hits.all() or not hits.any():
+        raise DataError(
+            f"{WHO} needs rows of both classes to measure on; got {model.classes_[int(hits[0])]!r} "
+            "only. Pass a file that has both."
+        )
+    likely = apply(model, "predict_proba", table.matrix) if has_probabilities(model) else None
+    steps = [
+        MetricStep(*(_number(step, name) for name in MetricStep._fields))
+        for step in _list(notes, "metric_steps")
+    ]
+    candidate = Candidate(
+        str(getattr(model, "metric", type(model).__name__)),
+        apply(model, "decision_function", table.matrix),
+        solution=getattr(model, "solution_", None),
+        seconds=_number(notes, "seconds"),
+        train_auc=_number(notes, "train_auc"),
+        coef=np.asarray(model.coef_)[0],
+        feature_names=schema_of(saved).feature_names,
+        probabilities=None if likely is None else likely[:, 1],
+        metric_steps=[step for step in steps if not math.isnan(step.value)],
+    )
+    return hits, candidate
+
+
+def _data(saved: Saved, table: Table, hits: Any, source: str) -> DataInfo:
+    from auctor.reports import DataInfo
+
+    known = saved.notes.get("data")
+    rows, positives = (_number(known, name) for name in ("train_rows", "train_positives"))
+    negative, positive = (str(label) for label in saved.model.classes_.tolist())
+    return DataInfo(
+        train_rows=0 if math.isnan(rows) else int(rows),
+        train_positives=0 if math.isnan(positives) else int(positives),
+        test_rows=int(hits.size),
+        test_positives=int(hits.sum()),
+        n_columns=int(table.matrix.shape[1]),
+        source=source,
+        positive=positive,
+        negative=negative,
+    )
+
+
+def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
+    """How the strength of a model was found, where it was looked for.
+
+    Parameters
+    ----------
+    model : MetricClassifierCV
+        Others have no path.
+    nonzeros : sequence of float
+        Mean number of columns in the models at each strength, if it is known.
+    """
+    import numpy as np
+
+    from auctor.reports import PathInfo
+
+    if not hasattr(model, "scores_"):
+        return None
+    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
+    folds, count = judged.shape[0], model.strengths_.size
+    spread = judged.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(count, np.nan)
+    return PathInfo(
+        strengths=tuple(model.strengths_.tolist()),
+        nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
+        score_mean=tuple(judged.mean(axis=0).tolist()),
+        score_se=tuple(spread.tolist()),
+        chosen=int(model.best_index_),
+        metric=str(model.metric),
+    )
+
+
+def _nonzeros(notes: Mapping[str, Any]) -> list[float]:
+    path = notes.get("path")
+    counts = _list(path, "nonzeros") if isinstance(path, dict) else []
+    return [_number({"count": count}, "count") for count in counts]
+
+
+def _commands(notes: Mapping[str, Any], own: str) -> str:
+    """What trained the model, if it is known, and what made the report."""
+    trained = notes.get("command")
+    return f"{trained} && {own}" if isinstance(trained, str) and trained else own
+
+
+def _list(notes: Mapping[str, Any], name: str) -> list[Any]:
+    """A list in the notes of a model; notes are free, so anything else counts as none."""
+    value = notes.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _number(notes: Any, name: str) -> float:
+    """A number in the notes of a model, NaN for anything else."""
+    value = notes.get(name) if isinstance(notes, dict) else None
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if plain else math.nan  # type: ignore[arg-type]

@@ -1,0 +1,112 @@
+"""What commands print for people: the data that was read, the model that came out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from auctor.reports.intervals import Estimate
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from auctor.core.types import Array
+    from auctor.data.schema import Schema
+
+#: Files with more columns are summed up by kind.
+MANY_COLUMNS = 30
+
+
+def grid(*headings: str, text: int = 1) -> Table:
+    """An empty table; all but the first ``text`` columns hold numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    for position, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if position < text else "right")
+    return table
+
+
+def estimate_text(value: Estimate | float) -> str:
+    """A number with its interval.
+
+    Examples
+    --------
+    >>> estimate_text(Estimate(0.9, 0.85, 0.9375, "DeLong"))
+    '0.9000 [0.8500, 0.9375]'
+    """
+    if isinstance(value, Estimate):
+        return f"{value.value:.4f} [{value.low:.4f}, {value.high:.4f}]"
+    return f"{value:.4f}"
+
+
+def show_data(
+    screen: Console,
+    source: str,
+    matrix: Any,
+    labels: Array,
+    columns: tuple[Any, ...],
+    schema: Schema,
+) -> None:
+    """Print what was read: rows, labels, columns and their types."""
+    import numpy as np
+
+    classes, counts = np.unique(labels, return_counts=True)
+    listed = ", ".join(f"{c}: {k:,}" for c, k in zip(classes.tolist()[:10], counts, strict=False))
+    more = ", ..." if classes.size > 10 else ""
+    named = f" {schema.label}" if schema.label is not None else ""
+    n, d = matrix.shape
+    screen.print(
+        f"{source}: {n:,} rows; labels{named} {listed}{more}", markup=False, soft_wrap=True
+    )
+    if isinstance(matrix, np.ndarray):
+        screen.print(f"{d:,} columns, dense")
+    else:
+        share = matrix.nnz / (n * d)
+        screen.print(f"{d:,} columns, sparse: {share:.2%} of the entries are not zero")
+    if columns and len(columns) <= MANY_COLUMNS:
+        screen.print()
+        screen.print(_column_table(columns), markup=False)
+    elif columns:
+        kinds = [column.kind for column in columns]
+        gaps = sum(column.missing > 0 for column in columns)
+        texts = [f"{kinds.count(kind):,} of kind {kind}" for kind in dict.fromkeys(kinds)]
+        texts += [f"{gaps:,} with missing values"] if gaps else []
+        screen.print(f"In the file: {', '.join(texts)}")
+    screen.print()
+
+
+def _column_table(columns: tuple[Any, ...]) -> Table:
+    table = grid("column", "kind", "missing", "distinct", "lowest", "highest", "mean", text=2)
+    for column in columns:
+        numbers = ("" if x is None else f"{x:.4g}" for x in (column.low, column.high, column.mean))
+        distinct = "" if column.distinct is None else f"{column.distinct:,}"
+        table.add_row(column.name, column.kind, f"{column.missing:,}", distinct, *numbers)
+    return table
+
+
+def show_model(screen: Console, summary: dict[str, Any]) -> None:
+    """Print what training came to."""
+    test, data = summary["test"], summary["data"]
+    kind = "certified gap" if summary["certified"] else "optimality violation"
+    rows = {
+        f"score ({summary['metric']})": estimate_text(test["score"]),
+        "AUC": estimate_text(test["auc"]),
+        **({"PRBEP": estimate_text(test["prbep"])} if "prbep" in test else {}),
+        "F1": estimate_text(test["f1"]),
+        "accuracy": estimate_text(test["accuracy"]),
+        kind: f"{summary['gap']:.2e} ({summary['status']})",
+        "strength": f"{summary['strength']:.4g}",
+        "columns in the model": f"{summary['n_nonzero']:,} of {data['n_columns']:,}",
+        "seconds": f"{summary['seconds']:.2f}",
+    }
+    where = "held-out" if summary["held_out"] else "training"
+    table = grid(f"on {data['test_rows']:,} {where} rows", "value [95 % interval]")
+    for name, value in rows.items():
+        table.add_row(name, value)
+    screen.print(table, markup=False)
+    screen.print()
+    for what in ("model", "report"):
+        if summary[what] is not None:
+            screen.print(f"{what.capitalize()}: {summary[what]}", markup=False, soft_wrap=True)

@@ -1,0 +1,204 @@
+"""A description and named arrays in one file that is either whole or refused.
+
+The file is a zip archive without compression: ``meta.json``, one ``arrays/<name>.npy`` per array,
+and ``checksum``, the SHA-256 of all of it. Reading runs nothing that is in it, and needs no more
+memory than a few times its size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import re
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.files import AnyPath, replacing
+from auctor.core.types import Array
+from auctor.core.version import __version__
+
+_META, _CHECKSUM = "meta.json", "checksum"
+#: Where the arrays of each kind of file are.
+FOLDERS = {"model": "arrays", "checkpoint": "state"}
+#: An NPY header of format 1.0 as numpy writes it, for the kinds that hold their values themselves.
+_MAGIC = b"\x93NUMPY\x01\x00"
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|][biufcSU]\d{1,9})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,18},)?|\d{1,18}(?:, \d{1,18})+)\), \} *\n"
+)
+
+
+def write_archive(
+    path: AnyPath,
+    meta: dict[str, Any],
+    arrays: dict[str, Array],
+    *,
+    who: str,
+    kind: str = "model",
+) -> None:
+    """Write a description with its ``format``, and arrays.
+
+    The description must be JSON without NaN; ``kind``, ``version`` and ``arrays`` are added to it.
+    """
+    shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+    meta = {**meta, "kind": kind, "version": __version__, "arrays": shapes}
+    text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
+    members = {_META: text.encode()}
+    for name, array in arrays.items():
+        content = io.BytesIO()
+        np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
+        members[f"{FOLDERS[kind]}/{name}.npy"] = content.getvalue()
+    with replacing(path, who=who) as file:
+        write_members(file, members)
+
+
+def read_archive(
+    path: AnyPath, *, who: str, format: int, kind: str = "model"
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Description and arrays of a file, after its checksum was verified.
+
+    Refuses formats newer than ``format``.
+    """
+    try:
+        members = _members(Path(path))
+        meta = parse_json(members.get(_META, b""))
+        _check_format(meta, path, who, format, kind)
+        if members.pop(_CHECKSUM, b"") != _digest(members):
+            raise ValueError("a wrong checksum")
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        raise DataError(f"{who} needs a file; got {path}. Check the path.") from error
+    except (OSError, EOFError, RuntimeError, NotImplementedError, MemoryError) as error:
+        raise broken(path, who, str(error)) from error
+    except (ValueError, struct.error, zipfile.BadZipFile) as error:
+        raise broken(path, who, str(error)) from error
+    try:
+        del members[_META]
+        names = {name: f"{FOLDERS[kind]}/{name}.npy" for name in meta["arrays"]}
+        if set(names.values()) != members.keys():
+            raise ValueError("other arrays than those described")
+        arrays = {name: _array(members.pop(member)) for name, member in names.items()}
+        for name, array in arrays.items():
+            if meta["arrays"][name] != [array.dtype.str, list(array.shape)]:
+                raise ValueError(f"an array {name} of {array.dtype} and shape {array.shape}")
+    except (KeyError, TypeError, ValueError, MemoryError) as error:
+        raise broken(path, who, f"an incomplete description ({error!r})") from error
+    return meta, arrays
+
+
+def write_members(file: BinaryIO, members: dict[str, bytes]) -> None:
+    """Write the members of an archive, and their checksum; equal members make equal files."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in {**members, _CHECKSUM: _digest(members)}.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+
+
+def broken(path: AnyPath, who: str, what: str) -> DataError:
+    """The error for a file that cannot be used."""
+    what = " ".join(what.split())[:300]
+    return DataError(
+        f"{who} needs a file that is whole; got {what} in {path}. Write it again, or pass another."
+    )
+
+
+def parse_json(content: bytes) -> Any:
+    """JSON as the standard has it: no NaN, no infinity, no key twice, text that can be written."""
+    try:
+        value = json.loads(
+            content.decode(),
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
+        )
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("a description that is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(f"an incomplete description ({error})") from error
+    return value
+
+
+def _check_format(meta: Any, path: AnyPath, who: str, known: int, kind: str) -> None:
+    found = meta.get("format") if isinstance(meta, dict) else None
+    if type(found) is not int or found < 1 or not isinstance(meta.get("version"), str):
+        raise ValueError("an incomplete description (no format and version)")
+    of = meta.get("kind", "checkpoint")
+    if of != kind:
+        raise DataError(f"{who} needs a {kind}; got a {str(of)[:40]} in {path}. Pass another file.")
+    if found > known:
+        raise DataError(
+            f"{who} needs format {known} or older; got {found} in {path}, written by auctor "
+            f"{meta['version'][:40]}, while this is auctor {__version__}. Update auctor."
+        )
+
+
+def _members(path: Path) -> dict[str, bytes]:
+    """Contents by name: stored as they are, each once, together no longer than the file."""
+    if path.exists() and not path.is_file():
+        raise ValueError("a folder or a device")
+    with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        infos = archive.infolist()
+        names = {info.filename for info in infos}
+        for info in infos:
+            if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+                raise ValueError(f"a compressed member {info.filename[:80]!r}")
+        if len(names) < len(infos) or any(info.orig_filename not in names for info in infos):
+            raise ValueError("two members of one name")
+        if sum(info.file_size for info in infos) > path.stat().st_size:
+            raise ValueError("members that overlap")
+        return {info.filename: archive.read(info) for info in infos}
+
+
+def _digest(members: dict[str, bytes]) -> bytes:
+    digest = hashlib.sha256()
+    for name, content in sorted(members.items()):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest().encode()
+
+
+def _array(content: bytes) -> Array:
+    """An array from NPY bytes; its header must agree with their number."""
+    start = len(_MAGIC) + 2
+    stop = start + int.from_bytes(content[len(_MAGIC) : start], "little")
+    match = _HEADER.fullmatch(content, start, stop)
+    if not content.startswith(_MAGIC) or match is None:
+        raise ValueError("an array that is none")
+    descr, fortran, sizes = (part.decode() for part in match.groups())
+    dtype, shape = np.dtype(descr), tuple(int(size) for size in sizes.split(",") if size.strip())
+    if math.prod(shape) * dtype.itemsize != len(content) - stop:
+        raise ValueError(f"an array of {dtype} and shape {shape} that is not there")
+    flat = np.frombuffer(content, dtype, math.prod(shape), stop)
+    if dtype.kind == "b" and (flat.view(np.uint8) > 1).any():
+        raise ValueError("truth values that are neither")
+    if dtype.kind == "U":
+        codes = flat.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+        if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+            raise ValueError("text that is none")
+    return flat.reshape(shape, order="F" if fortran == "True" else "C").copy(order="K")
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is too large")
+    return number
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key is there twice")
+    return value

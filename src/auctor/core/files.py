@@ -1,0 +1,107 @@
+"""Writing files: all or nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from auctor.core.errors import ParameterError
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+def check_destination(path: AnyPath, *, who: str) -> Path:
+    """Refuse, before any work, a path that cannot be written.
+
+    Examples
+    --------
+    >>> check_destination("no/such/folder/a.html", who="auctor demo")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.ParameterError: auctor demo needs an existing folder to write to; got no/such/folder. Create it or pass another path.
+    """  # noqa: E501
+    path = Path(path)
+    folder = path.parent
+    if "\0" in str(path):
+        raise ParameterError(f"{who} needs a file name; got {str(path)!r}. Pass another path.")
+    if not folder.is_dir():
+        raise ParameterError(
+            f"{who} needs an existing folder to write to; got {folder}. "
+            "Create it or pass another path."
+        )
+    if path.is_dir():
+        raise ParameterError(
+            f"{who} needs a file to write to; got the folder {path}. Add a file name."
+        )
+    if path.exists() and not path.is_file():
+        raise ParameterError(
+            f"{who} needs a regular file to write to; got {path}, a device or a pipe. "
+            "Pass another path."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ParameterError(
+            f"{who} needs a folder it may write to; got {folder}. Pass another path."
+        )
+    return path
+
+
+@contextmanager
+def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
+    """A file to write in, which takes the place of ``path`` at the end of the block.
+
+    A reader sees the old content or the new, never a part, even after a crash. When the block
+    fails nothing is left behind.
+    """
+    path = check_destination(path, who=who)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        try:
+            with open(temporary, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise ParameterError(
+            f"{who} needs to write {path}; got {error.strerror or error}. "
+            "Free some space or pass another path."
+        ) from error
+    _sync_folder(path.parent)
+
+
+def write_bytes(path: AnyPath, data: bytes | Iterable[bytes], *, who: str) -> None:
+    """Write a file whole, from bytes or from parts of them."""
+    with replacing(path, who=who) as file:
+        for part in (data,) if isinstance(data, bytes) else data:
+            file.write(part)
+
+
+def write_text(path: AnyPath, text: str, *, who: str) -> None:
+    """Write a text whole, as UTF-8."""
+    write_bytes(path, text.encode(), who=who)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what a killed process left half-written beside a file."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]+\.tmp")
+    for beside in list(path.parent.iterdir()):
+        if name.fullmatch(beside.name):
+            beside.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last, where the file system can."""
+    if os.name == "posix":
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)

@@ -1,0 +1,116 @@
+"""Following fits from outside: callbacks for everything that is fitted inside a ``with`` block.
+
+A callback is no parameter of an estimator: parameters are cloned, compared, printed and saved, and
+a fit consists of further fits (folds, classes, calibration) that would each have to hand it on. So
+`watch` keeps it in a context variable, which every fit of the same thread or task looks up.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+
+import numpy as np
+
+from auctor.core.result import Solution, Step
+
+
+class Watcher:
+    """Told what a fit is doing; override what you need.
+
+    `on_step` and `on_point` may return True to end the solve or the path they are called from.
+    """
+
+    def on_stage(self, stage: str, number: int, total: int) -> None:
+        """A part begins, one of ``total``: a "fold", "class", "calibration fold" or "fit"."""
+
+    def on_fit(self, target: float) -> None:
+        """A solve begins; it ends when the gap is down to ``target``."""
+
+    def on_step(self, step: Step) -> bool | None:
+        """A solve took a step."""
+
+    def on_point(self, strength: float, solution: Solution, number: int, total: int) -> bool | None:
+        """A path has come to a strength, one of ``total``."""
+
+
+class _Printer(Watcher):
+    """What ``verbose=1`` does: a line on the error stream for each step or point."""
+
+    def on_step(self, step: Step) -> None:
+        kind = "gap" if step.certified else "gap*"
+        sys.stderr.write(
+            f"auctor {step.iteration:4d}  objective {step.value:.8g}  {kind} {step.gap:.3g}  "
+            f"passes {step.passes:.0f}  {step.seconds:.2f} s\n"
+        )
+
+    def on_point(self, strength: float, solution: Solution, number: int, total: int) -> None:
+        kind = "gap" if solution.certified else "gap*"
+        sys.stderr.write(
+            f"auctor strength {strength:.3g}  objective {solution.value:.8g}  {kind} "
+            f"{solution.gap:.3g}  columns {np.count_nonzero(solution.coef)}  "
+            f"{solution.seconds:.2f} s\n"
+        )
+
+
+_SILENT, _PRINTER = Watcher(), _Printer()
+_current: ContextVar[Watcher | None] = ContextVar("auctor_watcher", default=None)
+
+
+@contextmanager
+def watch(watcher: Watcher) -> Iterator[None]:
+    """Tell ``watcher`` about the fits of the block, instead of what ``verbose`` would print.
+
+    Parameters
+    ----------
+    watcher : Watcher
+
+    Examples
+    --------
+    >>> from auctor.estimators import MetricClassifier, Watcher, watch
+    >>> class Objective(Watcher):
+    ...     def on_step(self, step):
+    ...         print(step.iteration, round(step.value, 3))
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> with watch(Objective()):
+    ...     model = MetricClassifier("auc", surrogate="square", strength=1.0).fit(X, y)
+    0 1.0
+    1 0.2
+    """
+    token = _current.set(watcher)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def tell_stage(stage: str, number: int, total: int) -> None:
+    """Say that a part of a fit begins."""
+    (_current.get() or _SILENT).on_stage(stage, number, total)
+
+
+def step_callback(
+    verbose: int, target: Callable[[], float]
+) -> Callable[[Step], bool | None] | None:
+    """What `minimise` calls after every step of a fit that aims at the gap ``target()``."""
+    watcher = _current.get() or (_PRINTER if verbose else None)
+    if watcher is None:
+        return None
+    watcher.on_fit(target())
+    return watcher.on_step
+
+
+def point_callback(verbose: int, total: int) -> Callable[[float, Solution], bool | None] | None:
+    """What a path of ``total`` strengths calls after each."""
+    watcher = _current.get() or (_PRINTER if verbose else None)
+    if watcher is None:
+        return None
+    numbers = count(1)
+
+    def on_point(strength: float, solution: Solution) -> bool | None:
+        return watcher.on_point(strength, solution, next(numbers), total)
+
+    return on_point

@@ -1,0 +1,251 @@
+"""Models as ONNX graphs, for programs without Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_choice
+from auctor.core.errors import ParameterError
+from auctor.core.files import AnyPath, write_bytes
+from auctor.core.optional import require
+from auctor.core.types import Array, FloatArray
+from auctor.core.version import __version__
+from auctor.estimators import LinearRegressor, MetricClassifier
+from auctor.estimators.calibrate import Isotonic, Sigmoid
+from auctor.estimators.registry import resolve_loss
+from auctor.losses import BaseLoss, Poisson
+from auctor.online.base import OnlineClassifier
+
+WHO = "to_onnx"
+#: Versions that runtimes of the last years know.
+OPSET, IR_VERSION = 17, 8
+#: A file of this format cannot be longer.
+MOST_BYTES = (1 << 31) - (1 << 20)
+
+
+def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") -> bytes:
+    """A fitted model as an ONNX graph.
+
+    The input ``X`` has a row per row and a column per column of `fit`. The outputs of a classifier
+    are ``label``, ``scores`` (what `decision_function` returns: the threshold is already taken
+    off), and with ``calibrate`` ``probabilities``; that of a regressor is ``prediction``. Scores
+    are computed, and returned, in 64 bits whatever the input.
+
+    Parameters
+    ----------
+    model : MetricClassifier, MetricClassifierCV, LinearRegressor or a learner of auctor.online
+    path : path, optional
+        Where to write it, too.
+    dtype : "float64" or "float32"
+        Of the input.
+
+    Returns
+    -------
+    bytes
+        The serialised graph. Its metadata have ``feature_names``, ``classes`` and ``threshold`` as
+        JSON, where the model has them.
+    """
+    check_choice(WHO, "dtype", dtype, ("float64", "float32"))
+    onnx = require("onnx", extra="onnx", who=WHO)
+    if not isinstance(model, MetricClassifier | LinearRegressor | OnlineClassifier):
+        raise ParameterError(
+            f"{WHO} needs a model of auctor; got {type(model).__name__}. Pass a classifier, a "
+            "regressor or a learner."
+        )
+    if not hasattr(model, "coef_"):
+        raise ParameterError(
+            f"{WHO} needs a fitted model; got {type(model).__name__} without one. Call fit first."
+        )
+    if np.asarray(model.coef_).nbytes > MOST_BYTES:
+        raise ParameterError(
+            f"{WHO} needs coefficients of less than 2 GB; got {np.asarray(model.coef_).nbytes} "
+            "bytes. Leave out columns without weight."
+        )
+    graph = _Graph(onnx, dtype, int(model.n_features_in_))
+    if isinstance(model, LinearRegressor):
+        _add_regressor(graph, model)
+    else:
+        _add_classifier(graph, model)
+    content = graph.serialised(model)
+    if path is not None:
+        write_bytes(path, content, who=WHO)
+    return content
+
+
+class _Graph:
+    """Nodes, constants and outputs of a graph that is being made."""
+
+    def __init__(self, onnx: Any, dtype: str, d: int) -> None:
+        self.onnx, self.kinds = onnx, onnx.TensorProto
+        kind = self.kinds.DOUBLE if dtype == "float64" else self.kinds.FLOAT
+        self.inputs = [onnx.helper.make_tensor_value_info("X", kind, ["rows", d])]
+        self.outputs: list[Any] = []
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.rows = "X" if dtype == "float64" else self.add("Cast", "X", to=self.kinds.DOUBLE)
+
+    def add(self, kind: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
+        """A node; returns the name of what it makes."""
+        made = name or f"{kind.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [made], **attributes))
+        return made
+
+    def constant(self, name: str, value: Any) -> str:
+        """An array that is part of the graph."""
+        array = np.asarray(value)
+        if array.dtype.kind == "U":
+            text = [entry.encode() for entry in array.ravel().tolist()]
+            made = self.onnx.helper.make_tensor(name, self.kinds.STRING, array.shape, text)
+        else:
+            made = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+        self.constants.append(made)
+        return name
+
+    def output(self, name: str, kind: int, shape: list[Any]) -> None:
+        """Say what a result is."""
+        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
+
+    def serialised(self, model: Any) -> bytes:
+        """The graph in bytes, checked."""
+        helper = self.onnx.helper
+        graph = helper.make_graph(
+            self.nodes, type(model).__name__, self.inputs, self.outputs, self.constants
+        )
+        made = helper.make_model(
+            graph,
+            producer_name="auctor",
+            producer_version=__version__,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+        )
+        helper.set_model_props(made, dict(_metadata(model)))
+        self.onnx.checker.check_model(made)
+        return bytes(made.SerializeToString(deterministic=True))
+
+
+def _metadata(model: Any) -> Iterator[tuple[str, str]]:
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        yield "feature_names", json.dumps([str(name) for name in names])
+    if hasattr(model, "classes_"):
+        yield "classes", json.dumps(_labels(model.classes_).tolist())
+    if hasattr(model, "threshold_"):
+        yield "threshold", json.dumps(model.threshold_.tolist())
+
+
+def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
+    loss = resolve_loss(WHO, model.loss)
+    if type(loss).response is not BaseLoss.response and not isinstance(loss, Poisson):
+        raise ParameterError(
+            f"{WHO} needs a loss whose link it knows; got {type(loss).__name__}. Use one of "
+            "auctor's."
+        )
+    scores = _scores(graph, model.coef_[None, :], np.array([model.intercept_]), squeezed=True)
+    graph.add("Exp" if isinstance(loss, Poisson) else "Identity", scores, name="prediction")
+    graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
+
+
+def _add_classifier(graph: _Graph, model: Any) -> None:
+    labels = _labels(model.classes_)
+    two = labels.size == 2
+    flat = _scores(graph, model.coef_, model.intercept_, squeezed=two)
+    graph.add("Identity", flat, name="scores")
+    if two:
+        above = graph.add("Greater", flat, graph.constant("zero", np.float64(0.0)))
+        index = graph.add("Cast", above, to=graph.kinds.INT64)
+    else:
+        index = graph.add("ArgMax", flat, axis=1, keepdims=0)
+    graph.add("Gather", graph.constant("classes", labels), index, name="label", axis=0)
+    kind = graph.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
+    graph.output("label", graph.kinds.STRING if labels.dtype.kind == "U" else kind, ["rows"])
+    k = labels.size
+    graph.output("scores", graph.kinds.DOUBLE, ["rows"] if two else ["rows", k])
+    calibrators = getattr(model, "calibrators_", None)
+    if calibrators is not None and model.calibrate is not None:
+        _add_probabilities(graph, model, flat)
+        graph.output("probabilities", graph.kinds.DOUBLE, ["rows", k])
+
+
+def _labels(classes: Array) -> Array:
+    """Classes of a type that ONNX has."""
+    if classes.dtype.kind == "S":
+        return np.array([label.decode() for label in classes.tolist()])
+    if classes.dtype.kind == "O":
+        return np.array(classes.tolist())
+    if classes.dtype.kind in "iu" and classes.dtype != np.uint64:
+        return classes.astype(np.int64)
+    return classes.astype(np.float64) if classes.dtype.kind == "f" else classes
+
+
+def _scores(graph: _Graph, coef: FloatArray, intercept: FloatArray, *, squeezed: bool) -> str:
+    """``X coef' + intercept``, (rows, k), or (rows,) where k is 1."""
+    weights = graph.constant("coef", coef.T)
+    offset = graph.constant("intercept", intercept)
+    scores = graph.add("Add", graph.add("MatMul", graph.rows, weights), offset)
+    if not squeezed:
+        return scores
+    return graph.add("Squeeze", scores, graph.constant("last_axis", np.array([1])))
+
+
+def _add_probabilities(graph: _Graph, model: MetricClassifier, scores: str) -> None:
+    """Calibrated scores, as shares of their sum where there are more than two classes."""
+    two = model.classes_.size == 2
+    axis = graph.constant("class_axis", np.array([1]))
+    table = graph.add("Unsqueeze", scores, axis) if two else scores
+    raw = graph.add("Add", table, graph.constant("threshold", model.threshold_))
+    columns = []
+    for k, calibrator in enumerate(model.calibrators_):
+        column = graph.add("Gather", raw, graph.constant(f"class_{k}", np.array([k])), axis=1)
+        columns.append(_calibrated(graph, calibrator, column, f"calibrator_{k}"))
+    if two:
+        rest = graph.add("Sub", graph.constant("one", np.float64(1.0)), columns[0])
+        graph.add("Concat", rest, columns[0], name="probabilities", axis=1)
+        return
+    tiny = graph.constant("tiny", np.float64(1e-300))
+    every = graph.add("Add", graph.add("Concat", *columns, axis=1), tiny)
+    graph.add("Div", every, graph.add("ReduceSum", every, axis), name="probabilities")
+
+
+def _calibrated(graph: _Graph, calibrator: Any, scores: str, name: str) -> str:
+    """Probabilities (rows, 1) of scores (rows, 1)."""
+    if isinstance(calibrator, Sigmoid):
+        slope, offset = (
+            graph.constant(f"{name}_{what}", np.float64(getattr(calibrator, what)))
+            for what in ("slope", "offset")
+        )
+        return graph.add("Sigmoid", graph.add("Add", graph.add("Mul", scores, slope), offset))
+    if not isinstance(calibrator, Isotonic):
+        raise ParameterError(
+            f"{WHO} needs calibrate='sigmoid' or 'isotonic'; got {type(calibrator).__name__}. "
+            "Use one of these."
+        )
+    return _interpolated(graph, calibrator.points, calibrator.levels, scores, name)
+
+
+def _interpolated(
+    graph: _Graph, points: FloatArray, levels: FloatArray, scores: str, name: str
+) -> str:
+    """The piecewise linear function through the points, constant beyond them."""
+    if points.size == 1:
+        points, levels = points[0] + np.array([0.0, 1.0]), np.repeat(levels, 2)
+    axis = graph.constant(f"{name}_axis", np.array([1]))
+    inner = graph.constant(f"{name}_inner", points[None, 1:-1])
+    passed = graph.add("Cast", graph.add("GreaterOrEqual", scores, inner), to=graph.kinds.INT64)
+    piece = graph.add("ReduceSum", passed, axis)
+    start, low, width, rise = (
+        graph.add("Gather", graph.constant(f"{name}_{what}", values), piece, axis=0)
+        for what, values in (
+            ("start", points[:-1]),
+            ("low", levels[:-1]),
+            ("width", np.diff(points)),
+            ("rise", np.diff(levels)),
+        )
+    )
+    part = graph.add("Div", graph.add("Sub", scores, start), width)
+    bounds = (graph.constant(f"{name}_{side}", np.float64(side)) for side in (0, 1))
+    part = graph.add("Clip", part, *bounds)
+    return graph.add("Add", low, graph.add("Mul", part, rise))

@@ -1,0 +1,138 @@
+"""Whether arrays from a file can be the state of a learner.
+
+Kernels trust the shapes of a state and the places that it names, so that nothing else may get in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from auctor.core.rng import as_rng
+from auctor.core.types import Array
+from auctor.kernels import adaptive, moments
+from auctor.kernels.buckets import MOST
+from auctor.online.base import OnlineClassifier, State
+from auctor.online.mini_batch import MiniBatchAuc
+from auctor.online.moments import MomentClassifier
+from auctor.online.oam import Oam
+from auctor.online.running_auc import POINTS
+from auctor.online.spam import Spam
+from auctor.online.streaming import StreamingAUC
+
+#: Rows are counted in floats, which are exact up to here.
+MOST_ROWS = 1 << 53
+
+
+def check_state(learner: OnlineClassifier, state: State, d: int) -> None:
+    """Raise ``ValueError`` unless the arrays can be the state of the learner with d columns."""
+    _need(type(d) is int and d >= 1, "a number of columns")
+    expected = _expected(learner, state, d)
+    _need(state.keys() == expected.keys(), "the arrays of this learner")
+    for name, (dtype, shape) in expected.items():
+        array = state[name]
+        free = [size if size >= 0 else array.shape[k] for k, size in enumerate(shape[: array.ndim])]
+        good = array.dtype == dtype and len(shape) == array.ndim and array.shape == tuple(free)
+        _need(good and array.flags.c_contiguous, f"{name} of {dtype} and shape {shape}")
+        if dtype.kind in "iu" and name != "random":
+            _need(_between(array, 0, MOST_ROWS), f"{name} from 0 to {MOST_ROWS}")
+    for kind, check in _CHECKS:
+        if isinstance(learner, kind):
+            check(state, d)
+
+
+def _expected(learner: OnlineClassifier, state: State, d: int) -> dict[str, tuple[Any, list[int]]]:
+    """Dtype and shape of every array; -1 is any length."""
+    params: dict[str, Any] = learner.get_params(deep=False)
+    if isinstance(learner, Spam):
+        params |= {"means": "running", "penalty": "none", "l1_ratio": None}
+    if isinstance(learner, StreamingAUC):
+        params |= {"max_exact_columns": 2 if "scatter" in state else 0}
+    like = type(learner)(**params)
+    one, two = (like._fresh(columns, as_rng(0)) for columns in (1, 2))
+    shapes = {
+        name: [
+            size + (d - 1) * (wider - size)
+            for size, wider in zip(array.shape, two[name].shape, strict=True)
+        ]
+        for name, array in one.items()
+    }
+    if isinstance(learner, Oam):
+        shapes["kept"][2] = shapes["kept_values"][2] = -1
+    if isinstance(learner, Spam):
+        shapes["links"][0] = shapes["heads"][0] = shapes["levels"][1] = -1
+    return {name: (one[name].dtype, shape) for name, shape in shapes.items()}
+
+
+def _check_moments(state: State, d: int) -> None:
+    if "waiting" in state:
+        _need(_between(state["waiting"], 0, moments.BLOCK), "fewer rows that wait")
+    _need(_between(state["width"], 0, d + 1), "no more columns than it has")
+
+
+def _check_streaming(state: State, d: int) -> None:
+    _need(_between(state["trace_points"], 0, POINTS), "fewer points of the trace")
+    _need(_between(state["trace_every"], 1, MOST_ROWS), "rows between points of the trace")
+    if "scatter" in state:
+        _need(_between(state["chosen"], 0, state["coef"].shape[0]), "a choice among the strengths")
+        _need(bool(state["refresh"][0] > state["rows"][0]), "a refresh that is to come")
+    else:
+        _need(_between(state["clock"][2:], 0, adaptive.TRIED), "a choice among the step sizes")
+
+
+def _check_oam(state: State, d: int) -> None:
+    kept, length = state["kept"], state["length"]
+    _need(kept.shape == state["kept_values"].shape, "as many values as columns of kept rows")
+    _need(_between(kept, 0, d), "kept rows with columns of the data")
+    _need(_between(length, 0, kept.shape[2] + 1), "kept rows no longer than their room")
+    _need(_between(state["seen"], 0, MOST_ROWS), "a number of rows")
+    _need(not state["scratch"].any(), "a scratch of zeros")
+
+
+def _check_mini_batch(state: State, d: int) -> None:
+    _need(_between(state["kept_weight"], 0, np.inf), "weights of at least zero")
+
+
+def _check_spam(state: State, d: int) -> None:
+    heads, links, levels = state["heads"], state["links"], state["levels"]
+    _need(levels.shape[1] in (1, d) and not np.isnan(levels).any(), "a penalty for the columns")
+    used = bool(levels[0].any())
+    _need(heads.size == used * MOST and len(links) == used * d, "buckets for l1 alone")
+    bucket, after = links.T
+    _need(_between(after, 0, d + 1) and _between(heads, 0, d + 1), "buckets of columns")
+    _need(not used or _linked(bucket, after, heads), "buckets that are lists")
+
+
+def _linked(bucket: Array, after: Array, heads: Array) -> bool:
+    """Whether every column that names a bucket, and no other, is once in its list."""
+    (some,) = np.nonzero(bucket)
+    (used,) = np.nonzero(heads)
+    found, places = [heads[used] - 1], [used]
+    while found[-1].size and sum(map(len, found)) <= some.size:
+        last = after[found[-1]]
+        found.append(last[last > 0] - 1)
+        places.append(places[-1][last > 0])
+    listed, place = np.concatenate(found), np.concatenate(places)
+    once = bool(np.array_equal(np.sort(listed), some))
+    return once and bool((bucket[listed] - 1 == place).all())
+
+
+_CHECKS: tuple[tuple[type[OnlineClassifier], Callable[[State, int], None]], ...] = (
+    (MomentClassifier, _check_moments),
+    (StreamingAUC, _check_streaming),
+    (Oam, _check_oam),
+    (MiniBatchAuc, _check_mini_batch),
+    (Spam, _check_spam),
+)
+
+
+def _between(array: Array, low: float, high: float) -> bool:
+    """Whether all entries are in [low, high)."""
+    return bool(((array >= low) & (array < high)).all())
+
+
+def _need(good: bool, what: str) -> None:
+    if not good:
+        raise ValueError(f"a state without {what}")

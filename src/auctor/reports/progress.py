@@ -1,0 +1,291 @@
+"""How far a fit is, in one line: what `auctor.estimators.watch` can be given.
+
+The line has the iteration, the objective, the gap, a metric on held-out rows and an estimate of
+what is left. The metric is computed at most every half second, and less often where that would take
+more than a tenth of the time.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol, TextIO
+
+import numpy as np
+
+from auctor.core.result import Solution, Step
+from auctor.core.types import FloatArray
+from auctor.core.watching import Watcher
+from auctor.reports.info import MetricStep
+
+#: Seconds between two updates of a live line, between lines that stay, between measurements.
+LIVE, LASTING, MEASURE = 0.1, 1.0, 0.5
+#: Steps over which the rate of the gap is taken.
+RECENT = 12
+
+#: The metric on held-out rows, from the parameters and the position of the class.
+Measure = Callable[[FloatArray, int], float]
+
+
+class Line(Protocol):
+    """Where progress is written."""
+
+    pause: float
+
+    def show(self, text: str) -> None:
+        """Replace or follow the last line."""
+
+    def close(self) -> None:
+        """Leave the place clean."""
+
+
+class LastingLines:
+    """One line after the other, for logs."""
+
+    pause = LASTING
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, text: str) -> None:
+        """Write a line."""
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Nothing is left to clean."""
+
+
+class PlainLine:
+    """A line that is written over and over."""
+
+    pause = LIVE
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, text: str) -> None:
+        """Write over the last line."""
+        self._stream.write(f"\r\x1b[K{text}")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Remove the line."""
+        self._stream.write("\r\x1b[K")
+        self._stream.flush()
+
+
+class RichLine:
+    """The same with rich, which also shows that something is alive and leaves out colours."""
+
+    pause = LIVE
+
+    def __init__(self, status: Any) -> None:
+        self._status = status
+        self._started = False
+
+    def show(self, text: str) -> None:
+        """Update the line, the first time with a spinner before it."""
+        self._status.update(text.replace("[", "\\["))
+        if not self._started:
+            self._status.start()
+            self._started = True
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._started:
+            self._status.stop()
+            self._started = False
+
+
+def make_line(*, verbose: bool = False, stream: TextIO | None = None) -> Line | None:
+    """A live line on a terminal; elsewhere lines if ``verbose``, otherwise none."""
+    stream = sys.stderr if stream is None else stream
+    if not stream.isatty():
+        return LastingLines(stream) if verbose else None
+    try:
+        from rich.console import Console
+    except ImportError:
+        return PlainLine(stream)
+    return RichLine(Console(file=stream, highlight=False).status(""))
+
+
+class Progress(Watcher):
+    """Follows fits and writes a line about them.
+
+    Parameters
+    ----------
+    line : Line, optional
+        Where to write; nowhere if ``None``.
+    measure : callable, optional
+        The metric on held-out rows.
+    name : str
+        Of that metric.
+    clock : callable
+        Seconds.
+
+    Attributes
+    ----------
+    steps : list of MetricStep
+        The metric along the fit.
+    nonzeros : dict
+        For each strength of the paths, numbers of columns in the models, one per fold and class.
+    """
+
+    def __init__(
+        self,
+        line: Line | None,
+        *,
+        measure: Measure | None = None,
+        name: str = "metric",
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.steps: list[MetricStep] = []
+        self.nonzeros: dict[float, list[int]] = {}
+        self._line, self._measure, self._name, self._clock = line, measure, name, clock
+        self._stages: dict[str, tuple[int, int]] = {}
+        self._target = 0.0
+        self._gaps: deque[tuple[float, float]] = deque(maxlen=RECENT)
+        self._shown = self._measured = -math.inf
+        self._value = math.nan
+        self._start = clock()
+
+    def watch_rows(self, measure: Measure, name: str) -> None:
+        """Measure on held-out rows from now on."""
+        self._measure, self._name = measure, name
+
+    # --- what a fit tells ---------------------------------------------------------------------
+
+    def on_stage(self, stage: str, number: int, total: int) -> None:
+        """A part of a fit begins."""
+        if stage != "class":
+            self._stages = {}
+        self._stages[stage] = (number, total)
+        if stage == "fold" and number == 1:
+            self._start = self._clock()
+        self._value, self._measured = math.nan, -math.inf
+
+    def on_fit(self, target: float) -> None:
+        """A solve begins."""
+        self._target = target
+        self._gaps.clear()
+
+    def on_step(self, step: Step) -> None:
+        """A solve took a step."""
+        if step.gap > 0.0 and math.isfinite(step.gap):
+            self._gaps.append((step.seconds, step.gap))
+        self._look(step)
+        if not self._due():
+            return
+        parts = [
+            *self._where(),
+            f"iteration {step.iteration}",
+            f"objective {step.value:.6g}",
+            f"{'gap' if step.certified else 'violation'} {step.gap:.2e}",
+            *([] if math.isnan(self._value) else [f"held-out {self._name} {self._value:.4f}"]),
+            f"ETA {duration(remaining(list(self._gaps), self._target))}",
+        ]
+        self._show(parts)
+
+    def on_point(self, strength: float, solution: Solution, number: int, total: int) -> None:
+        """A path has come to a strength."""
+        columns = int(np.count_nonzero(solution.coef))
+        self.nonzeros.setdefault(strength, []).append(columns)
+        if not self._due():
+            return
+        done, parts = number / total, 1.0
+        for stage in ("class", "fold"):
+            at, count = self._stages.get(stage, (1, 1))
+            done, parts = done + (at - 1) * parts, parts * count
+        left = (self._clock() - self._start) * (parts / done - 1.0)
+        self._show(
+            [
+                *self._where(),
+                f"strength {number}/{total} ({strength:.3g})",
+                f"columns {columns}",
+                f"{'gap' if solution.certified else 'violation'} {solution.gap:.2e}",
+                f"ETA {duration(left)}",
+            ]
+        )
+
+    # --- the line -----------------------------------------------------------------------------
+
+    def stage(self, text: str) -> None:
+        """Show what is done besides fitting."""
+        self._shown = self._clock()
+        self._show([text])
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._line is not None:
+            self._line.close()
+
+    def _due(self) -> bool:
+        """Whether it is time to write again."""
+        if self._line is None or self._clock() - self._shown < self._line.pause:
+            return False
+        self._shown = self._clock()
+        return True
+
+    def _show(self, parts: list[str]) -> None:
+        if self._line is not None:
+            self._line.show("  ".join(parts))
+
+    def _where(self) -> list[str]:
+        return [f"{name} {at}/{count}" for name, (at, count) in self._stages.items() if count > 1]
+
+    def _look(self, step: Step) -> None:
+        """Measure on the held-out rows, unless it is too early for that."""
+        start = self._clock()
+        if self._measure is None or "calibration fold" in self._stages or start < self._measured:
+            return
+        self._value = self._measure(step.w, self._stages.get("class", (1, 1))[0] - 1)
+        end = self._clock()
+        self._measured = end + max(MEASURE, 9.0 * (end - start))
+        if "class" not in self._stages and math.isfinite(self._value):
+            self.steps.append(MetricStep(step.seconds, step.passes, self._value))
+
+
+def remaining(gaps: list[tuple[float, float]], target: float) -> float:
+    """Seconds until a gap reaches its target if it goes on falling as it did; NaN if not known.
+
+    Parameters
+    ----------
+    gaps : list of (seconds, gap)
+    target : float
+
+    Examples
+    --------
+    >>> round(remaining([(0.0, 1.0), (1.0, 0.1), (2.0, 0.01)], 1e-4), 6)
+    2.0
+    """
+    if len(gaps) < 3 or target <= 0.0:
+        return math.nan
+    (first, high), (last, low) = gaps[0], gaps[-1]
+    if low <= target:
+        return 0.0
+    if low >= high or last <= first:
+        return math.nan
+    rate = math.log(high / low) / (last - first)
+    return math.log(low / target) / rate
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(75.0), duration(7320.0), duration(float("nan"))
+    ('1 s', '1 min 15 s', '2 h 2 min', '?')
+    """
+    if not math.isfinite(seconds):
+        return "?"
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

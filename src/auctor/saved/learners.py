@@ -1,0 +1,57 @@
+"""What a file says of a learner of auctor.online: all of its state, so that it can go on."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from auctor import online
+from auctor.online.base import OnlineClassifier
+from auctor.online.state import check_state
+from auctor.saved.checks import Arrays, Json, labels, need, whole
+from auctor.saved.values import encoded_array, floats
+
+COUNTS = ("rows_seen", "skipped_rows")
+
+
+@cache
+def learners() -> dict[str, type[Any]]:
+    """Learners by name."""
+    exported = (getattr(online, name) for name in online.__all__)
+    classes = [thing for thing in exported if isinstance(thing, type)]
+    return {
+        kind.__name__: kind
+        for kind in classes
+        if issubclass(kind, OnlineClassifier) and kind is not OnlineClassifier
+    }
+
+
+def describe(learner: Any, arrays: Arrays) -> Json:
+    """What a learner knows; its arrays are put aside."""
+    arrays.update({f"state.{name}": np.asarray(array) for name, array in learner.state_.items()})
+    return {
+        "classes": encoded_array(learner.classes_, "classes", arrays),
+        "state": sorted(learner.state_),
+        **{name: int(getattr(learner, f"{name}_")) for name in COUNTS},
+    }
+
+
+def restore(learner: Any, d: int, fitted: Json, arrays: Arrays) -> None:
+    """Give a learner what it knew, taking it from what was described."""
+    learner._check_params()
+    classes = labels(fitted.pop("classes"), arrays)
+    need(classes.size == 2, "two classes")
+    state = {name: arrays.pop(f"state.{name}") for name in fitted.pop("state")}
+    check_state(learner, state, d)
+    if isinstance(learner, online.Spam):
+        learner._spec(d)  # the penalty, for these columns
+    learner.classes_, learner.state_ = classes, state
+    for name in COUNTS:
+        setattr(learner, f"{name}_", whole(fitted.pop(name)))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        floats(learner.coef_, (1, d))
+        floats(learner.intercept_, (1,))

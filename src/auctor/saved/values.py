@@ -1,0 +1,221 @@
+"""Parameters as JSON and back: plain values, arrays, and the parts that auctor exports.
+
+What JSON has no word for is an object with one key: ``{"float": "inf"}``, ``{"tuple": [...]}``,
+``{"dict": [[key, value], ...]}``, ``{"array": name}``, ``{"objects": [...]}`` (an array of
+strings), ``{"part": "penalties.L1", "arguments": {...}}``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from auctor import losses, penalties, solvers
+from auctor.core.errors import ParameterError
+from auctor.core.types import Array
+from auctor.penalties import Separable
+
+#: Kinds of numpy dtypes that may be in a file.
+KINDS = "biufSU"
+#: Arrays with more entries are stored as they are, so that no small file needs much memory.
+MOST_SPARSE = 1 << 27
+_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_PLAIN = (bool, int, float, str, type(None))
+_LARGEST_INT = 1 << 64
+
+
+@cache
+def parts() -> dict[str, type[Any]]:
+    """Losses, penalties and solvers by the names under which a file knows them."""
+    found = {}
+    for module, method in ((losses, "value_grad"), (penalties, "prox"), (solvers, "step")):
+        for name in module.__all__:
+            part = getattr(module, name)
+            if inspect.isclass(part) and hasattr(part, method):
+                found[f"{module.__name__.removeprefix('auctor.')}.{name}"] = part
+    return found
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def encoded(value: Any, where: str, arrays: dict[str, Array]) -> Any:
+    """A value as JSON; arrays are put aside under the name ``where``."""
+    if isinstance(value, np.generic) or (type(value) is np.ndarray and value.ndim == 0):
+        value = value.item()
+    kind = type(value)
+    if kind is float and not math.isfinite(value):
+        return {"float": repr(value)}
+    if kind in _PLAIN and not (kind is int and abs(value) >= _LARGEST_INT):
+        return value
+    if kind in (list, tuple):
+        entries = [encoded(entry, f"{where}.{k}", arrays) for k, entry in enumerate(value)]
+        return entries if kind is list else {"tuple": entries}
+    if kind is dict:
+        pairs = enumerate(value.items())
+        return {"dict": [encoded(list(pair), f"{where}.{k}", arrays) for k, pair in pairs]}
+    if kind is np.ndarray:
+        return encoded_array(value, where, arrays)
+    name = next((name for name, part in parts().items() if part is kind), None)
+    if name is None:
+        raise ParameterError(
+            f"save needs {where} to be plain values, arrays or parts of auctor; got "
+            f"{_short(value)}. Set another value with set_params."
+        )
+    given = {key: encoded(v, f"{where}.{key}", arrays) for key, v in _arguments(value).items()}
+    return {"part": name, "arguments": given}
+
+
+def _arguments(part: Any) -> dict[str, Any]:
+    """What the constructor of a part was given."""
+    if type(part) is Separable:
+        return dict(zip(("l1", "l2", "lower", "upper"), part._levels, strict=True))
+    return {name: getattr(part, name) for name in inspect.signature(type(part)).parameters}
+
+
+def encoded_array(array: Array, where: str, arrays: dict[str, Array]) -> Any:
+    """An array under its name; one of Python objects as a list."""
+    if array.dtype.kind == "O" and array.ndim == 1:
+        objects = array.tolist()
+        if all(type(entry) in (bool, int, float, str) for entry in objects):
+            return {"objects": encoded(objects, where, arrays)}
+    try:
+        "".join(array.ravel().tolist() if array.dtype.kind == "U" else ()).encode()
+        good = array.dtype.kind in KINDS
+    except UnicodeEncodeError:
+        good = False
+    if not good:
+        raise ParameterError(
+            f"save needs {where} to be numbers or text; got {_short(array)}. Convert it first."
+        )
+    arrays[where] = array
+    return {"array": where}
+
+
+def encoded_matrix(matrix: Array, where: str, arrays: dict[str, Array]) -> Any:
+    """Floats under their name; of those that are mostly zero only the others."""
+    (index,) = np.nonzero((matrix != 0.0).ravel() | np.signbit(matrix).ravel())
+    if 2 * index.size >= matrix.size or matrix.size > MOST_SPARSE:
+        arrays[where] = matrix
+        return {"array": where}
+    arrays[f"{where}.index"], arrays[f"{where}.value"] = index, matrix.ravel()[index]
+    return {"sparse": where, "shape": list(matrix.shape)}
+
+
+def free_json(value: Any, where: str) -> Any:
+    """Notes as JSON: numbers that are none become null, tuples and arrays lists, paths text."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [free_json(entry, where) for entry in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: free_json(entry, where) for key, entry in value.items()}
+    raise ParameterError(
+        f"save needs {where} to be JSON; got {_short(value)}. Pass numbers, text, lists and "
+        "dicts with text as keys."
+    )
+
+
+def _short(value: Any) -> str:
+    return " ".join(repr(value).split())[:120]
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def decoded(value: Any, arrays: dict[str, Array]) -> Any:
+    """What `encoded` made JSON of; takes the arrays it needs. Raises ``ValueError`` for others."""
+    if isinstance(value, list):
+        return [decoded(entry, arrays) for entry in value]
+    if not isinstance(value, dict):
+        if type(value) is int and abs(value) >= _LARGEST_INT:
+            raise ValueError("a number that is too large")
+        return value
+    match value:
+        case {"float": str(text), **none} if not none and text in _FLOATS:
+            return _FLOATS[text]
+        case {"tuple": list(entries), **none} if not none:
+            return tuple(decoded(entries, arrays))
+        case {"dict": list(pairs), **none} if not none:
+            return _dict(decoded(pairs, arrays))
+        case {"array": str(name), **none} if not none:
+            return _taken(name, arrays)
+        case {"objects": list(entries), **none} if not none:
+            array = np.empty(len(entries), dtype=object)
+            array[:] = decoded(entries, arrays)
+            return array
+        case {"part": str(name), "arguments": dict(given), **none} if not none and name in parts():
+            named = {key: decoded(entry, arrays) for key, entry in given.items()}
+            return _part(parts()[name], named)
+    raise ValueError(f"a value {str(value)[:80]}")
+
+
+def _part(kind: type[Any], given: dict[str, Any]) -> Any:
+    """A part from the arguments of its constructor, which checks them."""
+    named = inspect.signature(kind).parameters
+    if given.keys() != named.keys():
+        raise ValueError(f"arguments {list(given)[:9]} of {kind.__name__}")
+    rest = [name for name, p in named.items() if p.kind is inspect.Parameter.VAR_POSITIONAL]
+    listed = [entry for name in rest for entry in given.pop(name)]
+    return kind(*listed, **given)
+
+
+def decoded_matrix(value: Any, shape: tuple[int, ...], arrays: dict[str, Array]) -> Array:
+    """Finite floats of the stated shape."""
+    match value:
+        case {"sparse": str(where), "shape": list(stated), **none} if not none:
+            index, values = (_taken(f"{where}.{part}", arrays) for part in ("index", "value"))
+            return _spread(index, values, tuple(stated), shape)
+        case {"array": str(where), **none} if not none:
+            return floats(_taken(where, arrays), shape)
+    raise ValueError(f"a matrix {str(value)[:80]}")
+
+
+def _spread(index: Array, values: Array, stated: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
+    """A matrix from its entries and their places."""
+    size = math.prod(shape)
+    floats(values, (values.size,))
+    if stated != shape or index.shape != values.shape or size > MOST_SPARSE:
+        raise ValueError(f"a matrix of shape {stated} instead of {shape}")
+    if index.dtype != np.int64 or (index[1:] <= index[:-1]).any():
+        raise ValueError("places that do not increase")
+    if index.size and not (index[0] >= 0 and index[-1] < size):
+        raise ValueError("places outside of the matrix")
+    matrix = np.zeros(size)
+    matrix[index] = values
+    return matrix.reshape(shape)
+
+
+def floats(array: Any, shape: tuple[int, ...], *, finite: bool = True) -> Array:
+    """The array, if it is one of 64-bit floats and of that shape."""
+    good = isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape
+    if not good or (finite and not np.isfinite(array).all()):
+        raise ValueError(f"no {'finite ' if finite else ''}numbers of shape {shape}")
+    return np.ascontiguousarray(array)
+
+
+def _taken(name: str, arrays: dict[str, Array]) -> Array:
+    array = arrays.pop(name)
+    if array.dtype.kind not in KINDS:
+        raise ValueError(f"an array of {array.dtype}")
+    return array
+
+
+def _dict(pairs: list[Any]) -> dict[Any, Any]:
+    """A dict from pairs with plain, different keys."""
+    made = {key: entry for key, entry in pairs if isinstance(key, _PLAIN)}
+    if len(made) < len(pairs):
+        raise ValueError("keys that are not plain, or there twice")
+    return made

@@ -1,0 +1,189 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import auctor
+from auctor import metrics
+from auctor.cli.main import main
+from auctor.cli.report import path_info
+from auctor.saved import read_saved
+
+
+def report(capsys, *arguments):
+    assert main(["report", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_numbers_are_those_of_the_model(trained, table, rows, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    found = report(capsys, trained, table, "--out", out, "--beta", "2")
+    saved = read_saved(trained)
+    age, income, city, bought = rows
+    one_hot = [city == name for name in ("Oslo", "Rome", "Wien")]
+    X = np.column_stack([np.round(age, 4), np.round(income, 4), *one_hot])
+    scores = saved.model.decision_function(X)
+    (model,) = found["models"]
+    head = model["headline"]
+    assert head["auc"]["value"] == pytest.approx(metrics.auc(bought, scores))
+    assert head["fbeta"]["value"] == pytest.approx(metrics.fbeta(bought, scores > 0, 2.0))
+    assert head["beta"] == 2.0
+    assert model["fit"]["gap"] == pytest.approx(saved.model.gap_)
+    assert found["data"]["test_rows"] == bought.size
+    assert found["data"]["train_rows"] == saved.notes["data"]["train_rows"]
+    assert found["report"] == str(out)
+    page = out.read_text()
+    assert page.startswith("<!doctype html>")
+    assert "city=Rome" in page
+
+
+def test_training_is_told_from_the_notes(trained, table, tmp_path, capsys):
+    found = report(capsys, trained, table, "--out", tmp_path / "r.html")
+    saved = read_saved(trained)
+    assert found["command"].startswith("auctor train ")
+    assert found["command"].startswith(saved.notes["command"] + " && auctor report ")
+    assert found["path"]["chosen"] == saved.model.best_index_
+    assert found["path"]["nonzeros"] == saved.notes["path"]["nonzeros"]
+    convergence = found["models"][0]["convergence"]
+    assert convergence["objective"]
+    assert len(convergence["metric"]) == len(saved.notes["metric_steps"])
+    assert [column["name"] for column in found["columns"]] == ["age", "income", "city"]
+
+
+def test_title_and_costs(trained, table, tmp_path, capsys):
+    given = ["--title", "Sales <b>", "--cost-fp", "2", "--cost-fn", "30"]
+    found = report(capsys, trained, table, "--out", tmp_path / "r.html", *given)
+    assert found["title"] == "Sales <b>"
+    assert found["costs"] == [2.0, 30.0]
+    page = (tmp_path / "r.html").read_text()
+    assert "Sales &lt;b&gt;" in page
+    assert "Sales <b>" not in page
+
+
+def test_text_and_default_name(trained, table, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", str(trained), str(table)]) == 0
+    assert capsys.readouterr().out == "Report: report.html\n"
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_model_without_notes(plain_model, rows, tmp_path, capsys):
+    age, income, _, bought = rows
+    path = tmp_path / "plain.npz"
+    np.savez(path, X=np.column_stack([age, income]), y=bought.astype(float))
+    found = report(capsys, plain_model, path, "--out", tmp_path / "r.html")
+    assert found["path"] is None
+    assert found["data"]["train_rows"] == 0
+    assert found["command"].startswith("auctor report ")
+    assert found["models"][0]["train_auc"] is None
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        {"path": 3, "metric_steps": 7, "warnings": "no", "data": [], "command": 1, "seconds": "x"},
+        {"path": {"nonzeros": ["a", None]}, "metric_steps": [1, {}], "warnings": [3], "data": {}},
+    ],
+)
+def test_notes_may_be_anything(notes, plain_model, rows, tmp_path, capsys):
+    age, income, _, bought = rows
+    auctor.save(auctor.load(plain_model), plain_model, notes=notes)
+    path = tmp_path / "plain.npz"
+    np.savez(path, X=np.column_stack([age, income]), y=bought.astype(float))
+    report(capsys, plain_model, path, "--out", tmp_path / "r.html")
+
+
+def test_a_learner(table, rows, tmp_path, capsys):
+    age, income, _, bought = rows
+    path = tmp_path / "numbers.csv"
+    lines = [f"{a},{i},{int(b)}" for a, i, b in zip(age, income, bought, strict=True)]
+    path.write_text("\n".join(["age,income,label", *lines]) + "\n")
+    model = tmp_path / "m.auctor"
+    assert main(["stream", str(path), "--out", str(model)]) == 0
+    capsys.readouterr()
+    found = report(capsys, model, path, "--out", tmp_path / "r.html")
+    assert found["models"][0]["fit"] is None
+    assert found["models"][0]["headline"]["auc"]["value"] > 0.7
+    assert found["command"].startswith("auctor stream ")
+
+
+def test_path_info_without_counts():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = auctor.MetricClassifierCV("auc", n_strengths=4, cv=2).fit(X, X[:, 0] > 0)
+    path = path_info(model)
+    assert path.strengths == tuple(model.strengths_)
+    assert path.score_mean == pytest.approx(model.scores_.mean(axis=0))
+    assert path.score_se == pytest.approx(model.scores_.std(axis=0, ddof=1) / math.sqrt(2))
+    assert all(math.isnan(count) for count in path.nonzeros)
+    assert path_info(auctor.MetricClassifier("auc").fit(X, X[:, 0] > 0)) is None
+
+
+# --- bad input ----------------------------------------------------------------------------
+
+
+def test_bad_input(trained, table, tmp_path, refused):
+    out = tmp_path / "r.html"
+
+    def bad(model, data, *more):
+        line = refused("report", model, data, "--out", out, *more)
+        assert not out.exists()
+        return line
+
+    assert "none.auctor" in bad(tmp_path / "none.auctor", table)
+    assert "none.csv" in bad(trained, tmp_path / "none.csv")
+    bad(table, table)
+    bad(trained, tmp_path)
+    lines = table.read_text().splitlines()
+    (tmp_path / "empty.csv").write_text("")
+    bad(trained, tmp_path / "empty.csv")
+    (tmp_path / "other.csv").write_text("age,bought\n1,yes\n2,no\n")
+    line = bad(trained, tmp_path / "other.csv")
+    assert "income" in line
+    assert "city" in line
+    (tmp_path / "unlabelled.csv").write_text("age,income,city\n1,2,Oslo\n")
+    assert "bought" in bad(trained, tmp_path / "unlabelled.csv")
+    (tmp_path / "one.csv").write_text("age,income,city,bought\n1,2,Oslo,yes\n")
+    assert "both classes" in bad(trained, tmp_path / "one.csv")
+    (tmp_path / "third.csv").write_text("\n".join([*lines, "1,2,Oslo,maybe"]) + "\n")
+    assert "maybe" in bad(trained, tmp_path / "third.csv")
+    (tmp_path / "ragged.csv").write_text("\n".join([*lines, "1,2"]) + "\n")
+    bad(trained, tmp_path / "ragged.csv")
+    assert "existing folder" in refused(
+        "report", trained, table, "--out", tmp_path / "no" / "r.html"
+    )
+    assert "cost-fp" in bad(trained, table, "--cost-fp", "-1")
+
+
+def test_several_classes_and_regressors(tmp_path, table, refused):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    path = tmp_path / "m.auctor"
+    auctor.save(auctor.MetricClassifier("auc").fit(X, np.arange(60) % 3), path)
+    assert "two classes; got one of 3" in refused("report", path, table)
+    auctor.save(auctor.LinearRegressor().fit(X, X[:, 0]), path)
+    assert "LinearRegressor" in refused("report", path, table)
+
+
+def test_a_full_disk_leaves_nothing(trained, table, tmp_path, refused, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "r.html"
+    out.write_text("old")
+    monkeypatch.setattr("os.fsync", full)
+    assert "No space left" in refused("report", trained, table, "--out", out)
+    assert out.read_text() == "old"
+    assert not list(tmp_path.glob(".r.html*"))
+
+
+def test_a_search_from_python_has_a_path_without_counts(rows, tmp_path, capsys):
+    age, income, _, bought = rows
+    X = np.column_stack([age, income])
+    model = auctor.MetricClassifierCV("auc", n_strengths=5, cv=3).fit(X, bought)
+    auctor.save(model, tmp_path / "cv.auctor")
+    np.savez(tmp_path / "rows.npz", X=X, y=bought.astype(float))
+    out = tmp_path / "r.html"
+    found = report(capsys, tmp_path / "cv.auctor", tmp_path / "rows.npz", "--out", out)
+    assert found["path"]["nonzeros"] == [None] * 5
+    assert found["path"]["score_mean"] == pytest.approx(model.scores_.mean(axis=0))
+    assert "Strengths tried" in out.read_text()

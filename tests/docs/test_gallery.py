@@ -1,0 +1,119 @@
+"""Every script of the gallery runs, and what its text says about the numbers holds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
+SCRIPTS = sorted(FOLDER.glob("*.py"))
+
+
+def fraud(names):
+    assert all(model.solution_.certified for model in names["models"].values())
+    assert max(names["intervals"], key=lambda name: names["intervals"][name].auc) == "log-loss"
+    assert all(test.p_value < 0.05 for test in names["paired"].values())
+    costs = names["costs"]
+    assert costs["log-loss, cut for the cost"] < 0.8 * costs["log-loss, cut at one half"]
+    assert costs["trained for the cost"] < costs["log-loss, cut at one half"] < costs["call nobody"]
+
+
+def text(names):
+    models, used, topic = names["models"], {}, names["topic_words"]
+    assert names["X"].shape[1] == 100_000
+    assert all(model.solution_.certified for model in models.values())
+    for name in ("AUC squared hinge, l1", "log-loss, l1"):
+        used[name] = np.flatnonzero(models[name].coef_)
+        assert 150 < used[name].size < 300
+        assert np.isin(used[name], topic).mean() > 0.7
+
+
+def sparse_paths(names):
+    path = names["path"]
+    assert path.converged
+    assert path.n_nonzero[0] == 0
+    first = np.flatnonzero(path.coef[np.argmax(path.n_nonzero >= 10)])
+    assert set(names["informative"]) <= set(first)
+    assert names["test_auc"][-1] < max(names["test_auc"]) - 0.01
+    assert set(names["informative"]) <= set(names["used"])
+
+
+def streaming(names):
+    nothing, long, short = (learner.trace_ for learner in names["learners"].values())
+    steady = (nothing[:, 0] > 30_000) & (nothing[:, 0] <= names["CHANGE"])
+    assert short[steady, 1].mean() < long[steady, 1].mean() <= nothing[steady, 1].mean() + 1e-3
+    assert nothing[-1, 1] < short[-1, 1] < long[-1, 1]
+    lowest = [trace[trace[:, 0] > names["CHANGE"], 1].min() for trace in (nothing, long, short)]
+    assert lowest == sorted(lowest)
+    assert np.array_equal(names["resumed"].coef_, names["whole"].coef_)
+
+
+def review_team(names):
+    gain = names["differences"]["precision at 200, max-margin"]
+    assert gain.mean() > 3.0 * gain.std(ddof=1) / np.sqrt(gain.size)
+    assert names["differences"]["AUC"].mean() < -0.05
+    assert "vacuous" in str(names["caught"][-1].message)
+
+
+def auc_or_log_loss(names):
+    loss, gain = (names["results"][world] for world in ("linear odds", "two kinds"))
+    for name in ("AUC, hinge", "AUC, square", "log-loss, balanced"):
+        assert -0.004 < (loss[name] - loss["log-loss"]).mean() < -0.0005
+        assert (gain[name] - gain["log-loss"]).mean() > 0.015
+        assert names["shares"]["log-loss"] > 1.3 * names["shares"][name]
+
+
+CHECKS = {
+    check.__name__: check
+    for check in (fraud, text, sparse_paths, streaming, review_team, auc_or_log_loss)
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_script_runs_and_its_claims_hold(script, tmp_path, monkeypatch):
+    import gallery_pages
+
+    monkeypatch.chdir(tmp_path)
+    gallery_pages.prepare_drawing()
+    page = gallery_pages.make_page(script)
+    assert page.markdown.startswith(f"# {page.title}\n")
+    assert "```text\n" in page.markdown
+    for name, drawn in page.figures.items():
+        assert f"]({name})" in page.markdown
+        assert "<svg" in drawn
+        assert len(drawn) < 400_000
+    assert not list(tmp_path.iterdir())
+    CHECKS[script.stem](page.names)
+
+
+def test_all_six_problems_are_there():
+    assert {script.stem for script in SCRIPTS} == set(CHECKS)
+
+
+def test_parts_of_a_script():
+    from gallery_pages import Part, split
+
+    source = '"""Title.\n\nWhy.\n"""\n\nimport os\n\n'
+    source += "# %%\n# ## Head\n#\n# Text.\n\nx = 1\n\n# %%\n# End.\n"
+    assert split(source) == [
+        Part("Title.\n\nWhy.", "import os", 5),
+        Part("## Head\n\nText.", "x = 1", 12),
+        Part("End.", "", 16),
+    ]
+
+
+def test_what_is_printed_and_an_error_in_a_part(tmp_path):
+    from gallery_pages import make_page
+
+    script = tmp_path / "small.py"
+    script.write_text(
+        '"""Small.\n\nA page.\n"""\n\nx = 2\nprint(x)\n\n# %%\n# More.\n\nraise KeyError(x)\n'
+    )
+    page = make_page(script, execute=False)
+    assert "print(x)" in page.markdown
+    assert "```text" not in page.markdown
+    with pytest.raises(KeyError) as caught:
+        make_page(script)
+    assert caught.traceback[-1].lineno == 11

@@ -1,0 +1,156 @@
+"""ONNX graphs give the scores, labels and probabilities of the model."""
+
+import json
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import auctor
+from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, losses, online
+from auctor.core.errors import MissingExtraError, ParameterError
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 6))
+TWO = (X[:, 0] + 0.5 * rng.normal(size=300) > 0.8).astype(int)
+FOUR = np.digitize(X[:, 0] + 0.3 * rng.normal(size=300), [-0.7, 0.0, 0.7])
+NUMBERS = X @ [1.0, -2.0, 0.0, 0.5, 0.0, 0.0] + rng.normal(size=300)
+
+
+def run(model, X, dtype="float64"):
+    """Outputs of the graph by name."""
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(
+        auctor.to_onnx(model, dtype=dtype), providers=["CPUExecutionProvider"]
+    )
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"X": X.astype(dtype)}), strict=True))
+
+
+CLASSIFIERS = [
+    MetricClassifier("auc"),
+    MetricClassifier("auc", threshold="recall(0.9)"),
+    MetricClassifier("log_loss", threshold=0.7),
+    MetricClassifier("auc", calibrate="sigmoid"),
+    MetricClassifier("auc", calibrate="isotonic", threshold_cv=3),
+    MetricClassifier("log_loss", fit_intercept=False),
+    MetricClassifierCV("auc", penalty="l1", n_strengths=3, cv=3),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("y", [TWO, FOUR], ids=["two", "four"])
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_classifiers(model, y, dtype):
+    model = clone(model).fit(X, y)
+    new = np.vstack([X, 100.0 * rng.normal(size=(200, 6))]).astype(dtype)
+    found = run(model, new, dtype)
+    scores = model.decision_function(new)
+    assert found["scores"].shape == scores.shape
+    np.testing.assert_allclose(found["scores"], scores, rtol=1e-6, atol=1e-6)
+    assert found["label"].tolist() == model.predict(new).tolist()
+    assert ("probabilities" in found) == (model.calibrate is not None)
+    if model.calibrate is not None:
+        chances = model.predict_proba(new)
+        np.testing.assert_allclose(found["probabilities"], chances, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson", losses.Quantile(0.9)], ids=str)
+def test_regressors(loss):
+    model = LinearRegressor(loss).fit(X, np.abs(NUMBERS))
+    found = run(model, X)
+    np.testing.assert_allclose(found["prediction"], model.predict(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "learner", [online.StreamingAUC(), online.Spam(penalty="l1"), online.Oam()], ids=str
+)
+def test_learners(learner):
+    learner = clone(learner).fit(X, TWO)
+    found = run(learner, X)
+    np.testing.assert_allclose(found["scores"], learner.decision_function(X), rtol=0, atol=1e-6)
+    assert found["label"].tolist() == learner.predict(X).tolist()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([3, 7], dtype=np.int8),
+        np.array([0, 2**63], dtype=np.uint64),
+        np.array([-1.0, 1.0], dtype=np.float32),
+        np.array([False, True]),
+        np.array(["no", "ja ü"]),
+        np.array(["no", "yes"], dtype=object),
+    ],
+    ids=lambda labels: labels.dtype.str,
+)
+def test_labels_of_every_kind(labels):
+    model = MetricClassifier("log_loss").fit(X, labels[TWO])
+    assert run(model, X)["label"].tolist() == model.predict(X).tolist()
+
+
+def test_labels_of_bytes_are_text():
+    model = online.Spam().fit(X, np.array([b"a", b"bc"])[TWO])
+    assert run(model, X)["label"].tolist() == [x.decode() for x in model.predict(X).tolist()]
+
+
+def test_isotonic_with_one_level():
+    model = MetricClassifier("auc", calibrate="isotonic").fit(X, TWO)
+    only = type(model.calibrators_[0])(np.array([0.5]), np.array([0.25]))
+    model.calibrators_ = [only]
+    found = run(model, X)["probabilities"]
+    np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_metadata_and_file(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    table = pd.DataFrame(X, columns=["a", "b", "ü", "d d", "e", "f"])
+    model = MetricClassifier("auc").fit(table, np.array(["no", "yes"])[TWO])
+    content = auctor.to_onnx(model, tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == content == auctor.to_onnx(model)
+    graph = onnx.load_model_from_string(content)
+    props = {p.key: json.loads(p.value) for p in graph.metadata_props}
+    assert props["feature_names"] == list(table.columns)
+    assert props["classes"] == ["no", "yes"]
+    assert props["threshold"] == model.threshold_.tolist()
+    assert (graph.producer_name, graph.producer_version) == ("auctor", auctor.__version__)
+    assert os.listdir(tmp_path) == ["m.onnx"]
+
+
+def test_a_loaded_model_makes_the_same_graph(tmp_path):
+    pytest.importorskip("onnx")
+    model = MetricClassifier("auc", calibrate="isotonic").fit(X, FOUR)
+    auctor.save(model, tmp_path / "m")
+    assert auctor.to_onnx(auctor.load(tmp_path / "m")) == auctor.to_onnx(model)
+
+
+def test_refusals(tmp_path):
+    pytest.importorskip("onnx")
+    model = MetricClassifier("auc").fit(X, TWO)
+    with pytest.raises(ParameterError, match="dtype"):
+        auctor.to_onnx(model, dtype="float16")
+    with pytest.raises(ParameterError, match="fitted"):
+        auctor.to_onnx(MetricClassifier())
+    with pytest.raises(ParameterError, match="fitted"):
+        auctor.to_onnx(online.Spam())
+    with pytest.raises(ParameterError, match="model of auctor"):
+        auctor.to_onnx(3)
+    with pytest.raises(ParameterError, match="existing folder"):
+        auctor.to_onnx(model, tmp_path / "no" / "m.onnx")
+
+    class Odd(losses.Squared):
+        def response(self, scores):
+            return scores**3
+
+    with pytest.raises(ParameterError, match="link"):
+        auctor.to_onnx(LinearRegressor(Odd()).fit(X, NUMBERS))
+
+
+def test_without_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "auctor\[onnx\]"'):
+        auctor.to_onnx(MetricClassifier("auc").fit(X, TWO))
