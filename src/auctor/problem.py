@@ -15,7 +15,7 @@ from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty, ScaleInvariantLoss
 from auctor.core.result import Counts
-from auctor.core.types import FloatArray, SeparableSpec
+from auctor.core.types import FloatArray
 from auctor.hessian import Hessian
 from auctor.kernels.pointwise import curve_bound
 
@@ -44,6 +44,12 @@ class Known(NamedTuple):
 
     w: FloatArray
     scores: FloatArray
+
+
+class Goal(NamedTuple):
+    """The gap that every point of a path is asked for."""
+
+    gap: float
 
 
 @dataclass(frozen=True)
@@ -168,40 +174,49 @@ class Problem:
     @cached_property
     def provides(self) -> Need:
         """What solvers can count on."""
-        loss, penalty, access = self.loss, self.penalty, self.data.access
+        loss, penalty = self.loss, self.penalty
         spec, tree = penalty.separable(self.n_columns), getattr(penalty, "tree", None)
+        free = spec is None or bool(np.isinf(spec.lower).all() and np.isinf(spec.upper).all())
+        return self._loss_provides | _total(
+            {
+                Need.SMOOTH_PENALTY: penalty.smooth,
+                Need.SEPARABLE_PENALTY: spec is not None and not loss.scale_invariant,
+                Need.STRONG_PENALTY: spec is not None and free and bool((spec.l2 > 0.0).all()),
+                Need.BLOCK_PENALTY: getattr(penalty, "blocks", None) is not None,
+                Need.TREE_PENALTY: tree is not None and tree(self.n_columns) is not None,
+                Need.UNBOUNDED: free,
+            }
+        )
+
+    @cached_property
+    def _loss_provides(self) -> Need:
+        """What the loss and the data decide."""
+        loss, access = self.loss, self.data.access
         # Pairs inside groups need columns for every group.
         one_group = loss.coupling is Coupling.ROW or self.data.target.groups is None
-        offers = {
-            Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
-            Need.CURVATURE: loss.order >= 2,
-            Need.CONVEX_LOSS: loss.convex and loss.order >= 1,
-            Need.PAIR_LOSS: getattr(loss, "per_pair", None) is not None,
-            Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank and one_group,
-            Need.QUADRATIC_LOSS: loss.quadratic,
-            Need.QUADRATIC_PAIRS: loss.quadratic and loss.coupling is Coupling.GLOBAL and one_group,
-            Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
-            Need.CENTRED_SMOOTHING: loss.centred,
-            Need.ROW_LOSS: loss.coupling is Coupling.ROW,
-            Need.POINTWISE_LOSS: loss.coupling is Coupling.ROW and hasattr(loss, "kind"),
-            Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),
-            Need.SMOOTH_PENALTY: penalty.smooth,
-            Need.SCALE_INVARIANT_LOSS: loss.scale_invariant,
-            Need.PROX: not loss.scale_invariant,
-            Need.SEPARABLE_PENALTY: spec is not None and not loss.scale_invariant,
-            Need.STRONG_PENALTY: spec is not None and _strong(spec),
-            Need.BLOCK_PENALTY: getattr(penalty, "blocks", None) is not None,
-            Need.TREE_PENALTY: tree is not None and tree(self.n_columns) is not None,
-            Need.UNBOUNDED: spec is None or bool(np.isinf((spec.lower, spec.upper)).all()),
-            Need.GRAM: Access.ROWS in access,
-            Need.COLUMNS: Access.COLUMNS in access,
-            Need.ROWS: Access.ROWS in access,
-        }
-        total = Need.NONE
-        for need, offered in offers.items():
-            if offered:
-                total |= need
-        return total
+        return _total(
+            {
+                Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
+                Need.CURVATURE: loss.order >= 2,
+                Need.CONVEX_LOSS: loss.convex and loss.order >= 1,
+                Need.PAIR_LOSS: getattr(loss, "per_pair", None) is not None,
+                Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank and one_group,
+                Need.QUADRATIC_LOSS: loss.quadratic,
+                Need.QUADRATIC_PAIRS: (
+                    loss.quadratic and loss.coupling is Coupling.GLOBAL and one_group
+                ),
+                Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
+                Need.CENTRED_SMOOTHING: loss.centred,
+                Need.ROW_LOSS: loss.coupling is Coupling.ROW,
+                Need.POINTWISE_LOSS: loss.coupling is Coupling.ROW and hasattr(loss, "kind"),
+                Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),
+                Need.SCALE_INVARIANT_LOSS: loss.scale_invariant,
+                Need.PROX: not loss.scale_invariant,
+                Need.GRAM: Access.ROWS in access,
+                Need.COLUMNS: Access.COLUMNS in access,
+                Need.ROWS: Access.ROWS in access,
+            }
+        )
 
     # --- parameters -------------------------------------------------------------------------
 
@@ -277,6 +292,14 @@ class Problem:
         return self.join(self.penalty.prox(self.coef(v), step), self.intercept(v))
 
     # --- intercept and null model -----------------------------------------------------------
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Rows that differ and have weight."""
+        kinds, weight = self.data.kinds, self.data.target.weight
+        if weight is None:
+            return int(kinds.starts.size)
+        return int(np.count_nonzero(kinds.total(weight)))
 
     @cached_property
     def _contrast(self) -> FloatArray:
@@ -361,10 +384,17 @@ class Problem:
     @cached_property
     def certifiable(self) -> bool:
         """Whether a duality gap exists: a convex loss, and a penalty that bounds every column."""
-        tiny = np.full(self.n_columns, 1e-300)
-        bounded = self.penalty.dual_scale(tiny) > 0.0 and self.penalty.dual_scale(-tiny) > 0.0
         known = self.loss.smooth or self.loss.smoothed(1.0) is not None
-        return self.loss.convex and known and bounded
+        return self.loss.convex and known and self._every_column_bound
+
+    @property
+    def _every_column_bound(self) -> bool:
+        """Whether the conjugate of the penalty is finite around 0."""
+        spec = self.penalty.separable(self.n_columns)
+        if spec is not None and (spec.l1 > 0.0).all():
+            return True
+        tiny = np.full(self.n_columns, 1e-300)
+        return self.penalty.dual_scale(tiny) > 0.0 and self.penalty.dual_scale(-tiny) > 0.0
 
     def certificate(self, point: Point, dual: Point | None = None) -> Certificate:
         """Gap at ``point``, with ``dual`` (default: itself) supplying the dual variables.
@@ -485,7 +515,10 @@ class Problem:
         return math.inf if math.isnan(gap) else max(gap, 0.0)
 
 
-def _strong(spec: SeparableSpec) -> bool:
-    """Whether every column has an l2 part and no bound."""
-    unbounded = np.isinf(spec.lower).all() and np.isinf(spec.upper).all()
-    return bool(unbounded and (spec.l2 > 0.0).all())
+def _total(offers: dict[Need, bool]) -> Need:
+    """All needs that are met."""
+    total = Need.NONE
+    for need, offered in offers.items():
+        if offered:
+            total |= need
+    return total

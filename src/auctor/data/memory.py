@@ -453,7 +453,7 @@ def _compressed(lines: Array) -> Columns:
 
 
 def _mirror(upper: FloatArray) -> FloatArray:
-    """Fill the lower triangle from the upper one."""
-    full = np.triu(upper)
-    full += np.triu(upper, 1).T
+    """Fill the lower triangle, which is zero, from the upper one."""
+    full = upper + upper.T
+    np.fill_diagonal(full, upper.diagonal())
     return full

@@ -65,6 +65,100 @@ def dots(
 
 
 @kernel
+def dots_at(
+    indptr: Array, indices: Array, values: Array, chosen: IntArray, r: FloatArray, out: FloatArray
+) -> None:
+    """``out[j] = X[:, j] @ r`` for the chosen columns j."""
+    for j in chosen:
+        out[j] = column_dot(indptr, indices, values, j, r)
+
+
+@fast_kernel
+def slope_products(
+    slopes: FloatArray, inverse: FloatArray, u: FloatArray, out: FloatArray
+) -> float:
+    """``out[k] = slopes[k] @ (inverse * u)``; returns ``u @ (inverse * u)``."""
+    n, strip = u.shape[0], 1024
+    buffer = np.empty(strip)
+    out[:] = 0.0
+    own = 0.0
+    for low in range(0, n, strip):
+        size = min(strip, n - low)
+        for i in range(size):
+            buffer[i] = inverse[low + i] * u[low + i]
+        # Apart from the loop that stores: whether that one vectorises may depend on addresses.
+        for i in range(size):
+            own += buffer[i] * u[low + i]
+        for k in range(slopes.shape[0]):
+            slope, total = slopes[k, low : low + size], 0.0
+            for i in range(size):
+                total += slope[i] * buffer[i]
+            out[k] += total
+    return own
+
+
+@kernel
+def nearest(
+    gram: FloatArray, products: FloatArray, own: float, pulled: FloatArray, out: FloatArray
+) -> float:
+    """Nearest combination of vectors by their products, applied to ``pulled``; squared distance.
+
+    Gaussian elimination without pivots, as the matrix is positive definite; a vector that is a
+    combination of those before it is left out. Rounding is added to the distance.
+    """
+    size = products.shape[0]
+    a, mix = gram[:size, :size].copy(), products.copy()
+    for k in range(size):
+        if a[k, k] <= 1e-13 * gram[k, k]:
+            a[k, :], a[:, k], a[k, k], mix[k] = 0.0, 0.0, 1.0, 0.0
+        for i in range(k + 1, size):
+            z = a[i, k] / a[k, k]
+            mix[i] -= z * mix[k]
+            for j in range(k, size):
+                a[i, j] -= z * a[k, j]
+    for k in range(size - 1, -1, -1):
+        for j in range(k + 1, size):
+            mix[k] -= a[k, j] * mix[j]
+        mix[k] /= a[k, k]
+    out[:] = 0.0
+    square, noise = own, own
+    for k in range(size):
+        noise += mix[k] * mix[k] * gram[k, k]
+        square -= 2.0 * mix[k] * products[k]
+        for i in range(size):
+            square += mix[k] * mix[i] * gram[k, i]
+        for j in range(out.shape[0]):
+            out[j] += mix[k] * pulled[k, j]
+    return max(square, 0.0) + 1e-13 * noise
+
+
+@kernel
+def not_enclosed(
+    indptr: Array,
+    estimate: FloatArray,
+    far: float,
+    reach: FloatArray,
+    w: FloatArray,
+    l1: FloatArray,
+    out: IntArray,
+) -> tuple[int, int, int]:
+    """Columns that are not at 0, and then those at 0 that ``estimate`` may leave above l1.
+
+    An estimate is off by at most ``far`` times the reach of its column. Lists them in ``out``;
+    returns their number, their entries, and the entries of the latter.
+    """
+    count, entries, resting = 0, 0, 0
+    for j in range(w.shape[0]):
+        if w[j] != 0.0 or abs(estimate[j]) + far * reach[j] >= l1[j]:
+            out[count] = j
+            count += 1
+            size = int(indptr[j + 1] - indptr[j])
+            entries += size
+            resting += size if w[j] == 0.0 else 0
+    return count, entries, resting
+
+
+@kernel
 def combine(
     indptr: Array,
     indices: Array,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -77,14 +78,32 @@ def _blas() -> Any:
     return ThreadpoolController()
 
 
-def quiet_blas() -> AbstractContextManager[object]:
+class _Quiet(threading.local):
+    """Whether this thread already keeps BLAS quiet; asking twice would cost as much again."""
+
+    on = False
+
+
+_quiet = _Quiet()
+
+
+@contextmanager
+def quiet_blas() -> Iterator[None]:
     """Keep BLAS to the calling thread.
 
     Its threads spin while idle and take cores from the kernels; on small factorisations they cost
     more than they give. Large products are cut into strips for `run_tasks` instead.
     """
-    controller = _blas()
-    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+    controller = None if _quiet.on else _blas()
+    if controller is None:
+        yield
+        return
+    with controller.limit(limits=1, user_api="blas"):
+        _quiet.on = True
+        try:
+            yield
+        finally:
+            _quiet.on = False
 
 
 def even_cuts(n: int, parts: int) -> list[int]:

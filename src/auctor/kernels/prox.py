@@ -81,6 +81,8 @@ def separable_conjugate(
     total = 0.0
     for j in range(v.shape[0]):
         z = v[j]
+        if abs(z) <= l1[j] and lower[j] <= 0.0 <= upper[j]:
+            continue
         pull = math.copysign(max(abs(z) - l1[j], 0.0), z)
         if l2[j] > 0.0:
             x = pull / l2[j]
@@ -103,7 +105,7 @@ def separable_dual_scale(
     scale = 1.0
     for j in range(v.shape[0]):
         z = v[j]
-        open_end = upper[j] == math.inf if z > 0.0 else lower[j] == -math.inf
-        if l2[j] == 0.0 and open_end and abs(z) > l1[j]:
-            scale = min(scale, l1[j] / abs(z))
+        if abs(z) > l1[j] and l2[j] == 0.0:
+            open_end = upper[j] == math.inf if z > 0.0 else lower[j] == -math.inf
+            scale = min(scale, l1[j] / abs(z)) if open_end else scale
     return scale

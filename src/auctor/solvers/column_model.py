@@ -87,6 +87,17 @@ def descend(
     return Descent(problem.join(full, shift), change, sweeps)
 
 
+def score_change(problem: Problem, direction: FloatArray) -> FloatArray:
+    """Scores of a direction, by its columns alone where a path has left all columns."""
+    store: Store | None = None if problem.kept is None else problem.kept.get(Store)
+    if store is None or store.index is not None:
+        return problem.score_change(direction)
+    coef = problem.coef(direction)
+    change = np.full(problem.data.n_rows, problem.intercept(direction))
+    coordinate.combine_columns(*store.columns, coef, np.flatnonzero(coef), change)
+    return change
+
+
 def _extended(core: FloatArray, last: float) -> FloatArray:
     """A core with one more entry on its diagonal."""
     size = core.shape[0]

@@ -14,8 +14,6 @@ from auctor.solvers.column_model import damping
 
 #: Share of what cancels on a diagonal that is put back: where all cancels, rounding is left.
 CANCELLED = 1e-8
-#: Passes over the data that a matrix of dense columns may cost and still be made anew freely.
-DEAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class MatrixModel:
     lines: Array | None = None  # the columns themselves where they are dense
     scale: float = 1.0
     fresh: bool = True  # made at the point where it is used
-    dear: bool = False  # whether another one like it would cost more than `DEAR` passes
+    cost: float = 0.0  # passes over the data that another one like it would take, if dense
 
     @classmethod
     def of(
@@ -94,8 +92,8 @@ class MatrixModel:
         problem.counts.passes += _product_passes(new.size, lines.shape[0], problem.n_columns)
         index = np.concatenate([self.index, new])
         model = MatrixModel.of(index, gram, side, self.top, point, self.h, lines)
-        dear = _product_passes(index.size, index.size, problem.n_columns) > DEAR
-        return replace(model, scale=self.scale, fresh=False, dear=dear)
+        cost = _product_passes(index.size, index.size, problem.n_columns)
+        return replace(model, scale=self.scale, fresh=False, cost=cost)
 
     def descend(
         self, problem: Problem, point: Point, spec: SeparableSpec, *, max_sweeps: int, tol: float
@@ -168,9 +166,9 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
         if problem.has_intercept:
             last = core @ factors[-1]
             side, top = side + rows @ last, top + float(factors[-1] @ last)
-    dear = lines is not None and _product_passes(index.size, index.size, data.n_columns) > DEAR
+    cost = 0.0 if lines is None else _product_passes(index.size, index.size, data.n_columns)
     model = MatrixModel.of(index, gram, side, top, point, h, lines, cancelled=cancelled)
-    return replace(model, dear=dear)
+    return replace(model, cost=cost)
 
 
 def _cancelled(factors: FloatArray, core: FloatArray) -> FloatArray:
@@ -191,4 +189,4 @@ def full_model(problem: Problem, point: Point, hessian: Hessian) -> MatrixModel:
         cancelled=_cancelled(factors[:d], core),
     )  # fmt: skip
     dense = problem.data.n_entries == problem.data.n_rows * d
-    return replace(model, dear=dense and not hessian.sampled and _product_passes(d, d, d) > DEAR)
+    return replace(model, cost=_product_passes(d, d, d) if dense and not hessian.sampled else 0.0)

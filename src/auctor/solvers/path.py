@@ -13,13 +13,17 @@ import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real, check_vector
 from auctor.core.errors import ConvergenceWarning, ParameterError
+from auctor.core.needs import Need
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
+from auctor.kernels.parallel import quiet_blas
 from auctor.minimise import Solver, minimise
-from auctor.problem import Known, Point, Problem
+from auctor.problem import Goal, Known, Point, Problem
 from auctor.solvers.choose import resolve
+from auctor.solvers.column_model import score_change
+from auctor.solvers.proximal_newton import ProximalNewton
 
 #: Width of a smoothed loss whose null model stands in for a kinked one, in units of the null loss.
 WIDTH = 1e-6
@@ -176,20 +180,22 @@ def regularisation_path(
            [2.6, 0.6]])
     """
     who = "regularisation_path"
+    check_real(who, "tol", tol, low=0.0)
     check_choice(who, "on_failure", on_failure, ("warn", "ignore"))
     if max_seconds is not None:
         check_real(who, "max_seconds", max_seconds, low=0.0)
     levels = _levels(problem, strengths, n, ratio)
     run = _Run(problem, solver, tol, max_iter, as_rng(rng), max_seconds, on_point)
-    for strength in levels:
-        try:
-            if not run.point(float(strength)):
+    with quiet_blas():
+        for strength in levels:
+            try:
+                if not run.point(float(strength)):
+                    break
+            except KeyboardInterrupt:
+                if not run.solutions:
+                    raise
+                run.cut = True
                 break
-        except KeyboardInterrupt:
-            if not run.solutions:
-                raise
-            run.cut = True
-            break
     done = tuple(run.solutions)
     path = Path(levels[: len(done)], done, len(done) == levels.size and not run.cut)
     if on_failure == "warn" and not path.converged:
@@ -212,6 +218,7 @@ class _Run:
     ) -> None:
         self.problem, self.on_point = problem.keeping(), on_point
         self.solver = "auto" if solver is None else solver
+        self.chosen: tuple[Need, Solver[Any]] | None = None
         self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rng": rng}
         self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds
         self.trail: list[tuple[float, Known]] = []  # the last two points
@@ -224,9 +231,11 @@ class _Run:
         if self.solutions and left <= 0.0:
             return False
         self.problem = self.problem.with_penalty(with_strength(self.problem.penalty, strength))
+        assert self.problem.kept is not None
+        self.problem.kept[Goal] = Goal(self.problem.tolerance(self.options["tol"]))
         solution = minimise(
             self.problem,
-            resolve(self.solver, self.problem),
+            self.resolved(),
             w0=self.predict(strength),
             max_seconds=None if math.isinf(left) else max(left, 0.0),
             on_failure="ignore",
@@ -237,6 +246,16 @@ class _Run:
         stop = self.on_point is not None and self.on_point(strength, solution)
         self.cut = solution.status in (Status.INTERRUPTED, Status.MAX_SECONDS)
         return not (stop or self.cut)
+
+    def resolved(self) -> Solver[Any]:
+        """The solver of the next point; proximal Newton steps are preferred at any strength."""
+        provides = self.problem.provides
+        if self.chosen is None or self.chosen[0] != provides:
+            solver = resolve(self.solver, self.problem)
+            if not isinstance(solver, ProximalNewton):
+                return solver
+            self.chosen = provides, solver
+        return self.chosen[1]
 
     def known(self, solution: Solution) -> Known:
         """The parameters of a solution, with their scores where the solver left them."""
@@ -258,12 +277,17 @@ class _Run:
             return self.trail[-1][1].w if self.trail else None
         (before, old), (last, now) = self.trail
         ahead = min((last - strength) / (before - last), 1.0)
-        new = now.w + ahead * (now.w - old.w)
-        stay = np.sign(new) != np.sign(now.w)
-        stay[self.problem.n_columns :] = False
-        if stay.any():
-            return np.where(stay, now.w, new)
-        self.problem.kept[Known] = Known(new, now.scores + ahead * (now.scores - old.scores))
+        change = ahead * (now.w - old.w)
+        moving = np.flatnonzero(self.problem.coef(change))
+        turns = moving[np.sign(now.w[moving] + change[moving]) != np.sign(now.w[moving])]
+        scores = now.scores + ahead * (now.scores - old.scores)
+        if turns.size and np.isfinite(scores).all():
+            back = np.zeros_like(change)
+            back[turns] = change[turns]
+            scores -= score_change(self.problem, back)
+        change[turns] = 0.0
+        new: FloatArray = now.w + change
+        self.problem.kept[Known] = Known(new, scores)
         return new
 
 
