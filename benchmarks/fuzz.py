@@ -18,6 +18,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -48,21 +49,28 @@ def target_names() -> list[str]:
     return sorted(name for name in found if name not in ("__init__", "mutate", "slow"))
 
 
-def run(target: str, seconds: float, cases: int, seed: int, keep: Path) -> dict[str, object]:
+def empty(target: str, seed: int) -> dict:
+    """Counts before the first case."""
+    return {"target": target, "seed": seed, "cpu": 0.0, "children": 0, "cases": 0, "kinds": {},
+            "failures": []}  # fmt: skip
+
+
+def run(
+    target: str, seconds: float, *, cases: int = sys.maxsize, seed: int = 0, keep: Path
+) -> dict:
     """Fuzz for so many seconds of CPU, or so many cases; returns counts."""
     keep.mkdir(parents=True, exist_ok=True)
-    total: dict = {"target": target, "seed": seed, "cpu": 0.0, "children": 0,
-                   "cases": 0, "kinds": {}, "failures": []}  # fmt: skip
+    total = empty(target, seed)
     while total["cpu"] < seconds and total["cases"] < cases:
         left = (seconds - total["cpu"], cases - total["cases"])
         part = _child(target, *left, seed + 1000 * total["children"], keep)
-        _add(total, part)
+        add(total, part)
         if not part["cases"] and part["failures"]:
             break
     return total
 
 
-def _child(target: str, seconds: float, cases: int, seed: int, keep: Path) -> dict[str, object]:
+def _child(target: str, seconds: float, cases: int, seed: int, keep: Path) -> dict:
     progress = keep / "progress.json"
     progress.unlink(missing_ok=True)
     limits = ["--seconds", str(seconds), "--cases", str(cases), "--seed", str(seed)]
@@ -82,8 +90,9 @@ def _child(target: str, seconds: float, cases: int, seed: int, keep: Path) -> di
     return part
 
 
-def _add(total: dict, part: dict) -> None:
-    total["children"] += 1
+def add(total: dict, part: dict) -> None:
+    """Add the counts of a child, or of an earlier run, to a total."""
+    total["children"] += part.get("children", 1)
     total["cases"] += part["cases"]
     total["cpu"] += max(part["cpu"], 0.1)
     total["failures"] += part["failures"]
@@ -147,7 +156,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of CPU")
     parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, default=Path("/tmp/auctor-fuzz"))
+    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir(), "auctor-fuzz"))
     parser.add_argument("--again", type=Path, help="check one kept .bin file")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -158,8 +167,13 @@ def main() -> None:
     elif options.worker:
         work(module, options.seconds, options.cases, options.seed, options.keep)
     else:
-        limits = (options.seconds, options.cases)
-        total = run(options.target, *limits, options.seed, options.keep)
+        total = run(
+            options.target,
+            options.seconds,
+            cases=options.cases,
+            seed=options.seed,
+            keep=options.keep / options.target,
+        )
         for failure in total["failures"]:
             print(f"{failure['case']}: {failure['error'].strip().splitlines()[-1][:200]}")
         print(json.dumps({key: value for key, value in total.items() if key != "failures"}))

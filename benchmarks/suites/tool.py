@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sections import reader, train
+from benchmarks.sections import fuzz, reader, train
 
 name = "tool"
 title = "Tool: readers, command line, fuzzing"
-sections = (reader, train)
+sections = (reader, train, fuzz)
