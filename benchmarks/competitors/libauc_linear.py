@@ -51,10 +51,13 @@ def protocol(
             tests[test] = k
         np.savez(source, X=X, y=y, fold=tests, strengths=strengths, inner=inner, limit=limit)
         env = dict(os.environ, OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="")
-        subprocess.run(
-            [python(), __file__, str(source), str(answer)],
-            check=True, env=env, timeout=limit + 120.0, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        try:
+            subprocess.run(
+                [python(), __file__, str(source), str(answer)],
+                check=True, env=env, timeout=limit + 120.0, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return np.full(len(folds), np.nan), np.full(len(folds), np.nan)
         with np.load(answer) as found:
             return found["auc"], found["seconds"]
 

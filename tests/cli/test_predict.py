@@ -55,6 +55,16 @@ def test_csv_on_standard_output(model, more_clicks, capsys):
     assert [float(line[1]) for line in lines[1:]] == loaded.decision_function(X).tolist()
 
 
+def test_json_says_what_was_written(model, more_clicks, capsys):
+    run("predict", model, more_clicks, "--out", "scores.csv", "--json")
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    with open("scores.csv") as file:
+        assert found["rows"] == len(file.readlines()) - 1
+    assert (found["out"], found["columns"], err) == ("scores.csv", ["label", "score"], "")
+    assert main(["predict", model, str(more_clicks), "--json"]) == 2
+
+
 def test_rows_keep_their_order_over_chunks(model, more_clicks, monkeypatch, capsys):
     run("predict", model, more_clicks, "--scores")
     whole = capsys.readouterr().out

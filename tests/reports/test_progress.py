@@ -70,7 +70,7 @@ def test_a_step_in_a_line(line, clock):
     for k, gap in enumerate((1.0, 0.1, 0.01)):
         clock.now = float(k)
         progress.on_step(step(k, gap))
-    assert line.texts[0] == ("iteration 0  objective 0.5  gap 1.00e+00  held-out auc 3.0000  ETA ?")
+    assert line.texts[0] == "iteration 0  objective 0.5  gap 1.00e+00  ETA ?"
     assert line.texts[-1].endswith("gap 1.00e-02  held-out auc 3.0000  ETA 2 s")
 
 
@@ -83,16 +83,25 @@ def test_lines_come_no_more_often_than_they_should(line, clock):
     assert "violation 1.00e+00" in line.texts[0]
 
 
-def test_the_metric_is_computed_at_most_every_half_second(line, clock):
+def test_the_metric_is_computed_every_half_second_of_a_long_fit(line, clock):
     calls = []
     progress = Progress(line, measure=lambda w, k: calls.append(clock.now) or 0.5, clock=clock)
     for k in range(100):
         clock.now = 0.05 * k
-        progress.on_step(step(k, 1.0))
+        progress.on_step(step(k, 1.0, seconds=100.0 + clock.now))
     assert (np.diff(calls) >= MEASURE - 1e-9).all()
     assert len(calls) == 10
     assert [s.value for s in progress.steps] == [0.5] * 10
-    assert progress.steps[1].passes == 2.0 * 10
+    assert progress.steps[1].passes == 2.0 * 11
+
+
+def test_a_short_fit_is_measured_along_its_way(line, clock):
+    progress = Progress(line, measure=lambda w, k: clock.now, clock=clock)
+    for k in range(20):
+        clock.now = 1e-3 * k
+        progress.on_step(step(k, 1.0, seconds=clock.now))
+    assert len(progress.steps) == 19
+    assert progress.steps[-1].value == clock.now
 
 
 def test_a_slow_metric_is_computed_less_often(line, clock):
@@ -107,7 +116,7 @@ def test_a_slow_metric_is_computed_less_often(line, clock):
     for k in range(40):
         progress.on_step(step(k, 1.0))
         clock.now += 1.0
-    assert calls == [0.0, 20.0, 40.0]
+    assert calls == [1.0, 21.0, 41.0]
 
 
 def test_stages_come_first(line, clock):
@@ -127,17 +136,20 @@ def test_stages_come_first(line, clock):
 
 def test_points_of_a_path(line, clock):
     solution = MetricClassifier("log_loss").fit([[0.0], [1.0], [2.0]], [0, 1, 1]).solution_
-    progress = Progress(line, clock=clock)
+    progress = Progress(line, measure=lambda w, k: float(w.size), name="auc", clock=clock)
     progress.on_stage("fold", 1, 2)
     clock.now = 1.0
     progress.on_point(0.5, solution, 1, 5)
-    assert line.texts[0].startswith("fold 1/2  strength 1/5 (0.5)  columns 1  gap ")
-    assert line.texts[0].endswith("ETA 9 s")  # one of ten points took a second
+    assert line.texts[0].startswith("fold 1/2  strength 1/5 (0.5)  columns 1  objective ")
+    assert line.texts[0].endswith(
+        "  held-out auc 2.0000  ETA 9 s"
+    )  # one of ten points took a second
     progress.on_stage("fold", 2, 2)
     clock.now = 9.0
     progress.on_point(0.5, solution, 4, 5)
     assert line.texts[1].endswith("ETA 1 s")
     assert progress.nonzeros == {0.5: [1, 1]}
+    assert progress.steps == []  # of the final fit only
 
 
 def test_a_whole_search(line):
@@ -156,7 +168,7 @@ def test_a_whole_search(line):
 
 def test_without_a_line_nothing_is_written_but_the_metric_is_kept(clock):
     progress = Progress(None, measure=lambda w, k: 0.5, clock=clock)
-    progress.on_step(step(0, 1.0))
+    progress.on_step(step(1, 1.0))
     progress.stage("measuring")
     progress.close()
     assert len(progress.steps) == 1

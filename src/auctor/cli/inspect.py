@@ -212,7 +212,7 @@ def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("probabilities", f"calibrated, {params.get('calibrate')}" if found["calibrated"] else ""),
         ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have weight"),
         ("read from", _schema_text(found["schema"])),
-        ("trained on", _data_text(found["data"])),
+        ("trained on", _data_text(found["data"], two=len(found["classes"] or ()) == 2)),
         ("test", _test_text(found["test"])),
         ("command", str(found["command"] or "")),
     ]
@@ -240,10 +240,13 @@ def _schema_text(schema: dict[str, Any] | None) -> str:
     return f"{len(kinds):,} columns, {', '.join(counted)}{label}"
 
 
-def _data_text(data: Any) -> str:
-    if not isinstance(data, dict) or "train_rows" not in data:
+def _data_text(data: Any, *, two: bool) -> str:
+    """Rows that were trained on, from notes that may be anything."""
+    if not isinstance(data, dict) or not isinstance(data.get("train_rows"), int):
         return ""
-    return f"{data['train_rows']:,} rows, {data.get('train_positives', 0):,} of them positive"
+    positives = data.get("train_positives")
+    known = two and isinstance(positives, int)
+    return f"{data['train_rows']:,} rows" + (f", {positives:,} of them positive" if known else "")
 
 
 def _test_text(test: Any) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auctor.cli.common import (
+    AsJson,
     Config,
     DataPath,
     Delimiter,
@@ -22,6 +23,7 @@ from auctor.cli.common import (
     Quiet,
     Reading,
     ZeroBased,
+    echo_json,
     examples,
 )
 from auctor.cli.main import say
@@ -62,16 +64,23 @@ def predict(
     header: Header = "auto",
     delimiter: Delimiter = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
     config: Config = None,
 ) -> None:
     """Apply a model to rows, in their order and in chunks.
 
     Columns are matched by name; those the model does not know are left out. Without --scores,
-    --labels or --probabilities all there are come out; NPY has scores only by default.
+    --labels or --probabilities all there are come out; NPY has scores only by default. --json
+    prints what was written, and where.
     """
+    from auctor.core.errors import ParameterError
     from auctor.saved import read_saved
 
     kind = _kind(out)
+    if as_json and out == "-":
+        raise ParameterError(
+            f"{WHO} needs --out with a file to print JSON about it; got -. Pass a file."
+        )
     saved = read_saved(model)
     wanted = _wanted(
         saved.model, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
@@ -82,7 +91,11 @@ def predict(
     columns = column_names(saved.model, wanted)
     rows = _Counted(predictions(saved, data, options, wanted))
     _write(out, kind, columns, rows)
-    if not quiet and out != "-":
+    if as_json:
+        echo_json(
+            {"model": model, "data": data, "out": out, "rows": rows.count, "columns": columns}
+        )
+    elif not quiet and out != "-":
         say(f"{rows.count:,} rows written to {out}")
 
 

@@ -134,8 +134,8 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
     hits = codes_of(table.labels, model.classes_, who=WHO) == 1
     if hits.all() or not hits.any():
         raise DataError(
-            f"{WHO} needs rows of both classes to measure on; got {model.classes_[int(hits[0])]!r} "
-            "only. Pass a file that has both."
+            f"{WHO} needs rows of both classes to measure on; got only "
+            f"{model.classes_.tolist()[int(hits[0])]!r}. Pass a file that has both."
         )
     likely = apply(model, "predict_proba", table.matrix) if has_probabilities(model) else None
     steps = [
@@ -225,4 +225,7 @@ def _number(notes: Any, name: str) -> float:
     """A number in the notes of a model, NaN for anything else."""
     value = notes.get(name) if isinstance(notes, dict) else None
     plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if plain else math.nan  # type: ignore[arg-type]
+    try:
+        return float(value) if plain else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        return math.nan

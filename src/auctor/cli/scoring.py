@@ -48,14 +48,21 @@ def schema_of(saved: Saved) -> Schema:
     """How the columns of a file become those of a model."""
     from auctor.data.schema import Column, Schema
 
+    width = int(saved.model.n_features_in_)
     if saved.schema is not None:
-        return Schema.from_json(saved.schema)
+        schema = Schema.from_json(saved.schema)
+        if schema.n_features != width:
+            raise DataError(
+                f"A model needs a schema of its {width} columns; got one of {schema.n_features}. "
+                "Save the model again."
+            )
+        return schema
     names = getattr(saved.model, "feature_names_in_", None)
     columns = () if names is None else tuple(Column(str(name), "number") for name in names)
     return Schema(
         columns=columns,
         label=None,
-        n_features=int(saved.model.n_features_in_),
+        n_features=width,
         feature_names=None if names is None else tuple(map(str, names)),
     )
 

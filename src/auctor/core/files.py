@@ -27,8 +27,15 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
     """  # noqa: E501
     path = Path(path)
     folder = path.parent
-    if "\0" in str(path):
-        raise ParameterError(f"{who} needs a file name; got {str(path)!r}. Pass another path.")
+    try:
+        os.lstat(f"{path}.{secrets.token_hex(4)}.tmp.")  # as long as what is written at first
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass
+    except (OSError, ValueError) as error:  # too long, or with a null byte
+        raise ParameterError(
+            f"{who} needs a file name that the system takes; got {str(path)[:80]!r}. "
+            "Pass another path."
+        ) from error
     if not folder.is_dir():
         raise ParameterError(
             f"{who} needs an existing folder to write to; got {folder}. "

@@ -1,8 +1,8 @@
 """How far a fit is, in one line: what `auctor.estimators.watch` can be given.
 
 The line has the iteration, the objective, the gap, a metric on held-out rows and an estimate of
-what is left. The metric is computed at most every half second, and less often where that would take
-more than a tenth of the time.
+what is left. The metric is computed every half second, more often in the first ten seconds of a
+fit, and always less often where that would take more than a tenth of the time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from auctor.reports.info import MetricStep
 
 #: Seconds between two updates of a live line, between lines that stay, between measurements.
 LIVE, LASTING, MEASURE = 0.1, 1.0, 0.5
+#: The latter as a share of the seconds so far, so that short fits are measured along their way too.
+MEASURE_SHARE = 0.05
 #: Steps over which the rate of the gap is taken.
 RECENT = 12
 
@@ -177,7 +179,9 @@ class Progress(Watcher):
         """A solve took a step."""
         if step.gap > 0.0 and math.isfinite(step.gap):
             self._gaps.append((step.seconds, step.gap))
-        self._look(step)
+        measured = step.iteration > 0 and self._look(step.w, step.seconds)  # the start says nothing
+        if measured and "class" not in self._stages and math.isfinite(self._value):
+            self.steps.append(MetricStep(step.seconds, step.passes, self._value))
         if not self._due():
             return
         parts = [
@@ -185,7 +189,7 @@ class Progress(Watcher):
             f"iteration {step.iteration}",
             f"objective {step.value:.6g}",
             f"{'gap' if step.certified else 'violation'} {step.gap:.2e}",
-            *([] if math.isnan(self._value) else [f"held-out {self._name} {self._value:.4f}"]),
+            *self._held_out(),
             f"ETA {duration(remaining(list(self._gaps), self._target))}",
         ]
         self._show(parts)
@@ -200,13 +204,17 @@ class Progress(Watcher):
         for stage in ("class", "fold"):
             at, count = self._stages.get(stage, (1, 1))
             done, parts = done + (at - 1) * parts, parts * count
-        left = (self._clock() - self._start) * (parts / done - 1.0)
+        spent = self._clock() - self._start
+        left = spent * (parts / done - 1.0)
+        self._look(np.append(solution.coef, solution.intercept), spent)
         self._show(
             [
                 *self._where(),
                 f"strength {number}/{total} ({strength:.3g})",
                 f"columns {columns}",
+                f"objective {solution.value:.4g}",
                 f"{'gap' if solution.certified else 'violation'} {solution.gap:.2e}",
+                *self._held_out(),
                 f"ETA {duration(left)}",
             ]
         )
@@ -237,16 +245,18 @@ class Progress(Watcher):
     def _where(self) -> list[str]:
         return [f"{name} {at}/{count}" for name, (at, count) in self._stages.items() if count > 1]
 
-    def _look(self, step: Step) -> None:
-        """Measure on the held-out rows, unless it is too early for that."""
+    def _held_out(self) -> list[str]:
+        return [] if math.isnan(self._value) else [f"held-out {self._name} {self._value:.4f}"]
+
+    def _look(self, w: FloatArray, seconds: float) -> bool:
+        """Measure on the held-out rows, unless it is too early for that; whether it was done."""
         start = self._clock()
         if self._measure is None or "calibration fold" in self._stages or start < self._measured:
-            return
-        self._value = self._measure(step.w, self._stages.get("class", (1, 1))[0] - 1)
+            return False
+        self._value = self._measure(w, self._stages.get("class", (1, 1))[0] - 1)
         end = self._clock()
-        self._measured = end + max(MEASURE, 9.0 * (end - start))
-        if "class" not in self._stages and math.isfinite(self._value):
-            self.steps.append(MetricStep(step.seconds, step.passes, self._value))
+        self._measured = end + max(min(MEASURE, MEASURE_SHARE * seconds), 9.0 * (end - start))
+        return True
 
 
 def remaining(gaps: list[tuple[float, float]], target: float) -> float:
