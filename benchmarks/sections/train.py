@@ -63,14 +63,19 @@ def run(settings: Settings) -> dict[str, object]:
     }
 
 
+def _environment() -> dict[str, str]:
+    """With bytecode on disk, as an installed package has."""
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    return dict(os.environ, PYTHONPATH=paths, PYTHONDONTWRITEBYTECODE="")
+
+
 def command(*arguments: str, cwd: Path) -> dict[str, float]:
     """Run auctor; wall and CPU seconds, peak memory and what it said in JSON."""
-    env = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         child = subprocess.Popen(
             [sys.executable, "-m", "auctor.cli.main", *arguments, "--json"],
-            cwd=cwd, env=env, stdout=out, stderr=err,
+            cwd=cwd, env=_environment(), stdout=out, stderr=err,
         )  # fmt: skip
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.perf_counter() - start
@@ -144,10 +149,9 @@ print(json.dumps(times[-1]))
 
 def _fit_alone(path: Path, options: list[str]) -> float:
     """CPU seconds of a fit in a process that has done it before, unless it takes long."""
-    env = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
     done = subprocess.run(
         [sys.executable, "-c", FIT, json.dumps([str(path), *options])],
-        env=env, capture_output=True, text=True, check=True,
+        env=_environment(), capture_output=True, text=True, check=True,
     )  # fmt: skip
     return float(done.stdout)
 

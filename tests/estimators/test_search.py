@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from auctor import AuctorError, ConvergenceWarning, MetricClassifier, MetricClassifierCV
 from auctor.core.errors import DataError, ParameterError
 from auctor.data import as_data
+from auctor.estimators import search
 from auctor.losses import Logistic, PairwiseHinge
 from auctor.penalties import L1, GroupL2, NonNegative, Sum
 from auctor.problem import Problem
@@ -99,6 +100,22 @@ def test_rows_without_weight_change_nothing():
     np.testing.assert_allclose(one.strengths_, two.strengths_)
     np.testing.assert_allclose(one.scores_, two.scores_, atol=1e-6)
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["auc", "log_loss"])
+@pytest.mark.parametrize("rows", [(X, Y, WEIGHT), (X3, Y3, None)], ids=["weights", "three classes"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_folds_that_are_not_copied_give_the_same(metric, rows, make, monkeypatch):
+    table, labels, weight = rows
+    drawn = np.random.default_rng(0).integers(0, labels.size, (2, 150))
+    folds = [(draw, np.setdiff1d(np.arange(labels.size), draw)) for draw in drawn]
+    surrogate = "square" if metric == "auc" else "auto"
+    model = MetricClassifierCV(metric, surrogate=surrogate, n_strengths=4, cv=folds, tol=1e-8)
+    copied = clone(model).fit(make(table), labels, weight)
+    monkeypatch.setattr(search, "UNCOPIED", 0)
+    whole = clone(model).fit(make(table), labels, weight)
+    np.testing.assert_allclose(whole.scores_, copied.scores_, atol=2e-3)
+    assert whole.strength_ == copied.strength_
 
 
 # --- strengths, rules, scoring ------------------------------------------------------------------

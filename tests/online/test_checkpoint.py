@@ -318,7 +318,7 @@ def changed(array, where, value):
         (Oam(buffer=5), "scratch", 0, 1.0),
         (MiniBatchAuc(buffer=5), "seen", 0, -3),
         (MiniBatchAuc(buffer=5), "kept_weight", (0, 0), -1.0),
-        (StreamingAUC(max_exact_columns=2), "clock", 2, 4),
+        (StreamingAUC(), "chosen", 0, 6),
         (Spam(penalty="l1"), "heads", 7, 3),
         (Spam(penalty="l1"), "heads", 7, -1),
         (Spam(penalty="l1"), "levels", (0, 0), 0.0),

@@ -191,6 +191,24 @@ def test_the_gram_matrix_grows_row_by_row():
     assert model == pytest.approx(lowest.value, abs=1e-12)
 
 
+def test_cuts_move_to_another_strength():
+    rng = np.random.default_rng(0)
+    l2, slopes = rng.uniform(0.5, 2.0, size=5), rng.normal(size=(40, 5))
+    first, second, afresh = Bundle(l2, 10**6), Bundle(3.0 * l2, 10**6), Bundle(3.0 * l2, 10**6)
+    for slope in slopes:
+        first.add(slope, 1.0)
+        first.lowest()
+        afresh.add(slope, 1.0)
+    second.take(first)
+    np.testing.assert_allclose(second.gram[:40, :40], afresh.gram[:40, :40], atol=1e-12)
+    assert (first.count, second.count) == (0, 40)
+    second.add(slopes[0] + slopes[1], 2.0)
+    afresh.add(slopes[0] + slopes[1], 2.0)
+    one, two = second.lowest(), afresh.lowest()
+    np.testing.assert_allclose(one.w, two.w, atol=1e-9)
+    assert one.value == pytest.approx(two.value, abs=1e-12)
+
+
 def test_idle_cuts_are_dropped_and_the_bound_never_falls():
     problem = Problem(PairwiseHinge(), L2(1e-4), as_data(X, Y))
     solver = Bmrm(line_search=False, patience=5)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.isotonic import IsotonicRegression
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from auctor.core.errors import DataError
 from auctor.core.result import Status
@@ -65,6 +63,8 @@ class Isotonic:
     @classmethod
     def fit(cls, scores: FloatArray, positive: Array, weight: FloatArray | None) -> Isotonic:
         """The function nearest to 0 and 1 for scores of which some are ``positive``."""
+        from sklearn.isotonic import IsotonicRegression  # loads scipy.stats
+
         fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
         fit.fit(scores, positive.astype(np.float64), sample_weight=weight)
         return cls(fit.X_thresholds_, fit.y_thresholds_)
@@ -89,6 +89,8 @@ def out_of_fold_scores(
     The folds are stratified and, where there are groups, keep them whole. Rows of no weight have
     score 0.
     """
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
     kept = np.arange(labels.size) if weight is None else np.flatnonzero(weight)
     count = model.threshold_cv or FOLDS
     smallest = int(np.unique(labels[kept], return_counts=True)[1].min())

@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError, ParameterError
@@ -25,6 +23,12 @@ from auctor.estimators.registry import resolve_penalty
 from auctor.problem import Problem
 from auctor.solvers import Path, regularisation_path, strength_max
 from auctor.solvers.path import check_strengths, with_strength
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+#: Entries from which folds weigh the rows of all data instead of copying some.
+UNCOPIED = 10_000_000
 
 #: Smallest over largest strength by default: of penalties that make models sparse, of others.
 KINKED_RATIO, SMOOTH_RATIO = 1e-3, 1e-7
@@ -43,6 +47,14 @@ class _Rows(NamedTuple):
         weight = None if self.weight is None else self.weight[index]
         groups = None if self.groups is None else self.groups[index]
         return _Rows(self.matrix[index], self.labels[index], self.codes[index], weight, groups)
+
+    def only(self, index: IntArray) -> _Rows:
+        """The same rows to train on; of large data all rows, the others without weight."""
+        n, d = self.matrix.shape
+        if getattr(self.matrix, "nnz", n * d) < UNCOPIED:
+            return self.take(index)
+        times = np.bincount(index, minlength=n).astype(np.float64)
+        return self._replace(weight=times if self.weight is None else times * self.weight)
 
 
 class _Fold(NamedTuple):
@@ -292,6 +304,8 @@ class MetricClassifierCV(MetricClassifier):
                 tell_stage("fold", number, folds.n_splits)
                 yield kept[train], kept[test]
             return
+        from sklearn.model_selection import check_cv
+
         try:
             splits = list(
                 check_cv(self.cv, classifier=True).split(everything, rows.labels, rows.groups)
@@ -315,6 +329,8 @@ class MetricClassifierCV(MetricClassifier):
 
     def _stratified(self, sizes: IntArray, grouped: bool) -> StratifiedKFold | StratifiedGroupKFold:
         """Shuffled folds, no more than the smallest class has rows."""
+        from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
         count, smallest = check_int(self._who, "cv", self.cv, low=2), int(sizes.min())
         if smallest < 2:
             raise DataError(
@@ -341,7 +357,7 @@ class MetricClassifierCV(MetricClassifier):
         part = self._part(penalty)
         part.classes_ = self.classes_
         part.n_features_in_ = rows.matrix.shape[1]
-        paths, thresholds = self._train_fold(part, rows.take(train), chosen, penalty)
+        paths, thresholds = self._train_fold(part, rows.only(train), chosen, penalty)
         rest = rows.take(test)  # the training rows are gone by now
         scores = np.full(self.strengths_.size, np.nan)
         for k, threshold in enumerate(thresholds):
@@ -402,6 +418,8 @@ class MetricClassifierCV(MetricClassifier):
         """Score of a fitted classifier."""
         if self.scoring is None:
             return MetricClassifier.score(model, X, y, weight, groups)
+        from sklearn.metrics import check_scoring
+
         scorer = check_scoring(model, scoring=self.scoring)
         extra = {} if weight is None else {"sample_weight": weight}
         return float(scorer(model, X, y, **extra))

@@ -12,7 +12,7 @@ import numpy as np
 
 from auctor.core.rng import as_rng
 from auctor.core.types import Array
-from auctor.kernels import adaptive, moments
+from auctor.kernels import moments
 from auctor.kernels.buckets import MOST
 from auctor.online.base import OnlineClassifier, State
 from auctor.online.mini_batch import MiniBatchAuc
@@ -69,7 +69,7 @@ def _expected(learner: OnlineClassifier, state: State, d: int) -> dict[str, tupl
 def _check_moments(state: State, d: int) -> None:
     if "waiting" in state:
         _need(_between(state["waiting"], 0, moments.BLOCK), "fewer rows that wait")
-    _need(_between(state["width"], 0, d + 1), "no more columns than it has")
+        _need(_between(state["width"], 0, d + 1), "no more columns than it has")
 
 
 def _check_streaming(state: State, d: int) -> None:
@@ -78,8 +78,6 @@ def _check_streaming(state: State, d: int) -> None:
     if "scatter" in state:
         _need(_between(state["chosen"], 0, state["coef"].shape[0]), "a choice among the strengths")
         _need(bool(state["refresh"][0] > state["rows"][0]), "a refresh that is to come")
-    else:
-        _need(_between(state["clock"][2:], 0, adaptive.TRIED), "a choice among the step sizes")
 
 
 def _check_oam(state: State, d: int) -> None:

@@ -33,10 +33,19 @@ REFRESH_SHARE, REFRESH_COLUMNS = 0.125, 1.0
 RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
 #: What is left of the evidence for each of them when the solutions are renewed.
 FADING = 0.7
-#: With many columns, in units of the mean squared length of a row.
-WIDE_STRENGTH = 1e-4
 JUDGE_NAMES = ("coef", "centre", "share", "margins", "chosen")
-WIDE_NAMES = ("table", "mass", "dots", "margins", "average", "latest", "clock", "width")
+WIDE_NAMES = (
+    "table",
+    "mass",
+    "constant",
+    "judged",
+    "judged_centre",
+    "judged_scatter",
+    "mix",
+    "average",
+    "latest",
+    "clock",
+)
 
 
 class StreamingAUC(MomentClassifier):
@@ -48,8 +57,10 @@ class StreamingAUC(MomentClassifier):
     Up to ``max_exact_columns`` columns it keeps the means and covariances of both classes, and
     ``coef_`` is the exact minimiser at any moment: memory O(d^2), a row O(d^2), or O(entries^2) if
     it has few entries. With more columns it takes stochastic steps, O(entries) per row and O(d)
-    memory: four step sizes side by side, the best on rows not yet learned is used. A stream whose
-    columns grow beyond the limit goes over from one to the other.
+    memory, on the squared hinge loss with classes of equal weight: four learners with other step
+    sizes side by side, and ``coef_`` is the combination of them that separates the classes best on
+    rows not yet learned. A stream whose columns grow beyond the limit goes over from one to the
+    other.
 
     Every row is scored, as by `decision_function`, before it is learned; ``auc_`` is the AUC of the
     latest ``window`` such scores (ties count one half), and ``trace_`` its course. For those scores
@@ -61,8 +72,7 @@ class StreamingAUC(MomentClassifier):
     ----------
     strength : float >= 0, optional
         By default one of six multiples of the average variance of the columns, 1e-9 to 1, that did
-        best on rows not yet learned; with more than ``max_exact_columns`` columns 1e-4 times the
-        mean squared length of a row.
+        best on rows not yet learned; with more than ``max_exact_columns`` columns 0.
     forget : float >= 2, optional
         Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
     max_exact_columns : int
@@ -143,7 +153,7 @@ class StreamingAUC(MomentClassifier):
         if self.strength is not None:
             return self.strength
         if "scatter" not in self.state_:
-            return WIDE_STRENGTH * float(self.state_["average"][2])
+            return 0.0
         found = class_moments(self.state_, pooled=True).first(columns_seen(self.state_))
         ridges = self._ridges(self.state_, found)
         return 2.0 * float(ridges[int(self.state_["chosen"][0])])
@@ -177,7 +187,7 @@ class StreamingAUC(MomentClassifier):
         window = running_auc.fresh_window(self.window, self.trace_every)
         window["judging"] = np.ones(1, dtype=np.int64)
         if d > self.max_exact_columns:
-            return window | _fresh_wide(d, 0 if self.grow else d)
+            return window | _fresh_wide(d)
         tried = 1 if self.strength is not None else len(RIDGES)
         return {
             **window,
@@ -205,7 +215,7 @@ class StreamingAUC(MomentClassifier):
         """Give up the covariances: start the stochastic steps where the exact minimiser is."""
         found = class_moments(state)
         w = self._solution(state, found)
-        wide = _fresh_wide(w.size, int(state["width"][0]))
+        wide = _fresh_wide(w.size)
         wide["mass"][:] = found.mass
         wide["latest"][:] = state["latest"]
         wide["clock"][0] = state["clock"][0]
@@ -216,7 +226,7 @@ class StreamingAUC(MomentClassifier):
         table[:, adaptive.SQUARES] = squares
         table[:, adaptive.TOUCHED] = state["clock"][0]
         table[:, sums : sums + 2] = (found.mean * found.mass[:, None]).T
-        adaptive.set_dots(table, wide["dots"])
+        wide["constant"][:] = -midpoint(found.mean, w)
         weight = state["window_weight"]
         wide["average"][0] = np.sqrt(squares / max(found.mass.sum(), 1e-300)).sum()
         wide["average"][2] = squares.sum() / max(found.mass.sum(), 1e-300)
@@ -271,7 +281,7 @@ class StreamingAUC(MomentClassifier):
         high: int,
         scores: FloatArray,
     ) -> None:
-        options = (*self._wide_ridge, growth_of(self.forget), 1.0 - 1.0 / (self.window + 1.0))
+        options = (self._wide_ridge, growth_of(self.forget), float(self.window))
         judging = bool(state["judging"][0])
         arrays = [state[name] for name in WIDE_NAMES]
         adaptive.descend_rows(*rows, y, weight, low, high, judging, *options, scores, *arrays)
@@ -297,11 +307,8 @@ class StreamingAUC(MomentClassifier):
         state["refresh"][0] = rows + int(wait)
 
     @property
-    def _wide_ridge(self) -> tuple[float, float]:
-        """Half the strength, plain and as a multiple of the mean squared length of a row."""
-        if self.strength is None:
-            return 0.0, 0.5 * WIDE_STRENGTH
-        return 0.5 * self.strength, 0.0
+    def _wide_ridge(self) -> float:
+        return 0.5 * (self.strength or 0.0)
 
     # --- answers --------------------------------------------------------------------------------
 
@@ -309,22 +316,26 @@ class StreamingAUC(MomentClassifier):
         if "scatter" in state:
             return super()._solved(state)
         table, sums = state["table"].copy(), adaptive.SUMS
-        latest, clock, average = float(state["latest"][0]), state["clock"], state["average"]
-        ridge, relative = self._wide_ridge
-        adaptive.shrink_all(ridge + relative * float(average[2]), latest, clock, average, table)
-        coef = table[:, clock[2]].copy()
-        mean = table[:, sums : sums + 2].T / np.maximum(state["mass"], 1e-300)[:, None]
+        mass, average, latest = state["mass"], state["average"], float(state["latest"][0])
+        units = np.zeros(3)
+        adaptive.set_units(mass, average, latest, units)
+        adaptive.shrink_all(self._wide_ridge, units, float(state["clock"][0]), table)
+        coef: FloatArray = (table[:, : adaptive.TRIED] * state["mix"]).sum(axis=1)
+        mean = table[:, sums : sums + 2].T / np.maximum(mass, 1e-300)[:, None]
         return coef, midpoint(mean, coef)
 
 
-def _fresh_wide(d: int, width: int) -> State:
+def _fresh_wide(d: int) -> State:
+    tried = adaptive.TRIED
     return {
         "table": np.zeros((d, adaptive.LINE)),
         "mass": np.zeros(2),
-        "dots": np.zeros((2, adaptive.TRIED)),
-        "margins": np.zeros((2, adaptive.TRIED)),
+        "constant": np.zeros(tried),
+        "judged": np.zeros(2),
+        "judged_centre": np.zeros((2, tried)),
+        "judged_scatter": np.zeros((2, tried, tried)),
+        "mix": np.full(tried, 1.0 / tried),
         "average": np.zeros(3),
         "latest": np.ones(1),
-        "clock": np.zeros(3, dtype=np.int64),
-        "width": np.array([width]),
+        "clock": np.zeros(1, dtype=np.int64),
     }

@@ -13,6 +13,8 @@ from auctor.kernels import simplex
 ACCURACY = 1e-13
 #: The shift of the Gram matrix follows its diagonal when that has grown by this factor.
 GROWTH = 1e3
+#: Cuts that room is made for at a time: each is as long as the columns are many.
+ROOM = 16
 
 
 class Lowest(NamedTuple):
@@ -51,6 +53,8 @@ class Bundle:
         n = self.count
         if n == self.offset.size:
             self._grow(max(32, 2 * n))
+        if n == self.cuts.shape[0]:
+            self.cuts.resize((n + ROOM, self.root.size), refcheck=False)  # where it is, if it can
         np.divide(slope, self.root, out=self.cuts[n])
         self.gram[n, : n + 1] = self.gram[: n + 1, n] = self.cuts[: n + 1] @ self.cuts[n]
         self.offset[n], self.weight[n], self.idle[n] = offset, 0.0, 0
@@ -61,10 +65,18 @@ class Bundle:
             simplex.factorise(self.gram, self.shift, self.active, self.size, self.factor)
 
     def take(self, other: Bundle | None) -> None:
-        """Copy the cuts of another strength."""
-        if other is not None:
-            for k in range(other.count):
-                self.add(other.cuts[k] * other.root, float(other.offset[k]))
+        """Take over the cuts of another strength, whose bundle is used up: they are large."""
+        if other is None or not other.count:
+            return
+        n, scale = other.count, other.root / self.root
+        self.count, self.cuts, other.cuts = n, other.cuts, np.zeros((0, self.root.size))
+        self.offset, self.active, self.factor = other.offset, other.active, other.factor
+        self.weight, self.idle = np.zeros_like(other.weight), other.idle
+        for cut in self.cuts[:n]:
+            cut *= scale
+        self.gram = other.gram
+        self.gram[:n, :n] = self.cuts[:n] @ self.cuts[:n].T
+        other.count, self.shift = 0, float(self.gram[:n, :n].diagonal().max()) or 1.0
 
     def lowest(self) -> Lowest:
         """Solve the quadratic program, from the weights of the last solve."""
@@ -83,9 +95,9 @@ class Bundle:
 
     def _grow(self, capacity: int) -> None:
         n = self.count
-        for name in ("cuts", "offset", "weight", "active", "idle"):
+        for name in ("offset", "weight", "active", "idle"):
             old = getattr(self, name)
-            new = np.zeros((capacity, *old.shape[1:]), dtype=old.dtype)
+            new = np.zeros(capacity, dtype=old.dtype)
             new[:n] = old[:n]
             setattr(self, name, new)
         for name in ("gram", "factor"):

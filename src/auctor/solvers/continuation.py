@@ -89,17 +89,30 @@ class Continuation:
             width = WARM_WIDTH * (abs(problem.null.loss) or 1.0)
             start = self._at_width(problem, w, width, Lbfgs(), rng)
             return replace(start, warm_steps=WARM_STEPS)
+        given = problem.evaluate(w)
+        best = self._at_width(problem, w, self._first_width(problem, given), solver, rng)
+        return replace(best, point=given) if given.value <= best.point.value else best
+
+    def _first_width(self, problem: Problem, given: Point) -> float:
+        """The widest that certifies a point nearly as well as the best: narrow ones are slow."""
         # Half as wide again as the null loss: at w = 0 no margin then sits exactly on a kink.
         unit = abs(problem.null.loss) or 1.0
-        widths = [1.5 * unit]
-        while problem.coef(w).any() and widths[-1] * self.shrink > 1e-6 * unit:
+        widths, gaps = [1.5 * unit], [np.inf]
+        if not problem.coef(given.w).any():
+            return widths[0]
+        while widths[-1] > 1e-6 * unit:
+            loss = problem.loss.smoothed(widths[-1])
+            assert loss is not None
+            smoothed = problem.with_loss(loss)
+            dual = smoothed.centred(smoothed.evaluate(given.w, scores=given.scores))
+            same = dual.scores is given.scores
+            point = given if same else problem.evaluate(dual.w, scores=dual.scores)
+            gaps.append(problem.certificate(point, dual).gap)
+            if min(gaps[-2:]) > 2.0 * min(gaps):
+                break  # past the best
             widths.append(widths[-1] * self.shrink)
-        starts = [self._at_width(problem, w, width, solver, rng) for width in widths]
-        gaps = [problem.certificate(start.point, start.dual).gap for start in starts]
-        # The widest that does nearly as well as the best: narrow ones are slow to solve.
-        best = next(s for s, gap in zip(starts, gaps, strict=True) if gap <= 1.5 * min(gaps))
-        given = problem.evaluate(w)
-        return replace(best, point=given) if given.value <= best.point.value else best
+        pairs = zip(widths, gaps[1:], strict=False)
+        return next(width for width, gap in pairs if gap <= 1.5 * min(gaps))
 
     @staticmethod
     def _default(problem: Problem) -> Solver[Any]:

@@ -13,7 +13,6 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 
 from auctor.core.checks import check_choice, check_real
@@ -291,6 +290,8 @@ class _Search:
 
     def _refine(self, i: int, ratio: float) -> float:
         """The best logit between two neighbours on the grid."""
+        from scipy.optimize import minimize_scalar  # slow to load, and every choice loads this
+
         ends = float(LOGITS[max(i - 1, 0)]), float(LOGITS[min(i + 1, LOGITS.size - 1)])
         found = minimize_scalar(
             lambda x: float(self.value(self._weights(expit(np.array([x])), ratio))[0]),
@@ -302,6 +303,8 @@ class _Search:
 
     def _polish(self, w: FloatArray) -> FloatArray:
         """L-BFGS from w, at unit variance; kept if better."""
+        from scipy.optimize import minimize
+
         w = w / max(float(np.sqrt((self.variance @ (w * w)).sum())), 1e-300)
         found = minimize(
             self._value_grad,
