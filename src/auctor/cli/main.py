@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from auctor.core.errors import AuctorError
@@ -34,16 +36,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from auctor.cli.app import app
 
             code = app(args=given, prog_name="auctor", standalone_mode=False)
+            sys.stdout.flush()
         except AuctorError as error:
             say(str(error))
             return 2
         except KeyboardInterrupt:
             return 130
+        except OSError as error:
+            return _unwritten(error)
         except SystemExit as stop:
             return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         except Exception as error:
             return _usage(error)
     return code if isinstance(code, int) else 0
+
+
+def _unwritten(error: OSError) -> int:
+    """Standard output is full or was closed by its reader, who knows."""
+    with suppress(OSError, ValueError):
+        # What is left in the buffer must not be tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        say(f"auctor needs to write its output; got {error.strerror or error}. Free some space.")
+    return 2
 
 
 def _usage(error: Exception) -> int:

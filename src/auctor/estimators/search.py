@@ -335,13 +335,13 @@ class MetricClassifierCV(MetricClassifier):
         if smallest < 2:
             raise DataError(
                 f"{self._who} needs at least two rows of every class to cross-validate; got "
-                f"{smallest} of class {self.classes_[sizes.argmin()]!r}. Drop that class, or use "
-                "MetricClassifier."
+                f"{smallest} of class {self.classes_.tolist()[sizes.argmin()]!r}. Drop that class, "
+                "or use MetricClassifier."
             )
         if smallest < count:
             warnings.warn(
                 f"{self._who} uses {smallest} folds instead of {count}: class "
-                f"{self.classes_[sizes.argmin()]!r} has no more rows. Set cv={smallest}.",
+                f"{self.classes_.tolist()[sizes.argmin()]!r} has no more rows. Set cv={smallest}.",
                 UserWarning,
                 stacklevel=4,
             )
