@@ -1,10 +1,12 @@
 """SPAM: lazy steps against plain ones, convergence to the exact minimiser, step rules."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from auctor.core.errors import IncompatibleError, ParameterError
+from auctor.core.errors import AuctorError, IncompatibleError, ParameterError
 from auctor.data import as_data
 from auctor.losses import PairwiseSquare
 from auctor.minimise import minimise
@@ -293,3 +295,17 @@ def test_refusals():
         Spam(penalty=GroupL2(0.1, 2)).fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(ParameterError, match="l1_ratio"):
         Spam(l1_ratio=0.5).fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("value", [np.inf, 1e308, np.nan])
+def test_scalars_beyond_reason_stay_inside_the_buckets(value):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    y = (X[:, 0] > 0.0).astype(int)
+    learner = Spam(0.01, penalty="l1").fit(X, y)
+    for k in range(learner.state_["scalars"].size):
+        learner.state_["scalars"][k] = value
+        with contextlib.suppress(AuctorError), np.errstate(all="ignore"):
+            learner.partial_fit(X, y)
+        heads = learner.state_["heads"]
+        assert ((heads >= 0) & (heads <= 5)).all()

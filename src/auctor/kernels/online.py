@@ -309,7 +309,10 @@ def spam_lasso(
 @inline_kernel
 def bucket_of(s: FloatArray, threshold: float) -> int:
     """Where a column belongs that is zero from this cumulative threshold on."""
-    return int(min(max((threshold - s[ORIGIN]) * s[FINENESS], 0.0), MOST - 1.0))
+    place = (threshold - s[ORIGIN]) * s[FINENESS]
+    if not place < MOST - 1.0:  # also where it is not a number
+        return MOST - 1
+    return int(place) if place > 0.0 else 0
 
 
 @kernel

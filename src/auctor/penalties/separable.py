@@ -135,7 +135,8 @@ def _level(who: str, strength: float, weights: Weights) -> float | FloatArray:
         raise ParameterError(
             f"{who} needs weights >= 0; got {checked.min():g}. Pass non-negative weights."
         )
-    return float(strength) * checked
+    with np.errstate(over="ignore"):  # what overflows is refused by range
+        return float(strength) * checked
 
 
 class NoPenalty(Separable):
