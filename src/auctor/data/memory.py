@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from auctor.core.needs import Access
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Kinds, Target
@@ -190,12 +191,11 @@ class Dense(_Memory):
             for low in range(cuts[k], cuts[k + 1], size):
                 high = min(low + size, cuts[k + 1])
                 strip = X[low:high] * root[low:high]
-                outs[k] += strip.T @ strip  # recognised as a symmetric product
+                dsyrk(1.0, strip.T, beta=1.0, c=outs[k].T, overwrite_c=1)  # upper triangle of it
 
         with quiet_blas():
             run_tasks([partial(add_rows, k) for k in range(len(outs))], self.n_threads)
-        total: FloatArray = outs.sum(axis=0)
-        return total
+        return _mirror(outs.sum(axis=0).T)
 
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""

@@ -6,13 +6,18 @@ the rows, r = h * (X d). Penalties come as `SeparableSpec` arrays.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.compiled import fast_kernel, kernel
-from auctor.kernels.prox import prox_one, violation_one
+from auctor.kernels.prox import prox_one, separable_value, violation_one
+
+#: Differences of iterates that are extrapolated; their shares may add up, without sign, to so much,
+#: and slopes are mixed too while they add up to less than the second.
+MEMORY, LARGEST_MIX, SMALL_MIX = 5, 1e8, 1e3
 
 
 @kernel
@@ -35,6 +40,89 @@ def shuffle(order: IntArray, count: int, state: Array) -> None:
 
 
 @fast_kernel
+def _model_value(
+    gradient: FloatArray,
+    slope: FloatArray,
+    w: FloatArray,
+    x: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+) -> float:
+    """Model plus penalty at x, whose slope ``gradient + H (x - w)`` is at hand."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += (gradient[j] + slope[j]) * (x[j] - w[j])
+    return 0.5 * total + separable_value(x, l1, l2, lower, upper)
+
+
+@fast_kernel
+def _mix_of(xs: FloatArray, mix: FloatArray) -> float:
+    """Shares, of sum 1, that make the mixed difference of successive iterates shortest.
+
+    Returns what they add up to without sign; infinity where the differences tell nothing.
+    """
+    m = mix.shape[0]
+    products = np.empty((m, m))
+    for a in range(m):
+        for b in range(a + 1):
+            total = 0.0
+            for j in range(xs.shape[1]):
+                total += (xs[a + 1, j] - xs[a, j]) * (xs[b + 1, j] - xs[b, j])
+            products[a, b] = products[b, a] = total
+    trace = 0.0
+    for a in range(m):
+        trace += products[a, a]
+    for a in range(m):
+        products[a, a] += 1e-14 * trace
+        mix[a] = 1.0
+    for a in range(m):
+        if not products[a, a] > 0.0:
+            return math.inf
+        for b in range(a + 1, m):
+            z = products[b, a] / products[a, a]
+            mix[b] -= z * mix[a]
+            for c in range(a, m):
+                products[b, c] -= z * products[a, c]
+    whole, size = 0.0, 0.0
+    for a in range(m - 1, -1, -1):
+        for b in range(a + 1, m):
+            mix[a] -= products[a, b] * mix[b]
+        mix[a] /= products[a, a]
+        whole += mix[a]
+        size += abs(mix[a])
+    if whole == 0.0:
+        return math.inf
+    for a in range(m):
+        mix[a] /= whole
+    return size / abs(whole)
+
+
+@kernel
+def _mixed(values: FloatArray, mix: FloatArray, out: FloatArray) -> None:
+    """``out = sum_a mix[a] values[a + 1]``."""
+    out[:] = 0.0
+    for a in range(mix.shape[0]):
+        for j in range(out.shape[0]):
+            out[j] += mix[a] * values[a + 1, j]
+
+
+@kernel
+def _slope_at(
+    matrix: FloatArray, gradient: FloatArray, w: FloatArray, x: FloatArray, out: FloatArray
+) -> None:
+    """``out = gradient + matrix (x - w)``."""
+    out[:] = gradient
+    for j in range(x.shape[0]):
+        z = x[j] - w[j]
+        if z != 0.0:
+            row = matrix[j]
+            for k in range(out.shape[0]):
+                out[k] += z * row[k]
+
+
+@fast_kernel
 def descend_matrix(
     matrix: FloatArray,
     gradient: FloatArray,
@@ -49,13 +137,17 @@ def descend_matrix(
 ) -> int:
     """Minimise over all coordinates with the Hessian at hand; sets ``change``, returns sweeps.
 
-    After one full sweep, sweeps visit the moving coordinates only, until they are solved; then a
-    full sweep checks the rest. Stops when the largest violation is at most ``tol``.
+    The Hessian is the leading block of ``matrix``. After one full sweep, sweeps visit the moving
+    coordinates only, until they are solved; then a full sweep checks the rest. Every `MEMORY`
+    sweeps their iterates are extrapolated (Anderson), which is kept if it lowers the model. Stops
+    when the largest violation is at most ``tol``.
     """
     p = w.shape[0]
     slope = gradient.copy()
     x = w.copy()  # sums of changes would miss zeros and bounds by a rounding
-    sweeps = max_sweeps
+    xs, slopes = np.empty((MEMORY + 1, p)), np.empty((MEMORY + 1, p))
+    ahead, tilt, mix = np.empty(p), np.empty(p), np.empty(MEMORY)
+    sweeps, seen = max_sweeps, 0
     for sweep in range(max_sweeps):
         full = sweep % 8 == 0
         worst = 0.0
@@ -77,6 +169,20 @@ def descend_matrix(
         if full and worst <= tol:
             sweeps = sweep + 1
             break
+        xs[seen], slopes[seen] = x, slope
+        seen += 1
+        if seen > MEMORY:
+            seen = 0
+            size = _mix_of(xs, mix)
+            if size < LARGEST_MIX:
+                _mixed(xs, mix, ahead)
+                if size < SMALL_MIX:
+                    _mixed(slopes, mix, tilt)
+                else:
+                    _slope_at(matrix, gradient, w, ahead, tilt)
+                now = _model_value(gradient, slope, w, x, l1, l2, lower, upper)
+                if _model_value(gradient, tilt, w, ahead, l1, l2, lower, upper) < now:
+                    x[:], slope[:] = ahead, tilt
     change[:] = x - w
     return sweeps
 

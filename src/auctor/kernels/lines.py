@@ -10,8 +10,9 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.compiled import fast_kernel, kernel
+from auctor.kernels.coordinate import descend_matrix
 from auctor.kernels.pointwise import point, point_curve
-from auctor.kernels.prox import prox_one, separable_value, violation_one
+from auctor.kernels.prox import separable_value, violation_one
 
 
 @kernel
@@ -67,45 +68,6 @@ def _products(
         gram[a, a] *= 1.0 + 1e-10
 
 
-@fast_kernel
-def _sweeps(
-    gram: FloatArray,
-    chosen: Array,
-    count: int,
-    g: FloatArray,
-    w: FloatArray,
-    l1: FloatArray,
-    l2: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    x: FloatArray,
-    slope: FloatArray,
-    most: int,
-    tol: float,
-) -> None:
-    """Minimise the model over the chosen coordinates; sets x where they go."""
-    for a in range(count):
-        x[a], slope[a] = w[chosen[a]], g[chosen[a]]
-    for sweep in range(most):
-        full = sweep % 8 == 0
-        worst = 0.0
-        for a in range(count):
-            at, curve = x[a], gram[a, a]
-            if curve <= 0.0 or (at == 0.0 and not full):
-                continue
-            j = chosen[a]
-            worst = max(worst, violation_one(at, slope[a], l1[j], l2[j], lower[j], upper[j]))
-            new = prox_one(at - slope[a] / curve, 1.0 / curve, l1[j], l2[j], lower[j], upper[j])
-            z = new - at
-            if z != 0.0:
-                x[a] = new
-                row = gram[a]
-                for b in range(count):
-                    slope[b] += z * row[b]
-        if full and worst <= tol:
-            break
-
-
 @kernel
 def newton_on_lines(
     kind: int,
@@ -134,7 +96,7 @@ def newton_on_lines(
     """
     m, n = lines.shape
     u, h, buffer, ahead = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    g, x, slope, new = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    g, change, trial, new = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     gram, chosen = np.empty((m, m)), np.empty(m, dtype=np.int64)
     value = _loss(kind, param, width, s, y, p, u, h) + separable_value(w, l1, l2, lower, upper)
     for step in range(max_steps):
@@ -150,15 +112,16 @@ def newton_on_lines(
             return step
         _products(lines, chosen, count, h, buffer, gram)
         tol = max(0.02 * worst, 0.3 * least, 0.2 * goal / size if size > 0.0 else 0.0)
-        _sweeps(
-            gram, chosen, count, g, w, l1, l2, lower, upper, x, slope, max_sweeps, tol
+        at = chosen[:count]
+        descend_matrix(
+            gram, g[at], w[at], l1[at], l2[at], lower[at], upper[at], change[:count],
+            max_sweeps, tol,
         )  # fmt: skip
         promised = -separable_value(w, l1, l2, lower, upper)
         ahead[:], new[:] = 0.0, w
         for a in range(count):
-            j = chosen[a]
-            z = x[a] - w[j]
-            new[j] = x[a]
+            j, z = chosen[a], change[a]
+            new[j] = min(max(w[j] + z, lower[j]), upper[j])
             promised += g[j] * z
             if z != 0.0:
                 for i in range(n):
@@ -169,15 +132,15 @@ def newton_on_lines(
         length, better, found = 1.0, value, False
         while length > 1e-6 and not found:
             for a in range(m):
-                slope[a] = w[a] + length * (new[a] - w[a]) if length < 1.0 else new[a]
+                trial[a] = w[a] + length * (new[a] - w[a]) if length < 1.0 else new[a]
             for i in range(n):
                 buffer[i] = s[i] + length * ahead[i]
             better = _loss(kind, param, width, buffer, y, p, u, h)
-            better += separable_value(slope, l1, l2, lower, upper)
+            better += separable_value(trial, l1, l2, lower, upper)
             found = better <= value + sigma * length * promised
             length *= 0.5
         if not found:
             return step
         value = better
-        w[:], s[:] = slope, buffer
+        w[:], s[:] = trial, buffer
     return max_steps
