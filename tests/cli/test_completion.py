@@ -8,7 +8,7 @@ from auctor.cli import complete
 from auctor.cli.main import main
 from auctor.cli.stream import learners
 from auctor.data.formats import FORMATS
-from auctor.estimators.metric import METRICS
+from auctor.estimators.metric import ALIASES, METRICS
 from auctor.estimators.registry import PENALTIES
 from auctor.solvers.choose import SOLVERS
 
@@ -35,7 +35,7 @@ def test_commands_and_options(tab):
 
 @pytest.mark.parametrize("command", ["train", "compare"])
 def test_names_are_those_of_the_registries(command, tab):
-    assert set(tab(command, "x.svm", "--metric", "")) == set(METRICS)
+    assert set(tab(command, "x.svm", "--metric", "")) == {*METRICS, *ALIASES}
     assert set(tab(command, "x.svm", "--penalty", "")) == set(PENALTIES)
     assert set(tab(command, "x.svm", "--solver", "")) == {"auto", *SOLVERS}
     assert set(tab(command, "x.svm", "--format", "")) == set(FORMATS)
@@ -65,7 +65,8 @@ def test_kinds(tab):
 
 def test_metrics_come_with_a_line():
     lines = dict(complete.metrics(""))
-    assert {name: metric.summary for name, metric in METRICS.items()} == lines
+    shorts = {short: f"short for {name}" for short, name in ALIASES.items()}
+    assert {name: metric.summary for name, metric in METRICS.items()} | shorts == lines
 
 
 def test_other_shells_show_the_lines(monkeypatch, capsys):

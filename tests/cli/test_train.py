@@ -646,3 +646,30 @@ def test_unscale_several_classes():
     unscale(model, Scaling(mean, factor))
     np.testing.assert_allclose(model.decision_function(X), before)
     np.testing.assert_allclose([s.coef for s in model.solution_], model.coef_)
+
+
+ROWS = "a,b,label\n1,2,1\n2,4,0\n3,1,1\n4,2,0\n2,2,1\n5,5,0\n"
+
+
+def test_messages_name_options_and_not_python(in_folder, capsys, tmp_path):
+    (tmp_path / "rows.csv").write_text(ROWS)
+    assert run("rows.csv", "--label", "nope", "-q", *QUICK) == 2
+    said = capsys.readouterr().err
+    assert "--label" in said
+    assert "read_table" not in said
+
+
+def test_infinity_is_refused_with_its_column_and_nothing_else(capsys, tmp_path):
+    (tmp_path / "rows.csv").write_text(ROWS.replace("2,4,0", "2,inf,0"))
+    assert run("rows.csv", "-q", *QUICK) == 2
+    said = capsys.readouterr().err
+    assert "'b'" in said
+    assert said.count("\n") == 1
+
+
+def test_a_test_file_with_one_class_is_refused_before_training(capsys, tmp_path, monkeypatch):
+    (tmp_path / "rows.csv").write_text(ROWS)
+    (tmp_path / "test.csv").write_text("a,b,label\n1,2,1\n2,3,1\n")
+    monkeypatch.setattr(Run, "fit", lambda *_: pytest.fail("trained"))
+    assert run("rows.csv", "--test", "test.csv", "-q", *QUICK) == 2
+    assert "every class" in capsys.readouterr().err

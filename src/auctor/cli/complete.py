@@ -18,7 +18,8 @@ Offer = tuple[str, str]
 def metrics(incomplete: str) -> list[Offer]:
     """Names of metrics."""
     names = {name: _summary(call) for name, call in _metrics().items()}
-    return _beginning(incomplete, names)
+    short = {name: f"short for {metric}" for name, metric in _aliases().items()}
+    return _beginning(incomplete, names | short)
 
 
 def surrogates(ctx: typer.Context, incomplete: str) -> list[Offer]:

@@ -87,14 +87,14 @@ def parts(kind: Kind) -> list[Part]:
 
 
 def _metrics() -> list[Part]:
-    from auctor.estimators.metric import METRICS
+    from auctor.estimators.metric import ALIASES, METRICS
 
     listed = []
     for name, metric in METRICS.items():
         surrogates = ", ".join(metric.surrogates)
         shown = f"{name}({metric.parameter})" if metric.parameter else name
         listed.append(Part(shown, f"{metric.summary} (surrogates: {surrogates})"))
-    return listed
+    return [*listed, *(Part(short, f"short for {name}") for short, name in ALIASES.items())]
 
 
 def _losses() -> list[Part]:

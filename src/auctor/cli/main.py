@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ from auctor.core.optional import require
 
 #: What the command line itself imports, from the extra "cli".
 LIBRARIES = ("typer", "rich")
+#: Names in the messages of the library that mean this command, and those of its options.
+READERS = ("read_table", "open_stream", "read_svmlight", "convert")
+OPTIONS = ("label", "categorical", "missing", "zero_based", "header", "delimiter", "format")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = app(args=given, prog_name="auctor", standalone_mode=False)
             sys.stdout.flush()
         except AuctorError as error:
-            say(str(error))
+            say(as_options(str(error)))
             return 2
         except KeyboardInterrupt:
             return 130
@@ -86,6 +90,25 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     say(f"warning: {message}")
+
+
+def as_options(message: str) -> str:
+    """What a message says of Python's names, in those of the command line.
+
+    Examples
+    --------
+    >>> as_options("read_table needs a label. Pass label= with its name.")
+    'auctor needs a label. Pass --label with its name.'
+    >>> as_options("Pass zero_based=True if counting starts at 0.")
+    'Pass --zero-based yes if counting starts at 0.'
+    """
+    message = re.sub(rf"\b({'|'.join(READERS)}) needs", "auctor needs", message)
+    return re.sub(rf"\b({'|'.join(OPTIONS)})=('?)(\w*)\2", _option, message)
+
+
+def _option(found: re.Match[str]) -> str:
+    value = {"True": "yes", "False": "no"}.get(found[3], found[3])
+    return f"--{found[1].replace('_', '-')} {value}".rstrip()
 
 
 def say(text: str) -> None:

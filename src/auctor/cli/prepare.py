@@ -188,6 +188,18 @@ def _rows_together(matrix: FloatArray, stays: Array) -> FloatArray:
     return matrix[:size]
 
 
+def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> None:
+    """Refuse values that no column can be scaled by, with the names of their columns."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(matrix.sum(axis=0)))
+    if bad.size:
+        found = bad if names is None else np.array(names, dtype=object)[bad]
+        raise DataError(
+            f"{who} needs finite values; got infinity, NaN or a sum beyond all numbers in column "
+            f"{_listed(found)}. Correct these values, or drop the column."
+        )
+
+
 class Scaling(NamedTuple):
     """Columns were replaced by ``(x - mean) * factor``; sparse ones keep their zeros, mean 0."""
 

@@ -103,15 +103,20 @@ def score_file(saved: Saved, data: str, options: Reading, *, who: str) -> Scored
     )
 
 
-def evaluation(model: Any, rows: Scored, *, who: str, seed: int = 0) -> dict[str, Any]:
-    """All metrics of a classifier on some rows, those of two classes with 95 % intervals."""
-    counts = np.bincount(rows.codes, minlength=model.classes_.size)
-    absent = model.classes_[counts == 0].tolist()
+def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
+    """Refuse rows to measure on that lack a class."""
+    absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
     if absent:
         raise DataError(
             f"{who} needs rows of every class to measure on; got none of {absent[0]!r}. "
             "Pass a file that has some."
         )
+
+
+def evaluation(model: Any, rows: Scored, *, who: str, seed: int = 0) -> dict[str, Any]:
+    """All metrics of a classifier on some rows, those of two classes with 95 % intervals."""
+    check_classes(rows.codes, model.classes_, who=who)
+    counts = np.bincount(rows.codes, minlength=model.classes_.size)
     found = {
         "rows": int(rows.codes.size),
         "classes": {str(c): int(k) for c, k in zip(model.classes_.tolist(), counts, strict=True)},

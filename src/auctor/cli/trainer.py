@@ -17,6 +17,7 @@ from auctor import metrics
 from auctor.cli.common import Reading, jsonable, read
 from auctor.cli.prepare import (
     Scaling,
+    check_finite,
     codes_of,
     hold_out,
     split,
@@ -25,7 +26,7 @@ from auctor.cli.prepare import (
     unscale,
 )
 from auctor.cli.report import path_info
-from auctor.cli.scoring import Scored, evaluation, has_probabilities
+from auctor.cli.scoring import Scored, check_classes, evaluation, has_probabilities
 from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
@@ -96,6 +97,7 @@ def load(
         other = read(test, options, who=WHO, schema=schema)
         progress.close()
         codes = codes_of(np.asarray(other.labels), classes, who=WHO)
+        check_classes(codes, classes, who=WHO)
         return Parts(matrix, labels, other.matrix, codes, classes, schema, columns, True)
     codes = codes_of(labels, classes, who=WHO)
     if share == 0.0:
@@ -177,6 +179,7 @@ class Run:
             return matrix
         if matrix is parts.test or not (matrix if dense else matrix.data).flags.writeable:
             matrix = matrix.copy()
+        check_finite(matrix, parts.schema.feature_names, who=WHO)
         self.scaling = standardise(matrix, centre=self.model.fit_intercept)
         return matrix
 
