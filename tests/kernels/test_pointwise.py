@@ -97,3 +97,15 @@ def test_conjugates_equal_a_fine_grid(key):
 )
 def test_conjugates_are_infinite_outside_their_domain(key, u):
     assert pointwise.point_conjugate(*key, u, 1.0) == np.inf
+
+
+@pytest.mark.parametrize("n", [5, 9, 12, 17, 40, 600])
+def test_logistic_value_does_not_depend_on_addresses(n):
+    rng = np.random.default_rng(n)
+    s, y, p = rng.normal(size=n), np.sign(rng.normal(size=n)), np.full(n, 1.0 / n)
+    found = set()
+    for gap in range(24):
+        near = np.empty(2 * n + gap)
+        near[:n] = s
+        found.add(pointwise.logistic_value_grad(near[:n], y, p, near[n + gap :]))
+    assert len(found) == 1

@@ -163,6 +163,7 @@ def add_sketched_covariance(
     shift = 0.0
     for k in range(rank):
         part[k] = (part[k] - along * drift[k]) / mass
+    for k in range(rank):
         shift += drift[k] * part[k]
     for j in range(d):
         line = sketch[j]

@@ -78,13 +78,19 @@ def logistic_value_grad(
     scores: FloatArray, y: FloatArray, p: FloatArray, grad: FloatArray
 ) -> float:
     """Weighted mean of log(1 + exp(-y s)) and its gradient."""
-    total = 0.0
-    for i in range(scores.shape[0]):
-        m = y[i] * scores[i]
-        e = _exp_negative(-abs(m))
-        total += p[i] * (max(-m, 0.0) + _log1p_unit(e))
-        q = 1.0 / (1.0 + e)
-        grad[i] = -y[i] * p[i] * (e * q if m > 0.0 else q)
+    n, strip, total = scores.shape[0], 512, 0.0
+    small = np.empty(strip)
+    for low in range(0, n, strip):
+        high = min(low + strip, n)
+        s, t, share, out, e = scores[low:high], y[low:high], p[low:high], grad[low:high], small
+        for i in range(high - low):
+            e[i] = _exp_negative(-abs(t[i] * s[i]))
+        # Sums apart from what stores: whether such a loop vectorises may depend on addresses.
+        for i in range(high - low):
+            total += share[i] * (max(-t[i] * s[i], 0.0) + _log1p_unit(e[i]))
+        for i in range(high - low):
+            q = 1.0 / (1.0 + e[i])
+            out[i] = -t[i] * share[i] * (e[i] * q if t[i] * s[i] > 0.0 else q)
     return total
 
 
