@@ -155,13 +155,16 @@ class Problem:
             loss, self.penalty, self.data, fit_intercept=self.fit_intercept, counts=self.counts
         )
 
-    def with_penalty(self, penalty: Penalty) -> Problem:
-        """The same problem with another penalty; work and what the loss decides are shared."""
+    def with_penalty(self, penalty: Penalty, *, alike: bool = False) -> Problem:
+        """The same problem with another penalty; work and what the loss decides are shared.
+
+        Penalties that are ``alike`` differ in nothing but a strength above 0.
+        """
         other = copy(self)
         other.penalty = penalty
-        for name in ("provides", "ridge", "certifiable"):
+        for name in ("ridge",) if alike else ("ridge", "provides", "certifiable"):
             vars(other).pop(name, None)
-        if other.certifiable != self.certifiable:
+        if not alike and other.certifiable != self.certifiable:
             vars(other).pop("_unit", None)
         return other
 

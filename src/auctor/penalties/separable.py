@@ -109,6 +109,8 @@ def _checked(
     who: str, name: str, level: object, *, low: float = 0.0, high: float = sys.float_info.max
 ) -> FloatArray:
     """One number or one per column, all in [low, high]."""
+    if isinstance(level, float) and low <= level <= high:
+        return np.array(level)
     try:
         array = np.asarray(level, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -230,7 +230,9 @@ class _Run:
         left = self.end - time.perf_counter()
         if self.solutions and left <= 0.0:
             return False
-        self.problem = self.problem.with_penalty(with_strength(self.problem.penalty, strength))
+        penalty = with_strength(self.problem.penalty, strength)
+        alike = bool(self.solutions) and strength > 0.0
+        self.problem = self.problem.with_penalty(penalty, alike=alike)
         assert self.problem.kept is not None
         self.problem.kept[Goal] = Goal(self.problem.tolerance(self.options["tol"]))
         solution = minimise(
