@@ -155,8 +155,17 @@ def climb(
         memory.tolerance[key] = memory.tolerance[(*key, task.data.name)] = lane.reached[eps]
 
 
+#: Tolerances above this are tried whatever the others brought.
+STUCK_FROM = 1e-6
+
+
 def _stuck(lane: Lane, best: np.ndarray, tol: float) -> bool:
-    """Whether the last three tighter tolerances brought nothing (an iteration limit inside)."""
+    """Whether the last three tighter tolerances brought nothing (an iteration limit inside).
+
+    Loose ones say nothing: a first step may meet several of them.
+    """
+    if tol > STUCK_FROM:
+        return False
     looser = sorted((t for t in lane.rungs if t > tol), reverse=True)[-4:]
     excess = [float((lane.rungs[t].values / best - 1.0).max()) for t in looser]
     return len(excess) == 4 and min(excess[1:]) > 0.7 * excess[0]

@@ -401,3 +401,21 @@ def test_nothing_left_to_do_is_a_stall():
     )  # fmt: skip
     assert found.status in (Status.STALLED, Status.CONVERGED, Status.MAX_ITER)
     assert found.gap < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("loss", "strength", "fit_intercept", "solver"),
+    [
+        (Logistic(), 1e-3, False, DualCoordinateAscent),
+        (Logistic(), 1e-3, True, Lbfgs),
+        (Logistic(), 1.0, False, Lbfgs),
+        (SquaredHinge(), 1e-3, True, DualCoordinateAscent),
+        (SquaredHinge(), 1.0, True, Lbfgs),
+        (Hinge(), 1.0, True, DualCoordinateAscent),
+    ],
+)
+def test_with_many_columns_it_is_the_default_where_it_pays(loss, strength, fit_intercept, solver):
+    X = sparse.random_array((300, 1000), density=0.02, rng=np.random.default_rng(0), format="csr")
+    y = np.where(np.arange(300) % 3 == 0, 1.0, -1.0)
+    problem = Problem(loss, L2(strength), as_data(X, y), fit_intercept=fit_intercept)
+    assert isinstance(resolve("auto", problem), solver)

@@ -8,6 +8,7 @@ from typing import Any, cast
 from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.core.needs import Coupling, Need
 from auctor.core.protocols import PointwiseLoss
+from auctor.core.types import FloatArray
 from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
@@ -62,10 +63,10 @@ SOLVERS = {
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
 #:
-#: The dual is preferred where the penalty is strong enough for a few epochs to do (`DUAL_STEP`),
-#: and with many columns also wherever its steps have a closed form (hinge, squared hinge, ...).
-#: With few columns its epochs compete with Newton steps, and an intercept, which couples all rows,
-#: decides for the latter.
+#: The dual is preferred where the penalty is strong enough for a few epochs to do (`DUAL_STEP`,
+#: `LONG_STEP`), and with many columns also wherever its steps have a closed form (hinge, squared
+#: hinge, ...), unless the penalty is so strong that L-BFGS needs a few passes (`ROUND`). An
+#: intercept couples all rows and decides against it, but for closed forms and many columns.
 PREFERENCE = (
     "exact",
     "gaussian_discriminant",
@@ -143,29 +144,40 @@ def _curved(problem: Problem) -> bool:
     return (problem.loss.smoothed(1.0) or problem.loss).order >= 2
 
 
-#: Largest step of a dual variable, in score units, for which epochs stay few.
-DUAL_STEP = 1.0
-#: ... when the other choice is Newton steps that cost as many passes; it grows with their cost.
-NEWTON_PASSES = 10.0
+#: Largest step of a dual variable, in score units, for which epochs stay few enough, against Newton
+#: steps that cost `NEWTON_PASSES`, or in proportion; and against L-BFGS, which needs many passes.
+DUAL_STEP, NEWTON_PASSES, LONG_STEP = 1.0, 10.0, 500.0
+#: Mean squared length of a row over the strength up to which L-BFGS ends in a few passes.
+ROUND = 300.0
 
 
 def _dual_pays(problem: Problem, needs: Need, few: bool) -> bool:
     """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
 
     A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
-    undo each other's steps.
+    undo each other's steps. An intercept couples all rows, which only closed-form steps make up
+    for.
     """
     if needs & ~problem.provides:
         return False
     spec = problem.penalty.separable(problem.n_columns)
-    if spec is None or spec.l1.any() or (few and problem.has_intercept):
+    closed = cast(PointwiseLoss, problem.loss).closed_prox and not few
+    if spec is None or spec.l1.any() or (problem.has_intercept and not closed):
         return False
-    if cast(PointwiseLoss, problem.loss).closed_prox and not few:
-        return True
+    data = problem.data
+    lengths = data.row_lengths(1.0 / spec.l2)
+    if few:
+        return _dual_step(problem, lengths) <= DUAL_STEP * data.gram_passes() / NEWTON_PASSES
+    if problem.loss.smooth and float(data.target.share @ lengths) <= ROUND:
+        return False
+    return closed or _dual_step(problem, lengths) <= LONG_STEP
+
+
+def _dual_step(problem: Problem, lengths: FloatArray) -> float:
+    """Mean length of a dual step, in score units; rows that are equal step as one."""
     data, kinds = problem.data, problem.data.kinds
-    length = data.row_lengths(1.0 / spec.l2)[kinds.order[kinds.starts]]
-    step = float((kinds.total(data.target.share) ** 2 * length).sum())
-    return step <= DUAL_STEP * (problem.data.gram_passes() / NEWTON_PASSES if few else 1.0)
+    steps = kinds.total(data.target.share) ** 2 * lengths[kinds.order[kinds.starts]]
+    return float(steps.sum())
 
 
 def able(problem: Problem) -> list[str]:
