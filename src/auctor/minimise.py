@@ -142,6 +142,13 @@ def minimise(
     return solution
 
 
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is at the bottom of it; compiled code that returns arrays hides it."""
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
+
+
 class _Run:
     """One solve in progress: the best point, the trace, the clock."""
 
@@ -172,7 +179,9 @@ class _Run:
                 state = self.solver.step(self.problem, state)
                 status = self.look(state)
             return status
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not _interrupted(error):
+                raise
             if self.best is None:
                 self.best = self.problem.evaluate(w)
             return Status.INTERRUPTED

@@ -348,6 +348,8 @@ class Problem:
         for _ in range(200):
             _, dscores = self.loss.value_grad(scores + t, target)
             slope, size = float(dscores.sum()), float(np.abs(dscores).sum())
+            if size == 0.0:
+                return self._middle(scores, t)
             if abs(slope) <= EXACT * size < math.inf:
                 return t
             if math.isnan(slope):
@@ -381,6 +383,27 @@ class Problem:
             t = new
         # At a kink the slope jumps over zero; then the value decides.
         return min((best, t), key=lambda t: self.loss.value(scores + t, target))
+
+    def _middle(self, scores: FloatArray, t: float) -> float:
+        """Middle of the shifts around t at which no row has a slope; t if there is no end of them.
+
+        At an end, a step that moves the scores the wrong way would leave them again.
+        """
+        ends = []
+        for side in (-1.0, 1.0):
+            low, high = 0.0, 1.0
+            while self._flat(scores + (t + side * high)):
+                low, high = high, 2.0 * high
+                if high > 2.0**40:
+                    return t
+            for _ in range(30):
+                half = 0.5 * (low + high)
+                low, high = (half, high) if self._flat(scores + (t + side * half)) else (low, half)
+            ends.append(side * low)
+        return t + 0.5 * (ends[0] + ends[1])
+
+    def _flat(self, scores: FloatArray) -> bool:
+        return not self.loss.value_grad(scores, self.data.target)[1].any()
 
     # --- certificates -----------------------------------------------------------------------
 
@@ -515,7 +538,9 @@ class Problem:
             # What an inexact intercept may hide; rounding once `certify` has made it exact.
             slope = abs(float(source.dscores.sum()))
             gap = max(gap, 0.0) + slope * float(np.abs(source.scores).mean())
-        return math.inf if math.isnan(gap) else max(gap, 0.0)
+        gap = math.inf if math.isnan(gap) else max(gap, 0.0)
+        known = point.value - self.loss.infimum(target)  # no penalty is below 0
+        return max(known, 0.0) if known < gap else gap
 
 
 def _total(offers: dict[Need, bool]) -> Need:

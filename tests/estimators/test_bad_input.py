@@ -595,8 +595,8 @@ def test_before_and_after_fit(make):
 def test_score_with_wrong_labels():
     for metric in ("auc", "log_loss"):
         model = MetricClassifier(metric).fit(X, Y)
-        refuse("same length", model.score, X, Y[:-1])
-    refuse("positive row", MetricClassifier().fit(X, Y).score, X, Y + 5)
+        refuse("equal length", model.score, X, Y[:-1])
+    refuse("labels among", MetricClassifier().fit(X, Y).score, X, Y + 5)
     refuse("negative row", MetricClassifier().fit(X, Y).score, X, np.ones(40))
 
 

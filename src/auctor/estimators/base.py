@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from numbers import Real
 from typing import Any
@@ -121,8 +122,10 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         problem = Problem(
             loss, self._penalty(data, loss), data, fit_intercept=bool(self.fit_intercept)
         )
-        if w0 is not None and w0.shape != (problem.n_params,):
-            w0 = None
+        if w0 is not None and (
+            w0.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(w0).value)
+        ):
+            w0 = None  # from another problem
         return minimise(
             problem,
             resolve(self.solver, problem),

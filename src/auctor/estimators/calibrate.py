@@ -83,11 +83,13 @@ def out_of_fold_scores(
     labels: Array,
     weight: FloatArray | None,
     groups: Array | None,
+    level: FloatArray | None = None,
 ) -> FloatArray:
     """Scores, before any threshold, by models that have not seen the row: (n, number of scores).
 
     The folds are stratified and, where there are groups, keep them whole. Rows of no weight have
-    score 0.
+    score 0. With a ``level``, scores are moved until those of a fold's own training rows have that
+    mean: models of a loss that does not care for an offset agree in nothing else.
     """
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
@@ -99,6 +101,12 @@ def out_of_fold_scores(
             f"calibrate and threshold_cv need at least two rows of every class; got {smallest}. "
             "Set both to None."
         )
+    if groups is not None:
+        smallest = min(smallest, np.unique(groups[kept]).size)
+        if smallest < 2:
+            raise DataError(
+                "calibrate and threshold_cv need at least two groups; got 1. Set both to None."
+            )
     scores = None
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = splitter(min(count, smallest), shuffle=True, random_state=model._fold_seed())
@@ -118,13 +126,20 @@ def out_of_fold_scores(
         last = part.solution_[-1] if isinstance(part.solution_, list) else part.solution_
         if last.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        decision = part.decision_function(matrix[others])
-        decision = decision[:, None] if decision.ndim == 1 else decision
+        decision = _columns(part.decision_function(matrix[others]))
+        if level is not None:
+            seen = _columns(part.decision_function(matrix[rows]))
+            mine = None if weight is None else weight[rows]
+            decision = decision + (level - np.average(seen, axis=0, weights=mine))
         if scores is None:
             scores = np.zeros((labels.size, decision.shape[1]))
         scores[others] = decision
     assert scores is not None
     return scores
+
+
+def _columns(decision: FloatArray) -> FloatArray:
+    return decision[:, None] if decision.ndim == 1 else decision
 
 
 def fit_calibrators(

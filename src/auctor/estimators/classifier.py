@@ -30,6 +30,9 @@ from auctor.metrics.grouped import group_codes
 from auctor.penalties import L2
 from auctor.solvers.moments import fits, outnumbered, shrinkage
 
+#: Criteria of a threshold that weigh errors, and those that count rows.
+ERRORS, COUNTS = ("error", "balanced_error", "cost"), ("top",)
+
 
 def _wants_probabilities(estimator: MetricClassifier) -> bool:
     if estimator.calibrate is None:
@@ -93,7 +96,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         Choose the threshold on scores from so many stratified folds, each scored by a model that
         has not seen it; by default on the training scores.
     class_weight : None, "balanced" or dict
-        Multipliers of the row weights by class. Ranking losses do not depend on them.
+        Multipliers of the row weights by class. With two classes, ranking losses do not depend
+        on them, but their cut does, unless it counts rows (``precision_at_k``).
     calibrate : None, "sigmoid" or "isotonic"
         How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
         ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out.
@@ -206,8 +210,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         targets = self._targets(codes, weight, groups, chosen)
         previous = self._previous(len(targets), matrix.shape[1])
         solutions = self._solve_each(data, targets, previous, chosen.loss)
-        held_out = self._held_out(solutions, matrix, labels, weight, groups)
         self._take(solutions)
+        held_out = self._held_out(solutions, matrix, labels, weight, groups, chosen.loss)
         scores = held_out if self.threshold_cv is not None else None
         self.threshold_ = self._thresholds(matrix, scores, targets, weight, chosen)
         self.intercept_ -= self.threshold_
@@ -263,7 +267,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         if chosen.name == "error" and groups is None:
             return float(super().score(X, y, sample_weight))
         decision = self.decision_function(X)
-        y = np.asarray(y)
+        y = self._known_labels(y, decision.shape[0])
         if decision.ndim == 1:
             hits = y == self.classes_[1]
             scores = decision if chosen.by_label else decision + self.threshold_[0]
@@ -274,6 +278,17 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             best = decision.argmax(axis=1)
             scores = np.where(best[:, None] == np.arange(self.classes_.size), 1.0, -1.0)
         return self._average(chosen.measure, hits, scores, groups, sample_weight)
+
+    def _known_labels(self, y: Any, n: int) -> Array:
+        """Labels of rows to measure on, all of them classes of the model."""
+        labels = self._read_target(y, n)
+        unknown = labels[~np.isin(labels, self.classes_)]
+        if unknown.size:
+            raise DataError(
+                f"{self._who} needs labels among {self.classes_.tolist()} to score; got "
+                f"{unknown[0]!r}. Drop those rows, or fit with them."
+            )
+        return labels
 
     def _average(
         self, measure: Measure, hits: Array, scores: FloatArray, groups: Any, weight: Any
@@ -320,13 +335,21 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         labels: Array,
         weight: FloatArray | None,
         groups: IntArray | None,
+        loss: Loss,
     ) -> FloatArray | None:
-        """Scores by models that have not seen the row, where parameters ask and time is left."""
+        """Scores by models that have not seen the row, where parameters ask and time is left.
+
+        Where the loss leaves their offset free, they get that of this model.
+        """
         if self.calibrate is None and self.threshold_cv is None:
             return None
         if solutions[-1].status is not Status.INTERRUPTED:
+            level = None
+            if loss.shift_invariant:
+                scores = self._linear(matrix, self.coef_, self.intercept_)
+                level = np.average(scores, axis=0, weights=weight)
             try:
-                return out_of_fold_scores(self, matrix, labels, weight, groups)
+                return out_of_fold_scores(self, matrix, labels, weight, groups, level)
             except KeyboardInterrupt:
                 pass
         warnings.warn(
@@ -339,7 +362,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.threshold != "auto":
+        if not (isinstance(self.threshold, str) and self.threshold == "auto"):
             resolve_cut(self._who, self.threshold)
         if self.threshold_cv is not None:
             check_int(self._who, "threshold_cv", self.threshold_cv, low=2)
@@ -388,6 +411,12 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             check_choice(self._who, "class_weight", self.class_weight, ("balanced",))
             factor = size.sum() / (size.size * size)
         elif isinstance(self.class_weight, dict):
+            unknown = [name for name in self.class_weight if name not in self.classes_.tolist()]
+            if unknown:
+                raise ParameterError(
+                    f"{self._who} needs class_weight of the classes {self.classes_.tolist()}; got "
+                    f"{unknown[0]!r}. Use the labels of y as keys."
+                )
             factor = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
             if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
                 raise ParameterError(
@@ -452,12 +481,17 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     ) -> FloatArray:
         """Where to cut the scores of each class; by default those of the training rows.
 
-        The metric's own rule weighs rows as training does; one that the user states goes by the
-        sample weights.
+        The metric's own rule weighs rows as training does, unless it counts rows; that, and one
+        that the user states, go by the sample weights. Of several classes the highest score wins:
+        what errors cost one of them says nothing about a cut.
         """
         cut: Cut | float | None = chosen.cut if self.fit_intercept else None
-        if self.threshold != "auto":
+        stated = not (isinstance(self.threshold, str) and self.threshold == "auto")
+        if stated:
             cut = resolve_cut(self._who, self.threshold)
+        elif len(targets) > 1 and isinstance(cut, Cut) and cut.criterion in ERRORS:
+            cut = None
+        if stated or (isinstance(cut, Cut) and cut.criterion in COUNTS):
             targets = [Target(target.y, weight) for target in targets]
         if not isinstance(cut, Cut):
             return np.full(len(targets), 0.0 if cut is None else cut)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator
 from numbers import Integral
@@ -297,8 +298,8 @@ class MetricClassifierCV(MetricClassifier):
         everything = np.arange(rows.codes.size)
         kept = everything if rows.weight is None else np.flatnonzero(rows.weight)
         if isinstance(self.cv, Integral):
-            folds = self._stratified(np.bincount(rows.codes[kept]), rows.groups is not None)
             groups = None if rows.groups is None else rows.groups[kept]
+            folds = self._stratified(np.bincount(rows.codes[kept]), groups)
             parted = folds.split(kept, rows.codes[kept], groups)
             for number, (train, test) in enumerate(parted, start=1):
                 tell_stage("fold", number, folds.n_splits)
@@ -311,6 +312,8 @@ class MetricClassifierCV(MetricClassifier):
                 check_cv(self.cv, classifier=True).split(everything, rows.labels, rows.groups)
             )
             parts = [[everything[part] for part in (train, test)] for train, test in splits]
+            if not parts:
+                raise ValueError("no folds")
         except (TypeError, ValueError, IndexError) as error:
             raise ParameterError(
                 f"{self._who} needs cv to be a number of folds, a splitter or pairs of train and "
@@ -327,8 +330,10 @@ class MetricClassifierCV(MetricClassifier):
             tell_stage("fold", number, len(parts))
             yield train, test
 
-    def _stratified(self, sizes: IntArray, grouped: bool) -> StratifiedKFold | StratifiedGroupKFold:
-        """Shuffled folds, no more than the smallest class has rows."""
+    def _stratified(
+        self, sizes: IntArray, groups: IntArray | None
+    ) -> StratifiedKFold | StratifiedGroupKFold:
+        """Shuffled folds, no more than the smallest class has rows, or than there are groups."""
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
         count, smallest = check_int(self._who, "cv", self.cv, low=2), int(sizes.min())
@@ -345,8 +350,17 @@ class MetricClassifierCV(MetricClassifier):
                 UserWarning,
                 stacklevel=4,
             )
-        kind = StratifiedGroupKFold if grouped else StratifiedKFold
-        return kind(min(count, smallest), shuffle=True, random_state=self._fold_seed())
+        count = min(count, smallest)
+        if groups is None:
+            return StratifiedKFold(count, shuffle=True, random_state=self._fold_seed())
+        several = np.unique(groups).size
+        if several < 2:
+            raise DataError(
+                f"{self._who} needs at least two groups to cross-validate; got {several}. Drop "
+                "groups, or use MetricClassifier."
+            )
+        count = min(count, several)
+        return StratifiedGroupKFold(count, shuffle=True, random_state=self._fold_seed())
 
     # --- one fold -----------------------------------------------------------------------------
 
@@ -418,11 +432,21 @@ class MetricClassifierCV(MetricClassifier):
         """Score of a fitted classifier."""
         if self.scoring is None:
             return MetricClassifier.score(model, X, y, weight, groups)
+        from sklearn.exceptions import NotFittedError
         from sklearn.metrics import check_scoring
 
         scorer = check_scoring(model, scoring=self.scoring)
-        extra = {} if weight is None else {"sample_weight": weight}
-        return float(scorer(model, X, y, **extra))
+        takes = inspect.signature(scorer).parameters
+        weighs = "sample_weight" in takes or any(p.kind is p.VAR_KEYWORD for p in takes.values())
+        extra = {} if weight is None or not weighs else {"sample_weight": weight}
+        try:
+            return float(scorer(model, X, y, **extra))
+        except (AttributeError, NotFittedError, TypeError) as error:
+            raise ParameterError(
+                f"{self._who} needs scoring to be one number from labels or decision values; got "
+                f"{self.scoring!r} ({sentence(error)}). Pass another scorer, or none for the "
+                "metric."
+            ) from error
 
     # --- choice and final fit -----------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.compiled import fast_kernel, kernel
 from auctor.kernels.prox import prox_one, separable_value, violation_one
 
-#: Differences of iterates that are extrapolated; their shares may add up, without sign, to so much,
-#: and slopes are mixed too while they add up to less than the second.
-MEMORY, LARGEST_MIX, SMALL_MIX = 5, 1e8, 1e3
+#: From so many coordinates on, so many differences of iterates are extrapolated; their shares may
+#: add up to so much without sign: more would be an answer to rounding.
+MANY, MEMORY, LARGEST_MIX = 64, 5, 1e4
 
 
 @kernel
@@ -75,7 +75,7 @@ def _mix_of(xs: FloatArray, mix: FloatArray) -> float:
     for a in range(m):
         trace += products[a, a]
     for a in range(m):
-        products[a, a] += 1e-14 * trace
+        products[a, a] += 1e-10 * trace
         mix[a] = 1.0
     for a in range(m):
         if not products[a, a] > 0.0:
@@ -108,20 +108,6 @@ def _mixed(values: FloatArray, mix: FloatArray, out: FloatArray) -> None:
             out[j] += mix[a] * values[a + 1, j]
 
 
-@kernel
-def _slope_at(
-    matrix: FloatArray, gradient: FloatArray, w: FloatArray, x: FloatArray, out: FloatArray
-) -> None:
-    """``out = gradient + matrix (x - w)``."""
-    out[:] = gradient
-    for j in range(x.shape[0]):
-        z = x[j] - w[j]
-        if z != 0.0:
-            row = matrix[j]
-            for k in range(out.shape[0]):
-                out[k] += z * row[k]
-
-
 @fast_kernel
 def descend_matrix(
     matrix: FloatArray,
@@ -138,9 +124,9 @@ def descend_matrix(
     """Minimise over all coordinates with the Hessian at hand; sets ``change``, returns sweeps.
 
     The Hessian is the leading block of ``matrix``. After one full sweep, sweeps visit the moving
-    coordinates only, until they are solved; then a full sweep checks the rest. Every `MEMORY`
-    sweeps their iterates are extrapolated (Anderson), which is kept if it lowers the model. Stops
-    when the largest violation is at most ``tol``.
+    coordinates only, until they are solved; then a full sweep checks the rest. Of many, every
+    `MEMORY` sweeps the iterates are extrapolated (Anderson), which is kept if it lowers the model.
+    Stops when the largest violation is at most ``tol``.
     """
     p = w.shape[0]
     slope = gradient.copy()
@@ -157,9 +143,12 @@ def descend_matrix(
                 continue
             worst = max(worst, violation_one(at, slope[j], l1[j], l2[j], lower[j], upper[j]))
             a = matrix[j, j]
-            if a <= 0.0:
+            if a > 0.0:
+                new = prox_one(at - slope[j] / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
+            elif abs(slope[j]) < l1[j]:  # nothing but the penalty moves it
+                new = min(max(0.0, lower[j]), upper[j])
+            else:
                 continue
-            new = prox_one(at - slope[j] / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
             z = new - at
             if z != 0.0:
                 x[j] = new
@@ -169,17 +158,15 @@ def descend_matrix(
         if full and worst <= tol:
             sweeps = sweep + 1
             break
+        if p < MANY:
+            continue
         xs[seen], slopes[seen] = x, slope
         seen += 1
         if seen > MEMORY:
             seen = 0
-            size = _mix_of(xs, mix)
-            if size < LARGEST_MIX:
+            if _mix_of(xs, mix) < LARGEST_MIX:
                 _mixed(xs, mix, ahead)
-                if size < SMALL_MIX:
-                    _mixed(slopes, mix, tilt)
-                else:
-                    _slope_at(matrix, gradient, w, ahead, tilt)
+                _mixed(slopes, mix, tilt)
                 now = _model_value(gradient, slope, w, x, l1, l2, lower, upper)
                 if _model_value(gradient, tilt, w, ahead, l1, l2, lower, upper) < now:
                     x[:], slope[:] = ahead, tilt

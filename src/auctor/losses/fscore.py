@@ -23,6 +23,8 @@ from auctor.kernels.sorting import ascending_order
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
 
+#: Beyond this F-beta is recall, and its square leaves the range where levels can be told apart.
+LARGEST_BETA = 1e6
 #: How far beyond its ends a ramp has curvature, in widths: more than rounding.
 EDGE = 1e-9
 
@@ -61,7 +63,7 @@ class FBeta(Contingency):
     whole: bool = False
 
     def __post_init__(self) -> None:
-        check_real("FBeta", "beta", self.beta, low=0.0, open_low=True)
+        check_real("FBeta", "beta", self.beta, low=0.0, high=LARGEST_BETA, open_low=True)
         check_real("FBeta", "width", self.width, low=0.0, high=0.0 if self.whole else math.inf)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_vector
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import FloatArray, IntArray
 
 
@@ -56,7 +56,7 @@ def by_group(
         mine = None if heavy is None else heavy[rows]
         try:
             value = metric(y[rows], scores[rows], mine)
-        except DataError:
+        except (DataError, ParameterError):  # too few rows for it, or of one class
             continue
         share = float(rows.size if mine is None else mine.sum())
         total, size = total + share * value, size + share
