@@ -197,7 +197,12 @@ def rewritten(trained, path, *, arrays=None, **changes):
         ({"classes": {"dtype": "|O", "values": [1]}}, "incomplete"),
         ({"kind": "model"}, "needs a checkpoint"),
         ({"classes": [1]}, "incomplete"),
-        ({"classes": {"dtype": "<f8", "values": [1]}}, "incomplete"),
+        ({"classes": {"dtype": "<f8", "values": [2]}}, "incomplete"),
+        ({"classes": {"dtype": "|b1", "values": [True]}}, "incomplete"),
+        ({"feature_names": list("abcde")}, "incomplete"),
+        ({"feature_names": list("abcdee")}, "incomplete"),
+        ({"feature_names": [1, 2, 3, 4, 5, 6]}, "incomplete"),
+        ({"feature_names": "abcdef"}, "incomplete"),
         ({"params": 3}, "parameters"),
     ],
 )

@@ -92,12 +92,33 @@ def test_listed_features():
 
 
 @pytest.mark.parametrize(
-    ("first", "classes"), [(True, [False, True]), (1, [0, 1]), (0, [0, 1]), (-1, [-1, 1])]
+    ("first", "classes"), [(True, [False, True]), (1, [1]), (0, [0, 1]), (-1, [-1, 1])]
 )
 def test_usual_classes(first, classes):
     model = Riverlike(Spam(grow=True))
     model.learn_one({"a": 1.0}, first)
     assert model.learner.classes_.tolist() == classes
+
+
+@pytest.mark.parametrize("negative", [0, -1])
+@pytest.mark.parametrize("batch", [1, 2, 9])
+def test_a_one_waits_for_its_negative(negative, batch):
+    model = Riverlike(Spam(grow=True, missing="skip"), batch=batch)
+    for label in (1, None, 1):
+        model.learn_one({"a": 1.0}, label)
+    assert model.predict_one({"a": 1.0}) == 1
+    model.learn_one({"b": 1.0}, negative)
+    assert model.learner.classes_.tolist() == [negative, 1]
+    assert model.learner.skipped_rows_ == 1
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_one_does_not_wait_for_others(batch):
+    model = Riverlike(Spam(grow=True), batch=batch)
+    for label in (1,) * (2 * batch - 1):
+        model.learn_one({"a": 1.0}, label)
+    with pytest.raises((DataError, ParameterError), match="classes="):
+        model.learn_one({"a": 1.0}, 5)
 
 
 def test_other_classes_are_given():

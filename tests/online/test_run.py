@@ -118,7 +118,7 @@ def test_checkpoints_are_made_exactly_every_so_many_rows(chunk_rows, path, tmp_p
     saved = []
     monkeypatch.setattr(
         "auctor.online.run.save_checkpoint",
-        lambda place, learner, row: saved.append((row, learner.rows_seen_)),
+        lambda place, learner, row, label: saved.append((row, learner.rows_seen_)),
     )
     learn(Spam(grow=True), open_stream(path, chunk_rows=chunk_rows), checkpoint=tmp_path / "c",
           every=120)  # fmt: skip
@@ -289,7 +289,7 @@ def test_one_class_only():
     X = np.ones((4, 2))
     learner = Spam()
     learn(learner, [(X, [1, 1, 1, 1])])
-    assert learner.classes_.tolist() == [-1, 1]
+    assert learner.classes_.tolist() == [1]
     with pytest.raises(DataError, match="two classes"):
         learn(Spam(), [(X, [5, 5, 5, 5])])
     learn(learner := Spam(), [(X, [5, 5, 5, 5])], classes=[5, 6])

@@ -1,9 +1,9 @@
 """What a learner knows, in a file that is either whole or refused.
 
 A checkpoint is an archive of `auctor.core.archive`: ``meta.json`` (learner, parameters, classes,
-rows, shapes, version) and one ``state/<name>.npy`` per array of the state. Nothing in it is
-executed. It is written beside its destination and moved into place, so that a crash leaves the old
-file or the new one.
+names of the columns, rows, shapes, version) and one ``state/<name>.npy`` per array of the state.
+Nothing in it is executed. It is written beside its destination and moved into place, so that a
+crash leaves the old file or the new one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,18 @@ _PLAIN = "biufcSU"
 LONGEST = 1 << 20
 
 
-def save_checkpoint(path: AnyPath, learner: OnlineClassifier, row: int) -> None:
-    """Write what a learner knows after ``row`` rows of its stream, whole or not at all."""
+def save_checkpoint(
+    path: AnyPath, learner: OnlineClassifier, row: int, label: str | None = None
+) -> None:
+    """Write what a learner knows after ``row`` rows of its stream, whole or not at all.
+
+    ``label`` is the name of the label column, where it has one.
+    """
     state = getattr(learner, "state_", {})
     arrays = {name: np.asarray(array) for name, array in state.items()}
     classes = getattr(learner, "classes_", None)
     d = getattr(learner, "n_features_in_", None)
+    names = getattr(learner, "feature_names_in_", None)
     meta = {
         "format": FORMAT,
         "learner": type(learner).__name__,
@@ -44,6 +50,8 @@ def save_checkpoint(path: AnyPath, learner: OnlineClassifier, row: int) -> None:
         "rows_seen": int(getattr(learner, "rows_seen_", 0)),
         "skipped_rows": int(getattr(learner, "skipped_rows_", 0)),
         "n_features_in": None if d is None else int(d),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "label": label,
         "classes": None if classes is None else _encoded(classes),
     }
     write_archive(path, meta, arrays, who=WHO, kind=KIND)
@@ -54,12 +62,21 @@ def load_checkpoint(path: AnyPath, learner: OnlineClassifier) -> int:
 
     The learner must be of the same class with the same parameters.
     """
+    return restore(path, learner)[0]
+
+
+def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, str | None]:
+    """The same, with the name of the label column; older checkpoints have none."""
     meta, arrays = read_checkpoint(path)
     _check_same(path, meta, learner)
     try:
         row, rows_seen, skipped_rows = (_count(meta[name]) for name in COUNTS)
         classes = None if meta["classes"] is None else _decoded(meta["classes"])
         d = meta["n_features_in"]
+        names = _names(meta.get("feature_names"), d)
+        label = meta.get("label")
+        if not isinstance(label, str | None):
+            raise ValueError(f"{label!r:.40} as label")
         if d is not None:
             check_state(learner, arrays, d)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
@@ -70,7 +87,9 @@ def load_checkpoint(path: AnyPath, learner: OnlineClassifier) -> int:
         learner.classes_ = classes
     if d is not None:
         learner.n_features_in_, learner.state_ = d, arrays
-    return row
+    if names is not None:
+        learner.feature_names_in_ = names
+    return row, label
 
 
 def read_checkpoint(path: AnyPath) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -129,6 +148,16 @@ def _count(value: Any) -> int:
     return value
 
 
+def _names(names: Any, d: int | None) -> Array | None:
+    """Names of the columns; checkpoints of older versions have none."""
+    if names is None:
+        return None
+    good = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not good or len(set(names)) != d or len(names) != d:
+        raise ValueError("a name for each column is missing")
+    return np.array(names, dtype=object)
+
+
 def _encoded(classes: Array) -> dict[str, Any]:
     return {"dtype": classes.dtype.str, "values": classes.tolist()}
 
@@ -136,9 +165,12 @@ def _encoded(classes: Array) -> dict[str, Any]:
 def _decoded(classes: dict[str, Any]) -> Array:
     dtype = np.dtype(classes["dtype"])
     values: Array = np.array(classes["values"], dtype=object if dtype.kind == "O" else None)
-    if dtype.kind not in _PLAIN + "O" or values.shape != (2,) or dtype.itemsize > LONGEST:
+    lone = values.shape == (1,) and dtype.kind in "iuf" and values[0] == 1
+    if dtype.kind not in _PLAIN + "O" or dtype.itemsize > LONGEST:
+        raise ValueError("labels are missing")
+    if values.shape != (2,) and not lone:
         raise ValueError("two classes are missing")
     values = values.astype(dtype)
-    if not values[0] < values[1]:
+    if not lone and not values[0] < values[1]:
         raise ValueError("classes that do not increase")
     return values

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, ParameterError
-from auctor.online.base import OnlineClassifier
+from auctor.online.base import OnlineClassifier, is_missing
 
 WHO = "Riverlike"
 
@@ -30,8 +30,7 @@ class Riverlike:
     features : iterable of names, optional
         Features in the order of their columns.
     classes : two labels, optional
-        By default False and True, or 0 and 1, or -1 and +1, as the first label says (1 means 0 and
-        1).
+        By default False and True, or 0 and 1, or -1 and +1, as the first labels say.
     batch : int
         Rows that are kept and learned together, which is faster and gives the same answers: a
         prediction learns them first. What is wrong with a row is then said later.
@@ -124,7 +123,7 @@ class Riverlike:
         rows, labels, weights = self._rows, self._labels, self._weights
         self._rows, self._labels, self._weights = [], [], []
         if self.classes is None and not hasattr(self._learner, "classes_"):
-            self.classes = _usual_classes(labels[0])
+            self.classes = _usual_classes(labels)
         self._learner.partial_fit(
             self._matrix(rows), np.asarray(labels), classes=self.classes, sample_weight=weights
         )
@@ -153,13 +152,14 @@ def _number(name: Any, value: Any) -> float:
     return float(value)
 
 
-def _usual_classes(label: Any) -> Any:
+def _usual_classes(labels: list[Any]) -> Any:
+    """Both labels; None, for the learner to wait, as long as 1 is the only one."""
+    known = [label for label in labels if not is_missing(label)]
+    label = next((label for label in known if label != 1), known[0] if known else 1)
     if isinstance(label, bool | np.bool_):
         return [False, True]
-    if isinstance(label, Real) and label in (0, 1):
-        return [0, 1]
-    if isinstance(label, Real) and label == -1:
-        return [-1, 1]
+    if isinstance(label, Real) and label in (-1, 0, 1):
+        return None if label == 1 else [label, 1]
     raise ParameterError(
         f"{WHO} needs classes= for labels other than False/True, 0/1 and -1/+1; got {label!r}. "
         "Pass both labels."

@@ -20,9 +20,9 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.files import check_destination, remove_leftovers
 from auctor.core.types import Array
 from auctor.data.readers.base import Chunk
-from auctor.data.stream import open_stream
-from auctor.online.base import OnlineClassifier
-from auctor.online.checkpoint import load_checkpoint, save_checkpoint
+from auctor.data.stream import open_stream, same_columns
+from auctor.online.base import OnlineClassifier, missing_labels
+from auctor.online.checkpoint import restore, save_checkpoint
 
 #: Rows that may be held back until a second class is seen.
 LOOK_AHEAD = 65_536
@@ -77,7 +77,7 @@ def learn(
     source : path, "-", file object, iterable of (X, y), or what `auctor.data.open_stream` returns
     classes : two labels, optional
         By default the labels seen in the first rows; needed when these are of one class and the
-        labels are neither -1/+1 nor 0/1.
+        labels are neither -1/+1, 0/1 nor False/True.
     checkpoint : path, optional
         Where to keep what the learner knows: after every ``every`` rows, at the end, and on an
         interrupt.
@@ -107,9 +107,10 @@ def learn(
     if limit is not None:
         check_int("learn", "limit", limit, low=1)
     path = None if checkpoint is None else Path(checkpoint)
-    done = _prepare(learner, path, resume)
+    done, label = _prepare(learner, path, resume)
     saved = done
     chunks, classes = _with_classes(open_stream(source), learner, classes)
+    chunks = _same(chunks, learner, label)
     start = time.perf_counter()
     begun_at = done
 
@@ -125,28 +126,48 @@ def learn(
             for piece in _pieces(chunks, done, every, limit):
                 with interrupt.held():
                     whole = False
-                    learner.partial_fit(piece.matrix, piece.labels, classes=classes)
-                    classes = None
+                    learner._take(piece.matrix, piece.labels, classes, names=_names(piece))
+                    classes, label = None, label or piece.label
                     done += piece.n_rows
                     whole = True
                     if path is not None and done % every == 0:
-                        saved = _save(path, learner, done)
+                        saved = _save(path, learner, done, label)
                     if progress is not None:
                         progress(now())
     except (KeyboardInterrupt, DataError):
         if path is not None and whole and saved < done:
-            _save(path, learner, done)
+            _save(path, learner, done, label)
         raise
     finally:
         chunks.close()
     if path is not None and saved < done:
-        _save(path, learner, done)
+        _save(path, learner, done, label)
     return now()
 
 
-def _save(path: Path, learner: OnlineClassifier, row: int) -> int:
-    save_checkpoint(path, learner, row)
+def _save(path: Path, learner: OnlineClassifier, row: int, label: str | None) -> int:
+    save_checkpoint(path, learner, row, label)
     return row
+
+
+def _same(
+    chunks: Iterator[Chunk], learner: OnlineClassifier, label: str | None
+) -> Iterator[Chunk]:
+    """The same chunks; refuses other columns or labels than those of the checkpoint."""
+    names = getattr(learner, "feature_names_in_", None)
+    try:
+        for chunk in chunks:
+            same_columns(None if names is None else tuple(names), _names(chunk))
+            if label is not None and chunk.label not in (None, label):
+                raise DataError(
+                    f"learn needs the labels of the checkpoint, column {label!r}; got column "
+                    f"{chunk.label!r}. Pass label={label!r}, or another checkpoint."
+                )
+            yield chunk
+            names = label = None  # the first one says it all
+    finally:
+        if hasattr(chunks, "close"):
+            chunks.close()
 
 
 def running_auc(learner: OnlineClassifier) -> float | None:
@@ -155,22 +176,24 @@ def running_auc(learner: OnlineClassifier) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
 
 
-def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> int:
-    """Restore a checkpoint where one is asked for; returns the rows to pass over."""
+def _prepare(
+    learner: OnlineClassifier, path: Path | None, resume: bool
+) -> tuple[int, str | None]:
+    """Restore a checkpoint where one is asked for; returns the rows to pass over and the label."""
     if path is None:
         if resume:
             raise ParameterError("learn needs checkpoint= to resume from; got None. Pass its path.")
-        return 0
+        return 0, None
     check_destination(path, who="learn")
     remove_leftovers(path)
     if not path.exists():
-        return 0
+        return 0, None
     if not resume:
         raise ParameterError(
             f"learn needs a checkpoint that does not exist yet; got {path}. Pass resume=True to go "
             "on from it, or another path."
         )
-    return load_checkpoint(path, learner)
+    return restore(path, learner)
 
 
 def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -> Iterator[Chunk]:
@@ -203,16 +226,22 @@ def _with_classes(
     for chunk in chunks:
         held.append(chunk)
         rows += chunk.n_rows
-        labels = _labels_of(held)
+        labels = _labels_of(held, learner)
         if labels.size > 1 or rows >= LOOK_AHEAD:
             break
     return _closing(held, chunks), labels if labels.size == 2 else None
 
 
-def _labels_of(chunks: list[Chunk]) -> Array:
+def _labels_of(chunks: list[Chunk], learner: OnlineClassifier) -> Array:
     """Distinct labels of the first rows, missing ones aside."""
     labels = np.concatenate([chunk.labels for chunk in chunks])[:LOOK_AHEAD]
-    return np.unique(labels[labels == labels])
+    return learner._distinct(labels[~missing_labels(labels)])
+
+
+def _names(chunk: Chunk) -> tuple[str, ...] | None:
+    """Names of the columns; those of a table that only counts them are none."""
+    counted = chunk.columns == tuple(map(str, range(chunk.matrix.shape[1])))
+    return None if counted else chunk.columns
 
 
 def _closing(held: Any, chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -95,6 +95,9 @@ class StreamingAUC(MomentClassifier):
     strength_ : float
     intercept_ : (1,) array
     classes_ : (2,) array
+        [1] while that is the only label.
+    feature_names_in_ : (d,) array
+        Names of the columns, if the first rows came in a table that has them.
     auc_ : float
         NaN while the window lacks a class.
     trace_ : (points, 2) array
