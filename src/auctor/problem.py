@@ -21,8 +21,9 @@ from auctor.kernels.pointwise import curve_bound
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
 BALANCE = 1e-11
-#: How close to zero the search for an intercept brings that sum, where rounding allows.
-EXACT = 1e-14
+#: How close to zero the search for an intercept brings that sum, where rounding, that of the scores
+#: included, allows.
+EXACT, ULP = 1e-14, 2.3e-16
 
 
 class Certificate(NamedTuple):
@@ -341,7 +342,7 @@ class Problem:
         if self.loss.scale_invariant:  # not monotone, but known in closed form
             return cast(ScaleInvariantLoss, self.loss).best_shift(scores, target, spread)
         low, high, stride = -math.inf, math.inf, 1.0
-        best, least = 0.0, math.inf
+        best, least, largest = 0.0, math.inf, float(np.abs(scores).max(initial=0.0))
         newton, ones = self.loss.order >= 2, np.ones_like(scores)
         ends = {-1.0: math.nan, 1.0: math.nan}  # slopes at low and high
         side = 0.0
@@ -373,6 +374,8 @@ class Problem:
             new = t - slope / curve if curve > 0.0 else best + math.copysign(stride, ahead)
             if curve <= 0.0:
                 stride *= 2.0
+            elif abs(new - t) <= ULP * (largest + abs(t)):
+                return t  # the scores themselves are no finer
             if not low < new < high:
                 new = 0.5 * (low + high)
                 if self.loss.smooth and not newton:
