@@ -29,6 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.errors import DataWarning
+
 #: Seconds for one case, and for the first ones of each kind, which compile.
 PATIENCE, FIRST_PATIENCE = 60.0, 400.0
 FIRST = 20
@@ -105,6 +107,7 @@ def add(total: dict, part: dict) -> None:
 def work(module: ModuleType, seconds: float, cases: int, seed: int, keep: Path) -> None:
     """What a child does: check cases until its time is over, noting counts as it goes."""
     warnings.simplefilter("error")
+    warnings.simplefilter("ignore", DataWarning)
     counts: dict[str, dict[str, int]] = {}
     failures: list[dict[str, str]] = []
     start = noted = time.process_time()
@@ -163,6 +166,7 @@ def main() -> None:
     module = import_module(f"benchmarks.fuzzing.{options.target}")
     if options.again:
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DataWarning)
         print(again(module, options.again))
     elif options.worker:
         work(module, options.seconds, options.cases, options.seed, options.keep)

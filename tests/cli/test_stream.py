@@ -6,6 +6,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from auctor.cli.main import main
@@ -103,7 +104,7 @@ def test_checkpoint_and_resume(path, tmp_path, capsys):
     options = ["--checkpoint", str(kept), "--every", "150"]
     assert main(["stream", str(path), *options, "--limit", "250"]) == 0
     assert read_checkpoint(kept)[0]["row"] == 250
-    assert "resume=True" in refused(capsys_cleared(capsys), path, *options)
+    assert "Pass --resume to go on" in refused(capsys_cleared(capsys), path, *options)
     assert main(["stream", str(path), *options, "--resume", "--json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert (numbers["rows"], numbers["auc"]) == (ROWS, whole.auc_)
@@ -235,7 +236,8 @@ def test_a_model_for_the_other_commands(tmp_path, capsys):
     swapped.write_text("b,a\n" + "".join(f"{b:.4f},{a:.4f}\n" for a, b in X))
     assert main(["predict", str(out), str(swapped), "--scores"]) == 0
     scores = [float(line) for line in capsys.readouterr().out.split()[1:]]
-    assert scores == pytest.approx(learner.decision_function(np.round(X, 4)))
+    table = pd.DataFrame(np.round(X, 4), columns=["a", "b"])
+    assert scores == pytest.approx(learner.decision_function(table))
 
 
 def test_where_svmlight_indices_start_is_kept(path, tmp_path, capsys):

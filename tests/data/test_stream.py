@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from auctor.core.errors import DataError, MissingExtraError, ParameterError
-from auctor.data import open_stream, stream
+from auctor.data import Column, Schema, open_stream, stream
 from auctor.data.readers import base
+from auctor.data.readers.delimited import DelimitedFile
 from auctor.kernels import text as kernels
 
 
@@ -301,6 +302,79 @@ def test_tables_of_many_kinds(text, options):
     assert y.tolist() == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("a,b,2020,colour,fraud\n1,2,3,4,0\n5,6,7,8,1\n", True),
+        ("2020,colour,0\n\n1,4,0\n", True),
+        ("1,red,0\n2,blue,1\n", False),
+        ("1,,0\n2,5,1\n", False),
+        ("NA,1,0\n2,5,1\n", False),
+        ("red,1,0\nNA,5,1\n", False),
+        ("2020,colour,0", False),
+    ],
+)
+@pytest.mark.parametrize("block", [1 << 20, 4])
+def test_a_word_above_a_number_is_a_name(text, header, block, monkeypatch):
+    monkeypatch.setattr(base, "BLOCK", block)
+    source = base.Source(io.BytesIO(text.encode()))
+    file = DelimitedFile(source, base.Settings(100, label=-1))
+    assert file.named is header
+    assert file.label == ("fraud" if "fraud" in text else "0" if header else "column_3")
+    kinds = ["category"] * len(file.names)
+    rows = sum(block.n_rows for block in file.blocks(kinds))
+    assert rows == len(text.split()) - header
+    assert sum(block.n_rows for block in file.blocks(kinds)) == rows
+
+
+@pytest.mark.parametrize(
+    ("label", "header", "found"),
+    [
+        ("2", "7,2,5", "2"),  # a name before a position
+        ("1", "7,2,5", "2"),
+        ("-1", "7,2,5", "5"),
+        ("5", "7,2,5", "5"),
+        (1, "7,1,5", "1"),
+        ("0", None, "column_1"),
+        ("-1", None, "column_3"),
+        ("column_2", None, "column_2"),
+    ],
+)
+def test_labels_by_name_or_position(label, header, found):
+    text = "" if header is None else f"{header}\n"
+    source = base.Source(io.BytesIO(f"{text}1,0,4\n2,1,5\n".encode()))
+    settings = base.Settings(100, label=label, header=header is not None)
+    assert DelimitedFile(source, settings).label == found
+
+
+def test_a_schema_names_its_label():
+    """A label that the schema calls 1 is no position in a file without it."""
+    schema = Schema.of([Column("a", "number"), Column("b", "number")], "1")
+    chunk = next(open_stream(io.BytesIO(b"b,a\n1,2\n"), "csv", schema=schema, labelled=False))
+    assert chunk.matrix.tolist() == [[2, 1]]
+    assert chunk.label is None
+    chunk = next(open_stream(io.BytesIO(b"b,1,a\n1,7,2\n"), "csv", schema=schema))
+    assert (chunk.labels.tolist(), chunk.label) == ([7], "1")
+
+
+def test_chunks_say_label_and_first_index():
+    chunk = next(open_stream(io.BytesIO(b"a,y\n1,0\n2,1\n"), "csv"))
+    assert (chunk.label, chunk.first_index) == ("y", None)
+    assert chunk.part(1, 2).label == "y"
+    for text, first in ((b"1 0:1\n", 0), (b"1 1:1\n", 1)):
+        chunk = next(open_stream(io.BytesIO(text)))
+        assert (chunk.label, chunk.first_index) == (None, first)
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 100])
+@pytest.mark.parametrize("labels", ["?,?,?,yes", "yes,?,no,no", "no,yes,?,?"])
+def test_missing_text_labels_name_the_first_line(labels, chunk_rows):
+    text = "a,y\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels.split(",")))
+    said = refusal(io.BytesIO(text.encode()), format="csv", chunk_rows=chunk_rows)
+    line = labels.split(",").index("?") + 2
+    assert f"a label in every row; got '?' in BytesIO, line {line} (read as missing)" in said
+
+
 def test_missing_fields_are_nan():
     X, y = gather(io.BytesIO(b"y,a,b\n1,,NA\n0,nan,?\n,1,NULL\n"), "csv")
     np.testing.assert_array_equal(X, [[np.nan] * 2, [np.nan] * 2, [1, np.nan]])
@@ -316,7 +390,7 @@ def test_text_labels(chunk_rows):
 
 @pytest.mark.parametrize("chunk_rows", [1, 2, 100])
 @pytest.mark.parametrize(
-    ("labels", "wrong"), [("no yes no 1", "1"), ("0 1 1 yes", "yes"), ("no yes no NA", "nan")]
+    ("labels", "wrong"), [("no yes no 1", "1"), ("0 1 1 yes", "yes"), ("no yes no NA", "NA")]
 )
 def test_labels_that_change_type_name_the_line(labels, wrong, chunk_rows):
     text = "a,y\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels.split()))

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, DataWarning, ParameterError
 from auctor.data import Column, Schema, open_stream, read_table, write_table
 from auctor.data.encode import bucket
 from auctor.data.readers import base
@@ -107,7 +108,8 @@ def test_a_late_word_makes_the_whole_column_words(chunk_rows, pipe, monkeypatch)
     if pipe:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
         source = "-"
-    table = read_table(source, "csv")
+    with pytest.warns(DataWarning, match=r"'b' of .* 21 of 22 values .* 'z' in line 22 is none"):
+        table = read_table(source, "csv")
     assert [c.levels for c in table.schema.columns] == [None, ("2", "3", "z"), ("4", "x")]
     assert dense(table.matrix)[:, 0].tolist() == [1.0] * 21 + [7.0]
 
@@ -210,7 +212,16 @@ def test_a_schema_that_refused_missing_values_still_does():
 
 
 def test_columns_that_hold_nothing():
-    assert "'b'" in refusal("a,b,y\n1,,0\n2,NA,1\n", missing="mean")
+    for missing in ("refuse", "mean", "median"):
+        with pytest.warns(DataWarning, match="leaves out 'b' of BytesIO"):
+            table = csv("a,b,y\n1,,0\n2,NA,1\n", missing=missing)
+        assert table.matrix.tolist() == [[1], [2]]
+        assert table.schema.feature_names == ("a",)
+    with pytest.warns(DataWarning, match="'column_2'"):  # a comma at the end of every line
+        table = csv("y,,b,\n1,,red,\n0,,blue,\n")
+    assert table.schema.feature_names == ("b=blue", "b=red")
+    assert dense(table.matrix).tolist() == [[0, 1], [1, 0]]
+    assert "2 missing in 'a'" in refusal("a,y\n,0\nNA,1\n", missing="mean")
     table = csv("a,b,y\n1,,0\n2,NA,1\n", missing="zero")
     assert table.matrix.tolist() == [[1, 0], [2, 0]]
     assert (table.summary[1].missing, table.summary[1].low) == (2, None)
@@ -527,7 +538,8 @@ def test_types_of_arrow_columns(tmp_path):
     )
     path = tmp_path / "rows.feather"
     feather.write_feather(table, str(path))
-    found = read_table(path, missing="zero")
+    with pytest.warns(DataWarning, match="9223372036854775808 in 'u'"):
+        found = read_table(path, missing="zero")
     assert found.labels.tolist() == [1, 0]
     assert dense(found.matrix)[0].tolist() == [1.5, 1, 1, 0, 1, 1, 0, 1, 0]
     assert dense(found.matrix)[1].tolist() == [2, 2.0**63, 2, 0, 0, 0, 1, 0, 1]
@@ -698,3 +710,42 @@ def test_what_is_written_is_read(format, seed, tmp_path):
     table = read_table(path, format, n_features=d)
     np.testing.assert_array_equal(dense(table.matrix), dense(X))
     np.testing.assert_array_equal(table.labels, y)
+
+
+# --- data that may not be meant as they were read -------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("wrong", [1, 2, 3])
+def test_text_that_is_mostly_numbers(wrong, suffix, tmp_path):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    price = [str(k) for k in range(20)]
+    price[-wrong:] = ["1,700"] * wrong
+    table = pd.DataFrame({"price": price, "label": [0, 1] * 10})
+    path = written(table, tmp_path / f"rows{suffix}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_table(path).schema.columns[0].kind == "category"
+    assert len(caught) == (wrong <= 2)
+    if caught:
+        said = str(caught[0].message)
+        assert f"column 'price' of {path}" in said
+        assert f"{20 - wrong} of 20 values are numbers, '1,700'" in said
+        assert (f"in line {22 - wrong}" in said) == (suffix == ".csv")
+
+
+def test_categories_of_arrow_are_meant(tmp_path):
+    pytest.importorskip("pyarrow")
+    plan = pd.Categorical([str(k) for k in range(19)] + ["none of these"])
+    table = pd.DataFrame({"plan": plan, "label": [0, 1] * 10})
+    assert read_table(written(table, tmp_path / "rows.parquet")).schema.n_features == 20
+
+
+def test_integers_beyond_what_a_float_holds():
+    for number in (2**53 + 1, -(2**53) - 1, 2**64):
+        text = f"a,id,y\n1e300,1,0\n2,{number},1\n"
+        with pytest.warns(DataWarning, match=f"{number} in 'id' of BytesIO"):
+            table = csv(text)
+        assert table.matrix[1].tolist() == [2, float(number)]
+    csv(f"a,y\n{2**53},0\n1e400,1\n-inf,1\n{-(2**53)},1\n")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
@@ -144,6 +145,40 @@ class Reading(NamedTuple):
     n_threads: int | None = None
 
 
+# --- files -----------------------------------------------------------------------------------
+
+
+def check_outputs(
+    who: str, outs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
+) -> None:
+    """Refuse, before any work, to write over a file that is read, or two files to one place.
+
+    ``None`` and "-" stand for no file.
+    """
+    from auctor.core.errors import ParameterError
+
+    taken = {_place(path) for path in inputs if path not in (None, "-")}
+    for out in outs:
+        if out in (None, "-"):
+            continue
+        if _place(out) in taken:
+            raise ParameterError(
+                f"{who} needs another file to write to; got {out} twice. Pass another name."
+            )
+        taken.add(_place(out))
+
+
+def _place(path: Any) -> object:
+    """The same for all names of a file, whether it exists or not."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    except ValueError:  # a null byte, refused later
+        return path
+    return found.st_dev, found.st_ino
+
+
 # --- reading ---------------------------------------------------------------------------------
 
 
@@ -169,7 +204,7 @@ def read(
     return read_table(
         path,
         options.format,
-        label=column(options.label),
+        label=options.label,
         schema=schema,
         labelled=labelled,
         zero_based=yes_no(who, "zero-based", options.zero_based),
@@ -189,27 +224,13 @@ def read_chunks(
     return open_stream(
         path,
         options.format,
-        label=column(options.label),
+        label=options.label,
         schema=schema,
         labelled=labelled,
         zero_based=yes_no(who, "zero-based", options.zero_based),
         header=yes_no(who, "header", options.header),
         delimiter=options.delimiter,
     )
-
-
-def column(text: str | None) -> str | int | None:
-    """A column by its name, or by its position if it is a whole number.
-
-    Examples
-    --------
-    >>> column("clicked"), column("-1"), column(None)
-    ('clicked', -1, None)
-    """
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        return text
 
 
 def yes_no(who: str, option: str, text: str) -> bool | str:

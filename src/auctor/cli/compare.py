@@ -116,6 +116,7 @@ def compare(
     """
     from auctor.cli.contenders import Rules, our_contenders, their_contenders
     from auctor.cli.contest import contest
+    from auctor.cli.prepare import check_width
     from auctor.core.checks import check_choice
     from auctor.estimators.registry import resolve_penalty
 
@@ -126,6 +127,7 @@ def compare(
     try:
         with _limited(threads), _progress() as show:
             table = read(data, options, who=WHO)
+            check_width(table.matrix.shape[1], table.schema.first_index, who=WHO)
             rules = Rules(
                 metric=metric,
                 penalty=penalty,

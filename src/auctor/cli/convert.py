@@ -19,7 +19,7 @@ from auctor.cli.common import (
     Label,
     Missing,
     ZeroBased,
-    column,
+    check_outputs,
     echo_json,
     examples,
     yes_no,
@@ -80,13 +80,14 @@ def convert(
     from auctor.core.files import check_destination
 
     check_destination(out, who=WHO)
+    check_outputs(WHO, [out], [source, config])
     if is_model(source):
         found = _export(source, out, dtype)
     else:
         options: dict[str, Any] = {
             "format": format,
             "to": to,
-            "label": column(label),
+            "label": label,
             "categorical": categorical,
             "buckets": buckets,
             "missing": missing,
@@ -109,7 +110,6 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
     from auctor.core.errors import ParameterError
     from auctor.data.convert_file import convert
 
-    _check_other(source, out)
     if out.suffix in (".onnx", ".auctor"):
         raise ParameterError(
             f"{WHO} needs a model to write {out.suffix}; got rows, {source}. "
@@ -145,13 +145,3 @@ def _export(source: str, out: Path, dtype: str) -> dict[str, Any]:
         "columns": int(model.n_features_in_),
         "dtype": dtype,
     }
-
-
-def _check_other(source: str, out: Path) -> None:
-    """Refuse to write over the file that is read."""
-    from auctor.core.errors import ParameterError
-
-    if source != "-" and out.exists() and Path(source).exists() and out.samefile(source):
-        raise ParameterError(
-            f"{WHO} needs another file to write to; got {out} twice. Pass another name."
-        )

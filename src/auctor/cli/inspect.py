@@ -25,6 +25,7 @@ from auctor.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from auctor.data.schema import Schema
     from auctor.data.table import Table
     from auctor.saved import Saved
 
@@ -155,11 +156,10 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
     import numpy as np
 
     from auctor.cli.scoring import schema_of
-    from auctor.reports.info import weights
 
     model = saved.model
     coef = np.atleast_2d(model.coef_)
-    names = schema_of(saved).feature_names
+    schema = schema_of(saved)
     classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
     towards = classes[-1:] if coef.shape[0] == 1 else classes
     threshold = getattr(model, "threshold_", None)
@@ -169,10 +169,18 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
         "n_features": int(coef.shape[1]),
         "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
         "top": [
-            {"class": name, "features": weights(row, names, top).top if top else ()}
+            {"class": name, "features": _top(row, schema, top)}
             for name, row in zip(towards, coef, strict=True)
         ],
     }
+
+
+def _top(row: Any, schema: Schema, top: int) -> tuple[Any, ...]:
+    """Columns of most weight."""
+    from auctor.reports.info import weights
+
+    names, first = schema.feature_names, schema.first_index
+    return weights(row, names, top, first).top if top else ()
 
 
 def _show_model(found: dict[str, Any], top: int) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,8 +18,20 @@ from auctor.core.optional import require
 #: What the command line itself imports, from the extra "cli".
 LIBRARIES = ("typer", "rich")
 #: Names in the messages of the library that mean this command, and those of its options.
-READERS = ("read_table", "open_stream", "read_svmlight", "convert")
-OPTIONS = ("label", "categorical", "missing", "zero_based", "header", "delimiter", "format")
+READERS = (
+    *("read_table", "open_stream", "read_svmlight", "convert", "load", "save", "learn", "resume"),
+    *("MetricClassifier", "MetricClassifierCV"),
+)
+OPTIONS = (
+    *("label", "categorical", "missing", "zero_based", "header", "delimiter", "format"),
+    *("to", "n_features", "classes", "checkpoint", "resume", "max_seconds", "cv", "grow"),
+)
+#: Options that the command line calls otherwise, and whole pieces of advice.
+RENAMED = {"cv": "folds"}
+ADVICE = {
+    "or use MetricClassifier.": "or pass --strength with a number.",
+    " in the first partial_fit": "",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +75,9 @@ def _unwritten(error: OSError) -> int:
         # What is left in the buffer must not be tried again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
-        say(f"auctor needs to write its output; got {error.strerror or error}. Free some space.")
+        full = error.errno == errno.ENOSPC
+        advice = "Free some space." if full else "Send it elsewhere."
+        say(f"auctor needs to write its output; got {error.strerror or error}. {advice}")
     return 2
 
 
@@ -89,7 +105,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    say(f"warning: {message}")
+    say(f"warning: {as_options(str(message))}")
 
 
 def as_options(message: str) -> str:
@@ -101,14 +117,32 @@ def as_options(message: str) -> str:
     'auctor needs a label. Pass --label with its name.'
     >>> as_options("Pass zero_based=True if counting starts at 0.")
     'Pass --zero-based yes if counting starts at 0.'
+    >>> as_options("learn needs another checkpoint. Pass resume=True, or Increase max_iter or tol.")
+    'auctor needs another checkpoint. Pass --resume, or Increase --max-iter or --tol.'
     """
-    message = re.sub(rf"\b({'|'.join(READERS)}) needs", "auctor needs", message)
-    return re.sub(rf"\b({'|'.join(OPTIONS)})=('?)(\w*)\2", _option, message)
+    for said, meant in ADVICE.items():
+        message = message.replace(said, meant)
+    message = re.sub(
+        rf"(?<!auctor )\b({'|'.join(READERS)})(?= (needs|uses|takes|leaves|rounds) )",
+        "auctor",
+        message,
+    )
+    message = re.sub(r"\b(Increase|Raise|or) (max_iter|max_seconds|tol)\b", _bare, message)
+    return re.sub(rf"\b({'|'.join(OPTIONS)})=(?:'([^']*)'|(\w*))", _option, message)
+
+
+def _bare(found: re.Match[str]) -> str:
+    return f"{found[1]} --{found[2].replace('_', '-')}"
 
 
 def _option(found: re.Match[str]) -> str:
-    value = {"True": "yes", "False": "no"}.get(found[3], found[3])
-    return f"--{found[1].replace('_', '-')} {value}".rstrip()
+    name = RENAMED.get(found[1], found[1]).replace("_", "-")
+    if name in ("resume", "grow"):  # flags
+        return f"--no-{name}" if found[3] == "False" else f"--{name}"
+    if found[2]:
+        return f"--{name} {shlex.quote(found[2])}"
+    value = {"True": "yes", "False": "no"}.get(found[3], found[3] or "")
+    return f"--{name} {value}".rstrip()
 
 
 def say(text: str) -> None:

@@ -23,6 +23,7 @@ from auctor.cli.common import (
     Quiet,
     Reading,
     ZeroBased,
+    check_outputs,
     echo_json,
     examples,
 )
@@ -77,6 +78,7 @@ def predict(
     from auctor.saved import read_saved
 
     kind = _kind(out)
+    check_outputs(WHO, [out], [model, data, config])
     if as_json and out == "-":
         raise ParameterError(
             f"{WHO} needs --out with a file to print JSON about it; got -. Pass a file."

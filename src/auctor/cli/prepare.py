@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Entries that are scaled at a time.
 STRIP = 1 << 20
+#: Numbers per column that training needs at least.
+VECTORS = 10
 
 
 def tidy_labels(labels: Array, *, who: str) -> Array:
@@ -54,6 +59,47 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def check_whole(labels: Array, source: str, *, who: str) -> None:
+    """Refuse labels that are numbers with a fraction.
+
+    Examples
+    --------
+    >>> check_whole(np.array([0.5, 1.0]), "rows.csv", who="auctor train")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.DataError: auctor train needs whole numbers or text as labels; got 0.5 in rows.csv. Check that --label names the right column.
+    """  # noqa: E501
+    wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
+    if wrong.size:
+        raise DataError(
+            f"{who} needs whole numbers or text as labels; got {wrong[0]:g} in {source}. "
+            "Check that --label names the right column."
+        )
+
+
+def check_width(n_columns: int, first_index: int | None, *, who: str) -> None:
+    """Refuse so many columns that the vectors of a solver do not fit the memory."""
+    most = memory() // (VECTORS * 8)
+    if n_columns > most:
+        last = n_columns - 1 + (first_index or 0)
+        raise DataError(
+            f"{who} needs at most {most:,} columns to fit the memory; got {n_columns:,}, the "
+            f"largest index is {last}. Number the columns without gaps."
+        )
+
+
+def memory() -> int:
+    """Bytes that this process may use: what the machine has, or its container."""
+    try:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return sys.maxsize
+    try:
+        return min(size, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):
+        return size
+
+
 def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
     """Positions of labels among the classes of a model; refuses others.
 
@@ -65,6 +111,11 @@ def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
     numbers = classes.dtype.kind in "iufb"
     table = classes if numbers else classes.astype(str)
     found = tidy_labels(labels, who=who)
+    if found.dtype.kind == "f" and (missing := int(np.isnan(found).sum())):
+        raise DataError(
+            f"{who} needs a label in every row; got {missing} missing of {found.size}. "
+            "Drop such rows, or pass --label with another column."
+        )
     if numbers and found.dtype.kind not in "iufb":
         text = np.unique(found)
         if not all(map(_is_number, text.tolist())):

@@ -22,6 +22,7 @@ from auctor.cli.common import (
     Seed,
     Threads,
     ZeroBased,
+    check_outputs,
     command_line,
     echo_json,
     examples,
@@ -76,6 +77,7 @@ def report(
     from auctor.reports import build_report, plain, render
 
     check_destination(out, who=WHO)
+    check_outputs(WHO, [out], [model, data, config])
     saved = open_model(model, who=WHO)
     _check_two(saved)
     options = Reading(
@@ -150,6 +152,7 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
         train_auc=_number(notes, "train_auc"),
         coef=np.asarray(model.coef_)[0],
         feature_names=schema_of(saved).feature_names,
+        first_index=schema_of(saved).first_index,
         probabilities=None if likely is None else likely[:, 1],
         metric_steps=[step for step in steps if not math.isnan(step.value)],
     )

@@ -20,7 +20,7 @@ from auctor.cli.common import (
     Header,
     Label,
     ZeroBased,
-    column,
+    check_outputs,
     command_line,
     echo_json,
     examples,
@@ -105,6 +105,7 @@ def stream(
     config: Config = None,
 ) -> None:
     """Learn to rank from a stream of rows, in one pass and bounded memory."""
+    from auctor.cli.prepare import tidy_labels
     from auctor.core.checks import check_choice
     from auctor.data import open_stream
     from auctor.online import learn
@@ -115,22 +116,23 @@ def stream(
         learner, _settings(settings, strength=strength, grow=grow, missing=MISSING[missing])
     )
     _check_out(out)
+    check_outputs(WHO, [out, checkpoint], [*(data or ()), config])
     rows = open_stream(
         _source(data),
         format,
         chunk_rows=chunk_rows,
-        label=column(label),
+        label=label,
         n_features=n_features,
         zero_based=yes_no(WHO, "zero-based", zero_based),
         header=yes_no(WHO, "header", header),
         delimiter=delimiter,
     )
-    columns: list[str] = []
+    seen: list[Chunk] = []
     show = _progress_line()
     try:
         result = learn(
             model,
-            _noting(rows, columns),
+            _noting(rows, seen),
             classes=_classes(classes),
             checkpoint=checkpoint,
             every=every,
@@ -146,10 +148,10 @@ def stream(
     if interrupted and not hasattr(model, "classes_"):
         _say_interrupted(0, checkpoint, None)
         raise typer.Exit(130)
+    model.classes_ = tidy_labels(model.classes_, who=WHO)
     summary = _summary(model, learner, result, checkpoint, out)
     if out is not None:
-        schema = _schema(model, columns, label, zero_based)
-        _write_model(out, model, summary, schema, command_line(ctx))
+        _write_model(out, model, summary, _schema(model, seen), command_line(ctx))
     if interrupted:
         _say_interrupted(result.rows, checkpoint, out)
         raise typer.Exit(130)
@@ -287,10 +289,14 @@ def _end_line(show: object) -> None:
         sys.stderr.flush()
 
 
-def _noting(rows: Iterable[Chunk], columns: list[str]) -> Iterator[Chunk]:
-    """The same chunks; keeps the names of their columns."""
+def _noting(rows: Iterable[Chunk], seen: list[Chunk]) -> Iterator[Chunk]:
+    """The same chunks; keeps what the first one says of its columns."""
+    from auctor.cli.prepare import check_width
+
     for chunk in rows:
-        columns[:] = chunk.columns or columns
+        check_width(chunk.matrix.shape[1], chunk.first_index, who=WHO)
+        if not seen:
+            seen.append(chunk._replace(matrix=None, labels=chunk.labels[:0]))
         yield chunk
 
 
@@ -313,19 +319,14 @@ def _say_interrupted(rows: int, checkpoint: Path | None, out: Path | None) -> No
     )
 
 
-def _schema(
-    model: OnlineClassifier, columns: list[str], label: str | None, zero_based: str
-) -> Schema:
+def _schema(model: OnlineClassifier, seen: list[Chunk]) -> Schema:
     """How another file is read for the model: by the names of the columns, if they have some."""
     from auctor.data.schema import Column, Schema
 
+    columns, label, first_index = seen[0][3:] if seen else (None, None, None)
     if columns:
-        named = column(label)
-        return Schema.of(
-            (Column(name, "number") for name in columns), named if isinstance(named, str) else None
-        )
-    first = {"yes": 0, "no": 1}.get(zero_based)
-    return Schema((), None, int(model.coef_.shape[1]), None, first)
+        return Schema.of((Column(name, "number") for name in columns), label)
+    return Schema((), None, int(model.coef_.shape[1]), None, first_index)
 
 
 def _summary(

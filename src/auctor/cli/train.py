@@ -33,12 +33,13 @@ from auctor.cli.common import (
     Tol,
     Verbose,
     ZeroBased,
+    check_outputs,
     command_line,
     console,
     echo_json,
     examples,
 )
-from auctor.cli.main import say
+from auctor.cli.main import as_options, say
 
 if TYPE_CHECKING:
     from auctor.estimators import MetricClassifier
@@ -146,6 +147,7 @@ def train(
     for path in (out, report):
         if path is not None:
             check_destination(path, who=WHO)
+    check_outputs(WHO, [out, report], [data, test, config])
     from auctor.cli.tables import show_data, show_model
     from auctor.cli.trainer import Run, load
 
@@ -175,15 +177,18 @@ def train(
     screen = None if as_json or quiet else console()
     run = Run(model, command_line(ctx), seed, _progress(verbose=verbose, quiet=quiet))
     try:
-        parts = load(
-            data,
-            options,
-            test=test,
-            share=test_size,
-            seed=seed,
-            progress=run.progress,
-            on_table=lambda *table: None if screen is None else show_data(screen, data, *table),
-        )
+        with run.gathered():
+            parts = load(
+                data,
+                options,
+                test=test,
+                share=test_size,
+                seed=seed,
+                progress=run.progress,
+                two=report is not None,
+                on_table=lambda *table: None if screen is None else show_data(screen, data, *table),
+            )
+        told = _tell(run.warnings)
         run.fit(parts, standardise)
         run.save(out, parts, None)
         if run.interrupted:
@@ -191,7 +196,7 @@ def train(
             say(f"interrupted; the best model so far is saved in {out}: {run.described()}.")
         run.progress.stage("measuring")
         found = run.measure(parts)
-        page = run.render(parts, data) if report is not None and run.binary else None
+        page = None if report is None else run.render(parts, data)
         run.save(out, parts, found)
         if report is not None and page is not None:
             write_text(report, page, who=WHO)
@@ -202,13 +207,10 @@ def train(
         raise typer.Exit(130) from None
     finally:
         run.progress.close()
-    if report is not None and page is None:
-        run.warnings.append("The report is about two classes; none was written.")
-    for text in run.warnings:
-        say(f"warning: {text}")
+    _tell(run.warnings[told:])
     summary = run.summary(parts, found) | {
         "model": str(out),
-        "report": None if page is None else str(report),
+        "report": None if report is None else str(report),
     }
     if as_json:
         echo_json(summary)
@@ -216,6 +218,13 @@ def train(
         show_model(screen, summary)
     if run.interrupted:
         raise typer.Exit(130)
+
+
+def _tell(warnings: list[str]) -> int:
+    """Say warnings; returns how many there are."""
+    for text in warnings:
+        say(f"warning: {as_options(text)}")
+    return len(warnings)
 
 
 # --- parameters -----------------------------------------------------------------------------------

@@ -15,9 +15,12 @@ import numpy as np
 import auctor
 from auctor import metrics
 from auctor.cli.common import Reading, jsonable, read
+from auctor.cli.main import as_options
 from auctor.cli.prepare import (
     Scaling,
     check_finite,
+    check_whole,
+    check_width,
     codes_of,
     hold_out,
     split,
@@ -27,7 +30,7 @@ from auctor.cli.prepare import (
 )
 from auctor.cli.report import path_info
 from auctor.cli.scoring import Scored, check_classes, evaluation, has_probabilities
-from auctor.core.errors import AuctorError, DataError, ParameterError
+from auctor.core.errors import AuctorError, ConvergenceWarning, DataError, ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import as_matrix, wrap
@@ -76,20 +79,31 @@ def load(
     share: float,
     seed: int,
     progress: Progress,
+    two: bool,
     on_table: OnTable,
 ) -> Parts:
-    """Read the data and hold rows out; the whole table is let go of."""
+    """Read the data and hold rows out; the whole table is let go of.
+
+    ``two`` refuses more than two classes, which no report is about.
+    """
     progress.stage(f"reading {data}")
     table = read(data, options, who=WHO)
     progress.close()
     matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
     labels = tidy_labels(np.asarray(table.labels), who=WHO)
     del table
+    check_whole(labels, data, who=WHO)
+    check_width(matrix.shape[1], schema.first_index, who=WHO)
     classes = np.unique(labels)
     if classes.size < 2:
         raise DataError(
             f"{WHO} needs at least two classes; got only {classes.tolist()[0]!r} in {data}. "
             "Check the label column."
+        )
+    if two and classes.size > 2:
+        raise DataError(
+            f"{WHO} needs two classes to write a report; got {classes.size} in {data}. "
+            "Drop --report."
         )
     on_table(matrix, labels, columns, schema)
     if test is not None:
@@ -151,7 +165,7 @@ class Run:
         self.progress.watch_rows(*self._measure(parts))
         start = time.perf_counter()
         try:
-            with watch(self.progress), self._gathered():
+            with watch(self.progress), self.gathered():
                 self.model.fit(matrix, parts.train_labels)
         except KeyboardInterrupt:
             if not hasattr(self.model, "coef_"):
@@ -221,14 +235,14 @@ class Run:
         return measure, "auc" if chosen.by_label else str(self.model.metric)
 
     @contextmanager
-    def _gathered(self) -> Iterator[None]:
+    def gathered(self) -> Iterator[None]:
         """Keep warnings for the end and for the report."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 yield
             finally:
-                self.warnings += dict.fromkeys(str(warning.message) for warning in caught)
+                self.warnings += dict.fromkeys(map(_text, caught))
 
     # --- what comes out -----------------------------------------------------------------------
 
@@ -284,6 +298,7 @@ class Run:
             train_auc=self.train_auc,
             coef=self.model.coef_[0],
             feature_names=parts.schema.feature_names,
+            first_index=parts.schema.first_index,
             probabilities=None if rows.probabilities is None else rows.probabilities[:, 1],
             metric_steps=self.progress.steps,
         )
@@ -332,3 +347,9 @@ class Run:
             "interrupted": self.interrupted,
             "warnings": self.warnings,
         }
+
+
+def _text(warning: warnings.WarningMessage) -> str:
+    """What a warning says, in words of the command line; the report has its own on convergence."""
+    said = str(warning.message)
+    return said if issubclass(warning.category, ConvergenceWarning) else as_options(said)

@@ -10,6 +10,7 @@
     └── MissingExtraError    (ImportError)  an optional dependency that is not installed
 
     ConvergenceWarning       (UserWarning)  stopped before the tolerance was met
+    DataWarning              (UserWarning)  data that may not be meant as they were read
 
 Every message reads "<who> needs <what>; got <value>. <One thing to do>."
 """
@@ -43,3 +44,7 @@ class MissingExtraError(AuctorError, ImportError):
 
 class ConvergenceWarning(UserWarning):
     """The solver stopped before its tolerance was met."""
+
+
+class DataWarning(UserWarning):
+    """Data that may not be meant as they were read."""

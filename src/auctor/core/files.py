@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -54,7 +55,25 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
         raise ParameterError(
             f"{who} needs a folder it may write to; got {folder}. Pass another path."
         )
+    try:
+        beside = _beside(path)
+        beside.touch(exist_ok=False)
+        beside.unlink()
+    except OSError as error:
+        raise _unwritable(path, error, who) from error
     return path
+
+
+def _beside(path: Path) -> Path:
+    """Where a file is written before it is moved into place."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+
+
+def _unwritable(path: Path, error: OSError, who: str) -> ParameterError:
+    advice = "Free some space or pass" if error.errno == errno.ENOSPC else "Pass"
+    return ParameterError(
+        f"{who} needs to write {path}; got {error.strerror or error}. {advice} another path."
+    )
 
 
 @contextmanager
@@ -65,7 +84,7 @@ def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
     fails nothing is left behind.
     """
     path = check_destination(path, who=who)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary = _beside(path)
     try:
         try:
             with open(temporary, "xb") as file:
@@ -76,10 +95,7 @@ def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise ParameterError(
-            f"{who} needs to write {path}; got {error.strerror or error}. "
-            "Free some space or pass another path."
-        ) from error
+        raise _unwritable(path, error, who) from error
     _sync_folder(path.parent)
 
 

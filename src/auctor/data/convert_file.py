@@ -10,10 +10,22 @@ from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import DataError
 from auctor.core.files import AnyPath, check_destination
 from auctor.data.encode import Encoder
-from auctor.data.formats import TABLES, check_delimiter, check_format, format_of
-from auctor.data.infer import CATEGORICAL, MISSING, WHOLE_COLUMN, Rules, infer, look_through
+from auctor.data.formats import TABLES, check_delimiter, check_format, format_of, format_to_write
+from auctor.data.infer import (
+    CATEGORICAL,
+    MISSING,
+    WHOLE_COLUMN,
+    Look,
+    Rules,
+    infer,
+    leave_out_empty,
+    long_integers,
+    look_through,
+    warn_of_text,
+)
 from auctor.data.readers.arrays import npz_chunks
 from auctor.data.readers.base import Settings, Source, TableFile, yes_no
+from auctor.data.readers.columns import listed
 from auctor.data.readers.svmlight import svmlight_chunks
 from auctor.data.stream import CHUNK_ROWS, first_index, is_file
 from auctor.data.table import read_table
@@ -62,14 +74,16 @@ def convert(
     Tables keep text and missing values when they become tables; as svmlight, NPZ or NPY their
     categories become numbers and missing values are refused or filled, as in `read_table`. That
     takes one look through the file before; the rules "median" and "most_frequent" take the whole
-    file into memory. The new file appears whole or not at all.
+    file into memory. Whole numbers beyond 2^53 are refused, as they would be rounded. The new file
+    appears whole or not at all.
 
     Parameters
     ----------
     source : path, "-" or file object
     destination : path
     format, to : str
-        Formats of the source and the destination; "auto" goes by the names.
+        Formats of the source and the destination; "auto" goes by the names, and refuses to write
+        to one whose ending it does not know.
     label, columns, categorical, buckets, missing, labelled, n_features, zero_based, header, delimiter
         As in `read_table`.
 
@@ -93,6 +107,7 @@ def convert(
             f"{WHO} needs a path, '-' or a file; got {type(source).__name__}. Pass one of these."
         )
     path = check_destination(destination, who=WHO)
+    wanted = format_to_write(path.name, who=WHO) if to == "auto" else to
     settings = Settings(
         CHUNK_ROWS,
         label,
@@ -106,7 +121,6 @@ def convert(
     file = Source(source, WHO)
     try:
         found = format_of(file.name) if format == "auto" else format
-        wanted = format_of(path.name) if to == "auto" else to
         file.keep()
         opened = None if found == "svmlight" else TABLES[found](file, settings)
         counter = _Counter()
@@ -114,6 +128,8 @@ def convert(
             parts = _unnamed(file, found, settings, wanted)
             names = Names(None, "label")
         elif wanted not in _WITH_WORDS and missing in WHOLE_COLUMN:
+            look, kinds = look_through(opened, rules, file.name, WHO)
+            _refuse_long_integers(look, opened, kinds, file.name)
             return _in_memory(file, path, found, wanted, settings, rules)
         else:
             names, parts = _named(opened, file.name, wanted, rules)
@@ -139,16 +155,31 @@ class _Counter:
 def _named(file: TableFile, name: str, wanted: str, rules: Rules) -> tuple[Names, Iterator[Part]]:
     """Rows of a table, with or without their words."""
     look, kinds = look_through(file, rules, name, WHO)
+    _refuse_long_integers(look, file, kinds, name)
     if wanted in _WITH_WORDS:
         used = [c for c, kind in zip(file.names, kinds, strict=True) if kind != "skip"]
         if not look.rows or not used:
             raise DataError(f"{WHO} needs some rows; got none in {name}. Check the file.")
+        warn_of_text(look, file, kinds, name, WHO)
         parts = (block_part(block, kinds) for block in file.blocks(kinds))
         return _names(used, file), parts
+    if rules.missing != "zero" and leave_out_empty(look, file, kinds, name, WHO):
+        look = Look()
+        for block in file.blocks(kinds):
+            look.add(block)
+    warn_of_text(look, file, kinds, name, WHO)
     schema, _ = infer(look, file, kinds, rules, name, WHO)
     encode = Encoder(schema, file, name, WHO)
     rows = (Part(encode(block), block.labels) for block in file.blocks(encode.kinds))
     return _names(list(schema.feature_names or ()), file), rows
+
+
+def _refuse_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> None:
+    if found := long_integers(look, file, kinds):
+        raise DataError(
+            f"{WHO} needs whole numbers up to 2^53, so as to keep every digit; got "
+            f"{listed(found)} of {name}. Drop such columns, or put a letter before the numbers."
+        )
 
 
 def _names(columns: list[str], file: TableFile) -> Names:

@@ -134,7 +134,8 @@ class Encoder:
             if count and column.fill is None:
                 refused[column.name] = count
         if refused:
-            refuse_missing(refused, self.name, self.who)
+            advice = "Fill or drop them first, or train with missing='mean'."
+            refuse_missing(refused, self.name, self.who, advice=advice)
 
     def _places(self, file: TableFile) -> list[int]:
         """Position of each column in the file."""
@@ -164,19 +165,10 @@ def _numbered(kinds: list[str], kind: str) -> dict[int, int]:
     return {place: k for k, place in enumerate(places)}
 
 
-def refuse_missing(
-    counts: dict[str, int],
-    name: str,
-    who: str,
-    *,
-    advice: str = "missing= with a rule, such as 'mean'",
-) -> None:
+def refuse_missing(counts: dict[str, int], name: str, who: str, *, advice: str) -> None:
     """Name the columns with missing values."""
     parts = [f"{count} missing in {column!r}" for column, count in counts.items()]
-    raise DataError(
-        f"{who} needs a value in every row; got {listed(parts, 5)} of {name}. "
-        f"Pass {advice}, or fill or drop them first."
-    )
+    raise DataError(f"{who} needs a value in every row; got {listed(parts, 5)} of {name}. {advice}")
 
 
 def fit_width(matrix: Any, n_features: int) -> Any:

@@ -41,6 +41,8 @@ SUFFIXES = {
     ".npy": "npy",
 }
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+#: Endings of svmlight files; others are read as svmlight, not written.
+SVMLIGHT = ("", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
 
 
 def format_of(name: str) -> str:
@@ -51,10 +53,30 @@ def format_of(name: str) -> str:
     >>> [format_of(name) for name in ("a.csv.gz", "b.feather", "c")]
     ['csv', 'arrow', 'svmlight']
     """
+    return SUFFIXES.get(_suffix(name), "svmlight")
+
+
+def format_to_write(name: str, *, who: str) -> str:
+    """The same, for a file to be written; refuses a name that means nothing.
+
+    Examples
+    --------
+    >>> [format_to_write(name, who="convert") for name in ("a.csv.gz", "b.txt", "c")]
+    ['csv', 'svmlight', 'svmlight']
+    """
+    found = format_of(name)
+    if found == "svmlight" and _suffix(name) not in SVMLIGHT:
+        raise ParameterError(
+            f"{who} needs a name whose ending says the format, such as {', '.join(SUFFIXES)} or "
+            f"{SVMLIGHT[1]}; got {name}. Pass to= with the format."
+        )
+    return found
+
+
+def _suffix(name: str) -> str:
+    """The ending of a name, before that of a compressed file."""
     stem, suffix = os.path.splitext(name.lower())
-    if suffix in COMPRESSED:
-        suffix = os.path.splitext(stem)[1]
-    return SUFFIXES.get(suffix, "svmlight")
+    return os.path.splitext(stem)[1] if suffix in COMPRESSED else suffix
 
 
 def check_format(who: str, format: str) -> str:

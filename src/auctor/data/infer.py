@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, DataWarning
 from auctor.core.types import FloatArray
 from auctor.data.encode import refuse_missing
 from auctor.data.readers.base import Block, TableFile
-from auctor.data.readers.columns import listed
+from auctor.data.readers.columns import listed, meaning
 from auctor.data.schema import Column, ColumnSummary, Schema
 from auctor.kernels.encode import column_facts
 
@@ -20,6 +22,11 @@ CATEGORICAL = ("one_hot", "hash", "refuse")
 MISSING = ("refuse", "mean", "median", "zero", "most_frequent")
 #: Rules that need all numbers of a column at once.
 WHOLE_COLUMN = ("median", "most_frequent")
+#: Text of which this share spells numbers is a column of numbers with something wrong in it.
+MOSTLY = 0.9
+#: Whole numbers beyond this are no longer told apart.
+EXACT = 2**53
+_LONG = re.compile(r"[+-]?[0-9]{16,400}")
 
 
 class Rules(NamedTuple):
@@ -133,6 +140,79 @@ def look_through(file: TableFile, rules: Rules, name: str, who: str) -> tuple[Lo
     return look, kinds
 
 
+def leave_out_empty(look: Look, file: TableFile, kinds: list[str], name: str, who: str) -> bool:
+    """Mark columns without any value to be skipped, with a warning; whether there are some."""
+    used = [k for k, kind in enumerate(kinds) if kind != "skip"]
+    places = {kind: iter(range(len(kinds))) for kind in ("number", "category")}
+    empty = []
+    for k in used:
+        place = next(places[kinds[k]])
+        number = kinds[k] == "number"
+        if look.facts[0, place] == look.rows if number else not look.words[place]:
+            empty.append(k)
+    if not look.rows or not empty or len(empty) == len(used):
+        return False
+    for k in empty:
+        kinds[k] = "skip"
+    out = [repr(file.names[k]) for k in empty]
+    _warn(f"{who} leaves out {listed(out)} of {name}: no row has a value there.")
+    return True
+
+
+def warn_of_text(look: Look, file: TableFile, kinds: Sequence[str], name: str, who: str) -> None:
+    """Say which columns are text because of a few values that are no numbers."""
+    texts = (k for k, kind in enumerate(kinds) if kind == "category")
+    for k, words in zip(texts, look.words, strict=True):
+        if k not in file.first_words:
+            continue
+        total = sum(words.values())
+        numbers = sum(count for word, count in words.items() if meaning(word) is not None)
+        if numbers >= MOSTLY * total:
+            _warn(
+                f"{who} takes column {file.names[k]!r} of {name} as text of {len(words)} "
+                f"categories: {numbers} of {total} values are numbers, {file.first_words[k]} is "
+                "none. Correct it, or leave it empty and pass missing=."
+            )
+
+
+def long_integers(look: Look, file: TableFile, kinds: Sequence[str]) -> list[str]:
+    """Columns with whole numbers that a float does not hold, each with one of them.
+
+    Only columns that may have some are read again.
+    """
+    numbers = [k for k, kind in enumerate(kinds) if kind == "number"]
+    largest = np.fmax(-look.facts[1], look.facts[2]).tolist()
+    chosen = [
+        k for k, x in zip(numbers, largest, strict=True) if x >= EXACT and k not in file.floats
+    ]
+    if not chosen:
+        return []
+    found: dict[int, str] = {}
+    again = ["category" if k in chosen else "skip" for k in range(len(kinds))]
+    for block in file.blocks(again):
+        for k, words in zip(chosen, block.words, strict=True):
+            long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT)
+            word = next(long, None) if k not in found else None
+            if word is not None:
+                found[k] = word
+    return [f"{word} in {file.names[k]!r}" for k, word in sorted(found.items())]
+
+
+def warn_of_long_integers(
+    look: Look, file: TableFile, kinds: Sequence[str], name: str, who: str
+) -> None:
+    """Say which columns hold whole numbers that are not told apart."""
+    if found := long_integers(look, file, kinds):
+        _warn(
+            f"{who} rounds whole numbers beyond 2^53: {listed(found)} of {name}. Drop such a "
+            "column, or put a letter before its numbers to make them text."
+        )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, DataWarning, stacklevel=5)
+
+
 def infer(
     look: Look,
     file: TableFile,
@@ -173,9 +253,9 @@ def infer(
         if facts.missing and column.fill is None
     }
     if refused:
-        advice = "missing= with a rule, such as 'mean'"
-        if rules.missing != "refuse":
-            advice = "columns= without those that hold nothing"
+        advice = "Fill or drop them first."
+        if rules.missing == "refuse":
+            advice = "Pass missing= with a rule, such as 'mean', or fill or drop them first."
         refuse_missing(refused, name, who, advice=advice)
     schema = Schema.of(columns, file.label)
     if not schema.n_features:

@@ -52,7 +52,8 @@ def open_stream(
         Rows per chunk at most; rows with many entries come in smaller chunks.
     label : str or int, optional
         Name or position of the label column of a table; by default that of the schema, or the one
-        that is called label, target, y or class (NPY: the last one).
+        that is called label, target, y or class (NPY: the last one). A position may be text, as
+        long as no column has that name.
     schema : Schema, optional
         How the columns of a table become numbers, as `read_table` found it: they may come in
         another order and among others. Without it, every column must hold numbers.
@@ -67,7 +68,7 @@ def open_stream(
         come in any order, not twice.
     header : bool or "auto"
         Whether the first line of a CSV file has the names of the columns; "auto": if it has no
-        number, or one of the names that are known.
+        number, one of the names that are known, or a word above a number of the second line.
     delimiter : str, optional
         Character between the fields of a CSV file; by default a comma, tab or semicolon, whichever
         the first line has most of.
@@ -138,7 +139,7 @@ def _numbered(parts: Iterable[Any], format: str, settings: Settings) -> Iterator
                 f"{WHO} needs files to use a schema; got {type(part).__name__}. Drop schema=."
             )
         for chunk in chunks:
-            columns = _same_columns(columns, chunk.columns)
+            columns = same_columns(columns, chunk.columns)
             yield chunk._replace(first_row=rows)
             rows += chunk.n_rows
     if not rows:
@@ -163,12 +164,13 @@ def _table_chunks(format: str, source: Source, settings: Settings) -> Iterator[C
     elif schema is None:
         for block in file.blocks(["number"] * len(file.names)):
             labels = _labels(block.labels, block.n_rows)
-            yield Chunk(block.numbers, labels, columns=file.names if file.named else None)
+            names = file.names if file.named else None
+            yield Chunk(block.numbers, labels, columns=names, label=file.label)
     elif file.names:
         encode = Encoder(schema, file, source.name, settings.who)
         for block in file.blocks(encode.kinds):
             labels = _labels(block.labels, block.n_rows)
-            yield Chunk(encode(block), labels, columns=schema.feature_names)
+            yield Chunk(encode(block), labels, columns=schema.feature_names, label=file.label)
 
 
 def _svmlight_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
@@ -223,7 +225,7 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
     yield Chunk(matrix, labels, columns=None if names is None else tuple(names))
 
 
-def _same_columns(
+def same_columns(
     known: tuple[str, ...] | None, found: tuple[str, ...] | None
 ) -> tuple[str, ...] | None:
     """Names of the columns; refuses a part whose names differ."""

@@ -13,7 +13,18 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import Array
 from auctor.data.encode import Encoder, fit_width, refuse_missing
 from auctor.data.formats import TABLES, check_delimiter, check_format, format_of
-from auctor.data.infer import CATEGORICAL, MISSING, Look, Rules, first_kinds, infer
+from auctor.data.infer import (
+    CATEGORICAL,
+    EXACT,
+    MISSING,
+    Look,
+    Rules,
+    first_kinds,
+    infer,
+    leave_out_empty,
+    warn_of_long_integers,
+    warn_of_text,
+)
 from auctor.data.readers.arrays import npz_chunks
 from auctor.data.readers.base import Block, Settings, Source, TableFile, yes_no
 from auctor.data.readers.svmlight_matrix import svmlight_matrix
@@ -21,8 +32,6 @@ from auctor.data.schema import ColumnSummary, Schema
 from auctor.data.stream import CHUNK_ROWS, check_unnamed, first_index, is_file
 
 WHO = "read_table"
-#: Whole numbers beyond this are no longer told apart.
-_EXACT = 2.0**53
 _GROWTH = 1.25
 
 
@@ -67,7 +76,9 @@ def read_table(
 
     A column whose values all spell numbers (true and false are 1 and 0) is a number, any other a
     category. In text, an empty field, NA, N/A, NaN, null, None and ? are missing; in Parquet and
-    Arrow files null is missing too.
+    Arrow files null is missing too. A `DataWarning` says which columns are left out because they
+    hold nothing (not with ``missing="zero"``), which are categories because of a few values among
+    numbers, and which hold whole numbers beyond 2^53.
 
     Parameters
     ----------
@@ -77,7 +88,8 @@ def read_table(
         "auto" goes by the name of the file; what it does not know is svmlight.
     label : str or int, optional
         Name or position of the label column; by default that of the schema, or the one that is
-        called label, target, y or class (NPY: the last one).
+        called label, target, y or class (NPY: the last one). A position may be text, as long as no
+        column has that name.
     schema : Schema, optional
         How columns become numbers, as another call found it. Columns may come in another order and
         among others; categories that it does not know become zeros.
@@ -186,7 +198,7 @@ def _unnamed(
                 {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
                 name,
                 WHO,
-                advice="missing='zero'",
+                advice="Pass missing='zero', or fill or drop them first.",
             )
     schema = settings.schema
     if schema is None:
@@ -220,6 +232,11 @@ def _columns(file: TableFile, name: str, settings: Settings, rules: Rules, kind:
                 kinds[k] = "category"
             whole = _gathered(file, kinds)
         look.add(whole)
+        if rules.missing != "zero" and leave_out_empty(look, file, kinds, name, WHO):
+            whole, look = _gathered(file, kinds), Look()
+            look.add(whole)
+        warn_of_text(look, file, kinds, name, WHO)
+        warn_of_long_integers(look, file, kinds, name, WHO)
         schema, summary = infer(look, file, kinds, rules, name, WHO, whole.numbers)
         encode = Encoder(schema, file, name, WHO)
     if not whole.n_rows:
@@ -290,7 +307,7 @@ def _finished(labels: Array | None, name: str, settings: Settings) -> Array | No
                 f"{WHO} needs a label in every row; got {missing} missing in {name}. "
                 "Drop such rows first."
             )
-        if (np.trunc(labels) == labels).all() and (np.abs(labels) <= _EXACT).all():
+        if (np.trunc(labels) == labels).all() and (np.abs(labels) <= EXACT).all():
             return labels.astype(np.int64)
     elif labels.dtype.kind == "b":
         return labels.astype(np.int64)

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
@@ -151,8 +151,8 @@ def _save(path: Path, learner: OnlineClassifier, row: int, label: str | None) ->
 
 
 def _same(
-    chunks: Iterator[Chunk], learner: OnlineClassifier, label: str | None
-) -> Iterator[Chunk]:
+    chunks: Any, learner: OnlineClassifier, label: str | None
+) -> Generator[Chunk, None, None]:
     """The same chunks; refuses other columns or labels than those of the checkpoint."""
     names = getattr(learner, "feature_names_in_", None)
     try:
@@ -166,8 +166,7 @@ def _same(
             yield chunk
             names = label = None  # the first one says it all
     finally:
-        if hasattr(chunks, "close"):
-            chunks.close()
+        chunks.close()
 
 
 def running_auc(learner: OnlineClassifier) -> float | None:
@@ -176,9 +175,7 @@ def running_auc(learner: OnlineClassifier) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
 
 
-def _prepare(
-    learner: OnlineClassifier, path: Path | None, resume: bool
-) -> tuple[int, str | None]:
+def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tuple[int, str | None]:
     """Restore a checkpoint where one is asked for; returns the rows to pass over and the label."""
     if path is None:
         if resume:

@@ -43,6 +43,7 @@ class Candidate(NamedTuple):
 
     A row is predicted positive when its score is above ``threshold``. ``probabilities``, where the
     model has them, are of the positive class; ``coef`` is by default that of the solution.
+    ``first_index`` is where the indices of columns without names start.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Candidate(NamedTuple):
     feature_names: Sequence[str] | None = None
     probabilities: FloatArray | None = None
     metric_steps: Sequence[MetricStep] = ()
+    first_index: int | None = None
 
 
 class Headline(NamedTuple):
@@ -300,7 +302,9 @@ def model_info(
         seconds=float(candidate.seconds),
         headline=_headline(y, candidate.scores, s, threshold, beta, seed),
         fit=None if solution is None else _fit(solution),
-        weights=None if coef is None else weights(coef, candidate.feature_names),
+        weights=None
+        if coef is None
+        else weights(coef, candidate.feature_names, first_index=candidate.first_index),
         roc=curves.roc(s),
         precision_recall=curves.precision_recall(s),
         gains=curves.gains(s),
@@ -351,8 +355,15 @@ def compare(y: Array, first: Candidate, other: Candidate) -> Comparison:
     return Comparison(first.name, other.name, *found)
 
 
-def weights(coef: npt.ArrayLike, names: Sequence[str] | None, limit: int = MAX_FEATURES) -> Weights:
+def weights(
+    coef: npt.ArrayLike,
+    names: Sequence[str] | None,
+    limit: int = MAX_FEATURES,
+    first_index: int | None = None,
+) -> Weights:
     """The largest weights by magnitude, largest first.
+
+    Columns without names are shown by their index in a file that counts from ``first_index``.
 
     Examples
     --------
@@ -371,10 +382,13 @@ def weights(coef: npt.ArrayLike, names: Sequence[str] | None, limit: int = MAX_F
         least = np.partition(size, used.size - limit)[used.size - limit]
         used, size = used[size >= least], size[size >= least]
     order = used[np.argsort(-size, kind="stable")][:limit]
-    top = tuple(
-        Feature(f"column {k}" if names is None else str(names[k]), k, float(w[k]))
-        for k in order.tolist()
-    )
+
+    def name(k: int) -> str:
+        if names is not None:
+            return str(names[k])
+        return f"column {k}" if first_index is None else f"index {k + first_index}"
+
+    top = tuple(Feature(name(k), k, float(w[k])) for k in order.tolist())
     return Weights(int(w.size), int(np.count_nonzero(w)), top)
 
 

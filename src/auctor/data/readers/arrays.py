@@ -68,7 +68,9 @@ class ArrayFile:
             )
         self.names = tuple(name for k, name in enumerate(fields) if k != self._label_field)
         self.word_columns: frozenset[int] = frozenset()
+        self.floats = frozenset(range(len(self.names)))  # or whole numbers, taken as such
         self.surprises: set[int] = set()
+        self.first_words: dict[int, str] = {}
         check_width(source.name, len(self.names), settings)
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:

@@ -98,9 +98,13 @@ class ArrowFile:
         self.label = None if label is None else fields[label]
         self.names = tuple(name for name in fields if name != self.label)
         self.surprises: set[int] = set()
+        self.first_words: dict[int, str] = {}
         check_width(source.name, len(self.names), settings)
         self.word_columns = frozenset(
             k for k, name in enumerate(self.names) if _is_dictionary(self._fields[name].type)
+        )
+        self.floats = frozenset(
+            k for k, name in enumerate(self.names) if _is_floating(self._fields[name].type)
         )
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
@@ -152,6 +156,7 @@ class ArrowFile:
                     "as numbers first."
                 )
             self.surprises.add(k)
+            self.first_words.setdefault(k, shown(words[meanings.index(None)].encode()))
             return np.full(len(column), np.nan)
         found: FloatArray = np.array([*meanings, np.nan], dtype=np.float64)[codes]
         return found
@@ -223,6 +228,12 @@ def _is_dictionary(kind: Any) -> bool:
     from pyarrow import types
 
     return bool(types.is_dictionary(kind))
+
+
+def _is_floating(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_floating(kind))
 
 
 def _is_number(kind: Any) -> bool:

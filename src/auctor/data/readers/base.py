@@ -55,12 +55,18 @@ class Chunk(NamedTuple):
         Number of rows of the stream before these.
     columns : tuple of str, optional
         Names of the columns, where the source has them.
+    label : str, optional
+        Name of the label column of a table, made up where it has none.
+    first_index : int, optional
+        Where indices start (svmlight).
     """
 
     matrix: Any
     labels: Array
     first_row: int = 0
     columns: tuple[str, ...] | None = None
+    label: str | None = None
+    first_index: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -71,8 +77,10 @@ class Chunk(NamedTuple):
         """Rows ``low`` to ``high`` of the chunk."""
         if low == 0 and high >= self.n_rows:
             return self
-        return Chunk(
-            self.matrix[low:high], self.labels[low:high], self.first_row + low, self.columns
+        return self._replace(
+            matrix=self.matrix[low:high],
+            labels=self.labels[low:high],
+            first_row=self.first_row + low,
         )
 
 
@@ -105,15 +113,18 @@ class TableFile(Protocol):
 
     ``names`` are those of the columns beside the label, made up where the file has none
     (``named``). ``word_columns`` holds the positions of columns that cannot be numbers, whatever
-    they contain. After `blocks` with ``strict=False``, ``surprises`` holds those of columns that
-    were read as numbers and have something else.
+    they contain, ``floats`` those of columns that are floating-point in the file. After `blocks`
+    with ``strict=False``, ``surprises`` holds those of columns that were read as numbers and have
+    something else, ``first_words`` what that was, and where.
     """
 
     names: tuple[str, ...]
     named: bool
     label: str | None
     word_columns: frozenset[int]
+    floats: frozenset[int]
     surprises: set[int]
+    first_words: dict[int, str]
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
         """Rows from the first one on; each column is a "number", a "category" or "skip"."""

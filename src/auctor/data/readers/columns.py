@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,7 +72,7 @@ def check_names(file: str, names: Sequence[str], who: str) -> list[str]:
 
 def find_label(file: str, names: list[str] | None, settings: Settings, n_fields: int) -> int | None:
     """Position of the label column, by name or position; ``None`` where none is needed."""
-    label, who = settings.label, settings.who
+    label, who = _name_or_position(names, settings, n_fields), settings.who
     if n_fields < 2 and settings.labelled:
         raise DataError(
             f"{who} needs a label and at least one more column; got {n_fields} column in {file}. "
@@ -108,12 +109,36 @@ def find_label(file: str, names: list[str] | None, settings: Settings, n_fields:
     return label % n_fields
 
 
+def _name_or_position(
+    names: list[str] | None, settings: Settings, n_fields: int
+) -> str | int | None:
+    """The label as it was given; text that is no name but a position becomes one."""
+    label, schema = settings.label, settings.schema
+    if label in (names or ()) or (schema is not None and label == schema.label):
+        return label
+    return int(label) if label is not None and is_position(label, n_fields) else label
+
+
+def is_position(label: str | int | None, n_fields: int) -> bool:
+    """Whether a label is that of a column by its position, as text or number.
+
+    Examples
+    --------
+    >>> [is_position(label, 5) for label in ("2021", "-1", 3, "y", None)]
+    [False, True, True, False, False]
+    """
+    if isinstance(label, str):
+        spelt = re.fullmatch("-?[0-9]{1,9}", label)
+        return spelt is not None and -n_fields <= int(label) < n_fields
+    return label is not None
+
+
 def check_width(file: str, n_columns: int, settings: Settings) -> None:
     """Refuse a table of another width than ``n_features``."""
     if settings.n_features not in (None, n_columns):
         raise DataError(
             f"{settings.who} needs n_features={settings.n_features} columns besides the label; got "
-            f"{n_columns} in {file}. Drop n_features."
+            f"{n_columns} in {file}. Drop n_features=."
         )
 
 

@@ -18,6 +18,7 @@ from auctor.data.readers.columns import (
     check_width,
     find_label,
     is_missing,
+    is_position,
     made_up,
     meaning,
 )
@@ -40,7 +41,9 @@ class DelimitedFile:
         self.label: str | None = None
         self.named = False
         self.word_columns: frozenset[int] = frozenset()
+        self.floats: frozenset[int] = frozenset()
         self.surprises: set[int] = set()
+        self.first_words: dict[int, str] = {}
         self.fields: list[str] = []
         self.label_field = -1
         self._fresh = True
@@ -106,10 +109,11 @@ class DelimitedFile:
         fields = [_unquoted(field) for field in split(line, self.delimiter)]
         header = settings.header
         if header is None:
-            asked = {settings.label} if isinstance(settings.label, str) else set()
+            by_position = is_position(settings.label, len(fields))
+            asked = set() if by_position else {settings.label} - {None}
             expected = {*LABEL_NAMES, *settings.known}
             named = bool(asked.difference(made_up(len(fields)))) or not expected.isdisjoint(fields)
-            header = named or not any(_is_number(field) for field in fields)
+            header = named or not any(map(_is_number, fields)) or self._names_numbers(fields)
         self.named = header
         if header:
             fields = check_names(self.source.name, fields, settings.who)
@@ -124,6 +128,17 @@ class DelimitedFile:
         self.label = None if label is None else fields[label]
         self.names = tuple(name for k, name in enumerate(fields) if k != label)
         check_width(self.source.name, len(self.names), settings)
+
+    def _names_numbers(self, fields: list[str]) -> bool:
+        """Whether the first line has a word above a number of the second."""
+        while not self._text[self._header_end :].strip() and (more := next(self._blocks, None)):
+            self._text += more
+        second = self._text[self._header_end :].lstrip(b"\r\n ").partition(b"\n")[0]
+        below = map(_unquoted, split(second.decode("utf-8", "replace"), self.delimiter))
+        return any(
+            field and not _is_number(field) and not is_missing(under) and _is_number(under)
+            for field, under in zip(fields, below, strict=False)
+        )
 
 
 class _Rows:
@@ -159,6 +174,7 @@ class _Rows:
         self.labels, self.starts = np.empty(n), np.empty(n, np.int64)
         self.label_words: dict[int, str] = {}
         self.labels_are_text: bool | None = None
+        self.missing_label = ""  # the first one, and where it is
         self.late = np.empty((0, 4), np.int64)
         self.at = np.zeros(kernels.AT_SIZE, np.int64)
 
@@ -227,11 +243,13 @@ class _Rows:
         elif self.strict:
             raise DataError(
                 f"{self.file.settings.who} needs numbers in {self.file.field(field)}; got "
-                f"{shown(word.encode())} in {self.file.source.name}, line {self._line(begin)}. "
+                f"{shown(word.encode())} in {self._place(begin)}. "
                 "Encode text as numbers first."
             )
         else:
             self.file.surprises.add(column)
+            found = f"{shown(word.encode())} in line {self._line(begin)}"
+            self.file.first_words.setdefault(column, found)
 
     def _number_words(self, k: int, first: int, stop: int) -> None:
         """Number the words of one column of the rows that were just read."""
@@ -247,23 +265,38 @@ class _Rows:
         codes[:] = numbers[codes]
 
     def _check_labels(self, first: int, stop: int) -> None:
-        """Labels are all numbers or all text, as the first one was."""
+        """Labels are all numbers or all text, as the first one was; no text is missing."""
         words = self.label_words
         if self.labels_are_text is None:
-            self.labels_are_text = first in words
-        if self.labels_are_text:
-            wrong = next((i for i in range(first, stop) if i not in words), None)
-        else:
+            known = (i for i in range(first, stop) if i in words or not np.isnan(self.labels[i]))
+            decides = next(known, None)
+            self.labels_are_text = None if decides is None else decides in words
+        if self.labels_are_text is False:
             wrong = min(words, default=None)
-        if wrong is None:
+        else:
+            wrong = next((i for i in range(first, stop) if i not in words), None)
+            if wrong is not None and np.isnan(self.labels[wrong]) and not self.missing_label:
+                self.missing_label = self._missing_label(int(self.starts[wrong]))
+            if self.labels_are_text and self.missing_label:
+                raise DataError(
+                    f"{self.file.settings.who} needs a label in every row; got "
+                    f"{self.missing_label} (read as missing). Write another word, or drop such "
+                    "rows."
+                )
+        if wrong is None or self.labels_are_text is None:
             return
         got = words.get(wrong, f"{self.labels[wrong]:g}")
         wanted = "text" if self.labels_are_text else "numbers"
         raise DataError(
             f"{self.file.settings.who} needs labels of one type, {wanted} as the first one; got "
-            f"{got!r} in {self.file.source.name}, line {self._line(int(self.starts[wrong]))}. "
+            f"{got!r} in {self._place(int(self.starts[wrong]))}. "
             "Encode the labels the same way throughout."
         )
+
+    def _missing_label(self, start: int) -> str:
+        line = self.text[start:].partition(b"\n")[0].decode("utf-8", "replace")
+        word = _unquoted(split(line, self.file.delimiter)[self.file.label_field])
+        return f"{word!r} in {self._place(start)}"
 
     def _refuse_ragged(self, where: int) -> None:
         line = self._line(where)
@@ -279,6 +312,9 @@ class _Rows:
 
     def _word(self, begin: int, end: int) -> str:
         return _unquoted(self.file.decoded(self.text[begin:end], lambda: self._line(begin)))
+
+    def _place(self, where: int) -> str:
+        return f"{self.file.source.name}, line {self._line(where)}"
 
     def _line(self, where: int) -> int:
         return self.lines_before + self.text.count(b"\n", 0, where) + 1

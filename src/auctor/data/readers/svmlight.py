@@ -38,7 +38,7 @@ _COMPLAINTS = {
 _CORRECT = "Correct the line, or pass the format of the file."
 _ADVICE = {
     kernels.LOW_INDEX: "Pass zero_based=True if counting starts at 0.",
-    kernels.HIGH_INDEX: "Pass a larger n_features, or none.",
+    kernels.HIGH_INDEX: "Pass a larger n_features=, or none.",
 }
 
 
@@ -162,7 +162,7 @@ class Rows:
         )
         matrix.has_canonical_format = True
         self.at[kernels.ROW] = self.at[kernels.ENTRY] = 0
-        return Chunk(matrix, self.labels[:n].copy())
+        return Chunk(matrix, self.labels[:n].copy(), first_index=settings.first_index)
 
     def _make_room(self) -> None:
         """An entry takes four bytes of text: a digit, a colon, a digit and a space."""
