@@ -81,7 +81,7 @@ def test_the_refusal_says_who_lacks_what_and_who_can():
     problem = Problem(Hinge(), L1(0.1), as_data(X, Y))
     with pytest.raises(IncompatibleError, match="Newton needs a differentiable loss, a loss with"):
         minimise(problem, Newton())
-    with pytest.raises(IncompatibleError, match="Solvers that can: continuation"):
+    with pytest.raises(IncompatibleError, match="Solvers that can: proximal_point, continuation"):
         resolve(Newton(), problem)
     with pytest.raises(IncompatibleError, match="Hinge with L1 on Dense data"):
         resolve("newton", problem)
@@ -254,7 +254,7 @@ def test_a_trace_is_made_of_columns():
         (Squared(), L1(0.1), "ProximalNewton"),
         (Logistic(), L1(0.1), "ProximalNewton"),
         (Hinge(), L2(0.1), "ProximalPoint"),
-        (Hinge(), L1(0.1), "Continuation"),
+        (Hinge(), L1(0.1), "ProximalPoint"),
     ],
 )
 def test_the_default_solver(loss, penalty, name):

@@ -277,6 +277,12 @@ class Problem:
         return Point(self, w, scores, loss, penalty, dscores)
 
     @cached_property
+    def column_squares(self) -> FloatArray:
+        """Weighted mean square of every column."""
+        self.counts.passes += 1
+        return self.data.square_gradient(self.data.target.share)
+
+    @cached_property
     def ridge(self) -> FloatArray:
         """Curvature of a smooth penalty in every parameter, 0 for the intercept."""
         spec = self.penalty.separable(self.n_columns)

@@ -103,7 +103,7 @@ def test_quantile_l1(rows, tau):
     best = np.maximum(tau * r, (tau - 1.0) * r).mean() + strength * np.abs(theirs.coef_).sum()
     ours = LinearRegressor(Quantile(tau), penalty="l1", strength=strength).fit(rows.X, rows.t)
     assert best - 1e-9 <= ours.solution_.value <= best + ours.gap_ + 1e-9
-    assert ours.gap_ <= 2e-4
+    assert ours.gap_ <= ours.solution_.tol
     below = (rows.t < ours.predict(rows.X)).mean()
     assert below == pytest.approx(tau, abs=0.05)
 
@@ -118,7 +118,7 @@ def test_absolute_and_epsilon_insensitive_as_linear_programmes(rows, loss, epsil
     best = linprog(cost, A_ub=A, b_ub=np.r_[t + epsilon, epsilon - t]).fun
     ours = LinearRegressor(loss, penalty="l1", strength=strength).fit(X, t)
     assert best - 1e-9 <= ours.solution_.value <= best + ours.gap_ + 1e-9
-    assert ours.gap_ <= 2e-4
+    assert ours.gap_ <= ours.solution_.tol
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e5])
@@ -154,7 +154,12 @@ def test_weights_equal_repetition(request, store, data, penalty, loss):
     X, t, again = store(rows.X), target(rows, loss), rows.repeated()
     model = LinearRegressor(loss, penalty=penalty, strength=0.01)
     one = clone(model).fit(X, t, sample_weight=rows.weight)
-    same(one, clone(model).fit(X[again], t[again]))
+    other = clone(model).fit(X[again], t[again])
+    if loss == "absolute" and penalty == "l1":
+        # Rows sit on kinks, and rounding decides on which side: the optimum is the same.
+        assert abs(one.solution_.value - other.solution_.value) <= max(one.gap_, other.gap_)
+    else:
+        same(one, other)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

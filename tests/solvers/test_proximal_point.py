@@ -5,9 +5,9 @@ import pytest
 
 from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.data import as_data
-from auctor.losses import Absolute, EpsilonInsensitive, Hinge, Logistic, Quantile
+from auctor.losses import Absolute, EpsilonInsensitive, Hinge, Logistic, Prbep, Quantile
 from auctor.minimise import minimise
-from auctor.penalties import L1, L2
+from auctor.penalties import L1, L2, ElasticNet, GroupL2
 from auctor.problem import Problem
 from auctor.solvers import Continuation, ProximalPoint, choose
 
@@ -58,6 +58,30 @@ def test_refusals():
         with pytest.raises(ParameterError, match="ProximalPoint needs"):
             ProximalPoint(**options)
     data = as_data(X, np.where(REAL > 5.0, 1.0, -1.0))
-    for loss, penalty in ((Logistic(), L2(0.1)), (Hinge(), L1(0.1))):
-        with pytest.raises(IncompatibleError, match="ProximalPoint needs"):
-            minimise(Problem(loss, penalty, data), ProximalPoint())
+    with pytest.raises(IncompatibleError, match="ProximalPoint needs"):
+        minimise(Problem(Logistic(), L2(0.1), data), ProximalPoint())
+
+
+@pytest.mark.parametrize("penalty", [L1(0.02), ElasticNet(0.02, 0.5), GroupL2(0.02, 3)], ids=repr)
+@pytest.mark.parametrize("loss", [*LOSSES, Prbep()], ids=repr)
+def test_penalties_with_kinks(loss, penalty):
+    y = np.where(REAL > 5.7, 1.0, -1.0) if loss.targets == "binary" else REAL
+    problem = Problem(loss, penalty, as_data(X, y))
+    assert isinstance(choose(problem), ProximalPoint)
+    found = minimise(problem, ProximalPoint())
+    other = minimise(problem, Continuation(), tol=1e-3)
+    assert found.converged
+    assert found.certified
+    assert found.value <= other.value + found.gap + 1e-12
+    assert other.value <= found.value + other.gap + 1e-12
+
+
+def test_rare_columns_of_a_linear_part_are_no_trap():
+    """Columns whose rows are all on the linear part once took steps fit for the heaviest column."""
+    rng = np.random.default_rng(0)
+    heavy = rng.random((2000, 1)) < 0.6
+    rare = rng.random((2000, 40)) < 0.004
+    B = np.hstack([heavy, rare]).astype(float)
+    y = np.where(rare[:, :20].any(axis=1), 1.0, -1.0)
+    found = minimise(Problem(Hinge(), L1(1e-3), as_data(B, y)), ProximalPoint(), max_iter=100)
+    assert found.converged

@@ -59,7 +59,7 @@ SOLVERS = {
 #: smooth                        any with a prox        fista
 #: non-smooth, on sets of rows   l2: strong, or wide    bmrm: cutting planes
 #: ... without curvature         l2                     bmrm
-#: non-smooth, by rows           smooth (none, l2)      proximal_point over newton
+#: non-smooth, centred smoothing any of the above       proximal_point over one of the above
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
 #:

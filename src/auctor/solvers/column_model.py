@@ -10,6 +10,9 @@ from auctor.core.types import Array, Columns, FloatArray, IntArray, SeparableSpe
 from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
 
+#: Least share of the curvature that a column would have if all rows were bent the most.
+FLAT = 1e-6
+
 
 @dataclass(frozen=True)
 class Store:
@@ -70,6 +73,7 @@ def descend(
         rows, core = np.column_stack([rows, sums]), _extended(core, -1.0 / total)
         gradient = gradient - sums * (slope / total)
     curvature[local] += ((rows[local] @ core) * rows[local]).sum(axis=1)
+    curvature[local] = np.maximum(curvature[local], floor_of(point, h, chosen))
     curvature[local] += damping(curvature[local], point.gradient)
     sweeps, work = coordinate.descend_columns(
         *store.columns, h, gradient, curvature, coef, *levels, rows, core,
@@ -135,6 +139,20 @@ def descend_on_matrix(
     if eliminated:
         change[size] = -(gradient[size] + side @ change[:size]) / top
     return change, sweeps
+
+
+def floor_of(point: Point, h: FloatArray, index: IntArray) -> FloatArray | float:
+    """Least curvature of columns where rows may have none: a trace of what all rows could give.
+
+    Where a loss is linear in the rows of a column, a model says nothing of how far to go: far, and
+    the line search decides. What other columns have is no measure for it.
+    """
+    share = point.problem.data.target.share
+    if (h[share > 0.0] > 0.0).all():
+        return 0.0
+    top = float(np.divide(h, share, out=np.zeros_like(h), where=share > 0.0).max())
+    least: FloatArray = FLAT * top * point.problem.column_squares[index]
+    return least
 
 
 def damping(diagonal: FloatArray, gradient: FloatArray) -> FloatArray:

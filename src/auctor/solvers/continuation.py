@@ -84,7 +84,7 @@ class Continuation:
         From zero, pair losses are first brought near their minimum by L-BFGS at a narrow width,
         which costs less than their first Newton steps.
         """
-        solver = self.solver or self._default(problem)
+        solver = self.solver or inner_solver(problem)
         if isinstance(solver, Newton) and not problem.loss.low_rank and not problem.coef(w).any():
             width = WARM_WIDTH * (abs(problem.null.loss) or 1.0)
             start = self._at_width(problem, w, width, Lbfgs(), rng)
@@ -113,22 +113,6 @@ class Continuation:
             widths.append(widths[-1] * self.shrink)
         pairs = zip(widths, gaps[1:], strict=False)
         return next(width for width, gap in pairs if gap <= 1.5 * min(gaps))
-
-    @staticmethod
-    def _default(problem: Problem) -> Solver[Any]:
-        """Of Newton or quasi-Newton type where loss and penalty allow, else proximal gradient."""
-        smoothed = problem.loss.smoothed(1.0)
-        curved = smoothed is not None and smoothed.order >= 2
-        separable = problem.penalty.separable(problem.n_columns) is not None
-        if problem.penalty.smooth:
-            return Newton() if curved else Lbfgs()
-        if not curved:
-            return ProximalQuasiNewton() if separable else Fista()
-        nested = Need.TREE_PENALTY in problem.provides
-        few = problem.n_params <= FACTOR_PARAMS
-        if separable and problem.loss.low_rank and (few or not nested):
-            return ProximalNewton()
-        return SubspaceNewton() if nested else Fista()
 
     def step(self, problem: Problem, state: ContinuationState) -> ContinuationState:
         """One step on the smoothed problem, then a narrower width if it is solved."""
@@ -163,3 +147,19 @@ class Continuation:
         inner = solver.init(smoothed, w, rng)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         return ContinuationState(point, inner.point, width, smoothed, solver, inner, rng)
+
+
+def inner_solver(problem: Problem) -> Solver[Any]:
+    """For smoothed problems: of Newton or quasi-Newton type where loss and penalty allow."""
+    smoothed = problem.loss.smoothed(1.0)
+    curved = smoothed is not None and smoothed.order >= 2
+    separable = problem.penalty.separable(problem.n_columns) is not None
+    if problem.penalty.smooth:
+        return Newton() if curved else Lbfgs()
+    if not curved:
+        return ProximalQuasiNewton() if separable else Fista()
+    nested = Need.TREE_PENALTY in problem.provides
+    few = problem.n_params <= FACTOR_PARAMS
+    if separable and problem.loss.low_rank and (few or not nested):
+        return ProximalNewton()
+    return SubspaceNewton() if nested else Fista()

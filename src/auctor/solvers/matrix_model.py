@@ -10,7 +10,7 @@ from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.hessian import Hessian
 from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
-from auctor.solvers.column_model import damping
+from auctor.solvers.column_model import damping, floor_of
 
 #: Share of what cancels on a diagonal that is put back: where all cancels, rounding is left.
 CANCELLED = 1e-8
@@ -57,6 +57,7 @@ class MatrixModel:
             reduced -= np.outer(side, side / top)
             cancelled = cancelled + side * (side / top)
         diagonal = np.diag(reduced) + CANCELLED * cancelled
+        diagonal = np.maximum(diagonal, floor_of(point, h, index))
         reduced[np.diag_indices_from(reduced)] = diagonal + damping(diagonal, point.gradient)
         return cls(index, gram, reduced, side, top, h, lines)
 

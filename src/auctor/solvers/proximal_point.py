@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from auctor.core.needs import Need
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
 from auctor.losses.base import BaseLoss
+from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
-from auctor.solvers.newton import Newton, NewtonState
+from auctor.solvers.continuation import inner_solver
 
 #: A smoothed problem is solved to this share of the gap of the exact one.
 INNER = 0.3
@@ -66,7 +68,9 @@ class ProximalPointState:
     dual: Point
     width: float
     smoothed: Problem
-    inner: NewtonState
+    solver: Solver[Any]
+    inner: State
+    rng: np.random.Generator
     stalled: bool = False
 
 
@@ -76,7 +80,7 @@ class ProximalPoint:
 
     The slopes u of the loss are its dual variables. Smoothing with a quadratic around the last
     slopes, ``width/2 |u - u_k|^2``, moves the scores of the smoothed loss by ``width * u_k``; as
-    the slopes converge the smoothing error goes to zero at any width, and Newton's method keeps
+    the slopes converge the smoothing error goes to zero at any width, and steps of Newton type keep
     well-conditioned problems. Each step carries a duality gap on the **non-smooth** objective.
 
     Parameters
@@ -95,7 +99,7 @@ class ProximalPoint:
     shrink: float = 0.3
     min_width: float = 0.03
 
-    needs = Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING | Need.SMOOTH_PENALTY
+    needs = Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING
 
     def __post_init__(self) -> None:
         who = "ProximalPoint"
@@ -108,15 +112,15 @@ class ProximalPoint:
         widths = [unit]
         while problem.coef(w).any() and widths[-1] > self.min_width * unit:
             widths.append(widths[-1] * self.shrink)
-        none = np.zeros(problem.data.n_rows)
-        starts = [self._around(problem, w, width, none) for width in widths]
+        none, solver = np.zeros(problem.data.n_rows), inner_solver(problem)
+        starts = [self._around(problem, w, width, none, solver, rng) for width in widths]
         best = min(starts, key=lambda s: problem.certificate(s.point, s.dual).gap)
         given = problem.evaluate(w)
         return replace(best, point=given) if given.value <= best.point.value else best
 
     def step(self, problem: Problem, state: ProximalPointState) -> ProximalPointState:
-        """One Newton step on the smoothed problem, then a new centre if it is solved."""
-        inner = Newton().step(state.smoothed, state.inner)
+        """One step on the smoothed problem, then a new centre if it is solved."""
+        inner = state.solver.step(state.smoothed, state.inner)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         dual = inner.point
         gap = problem.certificate(point, dual).gap
@@ -125,20 +129,26 @@ class ProximalPoint:
             return replace(state, point=point, dual=dual, inner=inner)
         width = max(state.width * self.shrink, self.min_width * _unit(problem))
         centre = problem.loss.centre(dual.dscores, problem.data.target)
-        new = self._around(problem, dual.w, width, width * centre)
+        shift = width * centre
+        new = self._around(problem, dual.w, width, shift, state.solver, state.rng)
         stuck = inner.stalled and new.inner.point.value == dual.value
         return replace(new, point=point, dual=dual, stalled=stuck)
 
     @staticmethod
     def _around(
-        problem: Problem, w: FloatArray, width: float, shift: FloatArray
+        problem: Problem,
+        w: FloatArray,
+        width: float,
+        shift: FloatArray,
+        solver: Solver[Any],
+        rng: np.random.Generator,
     ) -> ProximalPointState:
         loss = problem.loss.smoothed(width)
         assert loss is not None
         smoothed = problem.with_loss(Shifted(loss, shift))
-        inner = NewtonState(smoothed.centred(smoothed.evaluate(w)))
+        inner = solver.init(smoothed, w, rng)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
-        return ProximalPointState(point, inner.point, width, smoothed, inner)
+        return ProximalPointState(point, inner.point, width, smoothed, solver, inner, rng)
 
 
 def _unit(problem: Problem) -> float:
