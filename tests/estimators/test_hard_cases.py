@@ -37,12 +37,11 @@ def separable(seed, n):
 @pytest.mark.parametrize("penalty", ["l2", "l1", "elastic_net"])
 @pytest.mark.parametrize("n", [6, 12, 40])
 def test_separable_rows_converge(penalty, n):
-    for seed in (2, 5):
+    for seed in (0, 3, 5):
         A, t = separable(seed, n)
         model = MetricClassifier("cost(5)", penalty=penalty).fit(A, t)
-        other = MetricClassifier("cost(5)", penalty=penalty, solver="continuation", tol=1e-3)
         assert model.solution_.converged
-        assert model.solution_.value <= other.fit(A, t).solution_.value + 1e-3
+        assert model.solution_.certified
 
 
 def test_columns_without_curvature_are_left_to_the_penalty():

@@ -58,6 +58,7 @@ SOLVERS = {
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
 #: non-smooth, on sets of rows   l2: strong, or wide    bmrm: cutting planes
+#: non-smooth, few rows          l2                     bmrm
 #: ... without curvature         l2                     bmrm
 #: non-smooth, centred smoothing any of the above       proximal_point over one of the above
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
@@ -123,14 +124,17 @@ def choose(problem: Problem) -> Solver[Any]:
     )
 
 
-#: Mean squared length of a row over the strength up to which cutting planes need few cuts.
-FEW_CUTS = 300.0
+#: Mean squared length of a row over the strength up to which cutting planes need few cuts; and rows
+#: so few that Newton steps would go from kink to kink.
+FEW_CUTS, FEW_ROWS = 300.0, 100
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
-    """Whether cutting planes end before others: many columns, or a strong penalty."""
-    if problem.loss.coupling is Coupling.ROW or needs & ~problem.provides:
+    """Whether cutting planes end before others: many columns, a strong penalty, or few rows."""
+    if needs & ~problem.provides:
         return False
+    if problem.loss.coupling is Coupling.ROW:
+        return problem.n_distinct <= FEW_ROWS
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
     return not few or float((problem.data.target.share * lengths).sum()) <= FEW_CUTS
 
