@@ -235,6 +235,22 @@ def test_work_is_that_of_this_solve():
     assert problem.counts.passes == first.passes + again.passes
 
 
+@pytest.mark.parametrize("hidden", [True, False])
+def test_an_interrupt_that_compiled_code_hides_is_one(hidden):
+    class Breaks(Newton):
+        def step(self, problem, state):
+            try:
+                raise KeyboardInterrupt if hidden else ValueError
+            except BaseException as error:
+                raise SystemError("returned a result with an exception set") from error
+
+    if hidden:
+        assert minimise(logistic(), Breaks(), on_failure="ignore").status is Status.INTERRUPTED
+    else:
+        with pytest.raises(SystemError):
+            minimise(logistic(), Breaks())
+
+
 def test_a_trace_is_made_of_columns():
     assert len(Trace()) == 0
     solution = minimise(logistic(), Newton())
