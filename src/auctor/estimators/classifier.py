@@ -360,9 +360,14 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         )
         return None
 
+    @property
+    def _states_cut(self) -> bool:
+        """Whether the threshold is another one than the metric's own."""
+        return not (isinstance(self.threshold, str) and self.threshold == "auto")
+
     def _check_params(self) -> None:
         super()._check_params()
-        if not (isinstance(self.threshold, str) and self.threshold == "auto"):
+        if self._states_cut:
             resolve_cut(self._who, self.threshold)
         if self.threshold_cv is not None:
             check_int(self._who, "threshold_cv", self.threshold_cv, low=2)
@@ -486,12 +491,11 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         what errors cost one of them says nothing about a cut.
         """
         cut: Cut | float | None = chosen.cut if self.fit_intercept else None
-        stated = not (isinstance(self.threshold, str) and self.threshold == "auto")
-        if stated:
+        if self._states_cut:
             cut = resolve_cut(self._who, self.threshold)
         elif len(targets) > 1 and isinstance(cut, Cut) and cut.criterion in ERRORS:
             cut = None
-        if stated or (isinstance(cut, Cut) and cut.criterion in COUNTS):
+        if self._states_cut or (isinstance(cut, Cut) and cut.criterion in COUNTS):
             targets = [Target(target.y, weight) for target in targets]
         if not isinstance(cut, Cut):
             return np.full(len(targets), 0.0 if cut is None else cut)
