@@ -264,13 +264,17 @@ def _compare_svmlight(table: object, case: Case) -> None:
 
 def _compare_csv(table: object, case: Case) -> None:
     found = slow.csv(case.data, "\t" if case.kind == "tsv" else None)
-    assert [column.name for column in table.schema.columns] == found.names
+    held = [not all(map(_is_missing, words)) for words in found.columns]
+    every = case.options["missing"] == "zero" or not any(held)  # else columns without a value are left out
+    kept = [k for k, some in enumerate(held) if some or every]
+    assert [column.name for column in table.schema.columns] == [found.names[k] for k in kept]
     meanings = [slow.meaning(word) for word in found.labels]
     wanted = found.labels if None in meanings else meanings
     assert table.labels.tolist() == wanted, "the labels"
     dense = table.matrix.toarray() if sparse.issparse(table.matrix) else table.matrix
     at = 0
-    for column, words in zip(table.schema.columns, found.columns, strict=True):
+    columns = [found.columns[k] for k in kept]
+    for column, words in zip(table.schema.columns, columns, strict=True):
         part = dense[:, at : at + column.width]
         at += column.width
         values = [slow.meaning(word) for word in words]
@@ -285,6 +289,11 @@ def _compare_csv(table: object, case: Case) -> None:
             )
             hot = [[float(word == level) for level in column.levels] for word in filled]
             assert np.array_equal(part, np.array(hot).reshape(part.shape)), "the categories"
+
+
+def _is_missing(word: str) -> bool:
+    value = slow.meaning(word)
+    return word.lower() in slow.MISSING or (value is not None and math.isnan(value))
 
 
 def _compare_arrays(table: object, case: Case) -> None:
