@@ -265,7 +265,8 @@ def _compare_svmlight(table: object, case: Case) -> None:
 def _compare_csv(table: object, case: Case) -> None:
     found = slow.csv(case.data, "\t" if case.kind == "tsv" else None)
     held = [not all(map(_is_missing, words)) for words in found.columns]
-    every = case.options["missing"] == "zero" or not any(held)  # else columns without a value are left out
+    # Columns without a value are left out, unless zeros are to fill them or there are no others.
+    every = case.options["missing"] == "zero" or not any(held)
     kept = [k for k, some in enumerate(held) if some or every]
     assert [column.name for column in table.schema.columns] == [found.names[k] for k in kept]
     meanings = [slow.meaning(word) for word in found.labels]
