@@ -12,13 +12,11 @@ LOSSES = ("logistic", "squared_hinge", "hinge")
 #: In a first pass the middle comes first.
 CS = (0.01, 1.0, 100.0)
 RANK = {1.0: 0, 100.0: 1, 0.01: 2}
-#: Milliseconds each and nothing new at the other C.
-SMALL = ("madelon", "colon-cancer", "leukemia")
 STEMS = ("sklearn_liblinear", "liblinear", "snapml", "cyanure", "sklearn_newton")
 
 
 def specs() -> list[Spec]:
-    """Every set, loss and C; the small sets with C = 1 only."""
+    """Every set, loss and C."""
     return [
         Spec(
             f"{data}/{loss}/C={C:g}",
@@ -31,7 +29,6 @@ def specs() -> list[Spec]:
         for data in SETS
         for loss in LOSSES
         for C in CS
-        if C == 1.0 or data not in SMALL
     ]
 
 
