@@ -79,6 +79,12 @@ class Data(Protocol):
     def row_lengths(self, scale: FloatArray) -> FloatArray:
         """``sum_j scale_j x_ij^2`` of every row."""
 
+    def row_gram(self, scale: FloatArray) -> FloatArray:
+        """``X @ diag(scale) @ X.T`` for ``scale >= 0``."""
+
+    def replaced(self, X: FloatArray) -> Data:
+        """The rows of a dense matrix instead, with the same targets."""
+
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
 

@@ -71,6 +71,10 @@ class _Memory:
         """``X @ w + offset``."""
         raise TypeError(f"{type(self).__name__} needs its own product")
 
+    def replaced(self, X: FloatArray) -> Dense:
+        """The rows of a dense matrix instead, with the same targets."""
+        return Dense(X, self.target, n_threads=self.n_threads)
+
     def _map(self, task: Callable[[int, int], object]) -> None:
         """Run ``task(low, high)`` over disjoint ranges of stored rows."""
         parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
@@ -235,6 +239,15 @@ class Dense(_Memory):
             (self.n_rows,),
         )[0]
 
+    def row_gram(self, scale: FloatArray) -> FloatArray:
+        """``X @ diag(scale) @ X.T`` for ``scale >= 0``."""
+        X = np.asarray(self._lines if self.by_rows else self._lines.T, dtype=np.float64)
+        with quiet_blas():
+            if scale.min() == scale.max():
+                plain: FloatArray = scale[0] * (X @ X.T)
+                return plain
+            return Dense(X.T, Target(np.empty(0)), n_threads=self.n_threads).gram(scale)
+
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
         X = self._lines if self.by_rows else self._lines.T
@@ -398,6 +411,10 @@ class Sparse(_Memory):
             lambda out, a, b: linear.scatter_squares(*self._parts, scale, out, a, b),
             (self.n_rows,),
         )[0]
+
+    def row_gram(self, scale: FloatArray) -> FloatArray:
+        """``X @ diag(scale) @ X.T`` for ``scale >= 0``."""
+        return Sparse(self._X.T, Target(np.empty(0)), n_threads=self.n_threads).gram(scale)
 
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""

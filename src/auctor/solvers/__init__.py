@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from auctor.solvers.proximal_point import ProximalPoint
     from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
     from auctor.solvers.quasi_newton import Lbfgs
+    from auctor.solvers.row_space import RowSpace
     from auctor.solvers.scd import StochasticCoordinateDescent
     from auctor.solvers.spdam import Spdam
     from auctor.solvers.subspace import SubspaceNewton
@@ -59,6 +60,7 @@ _HOMES = {
     "ProximalNewton": "proximal_newton",
     "ProximalPoint": "proximal_point",
     "ProximalQuasiNewton": "proximal_quasi_newton",
+    "RowSpace": "row_space",
     "Spdam": "spdam",
     "StochasticCoordinateDescent": "scd",
     "SubspaceNewton": "subspace",
@@ -91,6 +93,7 @@ __all__ = [
     "ProximalNewton",
     "ProximalPoint",
     "ProximalQuasiNewton",
+    "RowSpace",
     "Spdam",
     "StochasticCoordinateDescent",
     "SubspaceNewton",

@@ -17,6 +17,7 @@ from auctor.problem import Problem
 SOLVERS = {
     "exact": "Exact",
     "gaussian_discriminant": "GaussianDiscriminant",
+    "row_space": "RowSpace",
     "newton": "Newton",
     "lbfgs": "Lbfgs",
     "gradient_descent": "GradientDescent",
@@ -49,6 +50,7 @@ SOLVERS = {
 #: ============================  =====================  =====================================
 #: quadratic                     smooth (none, l2)      exact: one linear system
 #: expected error and AUC        smooth (none, l2)      gaussian_discriminant: closed forms
+#: any; dense, columns >> rows   l2                     row_space over one of the others
 #: smooth, with curvature        smooth, few columns    newton: a few fused passes
 #: a sum over rows, see below    l2                     dual: exact steps row by row
 #: smooth                        smooth (none, l2)      lbfgs
@@ -71,6 +73,7 @@ SOLVERS = {
 PREFERENCE = (
     "exact",
     "gaussian_discriminant",
+    "row_space",
     "newton",
     "dual",
     "lbfgs",
@@ -110,6 +113,8 @@ def choose(problem: Problem) -> Solver[Any]:
         kind = solver_class(name)
         if name == "gaussian_discriminant" and not kind.fits(problem):
             continue
+        if name == "row_space" and not _rows_span(problem, kind.needs):
+            continue
         if name == "dual" and not _dual_pays(problem, kind.needs, few):
             continue
         if name == "bmrm" and _curved(problem) and not _cuts_pay(problem, kind.needs, few):
@@ -124,19 +129,35 @@ def choose(problem: Problem) -> Solver[Any]:
     )
 
 
-#: Mean squared length of a row over the strength up to which cutting planes need few cuts; and rows
-#: so few that Newton steps would go from kink to kink.
-FEW_CUTS, FEW_ROWS = 300.0, 100
+#: Rows whose products with each other are worth making, and columns for each of them.
+SPAN_ROWS, SPAN_RATIO = 600, 2.0
+
+
+def _rows_span(problem: Problem, needs: Need) -> bool:
+    """Whether the rows of dense data are so few that coordinates along them pay."""
+    data, columns = problem.data, problem.n_columns
+    dense = data.n_entries >= 0.5 * data.n_rows * columns
+    if needs & ~problem.provides or not dense:
+        return False
+    return problem.n_distinct <= min(SPAN_ROWS, columns / SPAN_RATIO)
+
+
+#: Mean squared length of a row over the strength up to which cutting planes need few cuts; the same
+#: for losses over levels (F-beta), whose smoothed form costs far more than a cut; and rows so few
+#: that Newton steps would go from kink to kink.
+FEW_CUTS, LEVEL_CUTS, FEW_ROWS = 300.0, 2e4, 100
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     """Whether cutting planes end before others: many columns, a strong penalty, or few rows."""
     if needs & ~problem.provides:
         return False
-    if problem.loss.coupling is Coupling.ROW:
+    if problem.loss.coupling is Coupling.ROW or problem.n_distinct <= FEW_ROWS:
         return problem.n_distinct <= FEW_ROWS
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    return not few or float((problem.data.target.share * lengths).sum()) <= FEW_CUTS
+    cheap = problem.provides & (Need.CENTRED_SMOOTHING | Need.PAIR_LOSS)
+    limit = FEW_CUTS if cheap else LEVEL_CUTS
+    return not few or float((problem.data.target.share * lengths).sum()) <= limit
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.

@@ -1,0 +1,117 @@
+"""Coordinates along the rows: same optimum on all columns, repeated rows, weights, refusals."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from auctor.core.errors import IncompatibleError
+from auctor.data import as_data
+from auctor.losses import (
+    FBeta,
+    Hinge,
+    Logistic,
+    PairwiseHinge,
+    PairwiseSquaredHinge,
+    Prbep,
+    SquaredHinge,
+)
+from auctor.minimise import minimise
+from auctor.penalties import L1, L2, NoPenalty
+from auctor.problem import Problem
+from auctor.solvers import Lbfgs, Newton, RowSpace, choose, regularisation_path
+
+RNG = np.random.default_rng(8)
+ROWS, COLUMNS = 40, 150
+X = RNG.normal(size=(ROWS, COLUMNS)) * RNG.uniform(0.1, 3.0, size=COLUMNS)
+Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=ROWS) > 0.0, 1.0, -1.0)
+LOSSES = [
+    Logistic(), SquaredHinge(), Hinge(), PairwiseHinge(), PairwiseSquaredHinge(), Prbep(), FBeta(),
+]  # fmt: skip
+
+
+def problem_of(loss, strength=0.5, *, matrix=X, y=Y, fit_intercept=True, **options):
+    penalty = L2(strength, weights=options.pop("per_column", None))
+    return Problem(loss, penalty, as_data(matrix, y, **options), fit_intercept=fit_intercept)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_same_optimum_as_on_all_columns(loss, fit_intercept):
+    problem = problem_of(loss, fit_intercept=fit_intercept)
+    assert isinstance(choose(problem), RowSpace)
+    found = minimise(problem, RowSpace(), tol=1e-7)
+    assert found.converged
+    assert found.certified
+    # The gap is one on all columns: the value is theirs too.
+    w = problem.join(found.coef, found.intercept)
+    assert found.value == pytest.approx(problem.evaluate(w).value, rel=1e-13)
+    narrow = X[:, :30]  # few columns are left to the others
+    assert not isinstance(choose(problem_of(loss, matrix=narrow)), RowSpace)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_against_a_solver_in_all_columns(fit_intercept):
+    per_column = RNG.uniform(0.2, 5.0, size=COLUMNS)
+    for per in (None, per_column):
+        problem = problem_of(Logistic(), 0.05, fit_intercept=fit_intercept, per_column=per)
+        one = minimise(problem, RowSpace(), tol=1e-12)
+        other = minimise(problem, Lbfgs(), tol=1e-12)
+        np.testing.assert_allclose(one.coef, other.coef, atol=1e-5)
+        assert one.value == pytest.approx(other.value, rel=1e-10)
+
+
+def test_sparse_and_single_precision_and_column_order():
+    dense = minimise(problem_of(Logistic(), 0.05), RowSpace(), tol=1e-10)
+    for matrix in (csr_array(X), np.asfortranarray(X), X.astype(np.float32)):
+        rtol = 1e-5 if matrix.dtype == np.float32 else 1e-9
+        other = minimise(problem_of(Logistic(), 0.05, matrix=matrix), RowSpace(), tol=1e-10)
+        np.testing.assert_allclose(other.value, dense.value, rtol=rtol)
+
+
+def test_repeated_and_dependent_rows():
+    rows = np.repeat(np.arange(ROWS), 2)
+    again, labels = X[rows].copy(), Y[rows]
+    again[1] = 0.5 * again[2] + 0.5 * again[4]
+    for loss in (Logistic(), Hinge(), PairwiseHinge()):
+        found = minimise(problem_of(loss, matrix=again, y=labels), RowSpace(), tol=1e-7)
+        assert found.converged
+        assert found.certified
+
+
+def test_weights_are_repetitions():
+    times = RNG.integers(0, 3, size=ROWS)
+    again = np.repeat(np.arange(ROWS), times)
+    for loss in (Logistic(), SquaredHinge(), Hinge(), PairwiseSquaredHinge()):
+        one = minimise(problem_of(loss, weight=times.astype(float)), RowSpace(), rng=0)
+        other = minimise(problem_of(loss, matrix=X[again], y=Y[again]), RowSpace(), rng=0)
+        np.testing.assert_allclose(one.coef, other.coef, atol=1e-8)
+
+
+def test_a_start_at_the_optimum_is_used():
+    problem = problem_of(Logistic(), 0.01)
+    cold = minimise(problem, RowSpace(), tol=1e-9)
+    start = problem.join(cold.coef, cold.intercept)
+    off = problem.join(RNG.normal(size=COLUMNS), 0.0)  # not in the span of the rows
+    warm = minimise(problem, RowSpace(Newton()), tol=1e-4, w0=start)
+    assert warm.n_iter == 0
+    assert minimise(problem, RowSpace(), tol=1e-9, w0=off).value == pytest.approx(cold.value)
+
+
+def test_a_path_makes_the_products_once(monkeypatch):
+    made = []
+    data = as_data(X, Y)
+    original = type(data).row_gram
+    monkeypatch.setattr(
+        type(data), "row_gram", lambda self, scale: made.append(1) or original(self, scale)
+    )
+    problem = Problem(Logistic(), L2(1.0), data)
+    path = regularisation_path(problem, strengths=[1.0, 0.1, 0.01], solver=RowSpace())
+    assert len(made) == 1
+    alone = minimise(problem.with_penalty(L2(0.01)), RowSpace())
+    assert path.solutions[-1].value == pytest.approx(alone.value, rel=1e-3)
+
+
+def test_refusals():
+    for penalty in (NoPenalty(), L1(0.1)):
+        with pytest.raises(IncompatibleError, match="RowSpace needs"):
+            minimise(Problem(Logistic(), penalty, as_data(X, Y)), RowSpace())
