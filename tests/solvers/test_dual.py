@@ -410,7 +410,7 @@ def test_nothing_left_to_do_is_a_stall():
         (Logistic(), 1e-3, True, Lbfgs),
         (Logistic(), 1.0, False, Lbfgs),
         (SquaredHinge(), 1e-3, True, DualCoordinateAscent),
-        (SquaredHinge(), 1.0, True, Lbfgs),
+        (SquaredHinge(), 1.0, True, DualCoordinateAscent),
         (Hinge(), 1.0, True, DualCoordinateAscent),
     ],
 )

@@ -67,9 +67,9 @@ SOLVERS = {
 #: ============================  =====================  =====================================
 #:
 #: The dual is preferred where the penalty is strong enough for a few epochs to do (`DUAL_STEP`,
-#: `LONG_STEP`), and with many columns also wherever its steps have a closed form (hinge, squared
-#: hinge, ...), unless the penalty is so strong that L-BFGS needs a few passes (`ROUND`). An
-#: intercept couples all rows and decides against it, but for closed forms and many columns.
+#: `LONG_STEP`), but not so strong that L-BFGS needs a few passes (`ROUND`), and with many columns
+#: wherever its steps have a closed form (hinge, squared hinge, ...). An intercept couples all rows
+#: and decides against it, but for closed forms and many columns.
 PREFERENCE = (
     "exact",
     "gaussian_discriminant",
@@ -189,13 +189,14 @@ def _dual_pays(problem: Problem, needs: Need, few: bool) -> bool:
     closed = cast(PointwiseLoss, problem.loss).closed_prox and not few
     if spec is None or spec.l1.any() or (problem.has_intercept and not closed):
         return False
+    if closed:
+        return True
     data = problem.data
     lengths = data.row_lengths(1.0 / spec.l2)
     if few:
         return _dual_step(problem, lengths) <= DUAL_STEP * data.gram_passes() / NEWTON_PASSES
-    if problem.loss.smooth and float(data.target.share @ lengths) <= ROUND:
-        return False
-    return closed or _dual_step(problem, lengths) <= LONG_STEP
+    long_rows = not problem.loss.smooth or float(data.target.share @ lengths) > ROUND
+    return long_rows and _dual_step(problem, lengths) <= LONG_STEP
 
 
 def _dual_step(problem: Problem, lengths: FloatArray) -> float:

@@ -15,12 +15,14 @@ from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels import dual as kernels
 from auctor.kernels.parallel import even_cuts, run_tasks
 from auctor.kernels.rows import first_twins
+from auctor.kernels.sorting import ascending_order
 from auctor.problem import Point, Problem
 
 #: Curvature of the intercept as a share of the mean row's: more couples the rows, less slows it.
 SPREAD = 0.1
-#: Visits between looks, as a multiple of the rows.
-WORK = 3
+#: Visits between looks, as a multiple of the rows; and mean squared length of a row over the
+#: strength up to which one or two sweeps may do.
+WORK, SHORT = 3, 300.0
 #: The free rows are polished once the active ones are at most this share of all.
 FEW = 0.25
 #: Conjugate gradient steps of a polish, and the drop of the squared residual that ends it.
@@ -136,7 +138,7 @@ class DualCoordinateAscent:
             active=distinct.rows.size,
             random=rng.integers(1, 2**63, size=self.blocks).astype(np.uint64),
         )
-        return replace(state, dual=_dual_point(problem, point, state)) if warm else state
+        return replace(state, dual=_dual_point(problem, point, state))
 
     def step(self, problem: Problem, state: DualState) -> DualState:
         """Sweeps over the active rows, a polish of the free ones if they are few, then a look.
@@ -156,7 +158,8 @@ class DualCoordinateAscent:
         """Sweeps on one thread."""
         total = float(state.u.sum())
         intercept = np.array([state.centre, state.centre - state.spread * total])
-        due = WORK * state.order.size
+        short = float(state.distinct.share @ state.q) <= SHORT
+        due = (min(WORK, 1 + state.looks) if short else WORK) * state.order.size
         active, visits = self._kernel(problem, state)(
             state.q, *_flat(spec), state.order, state.active, max(1, self.rest), due,
             self.rest > 0, state.u, state.v, state.w, intercept, state.spread, state.random[:1],
@@ -252,7 +255,7 @@ def _distinct(problem: Problem, spec: SeparableSpec) -> tuple[Distinct, FloatArr
     keys, q = np.empty(data.n_rows), np.empty(data.n_rows)
     kernels.keys_and_lengths(*lines, direction, _single(spec.l2), keys, q)
     keys += direction[-1] * target.y
-    rows = np.argsort(keys)
+    rows = ascending_order(keys)
     if target.weight is not None:
         rows = rows[target.share[rows] > 0.0]
     twin = np.arange(data.n_rows)
@@ -276,8 +279,8 @@ def _dual_point(problem: Problem, point: Point, state: DualState) -> Point:
     side = u * total > 0.0
     balanced = np.where(side, u * (1.0 - total / (float(u[side].sum()) or 1.0)), u)
     dual = Point(problem, point.w, point.scores, point.loss, point.penalty, balanced, exact=False)
-    if not problem.has_intercept:
-        dual.__dict__["gradient"] = -state.v
+    if not problem.has_intercept or not u.any():
+        dual.__dict__["gradient"] = problem.join(-state.v, 0.0)
     return dual
 
 
