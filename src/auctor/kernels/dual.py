@@ -28,20 +28,25 @@ from auctor.kernels.pointwise import (
 
 #: Squared length at which a row counts as empty.
 TINY = 1e-200
+#: Change of a margin below which the logistic slope is linear to rounding.
+LINEAR = 1e-7
 #: How much farther than before a score may move without waking its row.
 FARTHER = 1.25
 
 
 @kernel
-def logistic_slope(z: float, t: float) -> float:
+def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
     """The b in (0, 1) with ``b = 1 / (1 + exp(z + t b))``, by guarded Newton on the margin.
 
     The margin ``m = z + t b`` is the root of the increasing ``m - t / (1 + exp(m)) - z`` and lies
-    between z and z + t. It starts from ``b = -z / t``, right to first order for large t.
+    between z and z + t. It begins at ``b = start`` where that is inside (0, 1), else at
+    ``b = -z / t``, right to first order for large t.
     """
     low, high = z, z + t
     m = clipped(0.0, low, high)
-    if low < 0.0 < high:
+    if 0.0 < start < 1.0:
+        m = z + t * start
+    elif low < 0.0 < high:
         m = clipped(math.log((t + z) / -z), low, high)
     b, last = 0.5, math.inf
     for _ in range(60):
@@ -52,13 +57,14 @@ def logistic_slope(z: float, t: float) -> float:
             high = m
         else:
             low = m
-        new = m - excess / (1.0 + t * b * (1.0 - b))
-        if not low <= new <= high or abs(excess) > 0.5 * last:
-            new = 0.5 * (low + high)
+        bend = b * (1.0 - b)
+        step = -excess / (1.0 + t * bend)
+        if abs(step) <= LINEAR:
+            return b - bend * step
+        m += step
+        if not low <= m <= high or abs(excess) > 0.5 * last:
+            m = 0.5 * (low + high)
         last = abs(excess)
-        if abs(new - m) <= 1e-14 * (1.0 + abs(m)):
-            break
-        m = new
     return b
 
 
@@ -76,10 +82,12 @@ def exponential_slope(z: float, t: float) -> float:
 
 
 @kernel
-def prox_slope(kind: int, param: float, width: float, z: float, y: float, t: float) -> float:
-    """Slope of the loss at its prox: the u with ``u = loss'(z - t u)``."""
+def prox_slope(
+    kind: int, param: float, width: float, z: float, y: float, t: float, start: float = 0.0
+) -> float:
+    """Slope of the loss at its prox: the u with ``u = loss'(z - t u)``, sought from ``start``."""
     if kind == LOGISTIC:
-        return -y * logistic_slope(y * z, t)
+        return -y * logistic_slope(y * z, t, -y * start)
     if kind == HINGE:
         return -y * clipped((1.0 - y * z) / (t + width), 0.0, 1.0)
     if kind == SQUARED_HINGE:
@@ -358,7 +366,8 @@ def dual_sweeps(
             start, stop = indptr[i], indptr[i + 1]
             score = intercept[1] + row_score(indices, values, start, stop, w)
             old = u[i]
-            new = p[i] * prox_slope(kind, param, width, score + t * old, y[i], t * p[i])
+            z = score + t * old
+            new = p[i] * prox_slope(kind, param, width, z, y[i], t * p[i], old / p[i])
             change = new - old
             if change == 0.0:
                 if leave and not inside(kind, param, y[i], old, p[i]):
