@@ -330,3 +330,14 @@ def test_a_loss_that_is_not_convex_is_refused():
 def test_parameters_that_cannot_work_are_refused():
     with pytest.raises(ParameterError):
         Bmrm(patience=0)
+
+
+def test_a_minimum_at_zero_is_certified():
+    # Line searches from zero find nothing; their steps must not shrink until none can be seen.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 20))
+    score = X @ rng.normal(size=20) + 6.7 * rng.normal(size=500)
+    y = np.where(score > np.quantile(score, 0.95), 1.0, -1.0)
+    found = minimise(Problem(FBeta(), L2(1e-4), as_data(X, y)), Bmrm(), tol=1e-4)
+    assert found.converged
+    assert found.value == pytest.approx(1.0, abs=1e-4)

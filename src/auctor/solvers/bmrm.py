@@ -148,7 +148,7 @@ class Bmrm:
             if math.isfinite(trial.value):
                 return _asked(state, trial.query, best)
         low, beyond = lowest_on(line, min(1.0, WIDEN * state.reach), SHARP * state.gap)
-        state = replace(state, reach=low.step or 0.5 * state.reach)
+        state = replace(state, reach=low.step or beyond.step or 0.5 * state.reach)
         return _asked(state, beyond.query, low.query)
 
     def _cut(self, problem: Problem, query: Query) -> tuple[FloatArray, float]:

@@ -142,10 +142,9 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
     return problem.n_distinct <= min(SPAN_ROWS, columns / SPAN_RATIO)
 
 
-#: Mean squared length of a row over the strength up to which cutting planes need few cuts; the same
-#: for losses over levels (F-beta), whose smoothed form costs far more than a cut; and rows so few
-#: that Newton steps would go from kink to kink.
-FEW_CUTS, LEVEL_CUTS, FEW_ROWS = 300.0, 2e4, 100
+#: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
+#: losses on pairs and on sets; and rows so few that Newton steps would go from kink to kink.
+PAIR_CUTS, SET_CUTS, FEW_ROWS = 300.0, 2e4, 100
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
@@ -155,8 +154,7 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     if problem.loss.coupling is Coupling.ROW or problem.n_distinct <= FEW_ROWS:
         return problem.n_distinct <= FEW_ROWS
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    cheap = problem.provides & (Need.CENTRED_SMOOTHING | Need.PAIR_LOSS)
-    limit = FEW_CUTS if cheap else LEVEL_CUTS
+    limit = PAIR_CUTS if Need.PAIR_LOSS in problem.provides else SET_CUTS
     return not few or float((problem.data.target.share * lengths).sum()) <= limit
 
 
