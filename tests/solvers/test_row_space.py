@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from auctor.core.errors import IncompatibleError
+from auctor.core.needs import Coupling
 from auctor.data import as_data
 from auctor.losses import (
     FBeta,
@@ -18,7 +19,7 @@ from auctor.losses import (
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
-from auctor.solvers import Lbfgs, Newton, RowSpace, choose, regularisation_path
+from auctor.solvers import Bmrm, Lbfgs, Newton, RowSpace, choose, regularisation_path
 
 RNG = np.random.default_rng(8)
 ROWS, COLUMNS = 40, 150
@@ -38,7 +39,8 @@ def problem_of(loss, strength=0.5, *, matrix=X, y=Y, fit_intercept=True, **optio
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_same_optimum_as_on_all_columns(loss, fit_intercept):
     problem = problem_of(loss, fit_intercept=fit_intercept)
-    assert isinstance(choose(problem), RowSpace)
+    by_rows = loss.smooth or loss.coupling is Coupling.ROW
+    assert isinstance(choose(problem), RowSpace if by_rows else Bmrm)
     found = minimise(problem, RowSpace(), tol=1e-7)
     assert found.converged
     assert found.certified

@@ -50,7 +50,7 @@ SOLVERS = {
 #: ============================  =====================  =====================================
 #: quadratic                     smooth (none, l2)      exact: one linear system
 #: expected error and AUC        smooth (none, l2)      gaussian_discriminant: closed forms
-#: any; dense, columns >> rows   l2                     row_space over one of the others
+#: smooth, or a sum over rows    l2, dense wide data    row_space over one of the others
 #: smooth, with curvature        smooth, few columns    newton: a few fused passes
 #: a sum over rows, see below    l2                     dual: exact steps row by row
 #: smooth                        smooth (none, l2)      lbfgs
@@ -134,10 +134,14 @@ SPAN_ROWS, SPAN_RATIO = 600, 2.0
 
 
 def _rows_span(problem: Problem, needs: Need) -> bool:
-    """Whether the rows of dense data are so few that coordinates along them pay."""
+    """Whether the rows of dense data are so few that coordinates along them pay.
+
+    Cutting planes, for kinked losses on pairs and sets, gain nothing by them.
+    """
     data, columns = problem.data, problem.n_columns
     dense = data.n_entries >= 0.5 * data.n_rows * columns
-    if needs & ~problem.provides or not dense:
+    kinked = not problem.loss.smooth and problem.loss.coupling is not Coupling.ROW
+    if needs & ~problem.provides or not dense or kinked:
         return False
     return problem.n_distinct <= min(SPAN_ROWS, columns / SPAN_RATIO)
 

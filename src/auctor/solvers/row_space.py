@@ -14,6 +14,7 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.minimise import Solver, State
 from auctor.penalties import L2
 from auctor.problem import Point, Problem
+from auctor.solvers.bmrm import Bmrm
 from auctor.solvers.choose import choose
 from auctor.solvers.dual import DualCoordinateAscent
 
@@ -80,7 +81,7 @@ class RowSpace:
     ----------
     solver : Solver, optional
         For the square problem; by default `DualCoordinateAscent` for losses that are sums over
-        rows, else the default for such data.
+        rows, `Bmrm` for other kinked ones, else the default for such data.
 
     References
     ----------
@@ -115,7 +116,9 @@ class RowSpace:
 
 def _solver(narrow: Problem) -> Solver[Any]:
     dual = DualCoordinateAscent()
-    return choose(narrow) if dual.needs & ~narrow.provides else dual
+    if not dual.needs & ~narrow.provides:
+        return dual
+    return choose(narrow) if narrow.loss.smooth else Bmrm()
 
 
 def _seen(
