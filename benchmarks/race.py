@@ -158,7 +158,7 @@ def climb(
 
 
 #: Tolerances above this are tried whatever the others brought.
-STUCK_FROM = 1e-6
+STUCK_FROM = 1e-11
 
 
 def _stuck(lane: Lane, best: np.ndarray, tol: float) -> bool:

@@ -172,7 +172,8 @@ def _curved(problem: Problem) -> bool:
 
 
 #: Largest step of a dual variable, in score units, for which epochs stay few enough, against Newton
-#: steps that cost `NEWTON_PASSES`, or in proportion; and against L-BFGS, which needs many passes.
+#: steps that cost `NEWTON_PASSES`, or in proportion, and L-BFGS on few columns; and against L-BFGS
+#: on many, which needs many passes.
 DUAL_STEP, NEWTON_PASSES, LONG_STEP = 1.0, 10.0, 500.0
 #: Mean squared length of a row over the strength up to which L-BFGS ends in a few passes.
 ROUND = 300.0
@@ -196,7 +197,10 @@ def _dual_pays(problem: Problem, needs: Need, few: bool) -> bool:
     data = problem.data
     lengths = data.row_lengths(1.0 / spec.l2)
     if few:
-        return _dual_step(problem, lengths) <= DUAL_STEP * data.gram_passes() / NEWTON_PASSES
+        passes = data.gram_passes()
+        newton = passes <= NEWTON_GRAM or not problem.loss.smooth
+        limit = DUAL_STEP * (passes / NEWTON_PASSES if newton else 1.0)
+        return _dual_step(problem, lengths) <= limit
     long_rows = not problem.loss.smooth or float(data.target.share @ lengths) > ROUND
     return long_rows and _dual_step(problem, lengths) <= LONG_STEP
 
