@@ -144,17 +144,18 @@ def _cell(X: object, y: np.ndarray, loss: str, strength: float, cap: float) -> d
         "bmrm, line search": lambda _: Bmrm(),
     }
     best = _trace(problem(), solvers[US](problem()), -math.inf, 3 * cap, tol=1e-6)[-1][0]
-    runs: dict[str, dict[str, object]] = {}
-    for label, make in solvers.items():
-        traces = []
-        while not traces or (traces[-1][-1][1] < 1.0 and len(traces) < REPEATS):
+    traces: dict[str, list] = {label: [] for label in solvers}
+    for turn in range(REPEATS):
+        order = list(solvers)[turn:] + list(solvers)[:turn]
+        for label in order:
+            if traces[label] and traces[label][-1][-1][1] >= 1.0:
+                continue
             p = problem()
-            traces.append(_trace(p, make(p), best * (1.0 + ACCURACY), cap))
-        best = min(best, *(value for trace in traces for value, *_ in trace))
-        runs[label] = {"traces": traces}
+            solver = solvers[label](p)
+            traces[label].append(_trace(p, solver, best * (1.0 + ACCURACY), cap))
+    best = min(best, *(v for runs in traces.values() for trace in runs for v, *_ in trace))
     limit = best * (1.0 + ACCURACY)
-    for run in runs.values():
-        run |= _reached(run.pop("traces"), limit, cap)
+    runs = {label: _reached(tries, limit, cap) for label, tries in traces.items()}
     theirs = min(runs[k]["seconds"] for k in runs if k != US)
     evaluations = min(runs[k]["evaluations"] for k in runs if k != US)
     return {

@@ -21,6 +21,8 @@ Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 #: A line search stops within this share of the gap above the lowest value on its line; it first
 #: tries a multiple of the last one's step, then larger multiples of that.
 SHARP, WIDEN, EXPAND = 0.1, 2.0, 4.0
+#: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
+LEAST_REACH = 1e-9
 #: The intercept's share of the gap, and of the loss, that a cut may lose.
 PINNED, LEVEL = 1e-4, 1e-14
 #: First trial of another intercept, in score units.
@@ -148,7 +150,7 @@ class Bmrm:
             if math.isfinite(trial.value):
                 return _asked(state, trial.query, best)
         low, beyond = lowest_on(line, min(1.0, WIDEN * state.reach), SHARP * state.gap)
-        state = replace(state, reach=low.step or beyond.step or 0.5 * state.reach)
+        state = replace(state, reach=low.step or max(0.5 * state.reach, LEAST_REACH))
         return _asked(state, beyond.query, low.query)
 
     def _cut(self, problem: Problem, query: Query) -> tuple[FloatArray, float]:

@@ -147,8 +147,9 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
 
 
 #: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
-#: losses on pairs and on sets; and rows so few that Newton steps would go from kink to kink.
-PAIR_CUTS, SET_CUTS, FEW_ROWS = 300.0, 2e4, 100
+#: losses on pairs, on sets, and on sets whose smoothed form cannot be centred (F-beta, partial AUC)
+#: and so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
+PAIR_CUTS, SET_CUTS, OTHER_CUTS, FEW_ROWS = 300.0, 2e4, 1e7, 100
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
@@ -158,8 +159,11 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     if problem.loss.coupling is Coupling.ROW or problem.n_distinct <= FEW_ROWS:
         return problem.n_distinct <= FEW_ROWS
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    limit = PAIR_CUTS if Need.PAIR_LOSS in problem.provides else SET_CUTS
-    return not few or float((problem.data.target.share * lengths).sum()) <= limit
+    by_pairs, centred = (
+        need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
+    )
+    limit = PAIR_CUTS if by_pairs else SET_CUTS if centred else OTHER_CUTS
+    return not few or float(problem.data.target.share @ lengths) <= limit
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.
