@@ -17,7 +17,6 @@ from auctor.problem import Problem
 SOLVERS = {
     "exact": "Exact",
     "gaussian_discriminant": "GaussianDiscriminant",
-    "row_space": "RowSpace",
     "newton": "Newton",
     "lbfgs": "Lbfgs",
     "gradient_descent": "GradientDescent",
@@ -36,6 +35,7 @@ SOLVERS = {
     "proximal_gradient": "ProximalGradient",
     "proximal_point": "ProximalPoint",
     "continuation": "Continuation",
+    "row_space": "RowSpace",
     "bmrm": "Bmrm",
     "accelerated_gradient": "AcceleratedGradient",
     "pair_dual": "PairDualAscent",
@@ -129,8 +129,9 @@ def choose(problem: Problem) -> Solver[Any]:
     )
 
 
-#: Rows whose products with each other are worth making, and columns for each of them.
-SPAN_ROWS, SPAN_RATIO = 600, 2.0
+#: Rows whose products with each other are worth making; columns that make it worth while, in all and
+#: for each row.
+SPAN_ROWS, SPAN_COLUMNS, SPAN_RATIO = 600, 200, 2.0
 
 
 def _rows_span(problem: Problem, needs: Need) -> bool:
@@ -141,29 +142,25 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
     data, columns = problem.data, problem.n_columns
     dense = data.n_entries >= 0.5 * data.n_rows * columns
     kinked = not problem.loss.smooth and problem.loss.coupling is not Coupling.ROW
-    if needs & ~problem.provides or not dense or kinked:
+    if needs & ~problem.provides or not dense or kinked or columns < SPAN_COLUMNS:
         return False
     return problem.n_distinct <= min(SPAN_ROWS, columns / SPAN_RATIO)
 
 
-#: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
-#: losses on pairs, on sets, and on sets whose smoothed form cannot be centred (F-beta, partial AUC)
-#: and so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
-PAIR_CUTS, SET_CUTS, OTHER_CUTS, FEW_ROWS = 300.0, 2e4, 1e7, 100
+#: Mean squared length of a row over the strength up to which cutting planes need few cuts (farther
+#: on, where no model beats the zero model, they return that; a smoothed solve has a direction to
+#: rank by); and rows so few that Newton steps would go from kink to kink.
+FEW_CUTS, FEW_ROWS = 300.0, 100
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     """Whether cutting planes end before others: many columns, a strong penalty, or few rows."""
     if needs & ~problem.provides:
         return False
-    if problem.loss.coupling is Coupling.ROW or problem.n_distinct <= FEW_ROWS:
+    if problem.loss.coupling is Coupling.ROW:
         return problem.n_distinct <= FEW_ROWS
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    by_pairs, centred = (
-        need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
-    )
-    limit = PAIR_CUTS if by_pairs else SET_CUTS if centred else OTHER_CUTS
-    return not few or float(problem.data.target.share @ lengths) <= limit
+    return not few or float(problem.data.target.share @ lengths) <= FEW_CUTS
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.

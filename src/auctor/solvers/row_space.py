@@ -178,4 +178,6 @@ def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, vectors = eigh(gram, check_finite=False)
     roots = np.sqrt(np.maximum(values, 0.0))
     good = roots > RANK * roots[-1]
+    if not good.any():  # all rows are zero: one coordinate that does nothing
+        return np.zeros((gram.shape[0], 1)), np.zeros((gram.shape[0], 1))
     return vectors[:, good] * roots[good], vectors[:, good] / roots[good]
