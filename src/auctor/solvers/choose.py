@@ -129,8 +129,8 @@ def choose(problem: Problem) -> Solver[Any]:
     )
 
 
-#: Rows whose products with each other are worth making; columns that make it worth while, in all and
-#: for each row.
+#: Rows whose products with each other are worth making, and the columns that make it worth while,
+#: in all and for each row.
 SPAN_ROWS, SPAN_COLUMNS, SPAN_RATIO = 600, 200, 2.0
 
 

@@ -255,7 +255,7 @@ def _distinct(problem: Problem, spec: SeparableSpec) -> tuple[Distinct, FloatArr
     keys, q = np.empty(data.n_rows), np.empty(data.n_rows)
     kernels.keys_and_lengths(*lines, direction, _single(spec.l2), keys, q)
     keys += direction[-1] * target.y
-    rows = ascending_order(keys)
+    rows = ascending_order(keys).astype(np.int64)
     if target.weight is not None:
         rows = rows[target.share[rows] > 0.0]
     twin = np.arange(data.n_rows)
