@@ -341,3 +341,14 @@ def test_a_minimum_at_zero_is_certified():
     found = minimise(Problem(FBeta(), L2(1e-4), as_data(X, y)), Bmrm(), tol=1e-4)
     assert found.converged
     assert found.value == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("strength", [1e-12, 1e-20, 1e-30, 1e-300])
+def test_no_false_certificate_where_the_penalty_is_rounding(strength):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=40) > 0.0, 1.0, -1.0)
+    problem = Problem(PairwiseHinge(), L2(strength), as_data(X, y))
+    known = minimise(problem, Continuation(), tol=1e-3, on_failure="ignore").value
+    found = minimise(problem, Bmrm(), on_failure="ignore")
+    assert found.value - found.gap <= known

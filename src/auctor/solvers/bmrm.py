@@ -23,6 +23,8 @@ Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 SHARP, WIDEN, EXPAND = 0.1, 2.0, 4.0
 #: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
 LEAST_REACH = 1e-9
+#: Rounding of a cut, as a share of the terms it is the difference of.
+ROUNDING = 1e-14
 #: The intercept's share of the gap, and of the loss, that a cut may lose.
 PINNED, LEVEL = 1e-4, 1e-14
 #: First trial of another intercept, in score units.
@@ -306,8 +308,10 @@ def _tilt(point: Point) -> float:
 
 
 def _offset(point: Point) -> float:
-    """Value of the tangent at the point where all scores are zero."""
-    return point.loss - float(point.dscores @ point.scores)
+    """Value of the tangent at the point where all scores are zero, less what may be rounding."""
+    along = float(point.dscores @ point.scores)
+    size = abs(point.loss) + float(np.abs(point.dscores) @ np.abs(point.scores))
+    return point.loss - along - ROUNDING * size
 
 
 def _shifted(problem: Problem, point: Point, by: float) -> Point:

@@ -13,6 +13,8 @@ from auctor.kernels import simplex
 ACCURACY = 1e-13
 #: The shift of the Gram matrix follows its diagonal when that has grown by this factor.
 GROWTH = 1e3
+#: Rounding of a product.
+ULP = 1.2e-16
 #: Cuts that room is made for at a time: each is as long as the columns are many.
 ROOM = 16
 
@@ -91,7 +93,11 @@ class Bundle:
         self._prune()
         pull = self.weight[: self.count] @ self.cuts[: self.count]
         linear = float(self.weight[: self.count] @ self.offset[: self.count])
-        return Lowest(-pull / self.root, linear - 0.5 * float(pull @ pull))
+        # Slopes that cancel leave rounding in their place, which must not raise the bound.
+        sizes = np.sqrt(self.gram[: self.count, : self.count].diagonal())
+        rounding = ULP * self.count * float(self.weight[: self.count] @ sizes)
+        length = float(np.linalg.norm(pull)) + rounding
+        return Lowest(-pull / self.root, linear - 0.5 * length * length)
 
     def _grow(self, capacity: int) -> None:
         n = self.count
