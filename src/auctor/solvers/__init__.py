@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from auctor.solvers.bmrm import Bmrm
     from auctor.solvers.continuation import Continuation
     from auctor.solvers.coordinate import CoordinateDescent
+    from auctor.solvers.cuts_first import CutsFirst
     from auctor.solvers.dual import DualCoordinateAscent
     from auctor.solvers.exact import Exact
     from auctor.solvers.gaussian import GaussianDiscriminant, shrinkage
@@ -43,6 +44,7 @@ _HOMES = {
     "Bmrm": "bmrm",
     "Continuation": "continuation",
     "CoordinateDescent": "coordinate",
+    "CutsFirst": "cuts_first",
     "DualCoordinateAscent": "dual",
     "Exact": "exact",
     "Fista": "proximal",
@@ -76,6 +78,7 @@ __all__ = [
     "Bmrm",
     "Continuation",
     "CoordinateDescent",
+    "CutsFirst",
     "DualCoordinateAscent",
     "Exact",
     "Fista",

@@ -36,6 +36,7 @@ SOLVERS = {
     "proximal_point": "ProximalPoint",
     "continuation": "Continuation",
     "row_space": "RowSpace",
+    "cuts_first": "CutsFirst",
     "bmrm": "Bmrm",
     "accelerated_gradient": "AcceleratedGradient",
     "pair_dual": "PairDualAscent",
@@ -59,9 +60,8 @@ SOLVERS = {
 #: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
-#: non-smooth, on sets of rows   l2: strong, or wide    bmrm: cutting planes
-#: non-smooth, few rows          l2                     bmrm
-#: ... without curvature         l2                     bmrm
+#: non-smooth, on sets of rows   l2: strong, or wide    cuts_first: cutting planes
+#: non-smooth, few rows          l2                     bmrm: cutting planes
 #: non-smooth, centred smoothing any of the above       proximal_point over one of the above
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
@@ -82,6 +82,7 @@ PREFERENCE = (
     "block_coordinate_descent",
     "subspace_newton",
     "fista",
+    "cuts_first",
     "bmrm",
     "proximal_point",
     "continuation",
@@ -117,7 +118,10 @@ def choose(problem: Problem) -> Solver[Any]:
             continue
         if name == "dual" and not _dual_pays(problem, kind.needs, few):
             continue
-        if name == "bmrm" and _curved(problem) and not _cuts_pay(problem, kind.needs, few):
+        if name == "cuts_first" and problem.loss.coupling is Coupling.ROW:
+            continue
+        cuts = name in ("cuts_first", "bmrm")
+        if cuts and _curved(problem) and not _cuts_pay(problem, kind.needs, few):
             continue
         if not kind.needs & ~problem.provides:
             solver: Solver[Any] = kind()
@@ -147,10 +151,10 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
     return problem.n_distinct <= min(SPAN_ROWS, columns / SPAN_RATIO)
 
 
-#: Mean squared length of a row over the strength up to which cutting planes need few cuts (farther
-#: on, where no model beats the zero model, they return that; a smoothed solve has a direction to
-#: rank by); and rows so few that Newton steps would go from kink to kink.
-FEW_CUTS, FEW_ROWS = 300.0, 100
+#: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
+#: losses on pairs, on sets, and on sets whose smoothed form cannot be centred (F-beta, partial AUC)
+#: and so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
+PAIR_CUTS, SET_CUTS, OTHER_CUTS, FEW_ROWS = 300.0, 2e4, 1e7, 100
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
@@ -159,8 +163,12 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
         return False
     if problem.loss.coupling is Coupling.ROW:
         return problem.n_distinct <= FEW_ROWS
+    by_pairs, centred = (
+        need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
+    )
+    limit = PAIR_CUTS if by_pairs else SET_CUTS if centred else OTHER_CUTS
     lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    return not few or float(problem.data.target.share @ lengths) <= FEW_CUTS
+    return not few or float(problem.data.target.share @ lengths) <= limit
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.

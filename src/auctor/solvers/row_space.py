@@ -14,7 +14,6 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.minimise import Solver, State
 from auctor.penalties import L2
 from auctor.problem import Point, Problem
-from auctor.solvers.bmrm import Bmrm
 from auctor.solvers.choose import choose
 from auctor.solvers.dual import DualCoordinateAscent
 
@@ -81,7 +80,7 @@ class RowSpace:
     ----------
     solver : Solver, optional
         For the square problem; by default `DualCoordinateAscent` for losses that are sums over
-        rows, `Bmrm` for other kinked ones, else the default for such data.
+        rows, else the default for such data.
 
     References
     ----------
@@ -116,9 +115,7 @@ class RowSpace:
 
 def _solver(narrow: Problem) -> Solver[Any]:
     dual = DualCoordinateAscent()
-    if not dual.needs & ~narrow.provides:
-        return dual
-    return choose(narrow) if narrow.loss.smooth else Bmrm()
+    return choose(narrow) if dual.needs & ~narrow.provides else dual
 
 
 def _seen(

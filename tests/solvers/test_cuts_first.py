@@ -1,0 +1,89 @@
+"""Cutting planes first: models where there are any, a direction where there are none."""
+
+import numpy as np
+import pytest
+
+from auctor.core.errors import IncompatibleError
+from auctor.data import as_data
+from auctor.losses import (
+    FBeta,
+    Hinge,
+    Logistic,
+    PairwiseHinge,
+    PartialPairwiseHinge,
+    Prbep,
+    PrecisionAtK,
+)
+from auctor.metrics import auc
+from auctor.minimise import minimise
+from auctor.penalties import L1, L2
+from auctor.problem import Problem
+from auctor.solvers import Bmrm, Continuation, CutsFirst, choose
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(500, 20))
+SIGNAL = X @ RNG.normal(size=20)
+CLEAR = np.where(SIGNAL + RNG.normal(size=500) > 3.0, 1.0, -1.0)
+#: Rare positives behind noise: no model beats the empty one on these losses.
+NOISY = SIGNAL + 7.0 * RNG.normal(size=500)
+HIDDEN = np.where(np.quantile(NOISY, 0.95) < NOISY, 1.0, -1.0)
+LOSSES = [FBeta(), PartialPairwiseHinge(0.1), Prbep(), PrecisionAtK(20)]
+
+
+def problem_of(loss, y, strength=0.01):
+    return Problem(loss, L2(strength), as_data(X, y))
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, PairwiseHinge()], ids=repr)
+def test_it_is_cutting_planes_where_there_is_a_model(loss):
+    problem = problem_of(loss, CLEAR)
+    found = minimise(problem, CutsFirst(), tol=1e-6)
+    other = minimise(problem, Bmrm(), tol=1e-6)
+    assert found.converged
+    assert found.certified
+    assert found.value == pytest.approx(other.value, abs=2e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_where_there_is_none_it_still_ranks(loss):
+    problem = problem_of(loss, HIDDEN)
+    assert isinstance(choose(problem), CutsFirst)
+    assert not minimise(problem, Bmrm()).coef.any()
+    found = minimise(problem, CutsFirst())
+    assert found.converged
+    assert found.certified
+    assert auc(HIDDEN, X @ found.coef) > 0.6
+
+
+def test_an_empty_model_is_never_reported_as_solved_by_cuts():
+    steps = []
+    minimise(problem_of(FBeta(), HIDDEN), CutsFirst(), on_step=steps.append)
+    for step in steps[:-1]:
+        assert step.w[:-1].any() or step.gap > 0.9  # the bound is kept back until there is a model
+
+
+def test_a_stall_of_the_cuts_goes_on_from_their_best_point():
+    # At this strength the cuts drown in rounding.
+    problem = problem_of(PairwiseHinge(), CLEAR, 1e-12)
+    cuts = minimise(problem, Bmrm(), on_failure="ignore")
+    assert not cuts.converged
+    found = minimise(problem, CutsFirst())
+    assert found.converged
+    assert found.value < cuts.value
+
+
+def test_the_smoothing_solver_can_be_chosen():
+    one = minimise(problem_of(Prbep(), HIDDEN), CutsFirst(Continuation()))
+    assert one.converged
+    assert one.coef.any()
+
+
+def test_which_problems_it_is_for():
+    assert isinstance(choose(problem_of(Prbep(), CLEAR, 1e-2)), CutsFirst)
+    assert not isinstance(choose(problem_of(Prbep(), CLEAR, 1e-6)), CutsFirst)
+    assert isinstance(choose(problem_of(FBeta(), CLEAR, 1e-4)), CutsFirst)
+    assert not isinstance(choose(problem_of(PairwiseHinge(), CLEAR, 1e-3)), CutsFirst)
+    assert not isinstance(choose(problem_of(Hinge(), CLEAR, 1.0)), CutsFirst)
+    for loss, penalty in ((Logistic(), L2(0.1)), (Prbep(), L1(0.1))):
+        with pytest.raises(IncompatibleError, match="CutsFirst needs"):
+            minimise(Problem(loss, penalty, as_data(X, CLEAR)), CutsFirst())
