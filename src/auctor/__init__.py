@@ -14,7 +14,7 @@ from auctor.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from auctor import data, losses, metrics, penalties, solvers
-    from auctor.core.errors import AuctorError, ConvergenceWarning
+    from auctor.core.errors import AuctorError, ConvergenceWarning, DataWarning
     from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
     from auctor.export import to_onnx
     from auctor.online import StreamingAUC
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AuctorError": "auctor.core.errors",
     "ConvergenceWarning": "auctor.core.errors",
+    "DataWarning": "auctor.core.errors",
     "LinearRegressor": "auctor.estimators",
     "MetricClassifier": "auctor.estimators",
     "MetricClassifierCV": "auctor.estimators",
@@ -42,6 +43,7 @@ _MODULES = ("data", "losses", "metrics", "penalties", "solvers")
 __all__ = [
     "AuctorError",
     "ConvergenceWarning",
+    "DataWarning",
     "LinearRegressor",
     "MetricClassifier",
     "MetricClassifierCV",
