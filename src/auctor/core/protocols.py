@@ -79,8 +79,8 @@ class Data(Protocol):
     def row_lengths(self, scale: FloatArray) -> FloatArray:
         """``sum_j scale_j x_ij^2`` of every row."""
 
-    def row_gram(self, scale: FloatArray) -> FloatArray:
-        """``X @ diag(scale) @ X.T`` for ``scale >= 0``."""
+    def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
+        """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
 
     def replaced(self, X: FloatArray) -> Data:
         """The rows of a dense matrix instead, with the same targets."""

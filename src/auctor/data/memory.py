@@ -239,14 +239,19 @@ class Dense(_Memory):
             (self.n_rows,),
         )[0]
 
-    def row_gram(self, scale: FloatArray) -> FloatArray:
-        """``X @ diag(scale) @ X.T`` for ``scale >= 0``."""
-        X = np.asarray(self._lines if self.by_rows else self._lines.T, dtype=np.float64)
+    def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
+        """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
+        X = self._lines if self.by_rows else self._lines.T
+        root, gram = np.sqrt(scale), np.zeros((index.size, index.size))
+        width = max(1, STRIP_ENTRIES // max(1, index.size))
         with quiet_blas():
-            if scale.min() == scale.max():
-                plain: FloatArray = scale[0] * (X @ X.T)
-                return plain
-            return Dense(X.T, Target(np.empty(0)), n_threads=self.n_threads).gram(scale)
+            for low in range(0, self.n_columns, width):
+                columns = slice(low, low + width)
+                strip = X[index, columns].astype(np.float64)
+                strip -= middle[columns]
+                strip *= root[columns]
+                gram += strip @ strip.T
+        return gram
 
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
@@ -412,9 +417,14 @@ class Sparse(_Memory):
             (self.n_rows,),
         )[0]
 
-    def row_gram(self, scale: FloatArray) -> FloatArray:
-        """``X @ diag(scale) @ X.T`` for ``scale >= 0``."""
-        return Sparse(self._X.T, Target(np.empty(0)), n_threads=self.n_threads).gram(scale)
+    def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
+        """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
+        rows = (self._X if self.by_rows else self._X.tocsr())[index].astype(np.float64)
+        scaled = rows.multiply(scale).tocsr()
+        side = scaled @ middle
+        full: FloatArray = (scaled @ rows.T).toarray() - side - side[:, None]
+        full += float(middle @ (scale * middle))
+        return full
 
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""

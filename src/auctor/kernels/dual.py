@@ -30,6 +30,8 @@ from auctor.kernels.pointwise import (
 TINY = 1e-200
 #: Change of a margin below which the logistic slope is linear to rounding.
 LINEAR = 1e-7
+#: Slopes of the prox beyond which another slope is no start: its margin is too far away.
+STEEP = 1e6
 #: How much farther than before a score may move without waking its row.
 FARTHER = 1.25
 
@@ -44,7 +46,7 @@ def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
     """
     low, high = z, z + t
     m = clipped(0.0, low, high)
-    if 0.0 < start < 1.0:
+    if 0.0 < start < 1.0 and t < STEEP:
         m = z + t * start
     elif low < 0.0 < high:
         m = clipped(math.log((t + z) / -z), low, high)

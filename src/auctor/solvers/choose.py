@@ -95,8 +95,8 @@ def solver_class(name: str) -> type[Any]:
     return kind
 
 
-def choose(problem: Problem) -> Solver[Any]:
-    """The default solver for a problem.
+def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
+    """The default solver for a problem, or the next best without the one to ``skip``.
 
     Examples
     --------
@@ -109,6 +109,8 @@ def choose(problem: Problem) -> Solver[Any]:
     """
     few = problem.n_params <= FACTOR_PARAMS
     for name in PREFERENCE:
+        if name == skip:
+            continue
         if name == "newton" and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
             continue
         kind = solver_class(name)
@@ -133,22 +135,31 @@ def choose(problem: Problem) -> Solver[Any]:
     )
 
 
-#: Rows whose products with each other are worth making, and the columns that make it worth while,
-#: in all and for each row.
-SPAN_ROWS, SPAN_COLUMNS, SPAN_RATIO = 600, 200, 2.0
+#: Rows whose products with each other are worth making, also where the alternative is coordinate
+#: ascent with an intercept, and the columns that make it worth while, in all and for each row.
+SPAN_ROWS, COUPLED_ROWS, SPAN_COLUMNS, SPAN_RATIO = 200, 600, 200, 2.0
 
 
 def _rows_span(problem: Problem, needs: Need) -> bool:
     """Whether the rows of dense data are so few that coordinates along them pay.
 
-    Cutting planes, for kinked losses on pairs and sets, gain nothing by them.
+    They do not for kinked losses on pairs and sets (cutting planes gain nothing), and where L-BFGS
+    needs a few passes.
     """
     data, columns = problem.data, problem.n_columns
+    by_rows = problem.loss.coupling is Coupling.ROW
     dense = data.n_entries >= 0.5 * data.n_rows * columns
-    kinked = not problem.loss.smooth and problem.loss.coupling is not Coupling.ROW
-    if needs & ~problem.provides or not dense or kinked or columns < SPAN_COLUMNS:
+    if needs & ~problem.provides or not dense or columns < SPAN_COLUMNS:
         return False
-    return problem.n_distinct <= min(SPAN_ROWS, columns / SPAN_RATIO)
+    pointwise = Need.POINTWISE_LOSS in problem.provides
+    closed = pointwise and cast(PointwiseLoss, problem.loss).closed_prox
+    most = COUPLED_ROWS if closed and problem.has_intercept else SPAN_ROWS
+    if problem.n_distinct > min(most, columns / SPAN_RATIO):
+        return False
+    if not problem.loss.smooth:
+        return by_rows
+    lengths = data.row_lengths(1.0 / problem.ridge[:columns])
+    return float(data.target.share @ lengths) > ROUND
 
 
 #: Mean squared length of a row over the strength up to which cutting planes need few cuts, for

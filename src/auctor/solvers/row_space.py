@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,29 +16,38 @@ from auctor.minimise import Solver, State
 from auctor.penalties import L2
 from auctor.problem import Point, Problem
 from auctor.solvers.choose import choose
+from auctor.solvers.continuation import Continuation
 from auctor.solvers.dual import DualCoordinateAscent
+from auctor.solvers.newton import Newton
+from auctor.solvers.proximal_point import ProximalPoint
 
 #: Least diagonal entry of a Cholesky factor, as a share of the largest; below it, and for the roots
 #: of eigenvalues, directions are rounding.
 REGULAR, RANK = 1e-6, 1e-7
+#: Steps along the rows by coordinate ascent, then by steps of Newton type, then on all columns.
+ASCENT_STEPS, NEWTON_STEPS = 20, 60
 
 
 class Span(NamedTuple):
     """Coordinates along the rows that differ, in the metric of a penalty.
 
-    A vector z stands for the weights ``scale * X[first].T @ (back @ z)``, whose norm in the metric
-    ``1 / scale`` is that of z and whose scores are ``data.scores(z)`` (0 for rows without weight).
+    A vector z stands for the weights ``scale * X.T @ (back @ z)``, whose norm in the metric
+    ``1 / scale`` is that of z. Where a constant is a free parameter the rows are taken from their
+    mean. The scores are ``data.scores(z)``, up to a constant then, and 0 for rows without weight.
     """
 
     scale: FloatArray
     first: IntArray
     back: FloatArray
     data: Data
+    free: bool
 
     def weights(self, problem: Problem, z: FloatArray) -> FloatArray:
         """Column weights of coordinates; one pass over the data."""
         rows = np.zeros(problem.data.n_rows)
         rows[self.first] = self.back @ z
+        if self.free:
+            rows -= float(rows.sum()) * problem.data.target.share
         problem.counts.passes += 1
         return self.scale * problem.data.gradient(rows)
 
@@ -46,26 +56,34 @@ class Span(NamedTuple):
         if not coef.any():
             return np.zeros(self.back.shape[1])
         problem.counts.passes += 1
-        z: FloatArray = problem.data.scores(coef)[self.first] @ self.back
+        scores = problem.data.scores(coef)
+        if self.free:
+            scores -= float(problem.data.target.share @ scores)
+        z: FloatArray = scores[self.first] @ self.back
         return z
 
 
 @dataclass(frozen=True)
 class RowSpaceState:
-    """The point on all columns, and the solve along the rows."""
+    """The point on all columns, and the solve that is under way.
+
+    ``narrow`` is the problem along the rows, ``None`` once the solve has moved to all columns.
+    """
 
     point: Point
     dual: Point | None
-    lower: float | None
     span: Span
-    narrow: Problem
+    narrow: Problem | None
     solver: Solver[Any]
     inner: State
+    rng: np.random.Generator
+    lower: float | None = None
+    steps: int = 0
 
     @property
     def stalled(self) -> bool:
         """Whether no further progress is possible."""
-        return self.inner.stalled
+        return self.narrow is None and self.inner.stalled
 
 
 @dataclass(frozen=True)
@@ -73,14 +91,10 @@ class RowSpace:
     """Solve for the weights as a combination of the rows, where these are fewer than the columns.
 
     With an l2 penalty the minimiser lies in the span of the rows, whatever the loss. There the data
-    is a square matrix, a root of the products of rows with each other, and any solver for a smooth
-    penalty may do the rest. Every step maps its point back and certifies it on all columns.
-
-    Parameters
-    ----------
-    solver : Solver, optional
-        For the square problem; by default `DualCoordinateAscent` for losses that are sums over
-        rows, else the default for such data.
+    is a square matrix, a root of the products of rows with each other. Coordinate ascent on the
+    dual comes first where the loss allows, steps of Newton type follow where that is slow (one
+    direction dominates the rows), and the default solver on all columns where rounding in the
+    products ends those. Every step maps its point back and certifies it on all columns.
 
     References
     ----------
@@ -88,13 +102,7 @@ class RowSpace:
     theorem).
     """
 
-    solver: Solver[Any] | None = None
-
     needs = Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.PROX | Need.ROWS
-
-    def __post_init__(self) -> None:
-        if self.solver is not None:
-            object.__setattr__(self, "needs", type(self).needs | self.solver.needs)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> RowSpaceState:
         """State at the starting point."""
@@ -103,33 +111,77 @@ class RowSpace:
             problem.loss, L2(strength), span.data, fit_intercept=problem.fit_intercept,
             counts=problem.counts,
         )  # fmt: skip
-        solver = self.solver or _solver(narrow)
-        z = narrow.join(span.coordinates(problem, problem.coef(w)), problem.intercept(w))
-        return _seen(problem, span, narrow, solver, solver.init(narrow, z, rng))
+        shift = 0.0
+        if problem.has_intercept and problem.coef(w).any():
+            shift = float(problem.data.target.share @ problem.data.scores(problem.coef(w)))
+        z = narrow.join(span.coordinates(problem, problem.coef(w)), problem.intercept(w) + shift)
+        solver = _first(narrow)
+        return _seen(problem, span, narrow, solver, solver.init(narrow, z, rng), rng)
 
     def step(self, problem: Problem, state: RowSpaceState) -> RowSpaceState:
-        """One step along the rows."""
+        """One step along the rows, or of what comes after them."""
+        if state.narrow is None:
+            return _direct(state, state.solver.step(problem, state.inner))
         inner = state.solver.step(state.narrow, state.inner)
-        return _seen(problem, state.span, state.narrow, state.solver, inner)
+        ascent = isinstance(state.solver, DualCoordinateAscent)
+        most = ASCENT_STEPS if ascent else NEWTON_STEPS
+        lost = not math.isfinite(inner.point.value)
+        if not (inner.stalled or lost or state.steps + 1 >= most):
+            seen = _seen(problem, state.span, state.narrow, state.solver, inner, state.rng)
+            return replace(seen, steps=state.steps + 1)
+        z = state.inner.point.w if lost else inner.point.w
+        if ascent:
+            solver = _second(state.narrow)
+            inner = solver.init(state.narrow, z, state.rng)
+            return _seen(problem, state.span, state.narrow, solver, inner, state.rng)
+        here = _seen(problem, state.span, state.narrow, state.solver, inner, state.rng)
+        start = state.point.w if lost else here.point.w
+        wide = choose(problem, skip="row_space")
+        begun = wide.init(problem, start, state.rng)
+        return _direct(replace(state, narrow=None, solver=wide), begun)
 
 
-def _solver(narrow: Problem) -> Solver[Any]:
+def _first(narrow: Problem) -> Solver[Any]:
+    """Coordinate ascent where its steps are bounded, else what would follow."""
     dual = DualCoordinateAscent()
-    return choose(narrow) if dual.needs & ~narrow.provides else dual
+    bounded = not narrow.loss.smooth or Need.BOUNDED_CURVATURE in narrow.provides
+    return dual if bounded and not dual.needs & ~narrow.provides else _second(narrow)
+
+
+def _second(narrow: Problem) -> Solver[Any]:
+    """Steps of Newton type, over smoothed problems where the loss is kinked."""
+    if not narrow.loss.smooth:
+        centred = Need.CENTRED_SMOOTHING in narrow.provides
+        return ProximalPoint() if centred else Continuation()
+    return choose(narrow) if Newton.needs & ~narrow.provides else Newton()
+
+
+def _direct(state: RowSpaceState, inner: State) -> RowSpaceState:
+    """A state of the solve on all columns."""
+    return replace(
+        state, point=inner.point, dual=inner.dual, inner=inner,
+        lower=getattr(inner, "lower", None),
+    )  # fmt: skip
 
 
 def _seen(
-    problem: Problem, span: Span, narrow: Problem, solver: Solver[Any], inner: State
-) -> RowSpaceState:
+    problem: Problem, span: Span, narrow: Problem, solver: Solver[Any], inner: State,
+    rng: np.random.Generator,
+) -> RowSpaceState:  # fmt: skip
     """A state of the narrow problem as one of the problem itself."""
     z = inner.point.w
-    point = problem.evaluate(
-        problem.join(span.weights(problem, narrow.coef(z)), narrow.intercept(z))
-    )
+    coef = span.weights(problem, narrow.coef(z))
+    scores = problem.score_change(problem.join(coef, 0.0))
+    intercept = narrow.intercept(z)
+    if problem.has_intercept:
+        intercept -= float(problem.data.target.share @ scores)
+    point = problem.evaluate(problem.join(coef, intercept), scores=scores + intercept)
     dual = inner.dual
     if dual is not None:
-        dual = replace(dual, problem=problem.with_loss(dual.problem.loss))
-    return RowSpaceState(point, dual, getattr(inner, "lower", None), span, narrow, solver, inner)
+        away = narrow.intercept(dual.w) - narrow.intercept(z)
+        w = problem.join(coef, intercept + away)
+        dual = replace(dual, problem=problem.with_loss(dual.problem.loss), w=w)
+    return RowSpaceState(point, dual, span, narrow, solver, inner, rng)
 
 
 def _span(problem: Problem) -> tuple[Span, float]:
@@ -138,7 +190,7 @@ def _span(problem: Problem) -> tuple[Span, float]:
     strength = float(l2.max())
     scale = strength / l2
     kept: Span | None = None if problem.kept is None else problem.kept.get(Span)
-    if kept is None or not np.array_equal(kept.scale, scale):
+    if kept is None or not np.allclose(kept.scale, scale, rtol=1e-12, atol=0.0):
         kept = _made(problem, scale)
         if problem.kept is not None:
             problem.kept[Span] = kept
@@ -150,20 +202,26 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
     data, kinds = problem.data, problem.data.kinds
     heavy = kinds.total(data.target.share) > 0.0
     first = kinds.order[kinds.starts[heavy]]
-    problem.counts.passes += 1.0 + first.size / 6.0
-    if first.size == data.n_rows:
-        gram = data.row_gram(scale)[np.ix_(first, first)]
-    else:
-        gram = data.rows(first).row_gram(scale)
+    free = problem.has_intercept or problem.loss.shift_invariant
+    middle = data.gradient(data.target.share) if free else np.zeros(problem.n_columns)
+    problem.counts.passes += 2.0 + first.size / 6.0
+    gram = data.row_gram(first, scale, middle)
+    if free:
+        # Rows less their mean depend on each other. A constant beside them, which the intercept
+        # takes up, makes them independent and changes nothing.
+        gram += gram.diagonal().mean() / first.size
     root, back = _root(gram)
     sizes = np.diff(kinds.starts, append=data.n_rows)
     rows = np.zeros((data.n_rows, root.shape[1]))
     rows[kinds.order[np.repeat(heavy, sizes)]] = np.repeat(root, sizes[heavy], axis=0)
-    return Span(scale, first, back, data.replaced(rows))
+    return Span(scale, first, back, data.replaced(rows), free)
 
 
 def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A with ``A A' = gram``, and B with ``B' gram B = 1`` and ``gram B = A``."""
+    """A with ``A A' = gram``, and its (pseudo-)inverse turned over, B with ``gram B = A``.
+
+    Both depend on the products alone, not on how a decomposition turns its vectors.
+    """
     try:
         factor = cholesky(gram, lower=True, check_finite=False)
     except LinAlgError:
@@ -175,6 +233,7 @@ def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, vectors = eigh(gram, check_finite=False)
     roots = np.sqrt(np.maximum(values, 0.0))
     good = roots > RANK * roots[-1]
-    if not good.any():  # all rows are zero: one coordinate that does nothing
+    if not good.any():  # all rows are the same: one coordinate that does nothing
         return np.zeros((gram.shape[0], 1)), np.zeros((gram.shape[0], 1))
-    return vectors[:, good] * roots[good], vectors[:, good] / roots[good]
+    some = vectors[:, good]
+    return (some * roots[good]) @ some.T, (some / roots[good]) @ some.T
