@@ -242,16 +242,12 @@ class Dense(_Memory):
     def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
         """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
         X = self._lines if self.by_rows else self._lines.T
-        root, gram = np.sqrt(scale), np.zeros((index.size, index.size))
-        width = max(1, STRIP_ENTRIES // max(1, index.size))
+        if index.size < self.n_rows:
+            X = X[index]
+        plain = X.dtype == np.float64 and scale.min() == scale.max() and not middle.any()
         with quiet_blas():
-            for low in range(0, self.n_columns, width):
-                columns = slice(low, low + width)
-                strip = X[index, columns].astype(np.float64)
-                strip -= middle[columns]
-                strip *= root[columns]
-                gram += strip @ strip.T
-        return gram
+            gram = scale[0] * (X @ X.T) if plain else _strips_gram(X, np.sqrt(scale), middle)
+        return gram if index.size < self.n_rows else gram[np.ix_(index, index)]
 
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
@@ -463,6 +459,18 @@ class Sparse(_Memory):
         entries = np.empty(start[-1], dtype=values.dtype)
         coordinate.extract_columns(*self._parts, slot, start[:-1].copy(), rows, entries)
         return Columns(start.astype(indptr.dtype), rows, entries)
+
+
+def _strips_gram(X: Array, root: FloatArray, middle: FloatArray) -> FloatArray:
+    """``Z @ Z.T`` with ``Z = (X - middle) * root``, a strip of columns at a time."""
+    gram = np.zeros((X.shape[0], X.shape[0]))
+    width = max(1, STRIP_ENTRIES // max(1, X.shape[0]))
+    for low in range(0, X.shape[1], width):
+        columns = slice(low, low + width)
+        strip = np.subtract(X[:, columns], middle[columns], dtype=np.float64)
+        strip *= root[columns]
+        gram += strip @ strip.T
+    return gram
 
 
 def _unsigned(X: Any) -> tuple[Array, Array, Array]:
