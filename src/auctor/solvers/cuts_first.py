@@ -12,22 +12,27 @@ from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
 from auctor.solvers.bmrm import Bmrm, BmrmState
-from auctor.solvers.continuation import Continuation
+from auctor.solvers.continuation import Continuation, inner_solver
 from auctor.solvers.proximal_point import ProximalPoint
 
 #: Cuts after which the zero model is no longer expected to be beaten, and a gap, as a share of the
-#: objective, that says so earlier.
-TRIES, SURE = 30, 0.01
+#: objective, that says so earlier; cuts after which smoothing takes over for good.
+TRIES, SURE, MOST = 30, 0.01, 300
+#: Width, in null losses, of the smoothed loss whose minimiser is the direction, and steps to it.
+WIDTH, STEPS = 1.5, 10
+#: How far above the zero model, as a share of its objective, the direction is followed.
+ABOVE = 1e-6
 
 
 @dataclass(frozen=True)
 class CutsFirstState:
-    """The cuts, and the smoothed solve once it has begun."""
+    """The cuts, a point beside the zero model where that is their best, and the smoothed solve."""
 
     problem: Problem
     start: FloatArray
     rng: np.random.Generator
     cuts: BmrmState
+    ray: Point | None = None
     smooth: State | None = None
     tries: int = 0
 
@@ -39,7 +44,9 @@ class CutsFirstState:
     @property
     def point(self) -> Point:
         """The point of whoever is at work."""
-        return self.cuts.point if self.smooth is None else self.smooth.point
+        if self.smooth is not None:
+            return self.smooth.point
+        return self.ray if self.ray is not None and self.empty else self.cuts.point
 
     @property
     def dual(self) -> Point | None:
@@ -48,10 +55,10 @@ class CutsFirstState:
 
     @property
     def lower(self) -> float | None:
-        """Of the cuts, kept back while they have no model: such a one shall not be the answer."""
+        """Of the cuts, kept back while the point has no columns: that shall not be the end."""
         if self.smooth is not None:
             return getattr(self.smooth, "lower", None)
-        if self.empty:
+        if self.empty and self.ray is None:
             return self.problem.loss.infimum(self.problem.data.target)
         return self.cuts.lower
 
@@ -66,9 +73,9 @@ class CutsFirst:
     """Cutting planes while they find models; smoothing where the best they find is none.
 
     A max-margin loss may be lowest at the zero model, or so close to it that nothing is gained by
-    another; cutting planes then return zeros, which rank nothing. A smoothed solve comes within
-    the tolerance of the same minimum with a direction to rank by. Where the cuts find a model they
-    need fewer passes than smoothing, unless the penalty is weak.
+    another; cutting planes then return zeros, which rank nothing. The minimiser of a widely
+    smoothed loss is a direction to rank by, and a short way along it is within any tolerance of the
+    zero model, whose bound the cuts go on to prove. Where they cannot, a smoothed solve takes over.
 
     Parameters
     ----------
@@ -91,14 +98,36 @@ class CutsFirst:
             return replace(state, smooth=self._smoothing(problem).step(problem, state.smooth))
         cuts = Bmrm().step(problem, state.cuts)
         state = replace(state, cuts=cuts, tries=state.tries + 1)
+        if cuts.stalled or (state.empty and state.tries >= MOST):
+            start = state.start if state.empty else cuts.point.w
+            return replace(state, smooth=self._smoothing(problem).init(problem, start, state.rng))
         sure = cuts.gap <= SURE * abs(cuts.point.value) or state.tries >= TRIES
-        if not cuts.stalled and not (state.empty and sure):
-            return state
-        start = state.start if state.empty else cuts.point.w
-        return replace(state, smooth=self._smoothing(problem).init(problem, start, state.rng))
+        if state.empty and sure and state.ray is None:
+            return replace(state, ray=_ray(problem, cuts.point, state.rng))
+        return state
 
     def _smoothing(self, problem: Problem) -> Solver[Any]:
         if self.solver is not None:
             return self.solver
         centred = Need.CENTRED_SMOOTHING in problem.provides
         return ProximalPoint() if centred else Continuation()
+
+
+def _ray(problem: Problem, empty: Point, rng: np.random.Generator) -> Point | None:
+    """A point close to the zero model in the direction of the widely smoothed loss's minimiser."""
+    loss = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
+    assert loss is not None
+    smoothed, solver = problem.with_loss(loss), inner_solver(problem)
+    state = solver.init(smoothed, empty.w, rng)
+    for _ in range(STEPS):
+        state = solver.step(smoothed, state)
+        if state.stalled:
+            break
+    change, scores = state.point.w - empty.w, state.point.scores - empty.scores
+    share = 1.0
+    while share > ABOVE * ABOVE:
+        point = problem.evaluate(empty.w + share * change, scores=empty.scores + share * scores)
+        if point.value <= empty.value + ABOVE * abs(empty.value) and problem.coef(point.w).any():
+            return point
+        share *= 0.25
+    return None
