@@ -14,6 +14,7 @@ from auctor.cli.convert import convert
 from auctor.cli.demo import demo
 from auctor.cli.evaluate import evaluate
 from auctor.cli.inspect import inspect
+from auctor.cli.lean import with_sklearn
 from auctor.cli.listing import list_parts
 from auctor.cli.predict import predict
 from auctor.cli.report import report
@@ -44,7 +45,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 for _name, _command in COMMANDS.items():
-    app.command(_name, epilog=epilog(_command))(_command)
+    app.command(_name, epilog=epilog(_command))(with_sklearn(_command))
 
 
 def _print_version(wanted: bool) -> None:

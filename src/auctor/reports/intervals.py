@@ -19,7 +19,7 @@ REACH = NormalDist().inv_cdf(0.5 * (1.0 + LEVEL))
 #: Samples of the bootstrap.
 DRAWS = 500
 #: Most groups of neighbouring scores that the bootstrap tells apart.
-MAX_GROUPS = 2000
+MAX_GROUPS = 500
 
 DELONG = "DeLong"
 WILSON = "Wilson"
