@@ -73,6 +73,17 @@ def test_help_is_quick_because_nothing_heavy_is_imported():
     assert "demo" in done.stdout
 
 
+def test_scikit_learn_comes_without_what_it_does_not_use():
+    code = (
+        "import sys; from auctor.cli.lean import UNUSED, import_sklearn; import_sklearn(); "
+        "early = set(UNUSED) & set(sys.modules); assert not early, early; "
+        "from sklearn.utils import fixes; import scipy.stats; "
+        "assert fixes._mode([1, 2, 2]).mode == 2; assert scipy.stats.norm.cdf(0.0) == 0.5"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_full_standard_output_is_one_line():
     with open("/dev/full", "w") as full:

@@ -191,6 +191,17 @@ def test_the_gram_matrix_grows_row_by_row():
     assert model == pytest.approx(lowest.value, abs=1e-12)
 
 
+def test_cuts_stay_few_and_their_bound_never_falls():
+    rng = np.random.default_rng(0)
+    bundle, bounds = Bundle(np.ones(3), 10**6, most=20), []
+    for _ in range(200):
+        bundle.add(rng.normal(size=3), float(rng.uniform()))
+        bounds.append(bundle.lowest().value)
+    assert bundle.count < 40
+    assert min(np.diff(bounds)) > -1e-12
+    assert bounds[-1] > bounds[40]
+
+
 def test_cuts_move_to_another_strength():
     rng = np.random.default_rng(0)
     l2, slopes = rng.uniform(0.5, 2.0, size=5), rng.normal(size=(40, 5))

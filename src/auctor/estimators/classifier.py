@@ -236,11 +236,11 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Labels: by the threshold for two classes, the highest score for more."""
-        decision = self.decision_function(X)
-        if decision.ndim == 1:
-            labels: Array = self.classes_[(decision > 0.0).astype(np.intp)]
-        else:
-            labels = self.classes_[decision.argmax(axis=1)]
+        return self._labels_at(self.decision_function(X))
+
+    def _labels_at(self, decision: FloatArray) -> Array:
+        best = decision > 0.0 if decision.ndim == 1 else decision.argmax(axis=1)
+        labels: Array = self.classes_[best.astype(np.intp)]
         return labels
 
     @available_if(_wants_probabilities)  # type: ignore[untyped-decorator]
@@ -263,11 +263,16 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
         With ``groups`` it is the mean over the groups in which it can be computed, by their weight.
         """
+        return self._score_at(self.decision_function(X), y, sample_weight, groups)
+
+    def _score_at(self, decision: FloatArray, y: Any, sample_weight: Any, groups: Any) -> float:
+        """The metric of decision values."""
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
+        n = decision.shape[0]
         if chosen.name == "error" and groups is None:
-            return float(super().score(X, y, sample_weight))
-        decision = self.decision_function(X)
-        y = self._known_labels(y, decision.shape[0])
+            right = self._labels_at(decision) == self._read_target(y, n)
+            return float(np.average(right, weights=sample_weight))
+        y = self._known_labels(y, n)
         if decision.ndim == 1:
             hits = y == self.classes_[1]
             scores = decision if chosen.by_label else decision + self.threshold_[0]

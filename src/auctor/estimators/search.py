@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -44,17 +44,25 @@ class _Rows(NamedTuple):
     weight: FloatArray | None
     groups: IntArray | None
 
+    @property
+    def large(self) -> bool:
+        n, d = self.matrix.shape
+        return bool(getattr(self.matrix, "nnz", n * d) >= UNCOPIED)
+
     def take(self, index: IntArray) -> _Rows:
+        return self.beside(index)._replace(matrix=self.matrix[index])
+
+    def beside(self, index: IntArray) -> _Rows:
+        """What goes with some rows, beside the whole matrix."""
         weight = None if self.weight is None else self.weight[index]
         groups = None if self.groups is None else self.groups[index]
-        return _Rows(self.matrix[index], self.labels[index], self.codes[index], weight, groups)
+        return _Rows(self.matrix, self.labels[index], self.codes[index], weight, groups)
 
     def only(self, index: IntArray) -> _Rows:
         """The same rows to train on; of large data all rows, the others without weight."""
-        n, d = self.matrix.shape
-        if getattr(self.matrix, "nnz", n * d) < UNCOPIED:
+        if not self.large:
             return self.take(index)
-        times = np.bincount(index, minlength=n).astype(np.float64)
+        times = np.bincount(index, minlength=self.codes.size).astype(np.float64)
         return self._replace(weight=times if self.weight is None else times * self.weight)
 
 
@@ -372,17 +380,17 @@ class MetricClassifierCV(MetricClassifier):
         part.classes_ = self.classes_
         part.n_features_in_ = rows.matrix.shape[1]
         paths, thresholds = self._train_fold(part, rows.only(train), chosen, penalty)
-        rest = rows.take(test)  # the training rows are gone by now
+        judge = self._judge_on(rows, test)  # the training rows are gone by now
         scores = np.full(self.strengths_.size, np.nan)
         for k, threshold in enumerate(thresholds):
             part._take([path.solutions[k] for path in paths])
             part.threshold_ = threshold
             part.intercept_ -= threshold
             try:
-                scores[k] = self._judge(part, rest.matrix, rest.labels, rest.weight, rest.groups)
+                scores[k] = judge(part)
             except DataError as error:
                 warnings.warn(
-                    f"{self._who} leaves out a fold of {rest.codes.size} rows in which the metric "
+                    f"{self._who} leaves out a fold of {test.size} rows in which the metric "
                     f"is not defined: {error} Use fewer folds.",
                     UserWarning,
                     stacklevel=3,
@@ -427,6 +435,16 @@ class MetricClassifierCV(MetricClassifier):
         """Whether someone ended a path, as opposed to its time."""
         asked = path.solutions[-1].status is Status.INTERRUPTED
         return asked or (not path.complete and self.max_seconds is None)
+
+    def _judge_on(self, rows: _Rows, test: IntArray) -> Callable[[MetricClassifier], float]:
+        """Scores of classifiers on some rows; large data are not copied for the own metric."""
+        if rows.large and self.scoring is None:
+            _, labels, _, weight, groups = rows.beside(test)
+            return lambda model: model._score_at(
+                model.decision_function(rows.matrix)[test], labels, weight, groups
+            )
+        rest = rows.take(test)
+        return lambda model: self._judge(model, rest.matrix, rest.labels, rest.weight, rest.groups)
 
     def _judge(self, model: MetricClassifier, X: Any, y: Any, weight: Any, groups: Any) -> float:
         """Score of a fitted classifier."""

@@ -27,6 +27,8 @@ LEAST_REACH = 1e-9
 ROUNDING = 1e-14
 #: The intercept's share of the gap, and of the loss, that a cut may lose.
 PINNED, LEVEL = 1e-4, 1e-14
+#: Numbers that cuts may hold: as a share of the entries of the data, and in any case.
+CUTS_SHARE, CUTS_ROOM = 0.25, 12_500_000
 #: First trial of another intercept, in score units.
 FIRST_SHIFT = 1e-2
 #: Most trials of a line search, and of intercepts.
@@ -128,7 +130,7 @@ class Bmrm:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BmrmState:
         """State at the starting point; cuts only where an earlier solve of a path left some."""
         query = balanced(problem, problem.evaluate(w), math.inf)
-        bundle = Bundle(problem.coef(problem.ridge), self.patience)
+        bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
         if problem.kept is not None:
             bundle.take(problem.kept.get(Bundle))
             problem.kept[Bundle] = bundle
@@ -164,6 +166,12 @@ class Bmrm:
         if query.dscores is query.point.dscores:
             return problem.coef(query.point.gradient), query.offset
         return problem.coef(problem.pull_back(query.dscores)), query.offset
+
+
+def _most_cuts(problem: Problem) -> int:
+    """Cuts that are few enough beside the data: each is as long as the columns are many."""
+    room = max(CUTS_ROOM, CUTS_SHARE * problem.data.n_entries)
+    return int(room) // max(1, problem.data.n_columns)
 
 
 def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:

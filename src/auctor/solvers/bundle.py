@@ -15,6 +15,8 @@ ACCURACY = 1e-13
 GROWTH = 1e3
 #: Rounding of a product.
 ULP = 1.2e-16
+#: Solves that cuts without weight stay for where cuts are too many.
+HASTE = 5
 #: Cuts that room is made for at a time: each is as long as the columns are many.
 ROOM = 16
 
@@ -39,10 +41,12 @@ class Bundle:
     patience : int
         Cuts without weight for this many solves are dropped; the value of the model at its lowest
         point stays as it is.
+    most : int, optional
+        From this many cuts on, those without weight are dropped after ``HASTE`` solves.
     """
 
-    def __init__(self, l2: FloatArray, patience: int) -> None:
-        self.root, self.patience = np.sqrt(l2), patience
+    def __init__(self, l2: FloatArray, patience: int, most: int | None = None) -> None:
+        self.root, self.patience, self.most = np.sqrt(l2), patience, most
         self.count, self.size, self.shift = 0, 0, 0.0
         self.cuts = np.zeros((0, l2.size))
         self.offset, self.weight = np.zeros(0), np.zeros(0)
@@ -113,14 +117,19 @@ class Bundle:
 
     def _prune(self) -> None:
         """Drop the idle cuts once they are a quarter of all; the others close ranks."""
-        n = self.count
-        keep = np.flatnonzero(self.idle[:n] <= self.patience)
+        n, patience = self.count, self.patience
+        if self.most is not None and n >= self.most:
+            patience = min(patience, HASTE)
+        kept = self.idle[:n] <= patience
+        keep = np.flatnonzero(kept)
         m = keep.size
         if n - m < max(8, n // 4):
             return
-        place = np.cumsum(self.idle[:n] <= self.patience) - 1
+        place = np.cumsum(kept) - 1
         self.active[: self.size] = place[self.active[: self.size]]
-        for array in (self.cuts, self.offset, self.weight, self.idle):
+        for k, cut in enumerate(keep.tolist()):
+            self.cuts[k] = self.cuts[cut]  # one by one: they are large
+        for array in (self.offset, self.weight, self.idle):
             array[:m] = array[keep]
         self.gram[:m, :m] = self.gram[np.ix_(keep, keep)]
         self.count = m
