@@ -18,7 +18,7 @@ from auctor.problem import Point, Problem
 from auctor.solvers.continuation import inner_solver
 
 #: A smoothed problem is solved to this share of the gap of the exact one.
-INNER = 0.3
+INNER = 0.5
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class ProximalPoint:
     Li, Sun, Toh, A highly efficient semismooth Newton augmented Lagrangian method, 2018.
     """
 
-    shrink: float = 0.3
+    shrink: float = 0.5
     min_width: float = 0.03
 
     needs = Need.SMOOTHABLE_LOSS | Need.CENTRED_SMOOTHING
