@@ -204,6 +204,7 @@ class Problem:
                 Need.CURVATURE: loss.order >= 2,
                 Need.CONVEX_LOSS: loss.convex and loss.order >= 1,
                 Need.PAIR_LOSS: getattr(loss, "per_pair", None) is not None,
+                Need.THRESHOLD_LOSS: getattr(loss, "by_rows", None) is not None and not loss.smooth,
                 Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank and one_group,
                 Need.QUADRATIC_LOSS: loss.quadratic,
                 Need.QUADRATIC_PAIRS: (

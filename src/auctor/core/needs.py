@@ -28,6 +28,7 @@ class Need(Flag):
     CURVATURE = auto()
     CONVEX_LOSS = auto()
     PAIR_LOSS = auto()
+    THRESHOLD_LOSS = auto()
     LOW_RANK_CURVATURE = auto()
     QUADRATIC_LOSS = auto()
     QUADRATIC_PAIRS = auto()
@@ -55,6 +56,7 @@ NEED_WORDS = {
     Need.CURVATURE: "a loss with curvature",
     Need.CONVEX_LOSS: "a convex loss with a subgradient",
     Need.PAIR_LOSS: "a loss that is a mean over pairs of a row loss",
+    Need.THRESHOLD_LOSS: "a loss that is a row loss with a free threshold",
     Need.LOW_RANK_CURVATURE: "a loss whose curvature is diagonal plus a few columns",
     Need.QUADRATIC_LOSS: "a loss that is quadratic in the scores",
     Need.QUADRATIC_PAIRS: "the pairwise square loss without groups",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from auctor.core.curvature import Curvature
 from auctor.core.needs import Access, Coupling
@@ -189,6 +189,21 @@ class PairLoss(Loss, Protocol):
     @property
     def per_pair(self) -> Loss:
         """That row loss, whose targets are all +1."""
+
+
+class ByRows(NamedTuple):
+    """A loss of scores s as ``outside * min over b of loss(inside * s + b)``."""
+
+    loss: Loss
+    inside: float
+    outside: float
+
+
+class ThresholdLoss(Loss, Protocol):
+    """A loss on sets of rows that is a row loss once a threshold of the scores is given."""
+
+    def by_rows(self, target: Target) -> ByRows:
+        """The row loss whose intercept is that threshold."""
 
 
 class ScaleInvariantLoss(Loss, Protocol):

@@ -26,11 +26,12 @@ from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.needs import Coupling
-from auctor.core.protocols import Data
+from auctor.core.protocols import ByRows, Data
 from auctor.core.types import FloatArray, Target
 from auctor.kernels import thresholds
 from auctor.kernels.thresholds import Threshold
 from auctor.losses.base import BaseLoss
+from auctor.losses.pointwise import Hinge
 
 #: Rounding allowed in the domain of a conjugate.
 DOMAIN = 1e-9
@@ -259,6 +260,11 @@ class Prbep(ThresholdLoss):
         """Shares and margins for a target."""
         _, positive = _class_weights(target)
         return Margins(positive, positive, 0.5 / positive, 0.0)
+
+    def by_rows(self, target: Target) -> ByRows:
+        """The exact loss as one over rows: its threshold is half a margin above the intercept."""
+        margin = self.margins(target).margin
+        return ByRows(Hinge(), 2.0 / margin, margin)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:

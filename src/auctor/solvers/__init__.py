@@ -9,6 +9,7 @@ from auctor.solvers.choose import choose, resolve
 
 if TYPE_CHECKING:
     from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
+    from auctor.solvers.as_rows import AsRows
     from auctor.solvers.block import BlockCoordinateDescent
     from auctor.solvers.bmrm import Bmrm
     from auctor.solvers.continuation import Continuation
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AcceleratedGradient": "nesterov",
     "AcceleratedProximalQuasiNewton": "accelerated",
+    "AsRows": "as_rows",
     "BlockCoordinateDescent": "block",
     "Bmrm": "bmrm",
     "Continuation": "continuation",
@@ -74,6 +76,7 @@ _HOMES = {
 __all__ = [
     "AcceleratedGradient",
     "AcceleratedProximalQuasiNewton",
+    "AsRows",
     "BlockCoordinateDescent",
     "Bmrm",
     "Continuation",

@@ -36,6 +36,7 @@ SOLVERS = {
     "proximal_point": "ProximalPoint",
     "continuation": "Continuation",
     "row_space": "RowSpace",
+    "as_rows": "AsRows",
     "cuts_first": "CutsFirst",
     "bmrm": "Bmrm",
     "accelerated_gradient": "AcceleratedGradient",
@@ -60,6 +61,7 @@ SOLVERS = {
 #: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
+#: break-even, many columns      l2: not strong         as_rows: the dual of a row loss
 #: non-smooth, on sets of rows   l2: strong, or wide    cuts_first: cutting planes
 #: non-smooth, few rows          l2                     bmrm: cutting planes
 #: non-smooth, centred smoothing any of the above       proximal_point over one of the above
@@ -82,6 +84,7 @@ PREFERENCE = (
     "block_coordinate_descent",
     "subspace_newton",
     "fista",
+    "as_rows",
     "cuts_first",
     "bmrm",
     "proximal_point",
@@ -119,6 +122,8 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
         if name == "row_space" and not _rows_span(problem, kind.needs):
             continue
         if name == "dual" and not _dual_pays(problem, kind.needs, few):
+            continue
+        if name == "as_rows" and (few or _row_length(problem, kind.needs) <= AS_ROWS):
             continue
         if name == "cuts_first" and problem.loss.coupling is Coupling.ROW:
             continue
@@ -166,6 +171,16 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
 #: losses on pairs, on sets, and on sets whose smoothed form cannot be centred (F-beta, partial AUC)
 #: and so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
 PAIR_CUTS, SET_CUTS, OTHER_CUTS, FEW_ROWS = 300.0, 2e4, 1e7, 100
+#: And that from which sweeps over rows end before cutting planes.
+AS_ROWS = 1e3
+
+
+def _row_length(problem: Problem, needs: Need) -> float:
+    """Mean squared length of a row over the strength; 0 where a need is not met."""
+    if needs & ~problem.provides:
+        return 0.0
+    lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
+    return float(problem.data.target.share @ lengths)
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
@@ -178,8 +193,7 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
         need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
     )
     limit = PAIR_CUTS if by_pairs else SET_CUTS if centred else OTHER_CUTS
-    lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    return not few or float(problem.data.target.share @ lengths) <= limit
+    return not few or _row_length(problem, needs) <= limit
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.
