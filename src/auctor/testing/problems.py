@@ -30,6 +30,7 @@ from auctor.losses import (
     PairwiseHinge,
     PairwiseSquare,
     Poisson,
+    Prbep,
     Quantile,
     SmoothedHinge,
     Squared,
@@ -259,6 +260,28 @@ def hinge_minimiser(A: FloatArray, share: FloatArray, strength: float) -> FloatA
     return w
 
 
+def break_even_minimiser(X: FloatArray, y: FloatArray, strength: float) -> FloatArray:
+    """Minimiser of the max-margin loss of the break-even point, by its dual.
+
+    The dual variables are the shares of the rows that the worst labelling flips, of as many
+    positives as negatives.
+    """
+    n, gain = y.size, (y > 0.0) / np.count_nonzero(y > 0.0)
+    pull = 2.0 / (n * strength) * y[:, None] * X
+
+    def dual(flips: FloatArray) -> tuple[float, FloatArray]:
+        w = pull.T @ flips
+        return 0.5 * strength * float(w @ w) - float(gain @ flips), strength * pull @ w - gain
+
+    found = minimize(
+        dual, np.zeros(n), jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * n,
+        constraints={"type": "eq", "fun": lambda flips: y @ flips, "jac": lambda flips: y},
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )  # fmt: skip
+    w: FloatArray = pull.T @ found.x
+    return w
+
+
 def quantile_minimiser(
     X: FloatArray, target: Target, tau: float, scale: float, l1: FloatArray
 ) -> FloatArray:
@@ -369,6 +392,9 @@ def _kinked_references() -> Iterator[Reference]:
     plain = by_pair(*huber_hinge(0.0))
     yield Reference("pairwise-hinge-l2", PairwiseHinge(), L2(strength), X, labels, True, plain, w)
 
+    w = break_even_minimiser(X, s.label, strength)
+    yield Reference("break-even-l2", Prbep(), L2(strength), X, labels, True, _plain_break_even, w)
+
     for name, loss, tau, scale in (
         ("quantile-l1", Quantile(0.3), 0.3, 1.0),
         ("absolute-l1", Absolute(), 0.5, 2.0),
@@ -455,6 +481,19 @@ def _support_minimiser(
     lengths = np.hypot(out[support::2], out[support + 1 :: 2])
     assert (lengths < levels[support // 2 :]).all(), "the columns left out belong to the support"
     return w
+
+
+def _plain_break_even(s: FloatArray, target: Target) -> tuple[float, FloatArray]:
+    """Flip the lowest positive and the highest negative while that pays; without weights."""
+    up, down = np.flatnonzero(target.y > 0), np.flatnonzero(target.y < 0)
+    low, high = up[np.argsort(s[up])], down[np.argsort(-s[down])]
+    pairs = min(low.size, high.size)
+    gains = 1.0 / up.size + 2.0 / s.size * (s[high[:pairs]] - s[low[:pairs]])
+    flipped = int((gains > 0.0).sum())
+    slope = np.zeros_like(s)
+    slope[low[:flipped]] = -2.0 / s.size
+    slope[high[:flipped]] = 2.0 / s.size
+    return float(gains[:flipped].sum()), slope
 
 
 def _distance(s: FloatArray, y: FloatArray) -> FloatArray:
