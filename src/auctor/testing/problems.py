@@ -273,11 +273,13 @@ def break_even_minimiser(X: FloatArray, y: FloatArray, strength: float) -> Float
         w = pull.T @ flips
         return 0.5 * strength * float(w @ w) - float(gain @ flips), strength * pull @ w - gain
 
-    found = minimize(
-        dual, np.zeros(n), jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * n,
-        constraints={"type": "eq", "fun": lambda flips: y @ flips, "jac": lambda flips: y},
-        options={"ftol": 1e-15, "maxiter": 1000},
-    )  # fmt: skip
+    options: Any = {
+        "method": "SLSQP",
+        "bounds": [(0.0, 1.0)] * n,
+        "constraints": {"type": "eq", "fun": lambda flips: y @ flips, "jac": lambda flips: y},
+        "options": {"ftol": 1e-15, "maxiter": 1000},
+    }
+    found = minimize(dual, np.zeros(n), jac=True, **options)
     w: FloatArray = pull.T @ found.x
     return w
 
