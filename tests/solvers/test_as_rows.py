@@ -1,4 +1,4 @@
-"""The break-even loss as a support vector machine: same optimum, certificates, weights, choice."""
+"""Losses with a threshold as row losses: same optimum, certificates, weights, choice."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from auctor.core.errors import IncompatibleError
 from auctor.data import as_data
-from auctor.losses import FBeta, Prbep, PrecisionAtK
+from auctor.losses import FBeta, Prbep, PrecisionAtK, RecallAtK
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
@@ -53,6 +53,18 @@ def test_rows_with_weights_and_columns_of_their_own_strength():
     np.testing.assert_allclose(found.coef, other.coef, atol=1e-3)
 
 
+@pytest.mark.parametrize("kind", [PrecisionAtK, RecallAtK])
+@pytest.mark.parametrize("k", [1, 10, 0.1, 0.35, 0.8, 300])
+def test_the_top_of_the_list(kind, k):
+    problem = problem_of(1e-2, loss=kind(k))
+    found = minimise(problem, AsRows(), tol=1e-7)
+    assert found.converged
+    other = minimise(problem, Bmrm(), tol=1e-5)
+    assert found.value == pytest.approx(other.value, abs=2e-5)
+    assert found.value - found.gap <= other.value
+    assert found.value == pytest.approx(problem.evaluate(found.coef).value, rel=1e-12)
+
+
 def test_a_path_is_followed_by_warm_starts():
     strengths = [1e-1, 1e-2, 1e-3]
     path = regularisation_path(problem_of(), strengths=strengths, solver=AsRows(), tol=1e-7)
@@ -73,7 +85,8 @@ def test_it_is_the_default_for_many_columns_and_penalties_that_are_not_strong():
     assert isinstance(choose(problem_of(1e-4)), AsRows)
     assert isinstance(choose(problem_of(1e3)), CutsFirst)
     assert not isinstance(choose(problem_of(1e-4, matrix=X, y=np.resize(Y, 200))), AsRows)
-    assert not isinstance(choose(problem_of(1e-4, loss=PrecisionAtK(0.1))), AsRows)
+    assert isinstance(choose(problem_of(1e-4, loss=PrecisionAtK(0.1))), AsRows)
+    assert not isinstance(choose(problem_of(1e-4, loss=FBeta())), AsRows)
 
 
 @pytest.mark.parametrize(

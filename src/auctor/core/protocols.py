@@ -192,11 +192,12 @@ class PairLoss(Loss, Protocol):
 
 
 class ByRows(NamedTuple):
-    """A loss of scores s as ``outside * min over b of loss(inside * s + b)``."""
+    """A loss of scores s as ``constant + outside * min over b of loss(inside * s + b)``."""
 
     loss: Loss
     inside: float
     outside: float
+    constant: float
 
 
 class ThresholdLoss(Loss, Protocol):

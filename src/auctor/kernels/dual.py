@@ -22,6 +22,7 @@ from auctor.kernels.pointwise import (
     QUANTILE,
     SQUARED,
     SQUARED_HINGE,
+    backward,
     clipped,
     soft,
 )
@@ -91,7 +92,8 @@ def prox_slope(
     if kind == LOGISTIC:
         return -y * logistic_slope(y * z, t, -y * start)
     if kind == HINGE:
-        return -y * clipped((1.0 - y * z) / (t + width), 0.0, 1.0)
+        back = backward(param, y)
+        return -y * clipped((1.0 - y * z) / (t + width), -back, 1.0 - back)
     if kind == SQUARED_HINGE:
         return -y * max((1.0 - y * z) / (1.0 + t), 0.0)
     if kind == EXPONENTIAL:
@@ -139,7 +141,8 @@ def keys_and_lengths(
 def piece(kind: int, param: float, y: float, slope: float) -> tuple[float, float]:
     """Ends of the piece around ``slope`` on which the conjugate of a closed loss is a parabola."""
     if kind == HINGE:
-        return (-1.0, 0.0) if y > 0.0 else (0.0, 1.0)
+        back = backward(param, y)
+        return (back - 1.0, back) if y > 0.0 else (-back, 1.0 - back)
     if kind == SQUARED_HINGE:
         return (-math.inf, 0.0) if y > 0.0 else (0.0, math.inf)
     if kind == HUBER:

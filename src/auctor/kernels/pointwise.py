@@ -164,6 +164,12 @@ def huberised(r: float, low: float, high: float, width: float) -> tuple[float, f
 
 
 @kernel
+def backward(param: float, y: float) -> float:
+    """Slope of a hinge beyond its margin: ``param`` of positives, ``-param`` of negatives."""
+    return max(param, 0.0) if y > 0.0 else max(-param, 0.0)
+
+
+@kernel
 def point(kind: int, param: float, width: float, s: float, y: float) -> tuple[float, float]:
     """Value and slope of one loss at one score."""
     if kind == LOGISTIC:
@@ -172,7 +178,8 @@ def point(kind: int, param: float, width: float, s: float, y: float) -> tuple[fl
         q = 1.0 / (1.0 + e)
         return max(-m, 0.0) + math.log1p(e), -y * (e * q if m > 0.0 else q)
     if kind == HINGE:
-        value, b = huberised(1.0 - y * s, 0.0, 1.0, width)
+        back = backward(param, y)
+        value, b = huberised(1.0 - y * s, -back, 1.0 - back, width)
         return value, -y * b
     if kind == SQUARED_HINGE:
         b = max(1.0 - y * s, 0.0)
@@ -208,7 +215,8 @@ def point_curve(kind: int, param: float, width: float, s: float, y: float) -> fl
         q = 1.0 / (1.0 + e)
         return e * q * q
     if kind == HINGE:
-        return inside(1.0 - y * s, 0.0, 1.0, width)
+        back = backward(param, y)
+        return inside(1.0 - y * s, -back, 1.0 - back, width)
     if kind == SQUARED_HINGE:
         return 1.0 if y * s < 1.0 else 0.0
     if kind == EXPONENTIAL:
@@ -243,7 +251,8 @@ def point_conjugate(kind: int, param: float, width: float, u: float, y: float) -
         b = clipped(b, 0.0, 1.0)
         return entropy(b) + entropy(1.0 - b)
     if kind == HINGE:
-        return math.inf if b < -slack or b > 1.0 + slack else smooth - b
+        back = backward(param, y)
+        return math.inf if b < -back - slack or b > 1.0 - back + slack else smooth - b
     if kind == SQUARED_HINGE:
         return math.inf if b < -slack else 0.5 * b * b - b
     if kind == EXPONENTIAL:

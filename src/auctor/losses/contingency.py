@@ -10,7 +10,8 @@ predicted positive. With p the normalised row weights, ``p+`` and ``p-`` the cla
 which is at least the metric's loss of the labelling that predicts the top share f. Its dual has
 one variable, the threshold t: the smallest weighted sum of hinges of ``t - s_i`` (positives) and
 ``s_j - t + m+ + m-`` (negatives). So t is a quantile of the scores, the negatives' raised by the
-margin. At ``f = p+`` all of ``r`` is zero, and R is that of Joachims (2005).
+margin. At ``f = p+`` all of ``r`` is zero, and R is that of Joachims (2005). Elsewhere the hinges
+of one class have a slope beyond the margin as well (`PinballHinge`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from auctor.core.types import FloatArray, Target
 from auctor.kernels import thresholds
 from auctor.kernels.thresholds import Threshold
 from auctor.losses.base import BaseLoss
-from auctor.losses.pointwise import Hinge
+from auctor.losses.pointwise import Hinge, PinballHinge
 
 #: Rounding allowed in the domain of a conjugate.
 DOMAIN = 1e-9
@@ -157,6 +158,13 @@ class ThresholdLoss(Contingency):
         """How far the negatives are raised."""
         return self.margins(target).margin
 
+    def by_rows(self, target: Target) -> ByRows:
+        """The exact loss as one over rows with a free intercept."""
+        margins = self.margins(target)
+        tilt = margins.ideal_pos or -margins.ideal_neg
+        loss = PinballHinge(tilt) if tilt else Hinge()
+        return ByRows(loss, 2.0 / margins.margin, margins.margin, margins.floor)
+
     def _flipped(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Share times flip of every row, from its slope."""
         margins, positive = self.margins(target), target.y > 0.0
@@ -260,11 +268,6 @@ class Prbep(ThresholdLoss):
         """Shares and margins for a target."""
         _, positive = _class_weights(target)
         return Margins(positive, positive, 0.5 / positive, 0.0)
-
-    def by_rows(self, target: Target) -> ByRows:
-        """The exact loss as one over rows: its threshold is half a margin above the intercept."""
-        margin = self.margins(target).margin
-        return ByRows(Hinge(), 2.0 / margin, margin)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:

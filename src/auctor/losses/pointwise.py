@@ -140,6 +140,48 @@ class SmoothedHinge(Hinge):
         return [cls(), cls(width=2.0), cls(width=1e-3)]
 
 
+@dataclass(frozen=True)
+class PinballHinge(Hinge):
+    """Hinge that falls less and then rises for one class: ``max((1 - |tilt|) z, -|tilt| z)``.
+
+    Here z = 1 - y s for rows of that class; for the others it is the hinge ``max(0, z)``. What the
+    max-margin losses of precision and recall at k are, once their threshold is given.
+
+    Parameters
+    ----------
+    tilt : float in [-1, 1]
+        Positive for the positive class, negative for the other.
+    width : float >= 0
+        Length of the quadratic piece, in score units; 0 for the exact loss.
+
+    References
+    ----------
+    Huang, Shi, Suykens, Support vector machine classifier with pinball loss, 2014.
+    """
+
+    tilt: float = 0.2
+    width: float = 0.0
+
+    def __post_init__(self) -> None:
+        who, tilt = type(self).__name__, self.tilt
+        check_real(who, "tilt", tilt, low=-1.0, high=1.0)
+        check_real(who, "width", self.width, low=0.0)
+
+    @property
+    def param(self) -> float:
+        """Shape parameter the kernel takes."""
+        return self.tilt
+
+    def smoothed(self, width: float) -> PinballHinge | None:  # type: ignore[override]
+        """The form below it with quadratic pieces; a smooth loss needs none."""
+        return None if self.smooth else PinballHinge(self.tilt, width)
+
+    @classmethod
+    def examples(cls) -> list[BaseLoss]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(-0.7), cls(0.3, width=0.5)]
+
+
 class SquaredHinge(Pointwise):
     """Squared hinge ``1/2 max(0, 1 - y s)^2``."""
 

@@ -38,9 +38,10 @@ class AsRows:
     """Solve for the threshold of a loss on sets together with the weights, as an intercept.
 
     The max-margin loss of the precision/recall break-even point is the hinge loss of a linear
-    support vector machine with a free bias. That has a dual variable per row, not one for every set
-    of rows, so with many columns and a weak penalty a few sweeps replace hundreds of cutting
-    planes. Values and certificates carry over by a factor.
+    support vector machine with a free bias; those of precision and recall at k are pinball losses.
+    These have a dual variable per row, not one for every set of rows, so with many columns and a
+    weak penalty a few sweeps replace hundreds of cutting planes. Values and certificates carry over
+    by a factor and a constant.
 
     Parameters
     ----------
@@ -87,5 +88,5 @@ def _seen(problem: Problem, form: ByRows, rows: Problem, inner: State) -> AsRows
     at = inner.point
     scores = (at.scores - rows.intercept(at.w)) / form.inside
     point = problem.evaluate(problem.join(rows.coef(at.w) / form.inside, 0.0), scores=scores)
-    gap = rows.certificate(at, inner.dual).gap
-    return AsRowsState(point, form.outside * (at.value - gap), form, rows, inner)
+    lower = at.value - rows.certificate(at, inner.dual).gap
+    return AsRowsState(point, form.constant + form.outside * lower, form, rows, inner)

@@ -61,7 +61,7 @@ SOLVERS = {
 #: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
-#: break-even, many columns      l2: not strong         as_rows: the dual of a row loss
+#: break-even, top k; wide       l2: not strong         as_rows: the dual of a row loss
 #: non-smooth, on sets of rows   l2: strong, or wide    cuts_first: cutting planes
 #: non-smooth, few rows          l2                     bmrm: cutting planes
 #: non-smooth, centred smoothing any of the above       proximal_point over one of the above
