@@ -28,6 +28,7 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.buckets import BUCKET, MOST, NEXT, enter, leave
 from auctor.kernels.compiled import inline_kernel, kernel
 from auctor.kernels.prox import prox_one
+from auctor.kernels.quad import lane, line, plus, quad, set_line
 
 #: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
 STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
@@ -70,6 +71,13 @@ def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bo
     if s[PRIOR] == 0.0:
         s[POSITIVE if positive else NEGATIVE] += weight
     return bool(s[POSITIVE] > 0.0 and s[NEGATIVE] > 0.0 and s[LENGTHS] > 0.0)
+
+
+@inline_kernel
+def class_shares(s: FloatArray, weight: float, positive: bool) -> tuple[float, float]:
+    """Multiple of a row that the sums of the positives and of the negatives take, if running."""
+    add = weight if s[PRIOR] == 0.0 else 0.0
+    return (add, 0.0) if positive else (0.0, add)
 
 
 @inline_kernel
@@ -120,45 +128,35 @@ def spam_ridge(
         if weight[i] == 0.0:
             continue
         start, stop = indptr[i], indptr[i + 1]
-        ax = square = to_positive = to_negative = 0.0
+        products, square = quad(0.0, 0.0, 0.0, 0.0), 0.0
         for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            ax += x * table[j, 0]
+            x = float(values[k])
+            products = plus(products, x, line(table, indices[k]))
             square += x * x
-            to_positive += x * table[j, 2]
-            to_negative += x * table[j, 3]
-        positive = y[i] > 0.0
+        ax, positive = lane(products, 0), y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
-        own = 2 if positive else 3
-        add = weight[i] if s[PRIOR] == 0.0 else 0.0
-        if positive:
-            to_positive += add * square
-            s[DOT_POSITIVE] += add * ax
-        else:
-            to_negative += add * square
-            s[DOT_NEGATIVE] += add * ax
-        if not ready:
-            for k in range(start, stop):
-                table[indices[k], own] += add * values[k]
-            continue
-        s[STEPS] += 1.0
-        t, scale, size = s[STEPS], s[SCALE], mean_square(s)
-        p = prior(s)
-        ridge = p * (1.0 - p) * l2
-        eta = step_length(rule, rate, t, ridge, size)
-        other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
-        share = weight[i] * s[ROWS] / s[TOTAL]
-        move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
-        if move != 0.0:
-            s[DOT_POSITIVE] += move * to_positive
-            s[DOT_NEGATIVE] += move * to_negative
-        past = s[SUM_SCALE] * move
+        up, down = class_shares(s, weight[i], positive)
+        s[DOT_POSITIVE] += up * ax
+        s[DOT_NEGATIVE] += down * ax
+        t = scale = move = pace = 0.0
+        if ready:
+            s[STEPS] += 1.0
+            t, scale, p = s[STEPS], s[SCALE], prior(s)
+            ridge = p * (1.0 - p) * l2
+            eta = step_length(rule, rate, t, ridge, mean_square(s))
+            pace = eta * ridge
+            other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
+            share = weight[i] * s[ROWS] / s[TOTAL]
+            move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
+        step = quad(move, s[SUM_SCALE] * move, up, down)
         for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            table[j, 0] += move * x
-            table[j, 1] += past * x
-            table[j, own] += add * x
-        s[SCALE] = scale / (1.0 + eta * ridge)
+            j = indices[k]
+            set_line(table, j, plus(line(table, j), float(values[k]), step))
+        if not ready:
+            continue
+        s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
+        s[DOT_NEGATIVE] += move * (lane(products, 3) + down * square)
+        s[SCALE] = scale / (1.0 + pace)
         s[SUM_SCALE] += t * s[SCALE]
         s[MASS] += t
         if s[SCALE] < SMALL:
