@@ -28,7 +28,7 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.buckets import BUCKET, MOST, NEXT, enter, leave
 from auctor.kernels.compiled import inline_kernel, kernel
 from auctor.kernels.prox import prox_one
-from auctor.kernels.quad import lane, line, plus, quad, set_line
+from auctor.kernels.quad import Quad, lane, line, plus, quad, set_line
 
 #: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
 STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
@@ -50,7 +50,7 @@ SMALL = 1e-5
 LARGE = 1e3
 #: All columns are looked at when about this many entries per column were read, but not more often
 #: than after so many steps.
-SWEEP, LEAST = 2.0, 64.0
+SWEEP, LEAST = 1.4, 64.0
 
 
 @inline_kernel
@@ -110,6 +110,16 @@ def pull(
     return move if math.isfinite(move) else 0.0
 
 
+@inline_kernel
+def add_row(
+    indices: Array, values: Array, start: int, stop: int, table: FloatArray, step: Quad
+) -> None:
+    """Add multiples of a row to the four entries of its columns."""
+    for k in range(start, stop):
+        j = indices[k]
+        set_line(table, j, plus(line(table, j), float(values[k]), step))
+
+
 @kernel
 def spam_ridge(
     indptr: Array,
@@ -149,9 +159,7 @@ def spam_ridge(
             share = weight[i] * s[ROWS] / s[TOTAL]
             move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
         step = quad(move, s[SUM_SCALE] * move, up, down)
-        for k in range(start, stop):
-            j = indices[k]
-            set_line(table, j, plus(line(table, j), float(values[k]), step))
+        add_row(indices, values, start, stop, table, step)
         if not ready:
             continue
         s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
@@ -181,6 +189,12 @@ def sign(a: float) -> float:
     return float((a > 0.0) - (a < 0.0))
 
 
+@inline_kernel
+def signed(size: float, a: float) -> float:
+    """``size`` with the sign of a; zero where a is."""
+    return math.copysign(size, a) if a != 0.0 else 0.0
+
+
 @kernel
 def spam_lasso(
     indptr: Array,
@@ -204,45 +218,36 @@ def spam_lasso(
     The arrays of the penalty have one entry, or one per column. A column whose weight keeps its
     sign and stays away from zero moves as under a ridge, unless there are boxes.
     """
-    first = indices.dtype.type(0)
-    one = l1.shape[0] == 1
-    strongest = l1.max()
-    free = np.isinf(lower).all() and np.isinf(upper).all()
+    one, single, strongest = l1.shape[0] == 1, l1[0], l1.max()
+    free = bool(np.isinf(lower).all() and np.isinf(upper).all())
+    least = 0.0 if free else np.inf  # in a box, no column moves as under a ridge
+    slow = np.empty(np.diff(indptr).max(), indptr.dtype)
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
             continue
         start, stop = indptr[i], indptr[i + 1]
-        ax = turned = square = to_positive = to_negative = 0.0
+        products, turned, square = quad(0.0, 0.0, 0.0, 0.0), 0.0, 0.0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
-            a = table[j, 0]
-            ax += x * a
-            turned += x * sign(a) * l1[first if one else j]
+            column = line(table, j)
+            products = plus(products, x, column)
+            turned += x * signed(single if one else l1[j], lane(column, 0))
             square += x * x
-            to_positive += x * table[j, 2]
-            to_negative += x * table[j, 3]
         s[ENTRIES] += float(stop - start)
-        positive = y[i] > 0.0
+        ax, positive = lane(products, 0), y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
-        own = 2 if positive else 3
-        add = weight[i] if s[PRIOR] == 0.0 else 0.0
-        if positive:
-            to_positive += add * square
-            s[DOT_POSITIVE] += add * ax
-            s[SIGN_POSITIVE] += add * turned
-        else:
-            to_negative += add * square
-            s[DOT_NEGATIVE] += add * ax
-            s[SIGN_NEGATIVE] += add * turned
+        up, down = class_shares(s, weight[i], positive)
+        s[DOT_POSITIVE] += up * ax
+        s[DOT_NEGATIVE] += down * ax
+        s[SIGN_POSITIVE] += up * turned
+        s[SIGN_NEGATIVE] += down * turned
         if not ready:
-            for k in range(start, stop):
-                table[indices[k], own] += add * values[k]
+            add_row(indices, values, start, stop, table, quad(0.0, 0.0, up, down))
             continue
         s[STEPS] += 1.0
-        t, scale, shrunk, size = s[STEPS], s[SCALE], s[SHRUNK], mean_square(s)
-        p = prior(s)
+        t, scale, shrunk, p = s[STEPS], s[SCALE], s[SHRUNK], prior(s)
         q = p * (1.0 - p)
-        eta = step_length(rule, rate, t, q * l2, size)
+        eta = step_length(rule, rate, t, q * l2, mean_square(s))
         if positive:
             other = (s[DOT_NEGATIVE] - shrunk * s[SIGN_NEGATIVE]) / s[NEGATIVE]
         else:
@@ -250,51 +255,32 @@ def spam_lasso(
         share = weight[i] * s[ROWS] / s[TOTAL]
         score = scale * (ax - shrunk * turned)
         move = pull(positive, p, share, score, scale * other, eta, square) / scale
-        pace = eta * q
-        cut = pace / scale
-        scale_now = max(scale / (1.0 + pace * l2), 1e-300)
-        shrunk_now = shrunk + cut
-        if strongest > 0.0 and shrunk_now >= s[HORIZON]:
+        cut = eta * q / scale
+        if strongest > 0.0 and shrunk + cut >= s[HORIZON]:
             sweep(table, s, heads, links, l1, cut)
-        sum_scale, sum_shrunk, horizon = s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON]
-        past = sum_scale * move
-        dot_positive, dot_negative = move * to_positive, move * to_negative
-        sign_positive = sign_negative = 0.0
+        horizon = s[HORIZON]
+        sums, moves = quad(0.0, 0.0, up, down), quad(move, s[SUM_SCALE] * move, 0.0, 0.0)
+        count = 0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
-            at = first if one else j
-            old, level = table[j, 0], l1[at]
-            a = old + move * x
-            table[j, own] += add * x
-            if free and a * old > 0.0 and abs(a) >= level * horizon:
-                table[j, 0] = a
-                table[j, 1] += past * x
-                continue
-            a = math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
-            a = math.copysign(max(abs(a) - level * cut, 0.0), a)
-            a = min(max(a, lower[at] / scale_now), upper[at] / scale_now)
-            a += sign(a) * level * shrunk_now
-            change, turn = a - old, (sign(a) - sign(old)) * level
-            table[j, 0] = a
-            table[j, 1] += change * sum_scale - turn * sum_shrunk
-            change -= move * x
-            dot_positive += change * table[j, 2]
-            dot_negative += change * table[j, 3]
-            sign_positive += turn * table[j, 2]
-            sign_negative += turn * table[j, 3]
-            if a != 0.0 and abs(a) < level * horizon:
-                bucket = bucket_of(s, abs(a) / level)
-                if links[j, BUCKET] > bucket + 1:
-                    leave(heads, links, j)
-                if links[j, BUCKET] == 0:
-                    enter(heads, links, j, bucket)
-        s[SCALE], s[SHRUNK] = scale_now, shrunk_now
-        s[DOT_POSITIVE] += dot_positive
-        s[DOT_NEGATIVE] += dot_negative
-        s[SIGN_POSITIVE] += sign_positive
-        s[SIGN_NEGATIVE] += sign_negative
+            column = plus(line(table, j), x, sums)
+            a = lane(column, 0) + move * x
+            bound = (single if one else l1[j]) * horizon
+            alone = min(a * lane(column, 0), abs(a) - bound) > least
+            set_line(table, j, plus(column, x if alone else 0.0, moves))
+            slow[count] = k
+            count += not alone
+        s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
+        s[DOT_NEGATIVE] += move * (lane(products, 3) + down * square)
+        scale_now = max(scale / (1.0 + eta * q * l2), 1e-300)
+        count = threshold(
+            indices, values, slow, count, l1, lower, upper, free, move, cut, scale_now, table, s
+        )
+        s[SCALE], s[SHRUNK] = scale_now, shrunk + cut
         if strongest > 0.0:
-            for bucket in range(bucket_of(s, shrunk), bucket_of(s, shrunk_now) + 1):
+            if count > 0:
+                line_up(indices, slow, count, l1, table, s, heads, links)
+            for bucket in range(bucket_of(s, shrunk), bucket_of(s, s[SHRUNK]) + 1):
                 if heads[bucket] > 0:
                     empty(bucket, table, s, heads, links, l1)
         s[SUM_SCALE] += t * s[SCALE]
@@ -302,6 +288,80 @@ def spam_lasso(
         s[MASS] += t
         if s[SCALE] < SMALL or s[SHRUNK] * strongest > LARGE:
             settle(table, s, l1)
+
+
+@inline_kernel
+def threshold(
+    indices: Array,
+    values: Array,
+    slow: Array,
+    count: int,
+    l1: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    free: bool,
+    move: float,
+    cut: float,
+    scale: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> int:
+    """Move the columns of some entries of a row, and take the penalty step on them.
+
+    ``scale`` is that after the step. Leaves in ``slow`` the entries whose columns may get to zero
+    before all are looked at again; returns their number.
+    """
+    one, single = l1.shape[0] == 1, l1[0]
+    shrunk, sum_scale, sum_shrunk, horizon = s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON]
+    dot_positive = dot_negative = sign_positive = sign_negative = 0.0
+    left = 0
+    for n in range(count):
+        k = slow[n]
+        j, x = indices[k], float(values[k])
+        old, level = table[j, 0], single if one else l1[j]
+        a = math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
+        a = math.copysign(max(abs(a) - level * cut, 0.0), a)
+        if not free:
+            a = max(a, (lower[0] if one else lower[j]) / scale)
+            a = min(a, (upper[0] if one else upper[j]) / scale)
+        a += signed(level, a) * (shrunk + cut)
+        change, turn = a - old, signed(level, a) - signed(level, old)
+        table[j, 0] = a
+        table[j, 1] += change * sum_scale - turn * sum_shrunk
+        change -= move * x
+        dot_positive += change * table[j, 2]
+        dot_negative += change * table[j, 3]
+        sign_positive += turn * table[j, 2]
+        sign_negative += turn * table[j, 3]
+        slow[left] = k
+        left += min(abs(a), level * horizon - abs(a)) > 0.0
+    s[DOT_POSITIVE] += dot_positive
+    s[DOT_NEGATIVE] += dot_negative
+    s[SIGN_POSITIVE] += sign_positive
+    s[SIGN_NEGATIVE] += sign_negative
+    return left
+
+
+@inline_kernel
+def line_up(
+    indices: Array,
+    some: Array,
+    count: int,
+    l1: FloatArray,
+    table: FloatArray,
+    s: FloatArray,
+    heads: IntArray,
+    links: IntArray,
+) -> None:
+    """See that the columns of some entries are in their bucket, or in an earlier one."""
+    one, single = l1.shape[0] == 1, l1[0]
+    for n in range(count):
+        j = indices[some[n]]
+        bucket = bucket_of(s, abs(table[j, 0]) / (single if one else l1[j]))
+        if links[j, BUCKET] > bucket + 1:
+            leave(heads, links, j)
+        if links[j, BUCKET] == 0:
+            enter(heads, links, j, bucket)
 
 
 @inline_kernel
@@ -324,14 +384,23 @@ def sweep(
     steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
     steps = min(max(steps, LEAST), 0.5 * MOST)
     used = MOST if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
-    heads[:used] = 0
-    s[ORIGIN], s[FINENESS] = s[SHRUNK], 2.0 / max(cut, 1e-300)
-    s[HORIZON] = s[SHRUNK] + steps * cut
-    links[:, BUCKET] = 0
+    for bucket in range(used):
+        after, heads[bucket] = heads[bucket], 0
+        while after > 0:
+            links[after - 1, BUCKET] = 0
+            after = links[after - 1, NEXT]
+    horizon = s[SHRUNK] + steps * cut
+    s[ORIGIN], s[FINENESS], s[HORIZON] = s[SHRUNK], 2.0 / max(cut, 1e-300), horizon
+    one, single = l1.shape[0] == 1, l1[0]
+    near, count = np.empty(table.shape[0], np.uint64), 0
     for j in range(table.shape[0]):
-        a, level = abs(table[j, 0]), l1[0 if l1.shape[0] == 1 else j]
-        if a > 0.0 and a < level * s[HORIZON]:
-            enter(heads, links, j, bucket_of(s, a / level))
+        a = abs(table[j, 0])
+        near[count] = j
+        count += min(a, (single if one else l1[j]) * horizon - a) > 0.0
+    for n in range(count):
+        j = near[n]
+        if links[j, BUCKET] == 0:
+            enter(heads, links, j, bucket_of(s, abs(table[j, 0]) / (single if one else l1[j])))
 
 
 @kernel

@@ -6,17 +6,21 @@ columns is read, multiplied and written at once by these, whatever the width of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, models, register_model
 
+#: What the value is in Python: nothing to look into.
+Quad = Any
+
 _LANES = 4
 _VECTOR = ir.VectorType(ir.DoubleType(), _LANES)
 
 
-class _Quad(types.Type):  # type: ignore[misc]
+class _Quad(types.Type):
     """Numba's name for the value."""
 
     def __init__(self) -> None:
@@ -27,11 +31,16 @@ _QUAD = _Quad()
 
 
 @register_model(_Quad)
-class _QuadModel(models.PrimitiveModel):  # type: ignore[misc]
+class _QuadModel(models.PrimitiveModel):
     """A vector of the machine."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, _VECTOR)  # type: ignore[no-untyped-call]
+
+
+def _built_in(function: Callable[..., Any]) -> Any:
+    """A function that writes its own instructions; its first argument is not the caller's."""
+    return intrinsic(function)
 
 
 def _place(k: int) -> ir.Constant:
@@ -54,7 +63,7 @@ def _line(context: Any, builder: Any, kinds: Any, table: Any, j: Any) -> Any:
     return builder.bitcast(first, _VECTOR.as_pointer())
 
 
-@intrinsic
+@_built_in
 def quad(context: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Four numbers."""
 
@@ -64,7 +73,7 @@ def quad(context: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     return _QUAD(*[types.float64] * _LANES), build
 
 
-@intrinsic
+@_built_in
 def lane(context: Any, value: Any, k: Any) -> Any:
     """Number k of the four."""
 
@@ -75,7 +84,7 @@ def lane(context: Any, value: Any, k: Any) -> Any:
     return types.float64(_QUAD, k), build
 
 
-@intrinsic
+@_built_in
 def line(context: Any, table: Any, j: Any) -> Any:
     """Line j of a C contiguous table of four columns; j is not checked."""
 
@@ -85,7 +94,7 @@ def line(context: Any, table: Any, j: Any) -> Any:
     return _QUAD(table, j), build
 
 
-@intrinsic
+@_built_in
 def set_line(context: Any, table: Any, j: Any, value: Any) -> Any:
     """Write line j of a C contiguous table of four columns; j is not checked."""
 
@@ -97,7 +106,7 @@ def set_line(context: Any, table: Any, j: Any, value: Any) -> Any:
     return types.void(table, j, _QUAD), build
 
 
-@intrinsic
+@_built_in
 def plus(context: Any, value: Any, x: Any, other: Any) -> Any:
     """``value + x * other``, number by number."""
 
