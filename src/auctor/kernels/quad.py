@@ -55,6 +55,16 @@ def _spread(builder: Any, numbers: Any) -> Any:
     return vector
 
 
+def _is_table(kind: Any) -> bool:
+    """Whether the numbers of a line are neighbours; how many there are is not known here."""
+    return (
+        isinstance(kind, types.Array)
+        and kind.ndim == 2
+        and kind.layout == "C"
+        and (kind.dtype == types.float64)
+    )
+
+
 def _line(context: Any, builder: Any, kinds: Any, table: Any, j: Any) -> Any:
     """Address of line j of a table, as that of a vector."""
     array = context.make_array(kinds[0])(context, builder, table)
@@ -91,7 +101,7 @@ def line(context: Any, table: Any, j: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.load(_line(context, builder, signature.args, *given), align=8)
 
-    return _QUAD(table, j), build
+    return (_QUAD(table, j), build) if _is_table(table) else None
 
 
 @_built_in
@@ -103,7 +113,7 @@ def set_line(context: Any, table: Any, j: Any, value: Any) -> Any:
         builder.store(given[2], at, align=8)
         return context.get_dummy_value()
 
-    return types.void(table, j, _QUAD), build
+    return (types.void(table, j, _QUAD), build) if _is_table(table) else None
 
 
 @_built_in
