@@ -12,6 +12,7 @@ from auctor.core.types import Columns, FloatArray, SeparableSpec
 from auctor.estimators.registry import resolve_penalty
 from auctor.kernels import online as kernels
 from auctor.kernels.buckets import MOST
+from auctor.kernels.online_lasso import spam_lasso
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.penalties.separable import Separable
 
@@ -195,7 +196,7 @@ class Spam(OnlineClassifier):
         else:
             strengths, box = (spec.l1, float(spec.l2[0])), (spec.lower, spec.upper)
             lists = state["heads"], state["links"]
-            kernels.spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
+            spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
 
     def _weights(self, state: State) -> FloatArray:
         table, s, (l1, _, lower, upper) = state["table"], state["scalars"], state["levels"]
