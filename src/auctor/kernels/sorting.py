@@ -155,21 +155,25 @@ def ascending_order(values: FloatArray) -> KeyArray:
 
 
 @kernel
-def split(mask: BoolArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``values[mask]`` and ``values[~mask]`` in one pass without branches."""
-    n = mask.shape[0]
-    count = mask.sum()
-    inside = np.empty(count + 1)  # one more: every value is written to both
-    outside = np.empty(n - count + 1)
+def _split(mask: BoolArray, values: FloatArray, inside: FloatArray, outside: FloatArray) -> None:
+    """Write every value to both, where the next one overwrites it unless it belongs there."""
     i = _ZERO
     j = _ZERO
-    for k in range(n):
+    for k in range(mask.shape[0]):
         inside[i] = values[k]
         outside[j] = values[k]
         step = np.uint64(mask[k])
         i += step
         j += _ONE - step
-    return inside[:i], outside[:j]
+
+
+def split(mask: BoolArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``values[mask]`` and ``values[~mask]`` in one pass without branches."""
+    count = int(np.count_nonzero(mask))
+    # numpy asks for large pages, which compiled code does not.
+    inside, outside = np.empty(count + 1), np.empty(mask.shape[0] - count + 1)
+    _split(mask, values, inside, outside)
+    return inside[:-1], outside[:-1]
 
 
 @kernel
