@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from auctor.kernels.quad import lane, line, plus, quad, set_line
+from auctor.kernels.quad import aligned, lane, line, plus, quad, set_line
 
 
 @njit
@@ -38,3 +38,13 @@ def test_lines_are_read_and_written_as_numpy_does(dtype):
 def test_other_tables_are_refused(table):
     with pytest.raises(TypingError):
         combine(table, np.array([1]), np.ones(1), np.ones(4))
+
+
+@pytest.mark.parametrize("start", range(5))
+def test_tables_are_moved_to_whole_cache_lines(start):
+    table = np.arange(45.0)[start : start + 40].reshape(10, 4)
+    moved = aligned(table)
+    assert moved.ctypes.data % 32 == 0
+    assert moved.flags.c_contiguous
+    np.testing.assert_array_equal(moved, table)
+    assert aligned(moved) is moved

@@ -9,15 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, models, register_model
+
+from auctor.core.types import FloatArray
 
 #: What the value is in Python: nothing to look into.
 Quad = Any
 
 _LANES = 4
 _VECTOR = ir.VectorType(ir.DoubleType(), _LANES)
+
+
+def aligned(table: FloatArray) -> FloatArray:
+    """A table of four columns none of whose lines is in two cache lines; a copy if need be."""
+    size = _LANES * table.itemsize
+    if table.ctypes.data % size == 0:
+        return table
+    room = np.empty(table.size + _LANES)
+    start = -room.ctypes.data % size // table.itemsize
+    moved = room[start : start + table.size].reshape(table.shape)
+    moved[...] = table
+    return moved
 
 
 class _Quad(types.Type):
