@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import AuctorError, DataError
-from auctor.data import Dense, Sparse, as_data, feature_names
+from auctor.data import Dense, Sparse, as_data, convert, feature_names
 
 X = np.arange(12.0).reshape(4, 3) / 4 - 1
 Y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -113,6 +113,20 @@ def test_what_cannot_be_used_is_refused_with_a_reason(bad, words):
     assert isinstance(caught.value, ValueError | TypeError)
 
 
+@pytest.mark.parametrize("value", [1e60, -9.9e99, np.nan, np.inf, -1.1e100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_entries_are_looked_at_one_by_one(value, dtype):
+    """Their squares may overflow in a sum, though no entry is beyond what is allowed."""
+    large = np.ones((400, 300), dtype)
+    with np.errstate(over="ignore"):
+        large[-1, -1] = value
+    if abs(float(large[-1, -1])) <= convert.LARGEST:
+        assert as_data(large, np.ones(400)).n_columns == 300
+    else:
+        with pytest.raises(DataError):
+            as_data(large, np.ones(400))
+
+
 # --- sparse matrices ----------------------------------------------------------------------------
 
 
@@ -152,6 +166,28 @@ def test_repeated_entries_are_summed_in_a_copy(kind):
     np.testing.assert_array_equal(matrix.data, values)
     np.testing.assert_array_equal(matrix.indices, across)
     np.testing.assert_array_equal(matrix.indptr, line)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("spoil", ["nothing", "order", "twice", "last"])
+def test_large_matrices_are_seen_to_be_canonical_or_not(spoil, dtype):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(3000, 300)) * (rng.random((3000, 300)) < 0.1)
+    values[20:25] = 0.0
+    matrix = sparse.csr_array(values)
+    matrix.indices, matrix.indptr = matrix.indices.astype(dtype), matrix.indptr.astype(dtype)
+    assert matrix.indices.size > convert.STRIP
+    at = matrix.indptr[-3] if spoil == "last" else matrix.indptr[7]
+    pair = matrix.indices[at : at + 2].copy()
+    if spoil == "twice":
+        matrix.indices[at + 1] = pair[0]
+    elif spoil != "nothing":
+        matrix.indices[at : at + 2] = pair[::-1]
+    again = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    assert convert._canonical(matrix) == again.has_canonical_format == (spoil == "nothing")
+    w = rng.normal(size=300)
+    scores = as_data(again, np.ones(3000)).scores(w)
+    np.testing.assert_allclose(scores, again.toarray() @ w, rtol=0, atol=1e-12)
 
 
 def test_an_all_zero_sparse_matrix_works():

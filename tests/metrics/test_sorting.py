@@ -26,6 +26,7 @@ def test_sorts_agree_with_numpy(values):
     np.testing.assert_array_equal(moved[1], order)
     np.testing.assert_array_equal(values, before)
     np.testing.assert_array_equal(companion, np.arange(values.shape[0]))
+    np.testing.assert_array_equal(sorting.ascending(values.copy(), spare=True), np.sort(values))
 
 
 def test_split_keeps_order():

@@ -11,6 +11,7 @@ from auctor.data import as_data
 from auctor.losses import PairwiseSquare
 from auctor.minimise import minimise
 from auctor.online import RegSolam, Spam
+from auctor.online.state import check_state
 from auctor.penalties import L1, L2, Box, ElasticNet, GroupL2, NonNegative, Sum
 from auctor.problem import Problem
 from auctor.solvers import Exact, Fista
@@ -119,6 +120,7 @@ def test_many_columns_that_come_and_go(penalty):
     y = np.where(X[:, :40].sum(axis=1) + 0.5 * rng.normal(size=n) > 2.0, 1, -1)
     last, mean = plain(X, y, np.ones(n), penalty.separable(d), "inverse")
     learner = Spam(penalty=penalty).fit(sparse.csr_array(X), y)
+    check_state(learner, learner.state_, d)  # every column is in one bucket at most
     np.testing.assert_allclose(learner.coef_[0], mean, rtol=1e-9, atol=1e-11)
     learner.average = False
     np.testing.assert_allclose(learner.coef_[0], last, rtol=1e-9, atol=1e-11)

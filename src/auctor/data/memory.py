@@ -298,7 +298,7 @@ class Sparse(_Memory):
         super().__init__(X.shape, target, n_threads)
         self._X = X
         self.by_rows = X.format == "csr"
-        self._parts = _unsigned(X)
+        self._parts = unsigned(X)
         self.n_entries = int(X.nnz)
 
     def _cuts(self, parts: int) -> list[int]:
@@ -396,7 +396,7 @@ class Sparse(_Memory):
 
     @cached_property
     def _row_lines(self) -> Columns:
-        return Columns(*(self._parts if self.by_rows else _unsigned(self._X.tocsr())))
+        return Columns(*(self._parts if self.by_rows else unsigned(self._X.tocsr())))
 
     def row_lines(self) -> Columns:
         """Compressed rows; one transposed copy, made once, for CSC data."""
@@ -433,7 +433,7 @@ class Sparse(_Memory):
 
     @cached_property
     def _columns(self) -> Columns:
-        return Columns(*(_unsigned(self._X.tocsc()) if self.by_rows else self._parts))
+        return Columns(*(unsigned(self._X.tocsc()) if self.by_rows else self._parts))
 
     def columns(self) -> Columns:
         """Compressed columns; one transposed copy, made once, for CSR data."""
@@ -473,7 +473,7 @@ def _strips_gram(X: Array, root: FloatArray, middle: FloatArray) -> FloatArray:
     return gram
 
 
-def _unsigned(X: Any) -> tuple[Array, Array, Array]:
+def unsigned(X: Any) -> tuple[Array, Array, Array]:
     """Index arrays as unsigned views, and the values."""
     views = [a.view(np.dtype(f"u{a.dtype.itemsize}")) for a in (X.indptr, X.indices)]
     return views[0], views[1], X.data

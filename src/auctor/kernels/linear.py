@@ -13,6 +13,24 @@ from auctor.kernels.compiled import fast_kernel, kernel
 
 
 @kernel
+def increasing(indptr: Array, indices: Array) -> bool:
+    """Whether the indices of every row increase.
+
+    All neighbours are compared first, whatever row they are in, which vectorises.
+    """
+    stop = min(indptr[-1], indices.shape[0])
+    falls = 0
+    for k in range(1, stop):
+        falls += indices[k] <= indices[k - 1]
+    for i in range(1, indptr.shape[0]):
+        if indptr[i] < indptr[i - 1]:
+            return False
+        if indptr[i - 1] < indptr[i] < stop:  # the start of a row may be below the end of the last
+            falls -= indices[indptr[i]] <= indices[indptr[i] - 1]
+    return falls == 0
+
+
+@kernel
 def gather(
     indptr: Array,
     indices: Array,

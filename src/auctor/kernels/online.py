@@ -11,23 +11,16 @@ counted t times, is ``a U - sign(a) k V - table[j, 1]`` with U and V the sums of
 ``t P C``. ``table[j, 2]`` and ``table[j, 3]`` hold the weighted sums of the positive and of the
 negative rows (or their known means); the products of w with them follow from
 ``E = sum a m`` and ``F = sum sign(a) k m``.
-
-With l1, a column must be looked at in the step that thresholds it to zero, when k C reaches |a|.
-From time to time all are looked at; those that may get to zero before the next time are sorted by
-the C of that moment into `buckets`, which are emptied as C goes on. So are those that come close to
-zero in the meantime.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from auctor.core.types import Array, FloatArray, IntArray
-from auctor.kernels.buckets import BUCKET, MOST, NEXT, enter, leave
+from auctor.core.types import Array, FloatArray
 from auctor.kernels.compiled import inline_kernel, kernel
 from auctor.kernels.prox import prox_one
+from auctor.kernels.quad import Quad, lane, line, plus, quad, set_line
 
 #: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
 STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
@@ -45,11 +38,6 @@ SCALARS = 20
 INVERSE, SQRT, CONSTANT = 0, 1, 2
 #: A scale below this is multiplied into the columns, before rounding matters.
 SMALL = 1e-5
-#: So is a cumulative threshold above this.
-LARGE = 1e3
-#: All columns are looked at when about this many entries per column were read, but not more often
-#: than after so many steps.
-SWEEP, LEAST = 2.0, 64.0
 
 
 @inline_kernel
@@ -70,6 +58,13 @@ def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bo
     if s[PRIOR] == 0.0:
         s[POSITIVE if positive else NEGATIVE] += weight
     return bool(s[POSITIVE] > 0.0 and s[NEGATIVE] > 0.0 and s[LENGTHS] > 0.0)
+
+
+@inline_kernel
+def class_shares(s: FloatArray, weight: float, positive: bool) -> tuple[float, float]:
+    """Multiple of a row that the sums of the positives and of the negatives take, if running."""
+    add = weight if s[PRIOR] == 0.0 else 0.0
+    return (add, 0.0) if positive else (0.0, add)
 
 
 @inline_kernel
@@ -102,6 +97,16 @@ def pull(
     return move if math.isfinite(move) else 0.0
 
 
+@inline_kernel
+def add_row(
+    indices: Array, values: Array, start: int, stop: int, table: FloatArray, step: Quad
+) -> None:
+    """Add multiples of a row to the four entries of its columns."""
+    for k in range(start, stop):
+        j = indices[k]
+        set_line(table, j, plus(line(table, j), float(values[k]), step))
+
+
 @kernel
 def spam_ridge(
     indptr: Array,
@@ -120,45 +125,33 @@ def spam_ridge(
         if weight[i] == 0.0:
             continue
         start, stop = indptr[i], indptr[i + 1]
-        ax = square = to_positive = to_negative = 0.0
+        products, square = quad(0.0, 0.0, 0.0, 0.0), 0.0
         for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            ax += x * table[j, 0]
+            x = float(values[k])
+            products = plus(products, x, line(table, indices[k]))
             square += x * x
-            to_positive += x * table[j, 2]
-            to_negative += x * table[j, 3]
-        positive = y[i] > 0.0
+        ax, positive = lane(products, 0), y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
-        own = 2 if positive else 3
-        add = weight[i] if s[PRIOR] == 0.0 else 0.0
-        if positive:
-            to_positive += add * square
-            s[DOT_POSITIVE] += add * ax
-        else:
-            to_negative += add * square
-            s[DOT_NEGATIVE] += add * ax
+        up, down = class_shares(s, weight[i], positive)
+        s[DOT_POSITIVE] += up * ax
+        s[DOT_NEGATIVE] += down * ax
+        t = scale = move = pace = 0.0
+        if ready:
+            s[STEPS] += 1.0
+            t, scale, p = s[STEPS], s[SCALE], prior(s)
+            ridge = p * (1.0 - p) * l2
+            eta = step_length(rule, rate, t, ridge, mean_square(s))
+            pace = eta * ridge
+            other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
+            share = weight[i] * s[ROWS] / s[TOTAL]
+            move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
+        step = quad(move, s[SUM_SCALE] * move, up, down)
+        add_row(indices, values, start, stop, table, step)
         if not ready:
-            for k in range(start, stop):
-                table[indices[k], own] += add * values[k]
             continue
-        s[STEPS] += 1.0
-        t, scale, size = s[STEPS], s[SCALE], mean_square(s)
-        p = prior(s)
-        ridge = p * (1.0 - p) * l2
-        eta = step_length(rule, rate, t, ridge, size)
-        other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
-        share = weight[i] * s[ROWS] / s[TOTAL]
-        move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
-        if move != 0.0:
-            s[DOT_POSITIVE] += move * to_positive
-            s[DOT_NEGATIVE] += move * to_negative
-        past = s[SUM_SCALE] * move
-        for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            table[j, 0] += move * x
-            table[j, 1] += past * x
-            table[j, own] += add * x
-        s[SCALE] = scale / (1.0 + eta * ridge)
+        s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
+        s[DOT_NEGATIVE] += move * (lane(products, 3) + down * square)
+        s[SCALE] = scale / (1.0 + pace)
         s[SUM_SCALE] += t * s[SCALE]
         s[MASS] += t
         if s[SCALE] < SMALL:
@@ -181,189 +174,6 @@ def unscale(table: FloatArray, s: FloatArray) -> None:
 def sign(a: float) -> float:
     """-1, 0 or 1."""
     return float((a > 0.0) - (a < 0.0))
-
-
-@kernel
-def spam_lasso(
-    indptr: Array,
-    indices: Array,
-    values: Array,
-    y: FloatArray,
-    weight: FloatArray,
-    l1: FloatArray,
-    l2: float,
-    lower: FloatArray,
-    upper: FloatArray,
-    rule: int,
-    rate: float,
-    table: FloatArray,
-    s: FloatArray,
-    heads: IntArray,
-    links: IntArray,
-) -> None:
-    """Proximal steps with l1 strengths and boxes around zero, O(entries of the row) each.
-
-    The arrays of the penalty have one entry, or one per column. A column whose weight keeps its
-    sign and stays away from zero moves as under a ridge, unless there are boxes.
-    """
-    first = indices.dtype.type(0)
-    one = l1.shape[0] == 1
-    strongest = l1.max()
-    free = np.isinf(lower).all() and np.isinf(upper).all()
-    for i in range(y.shape[0]):
-        if weight[i] == 0.0:
-            continue
-        start, stop = indptr[i], indptr[i + 1]
-        ax = turned = square = to_positive = to_negative = 0.0
-        for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            a = table[j, 0]
-            ax += x * a
-            turned += x * sign(a) * l1[first if one else j]
-            square += x * x
-            to_positive += x * table[j, 2]
-            to_negative += x * table[j, 3]
-        s[ENTRIES] += float(stop - start)
-        positive = y[i] > 0.0
-        ready = count_row(s, weight[i], positive, square)
-        own = 2 if positive else 3
-        add = weight[i] if s[PRIOR] == 0.0 else 0.0
-        if positive:
-            to_positive += add * square
-            s[DOT_POSITIVE] += add * ax
-            s[SIGN_POSITIVE] += add * turned
-        else:
-            to_negative += add * square
-            s[DOT_NEGATIVE] += add * ax
-            s[SIGN_NEGATIVE] += add * turned
-        if not ready:
-            for k in range(start, stop):
-                table[indices[k], own] += add * values[k]
-            continue
-        s[STEPS] += 1.0
-        t, scale, shrunk, size = s[STEPS], s[SCALE], s[SHRUNK], mean_square(s)
-        p = prior(s)
-        q = p * (1.0 - p)
-        eta = step_length(rule, rate, t, q * l2, size)
-        if positive:
-            other = (s[DOT_NEGATIVE] - shrunk * s[SIGN_NEGATIVE]) / s[NEGATIVE]
-        else:
-            other = (s[DOT_POSITIVE] - shrunk * s[SIGN_POSITIVE]) / s[POSITIVE]
-        share = weight[i] * s[ROWS] / s[TOTAL]
-        score = scale * (ax - shrunk * turned)
-        move = pull(positive, p, share, score, scale * other, eta, square) / scale
-        pace = eta * q
-        cut = pace / scale
-        scale_now = max(scale / (1.0 + pace * l2), 1e-300)
-        shrunk_now = shrunk + cut
-        if strongest > 0.0 and shrunk_now >= s[HORIZON]:
-            sweep(table, s, heads, links, l1, cut)
-        sum_scale, sum_shrunk, horizon = s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON]
-        past = sum_scale * move
-        dot_positive, dot_negative = move * to_positive, move * to_negative
-        sign_positive = sign_negative = 0.0
-        for k in range(start, stop):
-            j, x = indices[k], float(values[k])
-            at = first if one else j
-            old, level = table[j, 0], l1[at]
-            a = old + move * x
-            table[j, own] += add * x
-            if free and a * old > 0.0 and abs(a) >= level * horizon:
-                table[j, 0] = a
-                table[j, 1] += past * x
-                continue
-            a = math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
-            a = math.copysign(max(abs(a) - level * cut, 0.0), a)
-            a = min(max(a, lower[at] / scale_now), upper[at] / scale_now)
-            a += sign(a) * level * shrunk_now
-            change, turn = a - old, (sign(a) - sign(old)) * level
-            table[j, 0] = a
-            table[j, 1] += change * sum_scale - turn * sum_shrunk
-            change -= move * x
-            dot_positive += change * table[j, 2]
-            dot_negative += change * table[j, 3]
-            sign_positive += turn * table[j, 2]
-            sign_negative += turn * table[j, 3]
-            if a != 0.0 and abs(a) < level * horizon:
-                bucket = bucket_of(s, abs(a) / level)
-                if links[j, BUCKET] > bucket + 1:
-                    leave(heads, links, j)
-                if links[j, BUCKET] == 0:
-                    enter(heads, links, j, bucket)
-        s[SCALE], s[SHRUNK] = scale_now, shrunk_now
-        s[DOT_POSITIVE] += dot_positive
-        s[DOT_NEGATIVE] += dot_negative
-        s[SIGN_POSITIVE] += sign_positive
-        s[SIGN_NEGATIVE] += sign_negative
-        if strongest > 0.0:
-            for bucket in range(bucket_of(s, shrunk), bucket_of(s, shrunk_now) + 1):
-                if heads[bucket] > 0:
-                    empty(bucket, table, s, heads, links, l1)
-        s[SUM_SCALE] += t * s[SCALE]
-        s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
-        s[MASS] += t
-        if s[SCALE] < SMALL or s[SHRUNK] * strongest > LARGE:
-            settle(table, s, l1)
-
-
-@inline_kernel
-def bucket_of(s: FloatArray, threshold: float) -> int:
-    """Where a column belongs that is zero from this cumulative threshold on."""
-    place = (threshold - s[ORIGIN]) * s[FINENESS]
-    if not place < MOST - 1.0:  # also where it is not a number
-        return MOST - 1
-    return int(place) if place > 0.0 else 0
-
-
-@kernel
-def sweep(
-    table: FloatArray, s: FloatArray, heads: IntArray, links: IntArray, l1: FloatArray, cut: float
-) -> None:
-    """Put the columns that may get to zero before all are looked at again into buckets.
-
-    There are two buckets for a step that raises the threshold by ``cut``.
-    """
-    steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
-    steps = min(max(steps, LEAST), 0.5 * MOST)
-    used = MOST if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
-    heads[:used] = 0
-    s[ORIGIN], s[FINENESS] = s[SHRUNK], 2.0 / max(cut, 1e-300)
-    s[HORIZON] = s[SHRUNK] + steps * cut
-    links[:, BUCKET] = 0
-    for j in range(table.shape[0]):
-        a, level = abs(table[j, 0]), l1[0 if l1.shape[0] == 1 else j]
-        if a > 0.0 and a < level * s[HORIZON]:
-            enter(heads, links, j, bucket_of(s, a / level))
-
-
-@kernel
-def empty(
-    bucket: int,
-    table: FloatArray,
-    s: FloatArray,
-    heads: IntArray,
-    links: IntArray,
-    l1: FloatArray,
-) -> None:
-    """Set the columns of a bucket to zero that the threshold has reached."""
-    shrunk, after = s[SHRUNK], heads[bucket]
-    heads[bucket] = 0
-    while after > 0:
-        j = after - 1
-        after = links[j, NEXT]
-        links[j, BUCKET] = 0
-        a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
-        if abs(a) > level * shrunk:
-            if abs(a) < level * s[HORIZON]:
-                enter(heads, links, j, bucket_of(s, abs(a) / level))
-            continue
-        turn = sign(a) * level
-        table[j, 0] = 0.0
-        table[j, 1] -= a * s[SUM_SCALE] - turn * s[SUM_SHRUNK]
-        s[DOT_POSITIVE] -= a * table[j, 2]
-        s[DOT_NEGATIVE] -= a * table[j, 3]
-        s[SIGN_POSITIVE] -= turn * table[j, 2]
-        s[SIGN_NEGATIVE] -= turn * table[j, 3]
 
 
 @kernel

@@ -29,9 +29,11 @@ _PASSES = 7  # ceil(64 / 10)
 
 
 @kernel
-def _keys(values: FloatArray) -> KeyArray:
-    """Unsigned integers in the order of ``values``; -0.0 and 0.0 get the same one."""
-    keys = np.empty(values.shape[0], np.uint64)
+def _keys(values: FloatArray, keys: KeyArray) -> KeyArray:
+    """Unsigned integers in the order of ``values``; -0.0 and 0.0 get the same one.
+
+    ``keys`` takes them; it may be the memory of the values.
+    """
     bits = values.view(np.uint64)
     for i in range(keys.shape[0]):
         x = bits[i]
@@ -102,8 +104,12 @@ def _radix_sort(keys: KeyArray, payload: KeyArray | None) -> tuple[KeyArray, Key
     return keys, payload
 
 
-def ascending(values: FloatArray) -> FloatArray:
-    """Sorted copy of finite ``values``; O(n).
+def _fresh_keys(values: FloatArray) -> KeyArray:
+    return _keys(values, np.empty(values.shape[0], np.uint64))
+
+
+def ascending(values: FloatArray, *, spare: bool = False) -> FloatArray:
+    """Sorted copy of finite ``values``, which are used as work space where ``spare``; O(n).
 
     Examples
     --------
@@ -112,7 +118,8 @@ def ascending(values: FloatArray) -> FloatArray:
     """
     if values.shape[0] < RADIX_FROM:
         return np.sort(values)
-    return _values(_radix_sort(_keys(values), None)[0])
+    keys = _keys(values, values.view(np.uint64)) if spare else _fresh_keys(values)
+    return _values(_radix_sort(keys, None)[0])
 
 
 def ascending_with(values: FloatArray, companion: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -126,7 +133,7 @@ def ascending_with(values: FloatArray, companion: FloatArray) -> tuple[FloatArra
     if values.shape[0] < RADIX_FROM:
         order = np.argsort(values, kind="stable")
         return values[order], companion[order]
-    keys, moved = _radix_sort(_keys(values), companion.copy().view(np.uint64))
+    keys, moved = _radix_sort(_fresh_keys(values), companion.copy().view(np.uint64))
     assert moved is not None
     return _values(keys), moved.view(np.float64)
 
@@ -142,26 +149,31 @@ def ascending_order(values: FloatArray) -> KeyArray:
     n = values.shape[0]
     if n < RADIX_FROM:
         return np.argsort(values, kind="stable").astype(np.uint64)
-    order = _radix_sort(_keys(values), np.arange(n, dtype=np.uint64))[1]
+    order = _radix_sort(_fresh_keys(values), np.arange(n, dtype=np.uint64))[1]
     assert order is not None
     return order
 
 
 @kernel
-def split(mask: BoolArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``values[mask]`` and ``values[~mask]`` in one pass without branches."""
-    n = mask.shape[0]
-    inside = np.empty(n + 1)
-    outside = np.empty(n + 1)
+def _split(mask: BoolArray, values: FloatArray, inside: FloatArray, outside: FloatArray) -> None:
+    """Write every value to both, where the next one overwrites it unless it belongs there."""
     i = _ZERO
     j = _ZERO
-    for k in range(n):
+    for k in range(mask.shape[0]):
         inside[i] = values[k]
         outside[j] = values[k]
         step = np.uint64(mask[k])
         i += step
         j += _ONE - step
-    return inside[:i].copy(), outside[:j].copy()
+
+
+def split(mask: BoolArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``values[mask]`` and ``values[~mask]`` in one pass without branches."""
+    count = int(np.count_nonzero(mask))
+    # numpy asks for large pages, which compiled code does not.
+    inside, outside = np.empty(count + 1), np.empty(mask.shape[0] - count + 1)
+    _split(mask, values, inside, outside)
+    return inside[:-1], outside[:-1]
 
 
 @kernel

@@ -93,7 +93,7 @@ def sorted_classes(inputs: Inputs) -> SortedClasses:
     """Split by class and sort each; O(n)."""
     pos, neg = split(inputs.positive, inputs.scores)
     if inputs.weight is None:
-        return SortedClasses(ascending(pos), ascending(neg), None, None)
+        return SortedClasses(ascending(pos, spare=True), ascending(neg, spare=True), None, None)
     pos_weight, neg_weight = split(inputs.positive, inputs.weight)
     pos, pos_weight = ascending_with(pos, pos_weight)
     neg, neg_weight = ascending_with(neg, neg_weight)

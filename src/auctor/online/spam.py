@@ -12,6 +12,8 @@ from auctor.core.types import Columns, FloatArray, SeparableSpec
 from auctor.estimators.registry import resolve_penalty
 from auctor.kernels import online as kernels
 from auctor.kernels.buckets import MOST
+from auctor.kernels.online_lasso import spam_lasso
+from auctor.kernels.quad import aligned
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.penalties.separable import Separable
 
@@ -185,7 +187,8 @@ class Spam(OnlineClassifier):
         spec = self._spec(state["table"].shape[0])
         if not np.array_equal(np.stack(spec), state["levels"]):
             _adopt(state, spec)
-        table, scalars, start = state["table"], state["scalars"], (*rows, y, weight)
+        table = state["table"] = aligned(state["table"])
+        scalars, start = state["scalars"], (*rows, y, weight)
         rule, rate = RULES[self.step], float(self.rate)
         if not _lazy(spec):
             full = SeparableSpec(*(np.full(table.shape[0], level) for level in spec))
@@ -195,7 +198,7 @@ class Spam(OnlineClassifier):
         else:
             strengths, box = (spec.l1, float(spec.l2[0])), (spec.lower, spec.upper)
             lists = state["heads"], state["links"]
-            kernels.spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
+            spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
 
     def _weights(self, state: State) -> FloatArray:
         table, s, (l1, _, lower, upper) = state["table"], state["scalars"], state["levels"]
