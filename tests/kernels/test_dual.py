@@ -34,7 +34,7 @@ def ramp(r, low, high, width):
 #: Plain slopes of every loss, written again.
 SLOPES = {
     LOGISTIC: lambda s, y, a, c: -y * 0.5 * (1.0 - math.tanh(0.5 * y * s)),
-    HINGE: lambda s, y, a, c: -y * ramp(1.0 - y * s, 0.0, 1.0, c),
+    HINGE: lambda s, y, a, c: -y * ramp(1.0 - y * s, min(-y * a, 0.0), 1.0 + min(-y * a, 0.0), c),
     SQUARED_HINGE: lambda s, y, a, c: -y * max(1.0 - y * s, 0.0),
     EXPONENTIAL: lambda s, y, a, c: -y * math.exp(min(-y * s, 700.0)),
     SQUARED: lambda s, y, a, c: s - y,
@@ -49,6 +49,8 @@ CASES = [
     (HINGE, 0.0, 0.0),
     (HINGE, 0.0, 0.5),
     (HINGE, 0.0, 1e-3),
+    (HINGE, 0.3, 0.0),
+    (HINGE, -0.8, 0.5),
     (SQUARED_HINGE, 0.0, 0.0),
     (EXPONENTIAL, 0.0, 0.0),
     (SQUARED, 0.0, 0.0),
