@@ -172,10 +172,14 @@ class MomentClassifier(OnlineClassifier):
 
     def _solved(self, state: State) -> tuple[FloatArray, float]:
         """Weights and threshold, kept for as long as rows and parameters stay the same."""
-        key = (int(state["clock"][0]), state["mean"].shape[1], self.get_params())
+        key = (int(state["clock"][0]), self.n_features_in_, self.get_params())
         kept = _SOLVED.get(self)
         if kept is None or kept[0] is not state or kept[1] != key:
-            found = class_moments(state, pooled=True)
-            w = self._solution(state, found)
-            kept = _SOLVED[self] = (state, key, (w, midpoint(found.mean, w)))
+            kept = _SOLVED[self] = (state, key, self._answer(state))
         return kept[2]
+
+    def _answer(self, state: State) -> tuple[FloatArray, float]:
+        """Weights and threshold now."""
+        found = class_moments(state, pooled=True)
+        w = self._solution(state, found)
+        return w, midpoint(found.mean, w)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from auctor.core.checks import check_int, check_real
+from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels import adaptive
 from auctor.kernels.moments import judge_rows
-from auctor.online import running_auc
+from auctor.online import memory, ranker, remembering, running_auc
 from auctor.online.base import State, pad_columns
 from auctor.online.moments import (
+    NAMES,
     MomentClassifier,
     Moments,
     add_rows,
@@ -45,6 +47,12 @@ WIDE_NAMES = (
     "average",
     "latest",
     "clock",
+)
+#: Losses of a pair; the square one needs no rows.
+SURROGATES = (*ranker.SURROGATES, "square")
+#: Weights from remembered rows that learners solved for last, and for which rows; as for moments.
+_RANKED: WeakKeyDictionary[StreamingAUC, tuple[State, Any, remembering.Ranked]] = (
+    WeakKeyDictionary()
 )
 
 
@@ -121,6 +129,8 @@ class StreamingAUC(MomentClassifier):
         self,
         strength: float | None = None,
         *,
+        surrogate: str = "hinge",
+        memory: float = 64.0,
         forget: float | None = None,
         max_exact_columns: int = 1000,
         window: int = 10_000,
@@ -131,6 +141,8 @@ class StreamingAUC(MomentClassifier):
         random_state: Any = None,
     ) -> None:
         self.strength = strength
+        self.surrogate = surrogate
+        self.memory = memory
         self.forget = forget
         self.max_exact_columns = max_exact_columns
         self.window = window
@@ -155,6 +167,8 @@ class StreamingAUC(MomentClassifier):
         """The strength that ``coef_`` minimises for."""
         if self.strength is not None:
             return self.strength
+        if "counted" in self.state_ and self.state_["blend"][1]:
+            return self._ranked(self.state_).strength
         if "scatter" not in self.state_:
             return 0.0
         found = class_moments(self.state_, pooled=True).first(columns_seen(self.state_))
@@ -167,6 +181,8 @@ class StreamingAUC(MomentClassifier):
             check_real(self._who, "strength", self.strength, low=0.0)
         if self.forget is not None:
             check_real(self._who, "forget", self.forget, low=2.0)
+        check_choice(self._who, "surrogate", self.surrogate, SURROGATES)
+        check_real(self._who, "memory", self.memory, low=0.0)
         check_int(self._who, "max_exact_columns", self.max_exact_columns)
         check_int(self._who, "window", self.window, low=1)
         check_int(self._who, "trace_every", self.trace_every, low=1)
@@ -189,6 +205,8 @@ class StreamingAUC(MomentClassifier):
     def _fresh(self, d: int, rng: np.random.Generator) -> State:
         window = running_auc.fresh_window(self.window, self.trace_every)
         window["judging"] = np.ones(1, dtype=np.int64)
+        if self.memory and self.surrogate != "square":
+            window |= remembering.fresh(d, self.window, rng)
         if d > self.max_exact_columns:
             return window | _fresh_wide(d)
         tried = 1 if self.strength is not None else len(RIDGES)
@@ -212,7 +230,7 @@ class StreamingAUC(MomentClassifier):
             self._go_wide(state)
         if "scatter" in state:
             super()._widen(state, extra)
-        pad_columns(state, {"table": (0,), "coef": (1,)}, extra)
+        pad_columns(state, {"table": (0,), "coef": (1,), "kept_coef": (0,)}, extra)
 
     def _go_wide(self, state: State) -> None:
         """Give up the covariances: start the stochastic steps where the exact minimiser is."""
@@ -234,8 +252,7 @@ class StreamingAUC(MomentClassifier):
         wide["average"][0] = np.sqrt(squares / max(found.mass.sum(), 1e-300)).sum()
         wide["average"][2] = squares.sum() / max(found.mass.sum(), 1e-300)
         wide["average"][1] = weight.sum() / max(1, np.count_nonzero(weight))
-        kept = ("window_", "trace", "rows", "judging")
-        for name in [name for name in state if not name.startswith(kept)]:
+        for name in [*JUDGE_NAMES, *NAMES, "refresh", "clock"]:
             del state[name]
         state.update(wide)
 
@@ -243,21 +260,37 @@ class StreamingAUC(MomentClassifier):
 
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
         scores = np.empty(y.size)
+        remembers = "counted" in state and bool(state["judging"][0])
+        counted = np.cumsum(weight > 0.0) if remembers else None
         low = 0
         while low < y.size:
             pause = running_auc.until_point(state)
             if "refresh" in state:
                 pause = min(pause, int(state["refresh"][0] - state["rows"][0]))
+            if counted is not None:
+                pause = min(pause, remembering.until_renewal(state, counted, low))
             high = min(y.size, low + pause)
             step = self._learn_exactly if "scatter" in state else self._learn_wide
             step(state, rows, y, weight, low, high, scores)
+            if counted is not None:
+                remembering.score(state, rows, low, high, scores)
             if state["judging"][0]:
                 running_auc.remember(state, scores[low:high], y[low:high], weight[low:high])
             else:
                 state["rows"] += high - low
             if "refresh" in state and state["rows"][0] == state["refresh"][0]:
                 self._refresh(state)
+            if counted is not None:
+                self._remember(state, rows, y, weight, low, high)
             low = high
+
+    def _remember(
+        self, state: State, rows: Columns, y: FloatArray, weight: FloatArray, low: int, high: int
+    ) -> None:
+        room, latest = 1e6 * self.memory, self.forget is not None
+        memory.add_rows(state, rows, y, weight, low, high, room=room, latest=latest)
+        if state["counted"][0] == state["renew"][0]:
+            remembering.renew(state, self._aim, self._base(state), self._means(state))
 
     def _learn_exactly(
         self,
@@ -315,17 +348,47 @@ class StreamingAUC(MomentClassifier):
 
     # --- answers --------------------------------------------------------------------------------
 
-    def _solved(self, state: State) -> tuple[FloatArray, float]:
+    def _answer(self, state: State) -> tuple[FloatArray, float]:
+        own, kept = state["blend"] if "counted" in state else (1.0, 0.0)
+        means = self._means(state)
+        coef = np.zeros(means.shape[1])
+        if own:
+            coef += own * self._base(state)
+        if kept:
+            coef += kept * self._ranked(state).coef
+        return coef, midpoint(means, coef)
+
+    def _base(self, state: State) -> FloatArray:
+        """Weights from what is known of all rows: their moments, or the stochastic steps."""
         if "scatter" in state:
-            return super()._solved(state)
-        table, sums = state["table"].copy(), adaptive.SUMS
-        mass, average, latest = state["mass"], state["average"], float(state["latest"][0])
-        units = np.zeros(3)
-        adaptive.set_units(mass, average, latest, units)
+            return self._solution(state, class_moments(state, pooled=True))
+        table, units = state["table"].copy(), np.zeros(3)
+        adaptive.set_units(state["mass"], state["average"], float(state["latest"][0]), units)
         adaptive.shrink_all(self._wide_ridge, units, float(state["clock"][0]), table)
         coef: FloatArray = (table[:, : adaptive.TRIED] * state["mix"]).sum(axis=1)
-        mean = table[:, sums : sums + 2].T / np.maximum(mass, 1e-300)[:, None]
-        return coef, midpoint(mean, coef)
+        return coef
+
+    def _means(self, state: State) -> FloatArray:
+        """Means of both classes."""
+        if "scatter" in state:
+            return class_moments(state, pooled=True).mean
+        sums = state["table"][:, adaptive.SUMS : adaptive.SUMS + 2].T
+        means: FloatArray = sums / np.maximum(state["mass"], 1e-300)[:, None]
+        return means
+
+    @property
+    def _aim(self) -> remembering.Aim:
+        return remembering.Aim(ranker.SURROGATES[self.surrogate], self.strength, self.forget)
+
+    def _ranked(self, state: State) -> remembering.Ranked:
+        """Weights from remembered rows, kept until answers count more of them."""
+        last = remembering.settled_rows(state, self.forget)
+        key = (last, int(state["thinned"][0]), self.n_features_in_, self.get_params())
+        kept = _RANKED.get(self)
+        if kept is None or kept[0] is not state or kept[1] != key:
+            found = remembering.ranked(state, self._aim, last)
+            kept = _RANKED[self] = (state, key, found)
+        return kept[2]
 
 
 def _fresh_wide(d: int) -> State:
