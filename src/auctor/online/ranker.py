@@ -27,9 +27,10 @@ SURROGATES: dict[str, BaseLoss] = {
     "squared_hinge": PairwiseSquaredHinge(),
     "logistic": PairwiseLogistic(),
 }
-#: Strengths to choose from, as multiples of the squared mean deviation of a column, and the first.
-LEVELS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6)
-START = 4
+#: Strengths to choose from, as multiples of the squared mean deviation of a column over the number
+#: of rows, and the first.
+LEVELS = (3e4, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 1.0, 0.1, 0.01)
+START = 5
 #: Parts of the rows, each of which judges weights from the others; and rows they are made of.
 PARTS, JUDGES = 3, 12_288
 #: With more rows a choice moves by one level at most.
@@ -41,6 +42,8 @@ MOST_STEPS = 200
 DENSE = 0.3
 #: A variance below this share of the mean square is rounding.
 ROUNDING = 1e-12
+#: Share of the squared distance of the class means in the spread of a column.
+BETWEEN = 0.01
 
 
 class Scaled(NamedTuple):
@@ -100,7 +103,7 @@ def _spread(data: Dense | Sparse) -> tuple[FloatArray, FloatArray]:
         spread += np.maximum(own - mean * mean, 0.0)
         square += own
         middle.append(mean)
-    return spread + (middle[0] - middle[1]) ** 2, square
+    return spread + BETWEEN * (middle[0] - middle[1]) ** 2, square
 
 
 def solve(rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray, tol: float) -> FloatArray:
@@ -127,39 +130,32 @@ def rank(
 
 def strength_of(rows: Scaled, level: int) -> float:
     """The strength of a level."""
-    return 2.0 * LEVELS[level] * rows.unit
+    return 2.0 * LEVELS[level] * rows.unit / rows.data.n_rows
 
 
-def choose_level(rows: Scaled, loss: BaseLoss, level: int) -> int:
-    """The level with the best AUC on rows not learned from; near the given one if rows are many."""
+def judge_levels(rows: Scaled, loss: BaseLoss, level: int) -> tuple[range, FloatArray]:
+    """Levels, near the given one if rows are many, and their AUC on rows not learned from."""
     data = rows.data
     if data.n_rows > JUDGES:
-        some = np.linspace(0, data.n_rows - 1, JUDGES).astype(np.int64)
-        data = data.rows(some)
-    y = data.target.y
+        data = data.rows(np.linspace(0, data.n_rows - 1, JUDGES).astype(np.int64))
     near = 1 if data.n_rows > SETTLED else len(LEVELS)
     levels = range(max(0, level - near), min(len(LEVELS), level + near + 1))
-    order = np.empty(y.size, dtype=np.int64)
-    for side in (1.0, -1.0):
-        own = y == side
-        order[own] = np.arange(own.sum())
-        if own.sum() < PARTS:
-            return level
-    total = np.zeros(len(levels))
-    for part in range(PARTS):
-        judges = order % PARTS == part
-        total += _judged(rows, data, judges, loss, levels)
-    return levels[int(np.argmax(total))]
+    order = np.empty(data.n_rows, dtype=np.int64)
+    for own in data.target.classes:
+        order[own.rows] = np.arange(own.rows.size)
+        if own.rows.size < PARTS:
+            return levels, np.zeros(len(levels))
+    judged = [_judged(rows._replace(data=data), order % PARTS == part, loss, levels) for part in range(PARTS)]
+    return levels, np.mean(judged, axis=0)
 
 
-def _judged(
-    rows: Scaled, data: Dense | Sparse, judges: IntArray, loss: BaseLoss, levels: range
-) -> FloatArray:
+def _judged(rows: Scaled, judges: IntArray, loss: BaseLoss, levels: range) -> FloatArray:
     """AUC on the judges of weights from the other rows, from the strongest level on."""
-    learn, test = data.rows(np.flatnonzero(~judges)), data.rows(np.flatnonzero(judges))
+    learn, test = (rows.data.rows(np.flatnonzero(own)) for own in (~judges, judges))
+    others = rows._replace(data=learn)
     w, found = np.zeros(rows.columns.size), np.zeros(len(levels))
     for k, level in enumerate(levels):
-        w = solve(rows._replace(data=learn), loss, strength_of(rows, level), w, ROUGH)
+        w = solve(others, loss, strength_of(others, level), w, ROUGH)
         hits, weight = test.target.y > 0.0, test.target.weight
         found[k] = metrics.auc(hits, test.scores(w), weight=weight)
     return found

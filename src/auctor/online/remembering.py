@@ -20,6 +20,8 @@ from auctor.online.moments import growth_of, midpoint
 FIRST, SHARE, FORGETTING_SHARE = 16, 0.25, 0.5
 #: Rows before the first choice of a strength; others follow whenever rows have doubled.
 FIRST_CHOICE = 64
+#: What is left of the evidence for each strength at the next choice.
+FADING = 0.5
 #: Between solutions for new scores, answers rest on all rows but the last one in this many.
 ROUNDED = 32
 #: Rows older than this many times ``forget`` do not count.
@@ -51,6 +53,7 @@ def fresh(d: int, window: int, rng: np.random.Generator) -> State:
         "kept_middle": np.zeros(1),
         "kept_strength": np.zeros(1),
         "level": np.array([ranker.START]),
+        "level_auc": np.zeros(len(ranker.LEVELS)),
         "level_rows": np.array([FIRST_CHOICE // 2]),
         "blend": np.array([1.0, 0.0]),
         "renewed": np.zeros(1, dtype=np.int64),
@@ -84,8 +87,7 @@ def renew(state: State, aim: Aim, base: FloatArray, means: FloatArray) -> None:
     if ranker.known(kept):
         rows = ranker.scaled(kept, _age(kept, aim), plain=aim.strength is not None)
         if aim.strength is None and counted >= 2 * state["level_rows"][0]:
-            state["level"][0] = ranker.choose_level(rows, aim.loss, int(state["level"][0]))
-            state["level_rows"][0] = counted
+            _choose(state, rows, aim.loss)
         found = _ranked(rows, state, aim)
         state["kept_coef"][:] = found.coef
         state["kept_strength"][0] = found.strength
@@ -95,6 +97,16 @@ def renew(state: State, aim: Aim, base: FloatArray, means: FloatArray) -> None:
     share = SHARE if aim.forget is None else FORGETTING_SHARE
     state["renewed"][0] = counted
     state["renew"][0] = counted + max(FIRST, int(share * basis))
+
+
+def _choose(state: State, rows: ranker.Scaled, loss: BaseLoss) -> None:
+    """Choose a strength by what was seen of each so far, old evidence counting less."""
+    levels, found = ranker.judge_levels(rows, loss, int(state["level"][0]))
+    if len(levels) == len(ranker.LEVELS):
+        state["level_auc"][:] = FADING * state["level_auc"] + found
+        found = state["level_auc"]
+    state["level"][0] = levels[int(np.argmax(found))]
+    state["level_rows"][0] = state["counted"][0]
 
 
 def settled_rows(state: State, forget: float | None) -> int:
