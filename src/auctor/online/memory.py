@@ -59,6 +59,17 @@ def fresh_memory(rng: np.random.Generator) -> State:
     }
 
 
+class _Batch(NamedTuple):
+    """Rows to remember: where they are, and what decides about them."""
+
+    where: IntArray
+    place: IntArray
+    side: IntArray
+    draw: FloatArray
+    length: IntArray
+    gaps: Array
+
+
 def add_rows(
     state: State,
     rows: Columns,
@@ -71,37 +82,63 @@ def add_rows(
     latest: bool,
 ) -> None:
     """Take rows low..high into a memory of ``room`` bytes; with ``latest`` old rows make way."""
-    (index,) = np.nonzero(weight[low:high] > 0.0)
-    index += low
+    batch = _batch(state, rows, y, weight, low, high, latest)
+    big = ROW + (VALUE + COLUMN) * batch.length > LARGEST * room
+    if big.any():
+        batch.draw[big] = 1.0
+        state["thinned"][0] = batch.place[big][-1]
+    done = 0
+    while done < batch.where.size:
+        wanted = _wanted(state, batch, done)
+        sizes = np.cumsum(_bytes(state, batch.length[wanted]))
+        fit = int(np.searchsorted(sizes, room - used(state), side="right"))
+        taken = wanted[:fit]
+        index = batch.where[taken]
+        _append(state, rows, index, batch.place[taken], y[index] * weight[index])
+        if fit < wanted.size:
+            done = int(wanted[fit])
+            state["counted"][0] = batch.place[done] - 1
+            _make_room(state, latest)
+        else:
+            done = int(wanted[-1]) + 1 if wanted.size else batch.where.size
+    if batch.place.size:
+        state["counted"][0] = batch.place[-1]
+
+
+def _batch(
+    state: State,
+    rows: Columns,
+    y: FloatArray,
+    weight: FloatArray,
+    low: int,
+    high: int,
+    latest: bool,
+) -> _Batch:
+    """Rows low..high that have weight."""
+    index = low + np.flatnonzero(weight[low:high] > 0.0)
     place = state["counted"][0] + 1 + np.arange(index.size)
     draw = np.zeros(index.size) if latest else _draws(place, int(state["kept_seed"][0]))
-    length = (rows.indptr[index + 1] - rows.indptr[index]).astype(np.int64)
-    gaps = _gaps(rows, index, length)
-    big = ROW + (VALUE + COLUMN) * length > LARGEST * room
-    if big.any():
-        draw[big] = 1.0
-        state["thinned"][0] = place[big][-1]
-    done = 0
-    while done < index.size:
-        rest = np.flatnonzero(draw[done:] < state["kept_share"][(y[index[done:]] < 0.0).astype(int)])
-        rest += done
-        if not state["kept_columns"].size and gaps[rest].any():
-            rest = rest[: int(np.argmax(gaps[rest])) + 1]
-            if rest.size == 1:
-                _name_columns(state)
-            else:
-                rest = rest[:-1]
-        sizes = np.cumsum(_bytes(state, length[rest]))
-        fit = int(np.searchsorted(sizes, room - used(state), side="right"))
-        taken = rest[:fit]
-        _append(state, rows, index[taken], place[taken], (y * weight)[index[taken]])
-        full = fit < rest.size
-        done = int(rest[fit]) if full else int(rest[-1]) + 1 if rest.size else index.size
-        state["counted"][0] = place[done - 1] if done else state["counted"][0]
-        if full:
-            _make_room(state, latest)
-    if index.size:
-        state["counted"][0] = place[-1]
+    ends = rows.indptr[index + 1].astype(np.int64)
+    length = ends - rows.indptr[index].astype(np.int64)
+    gaps, some = np.zeros(index.size, dtype=bool), length > 0
+    gaps[some] = rows.indices[ends[some] - 1] != length[some] - 1
+    return _Batch(index, place, (y[index] < 0.0).astype(np.int64), draw, length, gaps)
+
+
+def _wanted(state: State, batch: _Batch, done: int) -> IntArray:
+    """Rows from done on that the draws let in, up to where columns need names for the first time.
+
+    Rows without gaps, which have the first columns and no others, go without names until then.
+    """
+    share = state["kept_share"][batch.side[done:]]
+    wanted = done + np.flatnonzero(batch.draw[done:] < share)
+    if state["kept_columns"].size or not batch.gaps[wanted].any():
+        return wanted
+    first = int(np.argmax(batch.gaps[wanted]))
+    if first:
+        return wanted[:first]
+    _name_columns(state)
+    return wanted
 
 
 def remembered(state: State, first: int, last: int) -> Kept:
@@ -140,15 +177,6 @@ def _draws(place: IntArray, seed: int) -> FloatArray:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
     return (z ^ (z >> np.uint64(31))).astype(np.float64) * 2.0**-64
-
-
-def _gaps(rows: Columns, index: IntArray, length: IntArray) -> Array:
-    """Which rows have other columns than the first ones; those without gaps need no names."""
-    last = rows.indptr[index + 1].astype(np.int64) - 1
-    gaps = np.zeros(index.size, dtype=bool)
-    some = length > 0
-    gaps[some] = rows.indices[last[some]] != length[some] - 1
-    return gaps
 
 
 def _prefixes(length: IntArray) -> Array:

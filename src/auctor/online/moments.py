@@ -130,8 +130,10 @@ def ridge_solution(found: Moments, ridge: float, *, between: bool) -> FloatArray
 
 
 def midpoint(mean: FloatArray, w: FloatArray) -> float:
-    """Middle between the mean scores of the classes."""
-    return float((0.5 * (mean[0] + mean[1]) * w).sum())  # a dot product may use threads
+    """Middle between the mean scores of the classes, whatever columns of weight zero there are."""
+    (used,) = np.nonzero(w)
+    middle = 0.5 * (mean[0, used] + mean[1, used])
+    return float((middle * w[used]).sum())  # a dot product may use threads
 
 
 #: What learners solved for last, and from what; not part of them, so that reading changes nothing.

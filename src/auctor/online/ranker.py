@@ -106,7 +106,9 @@ def _spread(data: Dense | Sparse) -> tuple[FloatArray, FloatArray]:
     return spread + BETWEEN * (middle[0] - middle[1]) ** 2, square
 
 
-def solve(rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray, tol: float) -> FloatArray:
+def solve(
+    rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray, tol: float
+) -> FloatArray:
     """Weights of the scaled columns, from a starting point."""
     if not rows.columns.size:
         return start
@@ -118,9 +120,7 @@ def solve(rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray, tol:
     return solution.coef
 
 
-def rank(
-    rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray
-) -> FloatArray:
+def rank(rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray) -> FloatArray:
     """Weights of all columns, from weights to start with."""
     first = start[rows.columns] * rows.scale
     coef = np.zeros(start.size)
@@ -134,7 +134,10 @@ def strength_of(rows: Scaled, level: int) -> float:
 
 
 def judge_levels(rows: Scaled, loss: BaseLoss, level: int) -> tuple[range, FloatArray]:
-    """Levels, near the given one if rows are many, and their AUC on rows not learned from."""
+    """Levels, near the given one if rows are many, and their AUC on rows not learned from.
+
+    All zero where rows are too few to tell.
+    """
     data = rows.data
     if data.n_rows > JUDGES:
         data = data.rows(np.linspace(0, data.n_rows - 1, JUDGES).astype(np.int64))
@@ -145,7 +148,10 @@ def judge_levels(rows: Scaled, loss: BaseLoss, level: int) -> tuple[range, Float
         order[own.rows] = np.arange(own.rows.size)
         if own.rows.size < PARTS:
             return levels, np.zeros(len(levels))
-    judged = [_judged(rows._replace(data=data), order % PARTS == part, loss, levels) for part in range(PARTS)]
+    judged = [
+        _judged(rows._replace(data=data), order % PARTS == part, loss, levels)
+        for part in range(PARTS)
+    ]
     return levels, np.mean(judged, axis=0)
 
 

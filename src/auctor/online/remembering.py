@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor import metrics
-from auctor.core.types import Columns, FloatArray
+from auctor.core.types import Columns, FloatArray, IntArray
 from auctor.kernels.linear import gather
 from auctor.losses import BaseLoss
 from auctor.online import ranker
@@ -26,8 +26,10 @@ FADING = 0.5
 ROUNDED = 32
 #: Rows older than this many times ``forget`` do not count.
 OLDEST = 5.0
-#: Parts that the weights from remembered rows may have, once some rows are left out.
-PARTS = (1.0, 0.75, 0.5, 0.25, 0.0)
+#: Parts of weights from all rows and from remembered rows in mixtures of them.
+MIXTURES = np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
+#: Standard deviations of an AUC by which a mixture must be better while no row is left out.
+CHANCE = 2.0
 
 
 class Aim(NamedTuple):
@@ -58,30 +60,39 @@ def fresh(d: int, window: int, rng: np.random.Generator) -> State:
         "blend": np.array([1.0, 0.0]),
         "renewed": np.zeros(1, dtype=np.int64),
         "renew": np.array([FIRST]),
-        "window_parts": np.zeros((2, window)),
+        "parts": np.zeros((4, window)),
     }
 
 
-def until_renewal(state: State, counted: FloatArray, low: int) -> int:
+def until_renewal(state: State, counted: IntArray, low: int) -> int:
     """Rows from low on until weights are renewed; ``counted`` are those with weight, summed up."""
     due = int(state["renew"][0] - state["counted"][0])
     before = int(counted[low - 1]) if low else 0
     return int(np.searchsorted(counted, before + due)) - low + 1
 
 
-def score(state: State, rows: Columns, low: int, high: int, scores: FloatArray) -> None:
-    """Join scores of remembered rows' weights to those at hand, and note both for the window."""
-    own = np.empty(high)
-    gather(*rows, state["kept_coef"], -float(state["kept_middle"][0]), own, low, high)
-    size, done = state["window_parts"].shape[1], int(state["rows"][0])
-    at = np.arange(done, done + high - low)[-size:] % size
-    state["window_parts"][0, at] = scores[low:high][-size:]
-    state["window_parts"][1, at] = own[low:high][-size:]
-    scores[low:high] = state["blend"][0] * scores[low:high] + state["blend"][1] * own[low:high]
+def score(
+    state: State,
+    rows: Columns,
+    y: FloatArray,
+    weight: FloatArray,
+    low: int,
+    high: int,
+    scores: FloatArray,
+) -> None:
+    """Join scores by remembered rows to those at hand; note both, with label and weight."""
+    kept = np.empty(high)
+    gather(*rows, state["kept_coef"], -float(state["kept_middle"][0]), kept, low, high)
+    parts, size = state["parts"], state["parts"].shape[1]
+    index = low + np.flatnonzero(weight[low:high] > 0.0)[-size:]
+    counted = int(state["counted"][0]) + np.count_nonzero(weight[low:high])
+    at = np.arange(counted - index.size, counted) % size
+    parts[:, at] = scores[index], kept[index], y[index], weight[index]
+    scores[low:high] = state["blend"][0] * scores[low:high] + state["blend"][1] * kept[low:high]
 
 
-def renew(state: State, aim: Aim, base: FloatArray, means: FloatArray) -> None:
-    """Solve again for the rows remembered now; ``base`` are weights from all rows."""
+def renew(state: State, aim: Aim, means: FloatArray) -> None:
+    """Solve again for the rows remembered now; ``means`` are those of both classes."""
     counted = int(state["counted"][0])
     kept = _recent(state, aim, counted)
     if ranker.known(kept):
@@ -92,7 +103,7 @@ def renew(state: State, aim: Aim, base: FloatArray, means: FloatArray) -> None:
         state["kept_coef"][:] = found.coef
         state["kept_strength"][0] = found.strength
         state["kept_middle"][0] = midpoint(means, found.coef)
-        state["blend"][:] = _blend(state, aim, base, means)
+        state["blend"][:] = _blend(state, sure=complete(state) and aim.forget is None)
     basis = counted if aim.forget is None else min(counted, aim.forget)
     share = SHARE if aim.forget is None else FORGETTING_SHARE
     state["renewed"][0] = counted
@@ -102,6 +113,8 @@ def renew(state: State, aim: Aim, base: FloatArray, means: FloatArray) -> None:
 def _choose(state: State, rows: ranker.Scaled, loss: BaseLoss) -> None:
     """Choose a strength by what was seen of each so far, old evidence counting less."""
     levels, found = ranker.judge_levels(rows, loss, int(state["level"][0]))
+    if not found.any():
+        return
     if len(levels) == len(ranker.LEVELS):
         state["level_auc"][:] = FADING * state["level_auc"] + found
         found = state["level_auc"]
@@ -140,37 +153,28 @@ def _recent(state: State, aim: Aim, last: int) -> Kept:
 
 def _age(kept: Kept, aim: Aim) -> FloatArray:
     """Weights of rows by their age."""
-    return growth_of(aim.forget) ** (kept.place - kept.place[-1]).astype(float)
+    age: FloatArray = growth_of(aim.forget) ** (kept.place - kept.place[-1]).astype(float)
+    return age
 
 
-def _blend(state: State, aim: Aim, base: FloatArray, means: FloatArray) -> tuple[float, float]:
-    """Factors of the weights from all rows and of those from remembered rows.
+def _blend(state: State, *, sure: bool) -> tuple[float, float]:
+    """Factors of weights from all rows and of those from remembered rows, by the latest rows.
 
-    The latter alone while all rows are remembered; otherwise the two, each scaled to class means
-    at equal distance, in the proportion with the best AUC on rows not yet learned.
+    The two are scaled to mean scores of the classes at equal distance, and mixed in the proportion
+    with the best AUC. With ``sure`` the first have no part unless that is better beyond chance.
     """
-    if complete(state) and aim.forget is None:
-        return 0.0, 1.0
-    apart = means[0] - means[1]
-    own, kept = float((apart * base).sum()), float((apart * state["kept_coef"]).sum())
-    if own <= 0.0:
-        return 0.0, 1.0
-    part = _best_part(state)
-    return (1.0 - part) * kept / own, part
-
-
-def _best_part(state: State) -> float:
-    used = state["window_weight"] > 0.0
-    hits, weight = state["window_label"][used] > 0.0, state["window_weight"][used]
+    size, counted = state["parts"].shape[1], int(state["counted"][0])
+    noted = state["parts"][:, np.arange(counted // 2, counted)[-size:] % size]
+    hits, weight = noted[2] > 0.0, noted[3]
     if hits.all() or not hits.any():
-        return 1.0
-    parts = state["window_parts"][:, used]
-    apart = [
-        np.average(parts, axis=1, weights=weight * side) for side in (hits.astype(float), ~hits)
-    ]
-    distance = apart[0] - apart[1]
-    if distance.min() <= 0.0:
-        return float(distance[1] > 0.0)
-    own, kept = parts / distance[:, None]
-    found = [metrics.auc(hits, (1.0 - part) * own + part * kept, weight=weight) for part in PARTS]
-    return PARTS[int(np.argmax(found))]
+        return 0.0, 1.0
+    centre = [np.average(noted[:2], axis=1, weights=weight * side) for side in (hits, ~hits)]
+    distance = centre[0] - centre[1]
+    ratio = float(distance[1] / distance[0]) if distance.min() > 0.0 else 1.0
+    mixtures = [(0.0, 1.0), *(MIXTURES * [ratio, 1.0] if distance.min() > 0.0 else ()), (1.0, 0.0)]
+    found = [metrics.auc(hits, a * noted[0] + b * noted[1], weight=weight) for a, b in mixtures]
+    fewer = min(np.count_nonzero(hits), np.count_nonzero(~hits))
+    chance = CHANCE * np.sqrt(found[0] * (1.0 - found[0]) / fewer) if sure else 0.0
+    best = int(np.argmax(found))
+    own, kept = mixtures[best if found[best] > found[0] + chance else 0]
+    return float(own), float(kept)

@@ -59,28 +59,44 @@ _RANKED: WeakKeyDictionary[StreamingAUC, tuple[State, Any, remembering.Ranked]] 
 class StreamingAUC(MomentClassifier):
     """Learn to rank from a stream, in one pass and without tuning.
 
-    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2`` over all pairs of rows
-    seen so far, as ``MetricClassifier("auc", surrogate="square")`` does for rows at hand.
+    Minimises ``mean over pairs of H(1 - w.(x+ - x-)) + strength * Omega(w)`` over the rows seen so
+    far. ``H`` is the hinge of `surrogate`, rounded: ``z^2/2`` up to 1, ``z - 1/2`` beyond.
 
-    Up to ``max_exact_columns`` columns it keeps the means and covariances of both classes, and
-    ``coef_`` is the exact minimiser at any moment: memory O(d^2), a row O(d^2), or O(entries^2) if
-    it has few entries. With more columns it takes stochastic steps, O(entries) per row and O(d)
-    memory, on the squared hinge loss with classes of equal weight: four learners with other step
-    sizes side by side, and ``coef_`` is the combination of them that separates the classes best on
-    rows not yet learned. A stream whose columns grow beyond the limit goes over from one to the
-    other.
+    Rows are kept in a memory of fixed size. While all of them fit, ``coef_`` is that minimiser (of
+    all rows but the last few: at most one in 32). Afterwards the memory is a fair sample of each
+    class, or the latest rows with ``forget``, and ``coef_`` is a mixture: the minimiser over the
+    memory, and weights from all rows of the stream, in the proportion that best ranks rows not yet
+    learned. So it is before, if that is clearly better, as it may be when the stream changes.
+
+    Those other weights need no rows. Up to ``max_exact_columns`` columns they minimise the square
+    loss ``(1 - w.(x+ - x-))^2`` of all pairs exactly, by the means and covariances of both classes:
+    memory O(d^2), a row O(d^2), or O(entries^2) if it has few entries. With more columns they come
+    from stochastic steps, O(entries) per row and O(d) memory, on the squared hinge loss with
+    classes of equal weight: four learners with other step sizes side by side, in the combination
+    that separates the classes best on rows not yet learned. A stream whose columns grow beyond the
+    limit goes over from one to the other. With ``surrogate="square"`` or ``memory=0`` there are no
+    others.
 
     Every row is scored, as by `decision_function`, before it is learned; ``auc_`` is the AUC of the
     latest ``window`` such scores (ties count one half), and ``trace_`` its course. For those scores
-    the exact minimiser is renewed when an eighth more rows have come (an eighth of ``forget`` at
-    most), at least 16 or d and at most 65536. `predict` cuts in the middle between the mean scores
-    of the classes.
+    weights are renewed when a quarter more rows have come (half of ``forget`` at most), at least
+    16; those from moments when an eighth more have. So learning costs a few passes over the memory
+    each time that the stream grows by a quarter, and reading ``coef_`` or predicting a few passes
+    each time that it has grown by a 32nd. `predict` cuts in the middle between the mean scores of
+    the classes.
 
     Parameters
     ----------
     strength : float >= 0, optional
-        By default one of six multiples of the average variance of the columns, 1e-9 to 1, that did
-        best on rows not yet learned; with more than ``max_exact_columns`` columns 0.
+        Of the penalty ``Omega = 1/2 |w|^2``. By default one of eleven is chosen by cross-validation
+        on the memory whenever rows have doubled, for ``Omega = 1/2 sum_j c_j w_j^2`` with ``c_j``
+        the standard deviation of a column over their mean. With the square loss, one of six
+        multiples of the average variance of the columns, 1e-9 to 1, that did best on rows not yet
+        learned; with more than ``max_exact_columns`` columns 0.
+    surrogate : "hinge", "squared_hinge", "logistic" or "square"
+        The loss of a pair.
+    memory : float >= 0
+        Megabytes of rows to keep. Solving for weights takes up to a few times as much meanwhile.
     forget : float >= 2, optional
         Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
     max_exact_columns : int
@@ -89,13 +105,14 @@ class StreamingAUC(MomentClassifier):
     trace_every : int
         Rows between points of ``trace_``; doubled whenever there are 256 points.
     passes : int
-        How often `fit` reads all rows; the first time counts for ``auc_``, ``trace_`` and choices.
+        How often `fit` reads all rows; the first time counts for the memory, ``auc_``, ``trace_``
+        and choices.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
         What to do with rows that have NaN or infinity.
     random_state : int, optional
-        Not used: nothing is random.
+        Decides which rows stay in a full memory.
 
     Attributes
     ----------
@@ -261,7 +278,7 @@ class StreamingAUC(MomentClassifier):
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
         scores = np.empty(y.size)
         remembers = "counted" in state and bool(state["judging"][0])
-        counted = np.cumsum(weight > 0.0) if remembers else None
+        counted = np.cumsum(weight > 0.0, dtype=np.int64) if remembers else None
         low = 0
         while low < y.size:
             pause = running_auc.until_point(state)
@@ -273,7 +290,7 @@ class StreamingAUC(MomentClassifier):
             step = self._learn_exactly if "scatter" in state else self._learn_wide
             step(state, rows, y, weight, low, high, scores)
             if counted is not None:
-                remembering.score(state, rows, low, high, scores)
+                remembering.score(state, rows, y, weight, low, high, scores)
             if state["judging"][0]:
                 running_auc.remember(state, scores[low:high], y[low:high], weight[low:high])
             else:
@@ -290,7 +307,7 @@ class StreamingAUC(MomentClassifier):
         room, latest = 1e6 * self.memory, self.forget is not None
         memory.add_rows(state, rows, y, weight, low, high, room=room, latest=latest)
         if state["counted"][0] == state["renew"][0]:
-            remembering.renew(state, self._aim, self._base(state), self._means(state))
+            remembering.renew(state, self._aim, self._means(state))
 
     def _learn_exactly(
         self,
