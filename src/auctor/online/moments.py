@@ -174,11 +174,15 @@ class MomentClassifier(OnlineClassifier):
 
     def _solved(self, state: State) -> tuple[FloatArray, float]:
         """Weights and threshold, kept for as long as rows and parameters stay the same."""
-        key = (int(state["clock"][0]), self.n_features_in_, self.get_params())
+        key = (int(state["clock"][0]), self._width(state), self.get_params())
         kept = _SOLVED.get(self)
         if kept is None or kept[0] is not state or kept[1] != key:
             kept = _SOLVED[self] = (state, key, self._answer(state))
         return kept[2]
+
+    def _width(self, state: State) -> int:
+        """Columns that there is room for."""
+        return int(state["mean"].shape[1])
 
     def _answer(self, state: State) -> tuple[FloatArray, float]:
         """Weights and threshold now."""

@@ -75,6 +75,8 @@ def _check_moments(state: State, d: int) -> None:
     if "waiting" in state:
         _need(_between(state["waiting"], 0, moments.BLOCK), "fewer rows that wait")
         _need(_between(state["width"], 0, d + 1), "no more columns than it has")
+        finite = [np.isfinite(state[name]).all() for name in ("mean", "total", "scatter")]
+        _need(all(finite), "moments that are finite")
 
 
 def _check_streaming(state: State, d: int) -> None:

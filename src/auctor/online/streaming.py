@@ -367,13 +367,12 @@ class StreamingAUC(MomentClassifier):
 
     def _answer(self, state: State) -> tuple[FloatArray, float]:
         own, kept = state["blend"] if "counted" in state else (1.0, 0.0)
-        means = self._means(state)
-        coef = np.zeros(means.shape[1])
+        coef = np.zeros(self._width(state))
         if own:
             coef += own * self._base(state)
         if kept:
             coef += kept * self._ranked(state).coef
-        return coef, midpoint(means, coef)
+        return coef, midpoint(self._means(state), coef)
 
     def _base(self, state: State) -> FloatArray:
         """Weights from what is known of all rows: their moments, or the stochastic steps."""
@@ -384,6 +383,9 @@ class StreamingAUC(MomentClassifier):
         adaptive.shrink_all(self._wide_ridge, units, float(state["clock"][0]), table)
         coef: FloatArray = (table[:, : adaptive.TRIED] * state["mix"]).sum(axis=1)
         return coef
+
+    def _width(self, state: State) -> int:
+        return int(state["mean"].shape[1] if "scatter" in state else state["table"].shape[0])
 
     def _means(self, state: State) -> FloatArray:
         """Means of both classes."""
@@ -400,7 +402,7 @@ class StreamingAUC(MomentClassifier):
     def _ranked(self, state: State) -> remembering.Ranked:
         """Weights from remembered rows, kept until answers count more of them."""
         last = remembering.settled_rows(state, self.forget)
-        key = (last, int(state["thinned"][0]), self.n_features_in_, self.get_params())
+        key = (last, int(state["thinned"][0]), self._width(state), self.get_params())
         kept = _RANKED.get(self)
         if kept is None or kept[0] is not state or kept[1] != key:
             found = remembering.ranked(state, self._aim, last)
