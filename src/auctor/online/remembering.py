@@ -28,7 +28,8 @@ ROUNDED = 32
 OLDEST = 5.0
 #: Parts of weights from all rows and from remembered rows in mixtures of them.
 MIXTURES = np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
-#: Standard deviations of an AUC by which a mixture must be better while no row is left out.
+#: Standard deviations of an AUC by which a mixture must be better while no row is left out and the
+#: other weights are those of the square loss.
 CHANCE = 2.0
 
 
@@ -103,7 +104,8 @@ def renew(state: State, aim: Aim, means: FloatArray) -> None:
         state["kept_coef"][:] = found.coef
         state["kept_strength"][0] = found.strength
         state["kept_middle"][0] = midpoint(means, found.coef)
-        state["blend"][:] = _blend(state, sure=complete(state) and aim.forget is None)
+        sure = aim.forget is None and complete(state) and "scatter" in state
+        state["blend"][:] = _blend(state, sure=sure)
     basis = counted if aim.forget is None else min(counted, aim.forget)
     share = SHARE if aim.forget is None else FORGETTING_SHARE
     state["renewed"][0] = counted

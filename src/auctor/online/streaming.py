@@ -66,7 +66,8 @@ class StreamingAUC(MomentClassifier):
     all rows but the last few: at most one in 32). Afterwards the memory is a fair sample of each
     class, or the latest rows with ``forget``, and ``coef_`` is a mixture: the minimiser over the
     memory, and weights from all rows of the stream, in the proportion that best ranks rows not yet
-    learned. So it is before, if that is clearly better, as it may be when the stream changes.
+    learned. With more than ``max_exact_columns`` columns it is a mixture from the beginning, with
+    fewer if that is clearly better, as it may be when the stream changes.
 
     Those other weights need no rows. Up to ``max_exact_columns`` columns they minimise the square
     loss ``(1 - w.(x+ - x-))^2`` of all pairs exactly, by the means and covariances of both classes:
