@@ -174,7 +174,7 @@ def a6() -> Iterator[Line]:
     wanted = np.linalg.solve(left, 2 * apart.mean(axis=0))
     for label, w in (
         ("Exact", exact(X, y, 0.1)),
-        ("StreamingAUC", StreamingAUC(0.1).fit(X, y).coef_[0]),
+        ("StreamingAUC, square", StreamingAUC(0.1, surrogate="square").fit(X, y).coef_[0]),
     ):
         found = error(w, wanted)
         yield Line(

@@ -206,7 +206,8 @@ def run(settings: Settings) -> dict[str, object]:
             "in deviations of the tuned method, or of StreamingAUC where that has under 5 folds.",
             "Where a set here is a part of the thesis's (splice above all), every method may be "
             "below the printed values.",
-            "StreamingAUC reads the rows once; regSOLAM, SPAM and SPDAM many times, and the B- "
+            "StreamingAUC reads the rows once and keeps up to 64 megabytes of them, which is all "
+            "rows of every set here; regSOLAM, SPAM and SPDAM read them many times, and the B- "
             "methods have all rows at hand.",
             "Printed: chapter and AUC ± standard deviation. OPAUC, OAM and the B- columns were "
             "copied there from another paper.",

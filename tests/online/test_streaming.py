@@ -18,7 +18,13 @@ from auctor.online.running_auc import POINTS
 LEARNERS = [
     StreamingAUC(),
     StreamingAUC(strength=1e-4),
+    StreamingAUC(strength=1e-4, surrogate="square"),
+    StreamingAUC(surrogate="square"),
+    StreamingAUC(surrogate="logistic", memory=0.01),
     StreamingAUC(forget=100.0, trace_every=50, window=120),
+    StreamingAUC(forget=100.0, memory=0.006),
+    StreamingAUC(memory=0, max_exact_columns=3),
+    StreamingAUC(memory=0.01, max_exact_columns=3),
     StreamingAUC(max_exact_columns=3),
     StreamingAUC(max_exact_columns=3, forget=50.0),
     OnlineGaussianAuc(),
@@ -85,6 +91,8 @@ def test_one_class_so_far_scores_zero(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_new_columns_are_zero_before(learner):
+    if getattr(learner, "memory", 0) and learner.memory < 1.0:
+        learner = clone(learner).set_params(memory=1.0)  # rows with more columns take more room
     X, y = stream()
     X[:200, 4:] = 0.0
     grown = clone(learner).set_params(grow=True)
@@ -115,6 +123,8 @@ def test_rows_with_missing_values_are_refused_or_skipped(learner):
 def test_a_row_of_weight_zero_is_absent(learner):
     if isinstance(learner, StreamingAUC):
         learner = clone(learner).set_params(trace_every=10**9)
+        if learner.max_exact_columns < 6 or learner.forget or learner.memory < 1.0:
+            learner.set_params(memory=0)  # mixtures depend on how rows were ranked meanwhile
     X, y = stream()
     weight = np.where(np.arange(700) % 5 == 0, 0.0, 2.0)
     found = clone(learner).fit(X, y, weight).coef_
@@ -130,9 +140,9 @@ def test_scikit_learn_checks(learner):
     failed = {r["check_name"] for r in results if r["status"] == "failed"}
     order_matters = {"check_sample_weight_equivalence_on_dense_data"}
     order_matters |= {"check_sample_weight_equivalence_on_sparse_data"}
-    plain = (
-        isinstance(learner, OnlineGaussianAuc) or repr(learner) == "StreamingAUC(strength=0.0001)"
-    )
+    plain = isinstance(learner, OnlineGaussianAuc)
+    if isinstance(learner, StreamingAUC):
+        plain = learner.strength is not None and learner.surrogate == "square"
     assert failed <= (set() if plain else order_matters)
 
 
@@ -147,7 +157,7 @@ def test_weights_are_the_exact_minimiser_at_any_moment(density, weighted, streng
     rng = np.random.default_rng(1)
     X = X * (rng.random(X.shape) < density)
     weight = rng.integers(0, 3, size=700).astype(float) if weighted else None
-    model = StreamingAUC(strength)
+    model = StreamingAUC(strength, surrogate="square")
     done = 0
     for rows in (100, 101, 390, 700):
         part = slice(done, rows)
@@ -165,12 +175,12 @@ def test_a_strength_is_chosen_on_rows_not_yet_learned():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(300) < 0.5, 1, -1)
     X = rng.normal(size=(300, 60)) + 0.2 * y[:, None]
-    strong = StreamingAUC().fit(X, y)
+    strong = StreamingAUC(surrogate="square").fit(X, y)
     np.testing.assert_allclose(strong.coef_[0], exact(X, y, strong.strength_), rtol=1e-8)
     assert strong.strength_ > 0.1
     X, y = stream(n=3000)
     X = X * [1.0, 1.0, 1.0, 1.0, 1.0, 1000.0]
-    weak = StreamingAUC().fit(X, y)
+    weak = StreamingAUC(surrogate="square").fit(X, y)
     np.testing.assert_allclose(weak.coef_[0], exact(X, y, weak.strength_), rtol=1e-7)
     assert weak.score(X, y) > exact_auc(X, y) - 0.01
     assert StreamingAUC(0.3).fit(X, y).strength_ == 0.3
@@ -178,7 +188,7 @@ def test_a_strength_is_chosen_on_rows_not_yet_learned():
 
 def test_prequential_auc_equals_a_replay():
     X, y = stream(n=400, p=0.2)
-    model = StreamingAUC(strength=0.01, window=90, trace_every=40)
+    model = StreamingAUC(strength=0.01, surrogate="square", window=90, trace_every=40)
     for low in range(0, 400, 13):
         model.partial_fit(X[low : low + 13], y[low : low + 13])
     scores, w, middle, due = [], np.zeros(6), np.zeros(6), 16
@@ -242,9 +252,17 @@ def test_stochastic_steps_follow_slow_drift_anyway(forget):
     assert model.auc_ > 0.89
 
 
+@pytest.mark.parametrize("memory", [0, 0.05, 64])
+@pytest.mark.parametrize("limit", [1000, 2])
+def test_forgetting_follows_drift_with_and_without_memory(memory, limit):
+    X, y = drift()
+    model = StreamingAUC(forget=500.0, window=2000, memory=memory, max_exact_columns=limit)
+    assert model.fit(X, y).auc_ > 0.89
+
+
 def test_forgetting_is_the_exact_minimiser_of_aged_rows():
     X, y = stream()
-    model = StreamingAUC(0.01, forget=60.0).fit(X, y)
+    model = StreamingAUC(0.01, surrogate="square", forget=60.0).fit(X, y)
     age = (1.0 - 1.0 / 60.0) ** np.arange(699, -1, -1)
     np.testing.assert_allclose(model.coef_[0], exact(X, y, 0.01, age), rtol=1e-7)
 
@@ -280,6 +298,16 @@ def test_many_columns_rank_well_without_tuning(scale):
     assert abs(model.auc_ - model.score(X[4000:], y[4000:])) < 0.1
 
 
+def test_many_columns_rank_as_well_with_a_memory():
+    scores = []
+    for seed in range(3):
+        X, y = text(n=2000, per_row=6, seed=seed)
+        for room in (0, 64):
+            model = StreamingAUC(memory=room).fit(X[:1000], y[:1000])
+            scores.append(model.score(X[1000:], y[1000:]))
+    assert np.mean(scores[1::2]) > np.mean(scores[::2]) - 0.005
+
+
 def test_many_columns_forget_classes_that_were_exchanged():
     X, y = text(per_row=20)
     y[4000:] *= -1
@@ -297,7 +325,8 @@ def test_many_columns_take_the_scale_of_row_weights_out():
 
 def test_growing_beyond_the_limit_goes_on_from_the_exact_minimiser():
     X, y = stream(d=8)
-    model = StreamingAUC(grow=True, max_exact_columns=6).partial_fit(X[:400, :6], y[:400])
+    model = StreamingAUC(grow=True, surrogate="square", max_exact_columns=6)
+    model.partial_fit(X[:400, :6], y[:400])
     before, auc = model.coef_[0].copy(), model.auc_
     model.partial_fit(np.zeros((1, 8)), [1])
     assert "scatter" not in model.state_
@@ -313,7 +342,15 @@ def exact_auc(X, y):
 
 def test_parameters_are_checked():
     X, y = stream(n=50)
-    for wrong in ({"strength": -1}, {"forget": 1.0}, {"window": 0}, {"trace_every": 0}):
+    for wrong in (
+        {"strength": -1},
+        {"forget": 1.0},
+        {"window": 0},
+        {"trace_every": 0},
+        {"memory": -1.0},
+        {"memory": "all"},
+        {"surrogate": "cubic"},
+    ):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             StreamingAUC(**wrong).fit(X, y)
 

@@ -130,8 +130,10 @@ def ridge_solution(found: Moments, ridge: float, *, between: bool) -> FloatArray
 
 
 def midpoint(mean: FloatArray, w: FloatArray) -> float:
-    """Middle between the mean scores of the classes."""
-    return float((0.5 * (mean[0] + mean[1]) * w).sum())  # a dot product may use threads
+    """Middle between the mean scores of the classes, whatever columns of weight zero there are."""
+    (used,) = np.nonzero(w)
+    middle = 0.5 * (mean[0, used] + mean[1, used])
+    return float((middle * w[used]).sum())  # a dot product may use threads
 
 
 #: What learners solved for last, and from what; not part of them, so that reading changes nothing.
@@ -172,10 +174,18 @@ class MomentClassifier(OnlineClassifier):
 
     def _solved(self, state: State) -> tuple[FloatArray, float]:
         """Weights and threshold, kept for as long as rows and parameters stay the same."""
-        key = (int(state["clock"][0]), state["mean"].shape[1], self.get_params())
+        key = (int(state["clock"][0]), self._width(state), self.get_params())
         kept = _SOLVED.get(self)
         if kept is None or kept[0] is not state or kept[1] != key:
-            found = class_moments(state, pooled=True)
-            w = self._solution(state, found)
-            kept = _SOLVED[self] = (state, key, (w, midpoint(found.mean, w)))
+            kept = _SOLVED[self] = (state, key, self._answer(state))
         return kept[2]
+
+    def _width(self, state: State) -> int:
+        """Columns that there is room for."""
+        return int(state["mean"].shape[1])
+
+    def _answer(self, state: State) -> tuple[FloatArray, float]:
+        """Weights and threshold now."""
+        found = class_moments(state, pooled=True)
+        w = self._solution(state, found)
+        return w, midpoint(found.mean, w)

@@ -15,9 +15,11 @@ from auctor.core.types import Array
 from auctor.kernels import moments
 from auctor.kernels.buckets import MOST
 from auctor.online.base import OnlineClassifier, State
+from auctor.online.memory import GROWING
 from auctor.online.mini_batch import MiniBatchAuc
 from auctor.online.moments import MomentClassifier
 from auctor.online.oam import Oam
+from auctor.online.ranker import LEVELS
 from auctor.online.running_auc import POINTS
 from auctor.online.spam import Spam
 from auctor.online.streaming import StreamingAUC
@@ -63,6 +65,9 @@ def _expected(learner: OnlineClassifier, state: State, d: int) -> dict[str, tupl
         shapes["kept"][2] = shapes["kept_values"][2] = -1
     if isinstance(learner, Spam):
         shapes["links"][0] = shapes["heads"][0] = shapes["levels"][1] = -1
+    if isinstance(learner, StreamingAUC) and "counted" in shapes:
+        for name in GROWING:
+            shapes[name][0] = -1
     return {name: (one[name].dtype, shape) for name, shape in shapes.items()}
 
 
@@ -70,6 +75,8 @@ def _check_moments(state: State, d: int) -> None:
     if "waiting" in state:
         _need(_between(state["waiting"], 0, moments.BLOCK), "fewer rows that wait")
         _need(_between(state["width"], 0, d + 1), "no more columns than it has")
+        finite = [np.isfinite(state[name]).all() for name in ("mean", "total", "scatter")]
+        _need(all(finite), "moments that are finite")
 
 
 def _check_streaming(state: State, d: int) -> None:
@@ -78,6 +85,27 @@ def _check_streaming(state: State, d: int) -> None:
     if "scatter" in state:
         _need(_between(state["chosen"], 0, state["coef"].shape[0]), "a choice among the strengths")
         _need(bool(state["refresh"][0] > state["rows"][0]), "a refresh that is to come")
+    if "counted" in state:
+        _check_memory(state, d)
+
+
+def _check_memory(state: State, d: int) -> None:
+    n, ends = int(state["kept_rows"][0]), state["kept_ends"]
+    room = min(state["kept_signed"].size, state["kept_place"].size, ends.size - 1)
+    _need(n <= room, "room for the rows that it keeps")
+    lines, place = ends[: n + 1], state["kept_place"][: n + 1]
+    _need(lines[0] == 0 and bool((np.diff(lines) >= 0).all()), "lines that follow each other")
+    _need(lines[-1] <= state["kept_values"].size, "room for the entries that it keeps")
+    columns, longest = state["kept_columns"], int(np.diff(lines).max(initial=0))
+    _need(columns.size in (0, state["kept_values"].size), "a column for each entry")
+    _need(_between(columns, 0, d) and longest <= d, "kept rows with columns of the data")
+    _need(bool((np.diff(place[:n]) > 0).all()), "kept rows in their order")
+    finite = (state["kept_values"], state["kept_signed"], state["kept_coef"])
+    _need(all(bool(np.isfinite(array).all()) for array in finite), "kept rows that are finite")
+    _need(bool(state["kept_signed"][:n].all()), "kept rows with weight")
+    _need(bool(state["renew"][0] > state["counted"][0]), "weights that are to be renewed")
+    _need(_between(state["level"], 0, len(LEVELS)), "a choice among the strengths")
+    _need(_between(state["kept_share"], 0.0, 1.0 + 1e-9), "shares of rows to keep")
 
 
 def _check_oam(state: State, d: int) -> None:
