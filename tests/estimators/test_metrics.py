@@ -43,8 +43,13 @@ def test_weights_are_repetition(rows, metric, surrogate, penalty):
     model = MetricClassifier(metric, surrogate=surrogate, penalty=penalty, strength=0.01)
     weighted = clone(model).fit(rows.X, rows.y, rows.weight)
     repeated = clone(model).fit(rows.X[rows.repeated()], rows.y[rows.repeated()])
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-7, atol=1e-7)
+    # Steps over kinks may go either way by rounding, and end within the gap of each other.
+    apart = 0.0 if resolve_metric("test", metric, surrogate).loss.smooth else 1e-2
+    values = [one.solution_.value for one in (weighted, repeated)]
+    assert abs(values[0] - values[1]) <= max(1e-9, weighted.gap_, repeated.gap_)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8, atol=1e-8 + apart)
+    close = {"rtol": 1e-7, "atol": 1e-7 + apart}
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, **close)
 
 
 @pytest.mark.parametrize(("metric", "surrogate"), EVERY)

@@ -18,7 +18,7 @@ from auctor.problem import Point, Problem
 from auctor.solvers.continuation import inner_solver
 
 #: A smoothed problem is solved to this share of the gap of the exact one.
-INNER = 0.5
+INNER = 0.4
 
 
 @dataclass(frozen=True)
