@@ -20,6 +20,8 @@ from auctor.problem import Point, Problem
 from auctor.solvers.conjugate import truncated_cg
 from auctor.solvers.proximal import MOST_TRIALS, first_step, proximal_step
 
+#: Columns of a part, over those that are not zero.
+GROWTH = 1.5
 #: From this share of all columns on, a part is not worth copying.
 WHOLE = 0.7
 #: How far conjugate gradients reduce the residual.
@@ -153,7 +155,7 @@ class SubspaceNewton:
         spec = tree_of(problem)
         inside = problem.coef(point.w) != 0.0
         count = int(inside.sum())
-        room = max(self.fewest, 2 * count) - count
+        room = max(self.fewest, int(GROWTH * count)) - count
         rest = np.flatnonzero(~inside & (violation > 0.0))
         if rest.size > room:
             rest = rest[np.argpartition(-violation[rest], room - 1)[:room]]
