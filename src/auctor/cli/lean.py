@@ -1,4 +1,4 @@
-"""Start-up: scikit-learn imports two large packages that hardly any command uses."""
+"""Start-up: scikit-learn imports large packages that hardly any command uses."""
 
 from __future__ import annotations
 

@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Without the program's name; those of the process by default.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # Threads of numpy's BLAS spin this long for more work (two to the power of it in cycles).
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:

@@ -94,7 +94,7 @@ class SubspaceNewton:
     max_products : int
         Conjugate gradient iterations per Newton step.
     fewest : int
-        The working set holds at least this many columns, and twice those that are not zero.
+        The working set holds at least this many columns, and half as many again as are not zero.
 
     References
     ----------
