@@ -230,7 +230,7 @@ def level_curvature(n_rows: int, pos: _Class, neg: _Class, found: _Mixture) -> P
 
     def product(v: FloatArray) -> FloatArray:
         if v.ndim == 2:
-            return np.column_stack([product(column) for column in v.T])
+            return np.stack([product(column) for column in np.ascontiguousarray(v.T)]).T
         along, slope = np.zeros_like(weight), np.zeros_like(weight)
         for kind, ramps, c, sign in sides:
             on_ramp, flipped = fscore.level_sums(ramps, sign * kind.share * v[kind.rows])

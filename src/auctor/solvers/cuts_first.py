@@ -17,7 +17,7 @@ from auctor.solvers.proximal_point import ProximalPoint
 
 #: Cuts after which the zero model is no longer expected to be beaten, and a gap, as a share of the
 #: objective, that says so earlier; cuts after which smoothing takes over for good.
-TRIES, SURE, MOST = 30, 0.01, 300
+TRIES, SURE, MOST = 30, 0.01, 100
 #: Width, in null losses, of the smoothed loss whose minimiser is the direction, and steps to it.
 WIDTH, STEPS = 1.5, 10
 #: How far above the zero model, as a share of its objective, the direction is followed.
