@@ -170,7 +170,7 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
 #: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
 #: losses on pairs, on sets, and on sets whose smoothed form cannot be centred (F-beta, partial AUC)
 #: and so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
-PAIR_CUTS, SET_CUTS, OTHER_CUTS, FEW_ROWS = 300.0, 2e4, 1e7, 100
+PAIR_CUTS, SET_CUTS, OTHER_CUTS, FEW_ROWS = 300.0, 2e4, 1e9, 100
 #: And that from which sweeps over rows end before cutting planes.
 AS_ROWS = 1e3
 

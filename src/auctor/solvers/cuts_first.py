@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +12,13 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
-from auctor.solvers.bmrm import Bmrm, BmrmState
+from auctor.solvers.bmrm import Bmrm, BmrmState, balanced
 from auctor.solvers.continuation import Continuation, inner_solver
 from auctor.solvers.proximal_point import ProximalPoint
 
 #: Cuts after which the zero model is no longer expected to be beaten, and a gap, as a share of the
-#: objective, that says so earlier; cuts after which smoothing takes over for good.
-TRIES, SURE, MOST = 30, 0.01, 100
+#: objective, that says so earlier; cuts after which smoothing takes over, and for how many steps.
+TRIES, SURE, MOST, TURN = 30, 0.01, 100, 80
 #: Width, in null losses, of the smoothed loss whose minimiser is the direction, and steps to it.
 WIDTH, STEPS = 1.5, 10
 #: How far above the zero model, as a share of its objective, the direction is followed.
@@ -35,6 +36,7 @@ class CutsFirstState:
     ray: Point | None = None
     smooth: State | None = None
     tries: int = 0
+    turns: int = 0
 
     @property
     def empty(self) -> bool:
@@ -75,7 +77,8 @@ class CutsFirst:
     A max-margin loss may be lowest at the zero model, or so close to it that nothing is gained by
     another; cutting planes then return zeros, which rank nothing. The minimiser of a widely
     smoothed loss is a direction to rank by, and a short way along it is within any tolerance of the
-    zero model, whose bound the cuts go on to prove. Where they cannot, a smoothed solve takes over.
+    zero model, whose bound the cuts go on to prove. Where they cannot soon, a smoothed solve takes
+    over; if that does not end soon either, the cuts go on from its point.
 
     Parameters
     ----------
@@ -95,10 +98,13 @@ class CutsFirst:
     def step(self, problem: Problem, state: CutsFirstState) -> CutsFirstState:
         """One step of whoever is at work, and perhaps a change of hands."""
         if state.smooth is not None:
-            return replace(state, smooth=self._smoothing(problem).step(problem, state.smooth))
+            smooth = self._smoothing(problem).step(problem, state.smooth)
+            state = replace(state, smooth=smooth, turns=state.turns + 1)
+            back = state.turns == TURN and not state.cuts.stalled
+            return _cut_again(problem, state) if back else state
         cuts = Bmrm().step(problem, state.cuts)
         state = replace(state, cuts=cuts, tries=state.tries + 1)
-        if cuts.stalled or (state.empty and state.tries >= MOST):
+        if cuts.stalled or (state.empty and state.tries >= MOST and not state.turns):
             start = state.start if state.empty else cuts.point.w
             return replace(state, smooth=self._smoothing(problem).init(problem, start, state.rng))
         sure = cuts.gap <= SURE * abs(cuts.point.value) or state.tries >= TRIES
@@ -111,6 +117,13 @@ class CutsFirst:
             return self.solver
         centred = Need.CENTRED_SMOOTHING in problem.provides
         return ProximalPoint() if centred else Continuation()
+
+
+def _cut_again(problem: Problem, state: CutsFirstState) -> CutsFirstState:
+    """Go on with cuts, from the best point of the smoothed solve."""
+    query = balanced(problem, state.point, math.inf)
+    best = min(query, state.cuts.best, key=lambda q: q.value)
+    return replace(state, smooth=None, cuts=replace(state.cuts, best=best, query=query))
 
 
 def _ray(problem: Problem, empty: Point, rng: np.random.Generator) -> Point | None:
