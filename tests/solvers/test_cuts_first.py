@@ -18,7 +18,7 @@ from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Bmrm, Continuation, CutsFirst, choose
+from auctor.solvers import Bmrm, Continuation, CutsFirst, choose, cuts_first
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))
@@ -87,3 +87,19 @@ def test_which_problems_it_is_for():
     for loss, penalty in ((Logistic(), L2(0.1)), (Prbep(), L1(0.1))):
         with pytest.raises(IncompatibleError, match="CutsFirst needs"):
             minimise(Problem(loss, penalty, as_data(X, CLEAR)), CutsFirst())
+
+
+def test_cuts_go_on_after_a_turn_of_smoothing(monkeypatch):
+    monkeypatch.setattr(cuts_first, "MOST", 2)
+    monkeypatch.setattr(cuts_first, "TURN", 3)
+    problem = problem_of(FBeta(), CLEAR)
+    solver, seen = CutsFirst(), []
+    state = solver.init(problem, problem.start(), np.random.default_rng(0))
+    for _ in range(12):
+        state = solver.step(problem, state)
+        seen.append(state.smooth is not None)
+    first = seen.index(True)
+    assert seen == [False] * first + [True] * 3 + [False] * (9 - first)
+    found = minimise(problem, solver, tol=1e-6)
+    assert found.converged
+    assert found.value == pytest.approx(minimise(problem, Bmrm(), tol=1e-6).value, abs=2e-6)
