@@ -305,3 +305,10 @@ def test_fold_without_the_metric_is_left_out(rows):
         search = MetricClassifierCV("auc", n_strengths=3, cv=folds).fit(rows.X, y)
     assert np.isnan(search.scores_[-1]).all()
     assert np.isfinite(search.scores_[:-1]).all()
+
+
+@pytest.mark.parametrize("weight", [np.nan, 0.0], ids=str)
+def test_accuracy_refuses_weights_that_are_none(rows, weight):
+    model = MetricClassifier("error").fit(rows.X, rows.y)
+    with pytest.raises(ValueError, match=r"weight|NaN|zero"):
+        model.score(rows.X, rows.y, np.full(rows.y.size, weight))

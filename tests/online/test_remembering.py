@@ -311,3 +311,12 @@ def test_later_passes_do_not_fill_the_memory_twice():
     twice = StreamingAUC(passes=2).fit(X, y)
     np.testing.assert_array_equal(twice.coef_, StreamingAUC().fit(X, y).coef_)
     assert twice.state_["kept_rows"][0] == 700
+
+
+@pytest.mark.parametrize("forget", [None, 80.0])
+def test_rows_without_entries_take_room_too(forget):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.5, 1, -1)
+    X = sparse.csr_array(np.where(rng.random((600, 20)) < 0.1, 1.0, 0.0) * (y < 0)[:, None])
+    model = StreamingAUC(memory=0.005, forget=forget).fit(X, y)
+    assert model.auc_ > 0.7

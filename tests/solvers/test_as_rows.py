@@ -73,6 +73,18 @@ def test_a_path_is_followed_by_warm_starts():
         assert solution.value == pytest.approx(alone.value, abs=2e-7)
 
 
+@pytest.mark.parametrize("loss", [Prbep(), PrecisionAtK(20)], ids=repr)
+def test_another_solver_takes_over_where_one_direction_dominates(loss):
+    matrix = RNG.normal(size=(150, 5)) @ RNG.normal(size=(5, 1100))
+    signal = matrix[:, :20].sum(axis=1)
+    noisy = signal + signal.std() * RNG.normal(size=150)
+    problem = problem_of(1e-4, matrix=matrix, y=np.sign(noisy - np.quantile(noisy, 0.8)), loss=loss)
+    assert isinstance(choose(problem), AsRows)
+    found = minimise(problem, AsRows(), tol=1e-4, max_iter=500)
+    assert found.converged
+    assert found.value == pytest.approx(minimise(problem, Bmrm(), tol=1e-5).value, abs=2e-4)
+
+
 def test_the_start_does_not_matter():
     problem = problem_of()
     first = minimise(problem, AsRows(), tol=1e-8)

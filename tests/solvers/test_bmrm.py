@@ -18,6 +18,7 @@ from auctor.losses import (
     PairwiseHinge,
     Poisson,
     Prbep,
+    PrecisionAtK,
     Quantile,
     RankOpt,
 )
@@ -363,3 +364,16 @@ def test_no_false_certificate_where_the_penalty_is_rounding(strength):
     known = minimise(problem, Continuation(), tol=1e-3, on_failure="ignore").value
     found = minimise(problem, Bmrm(), on_failure="ignore")
     assert found.value - found.gap <= known
+
+
+def test_bounds_allow_for_scores_of_any_size():
+    rng = np.random.default_rng(0)
+    X = 1e4 * rng.normal(size=(100, 300))
+    signal = X[:, :20].sum(axis=1)
+    noisy = signal + signal.std() * rng.normal(size=100)
+    y = np.where(noisy > np.quantile(noisy, 0.8), 1.0, -1.0)
+    problem = Problem(PrecisionAtK(20), L2(1e-4), as_data(X, y))
+    found = minimise(problem, Bmrm(), tol=1e-4, max_iter=300, on_failure="ignore")
+    w = np.linalg.lstsq(X, 2.0 * y, rcond=None)[0]
+    known = min(problem.evaluate(f * w).value for f in np.logspace(-1, 4, 30))
+    assert found.value - found.gap <= known + 1e-12

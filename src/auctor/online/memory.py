@@ -240,7 +240,8 @@ def _make_room(state: State, latest: bool) -> None:
     ends, signed, place = (state[f"kept_{name}"] for name in ("ends", "signed", "place"))
     length = np.diff(ends[: n + 1])
     negative = signed[:n] < 0.0
-    side = int(length[negative].sum() >= length[~negative].sum())
+    size = _bytes(state, length)
+    side = int(size[negative].sum() >= size[~negative].sum())
     own = negative if side else ~negative
     stay = ~own
     if latest:

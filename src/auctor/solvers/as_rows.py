@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,24 +14,35 @@ from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.penalties import Separable
 from auctor.problem import Point, Problem
+from auctor.solvers.choose import choose
 from auctor.solvers.dual import DualCoordinateAscent
+
+#: Steps in which the gap must fall to this share of itself; otherwise another solver takes over.
+PATIENCE, FALL = 40, 0.8
 
 
 @dataclass(frozen=True)
 class AsRowsState:
-    """The point on the problem itself, and the problem over rows that is being solved."""
+    """The point on the problem itself, and the solve that is under way.
+
+    ``rows`` is the problem over rows, ``None`` once another solver has taken over.
+    """
 
     point: Point
-    lower: float
+    dual: Point | None
+    lower: float | None
     form: ByRows
-    rows: Problem
+    rows: Problem | None
+    solver: Solver[Any]
     inner: State
-    dual: Point | None = None
+    rng: np.random.Generator
+    steps: int = 0
+    before: float = math.inf
 
     @property
     def stalled(self) -> bool:
         """Whether no further progress is possible."""
-        return self.inner.stalled
+        return self.rows is None and self.inner.stalled
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,8 @@ class AsRows:
     support vector machine with a free bias; those of precision and recall at k are pinball losses.
     These have a dual variable per row, not one for every set of rows, so with many columns and a
     weak penalty a few sweeps replace hundreds of cutting planes. Values and certificates carry over
-    by a factor and a constant.
+    by a factor and a constant. Where sweeps are slow (one direction dominates the rows) the next
+    best solver takes over.
 
     Parameters
     ----------
@@ -75,18 +88,40 @@ class AsRows:
         l2 = problem.coef(problem.ridge) / (form.outside * form.inside**2)
         rows = Problem(form.loss, Separable(l2=l2), problem.data, counts=problem.counts)
         start = rows.join(form.inside * problem.coef(w), rows.null.intercept)
-        return _seen(problem, form, rows, self.solver.init(rows, start, rng))
+        inner = self.solver.init(rows, start, rng)
+        return _seen(
+            problem, AsRowsState(inner.point, None, None, form, rows, self.solver, inner, rng)
+        )
 
     def step(self, problem: Problem, state: AsRowsState) -> AsRowsState:
-        """A step over the rows."""
-        inner = self.solver.step(state.rows, state.inner)
-        return _seen(problem, state.form, state.rows, inner)
+        """A step over the rows, or of what comes after it where the gap does not fall."""
+        if state.rows is None:
+            return _direct(state, state.solver.step(problem, state.inner))
+        inner = state.solver.step(state.rows, state.inner)
+        state = _seen(problem, replace(state, inner=inner, steps=state.steps + 1))
+        if state.steps % PATIENCE and not inner.stalled:
+            return state
+        gap = state.point.value - (state.lower or 0.0)
+        if gap <= FALL * state.before and not inner.stalled:
+            return replace(state, before=gap)
+        solver = choose(problem, skip="as_rows")
+        begun = solver.init(problem, state.point.w, state.rng)
+        return _direct(replace(state, rows=None, solver=solver), begun)
 
 
-def _seen(problem: Problem, form: ByRows, rows: Problem, inner: State) -> AsRowsState:
-    """A state of the problem over rows as one of the problem itself."""
-    at = inner.point
+def _direct(state: AsRowsState, inner: State) -> AsRowsState:
+    """A state of the solver that took over."""
+    return replace(
+        state, point=inner.point, dual=inner.dual, inner=inner,
+        lower=getattr(inner, "lower", None),
+    )  # fmt: skip
+
+
+def _seen(problem: Problem, state: AsRowsState) -> AsRowsState:
+    """The state with its point, and a bound, on the problem itself."""
+    rows, form, at = state.rows, state.form, state.inner.point
+    assert rows is not None
     scores = (at.scores - rows.intercept(at.w)) / form.inside
     point = problem.evaluate(problem.join(rows.coef(at.w) / form.inside, 0.0), scores=scores)
-    lower = at.value - rows.certificate(at, inner.dual).gap
-    return AsRowsState(point, form.constant + form.outside * lower, form, rows, inner)
+    lower = at.value - rows.certificate(at, state.inner.dual).gap
+    return replace(state, point=point, lower=form.constant + form.outside * lower)

@@ -318,8 +318,11 @@ def _tilt(point: Point) -> float:
 def _offset(point: Point) -> float:
     """Value of the tangent at the point where all scores are zero, less what may be rounding."""
     along = float(point.dscores @ point.scores)
-    size = abs(point.loss) + float(np.abs(point.dscores) @ np.abs(point.scores))
-    return point.loss - along - ROUNDING * size
+    size = np.abs(point.scores)
+    rounding = ROUNDING * (abs(point.loss) + float(np.abs(point.dscores) @ size))
+    if point.problem.loss.shift_invariant:  # slopes sum to zero, but for rounding
+        rounding += abs(_tilt(point)) * float(size.max())
+    return point.loss - along - rounding
 
 
 def _shifted(problem: Problem, point: Point, by: float) -> Point:
