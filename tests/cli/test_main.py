@@ -84,6 +84,31 @@ def test_scikit_learn_comes_without_what_it_does_not_use():
     assert done.returncode == 0, done.stderr
 
 
+def test_a_process_runs_what_was_left_for_its_end_and_hands_out_the_code():
+    code = (
+        "import atexit, sys; from auctor.cli.main import process; "
+        "atexit.register(lambda: print('bye')); sys.argv[1:] = ['list', 'nothing']; process()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == "bye\n"
+    assert done.stderr.count("\n") == 1
+
+
+def test_garbage_is_searched_for_again_once_a_command_runs():
+    code = (
+        "import gc; from auctor.cli import lean; "
+        "seen = []; run = lean.with_sklearn(lambda: seen.append(gc.isenabled()))\n"
+        "with lean.starting():\n"
+        "    assert not gc.isenabled(); run()\n"
+        "assert seen == [True] and gc.isenabled(); gc.disable()\n"
+        "with lean.starting(): run()\n"
+        "assert not gc.isenabled()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_full_standard_output_is_one_line():
     with open("/dev/full", "w") as full:

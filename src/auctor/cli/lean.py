@@ -1,16 +1,18 @@
-"""Start-up: scikit-learn imports large packages that hardly any command uses."""
+"""Start-up and end of a command, which take longer than a small fit when left alone."""
 
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 #: What importing scikit-learn imports and leaves alone; more than half of the time that takes.
-UNUSED = ("scipy.stats", "pandas")
+UNUSED = ("scipy.stats", "pandas", "asyncio")
 
 
 def with_sklearn(command: Callable[..., None]) -> Callable[..., None]:
@@ -19,9 +21,28 @@ def with_sklearn(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         import_sklearn()
+        importlib.import_module("auctor.estimators")
+        started()
         command(*args, **kwargs)
 
     return run
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """No search for garbage until `started`: imports hardly leave any."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        (gc.enable if collects else gc.disable)()
+
+
+def started() -> None:
+    """Search for garbage from here on, but not in what was imported, which stays."""
+    gc.freeze()
+    gc.enable()
 
 
 def import_sklearn() -> None:

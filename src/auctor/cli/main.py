@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import re
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
+from auctor.cli.lean import starting
 from auctor.core.errors import AuctorError
 from auctor.core.optional import require
 
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     # Threads of numpy's BLAS spin this long for more work (two to the power of it in cycles).
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
-    with warnings.catch_warnings():
+    with starting(), warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
             for library in LIBRARIES:
@@ -152,5 +154,15 @@ def say(text: str) -> None:
     sys.stderr.write(f"auctor: {' '.join(text.split())}\n")
 
 
+def process() -> None:
+    """The command line as a process: ends at once, without taking thousands of modules apart."""
+    code = main()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    process()

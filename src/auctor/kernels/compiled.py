@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -13,17 +15,36 @@ F = TypeVar("F", bound=Callable[..., object])
 REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
 
 
+class _Cache(FunctionCache):
+    """Kernels on the disk, loaded without making the compiler ready first.
+
+    numba's own does that before it looks, which takes longer than loading all kernels of a fit.
+    One that is not there is compiled, and the compiler makes itself ready.
+    """
+
+    def load_overload(self, sig: object, target_context: object) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+
 def kernel(function: F) -> F:
     """Compile without the GIL and cache on disk."""
-    return cast(F, njit(nogil=True, cache=True, error_model="numpy")(function))
+    return _cached(function)
 
 
 def fast_kernel(function: F) -> F:
     """Like `kernel`, with sums that may be reordered so that they vectorise."""
-    compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath=REASSOCIATE)
-    return cast(F, compiled(function))
+    return _cached(function, fastmath=REASSOCIATE)
 
 
 def inline_kernel(function: F) -> F:
     """Compile into the caller, so that a loop over it can vectorise."""
     return cast(F, njit(inline="always", error_model="numpy")(function))
+
+
+def _cached(function: F, **options: Any) -> F:
+    compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
+    if compiled is not function:  # as it is with NUMBA_DISABLE_JIT
+        compiled._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    return cast(F, compiled)

@@ -1,0 +1,41 @@
+"""Kernels come from the disk without numba's compiler; one that is not there is compiled."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+#: Twice a number, and whether numba's compiler was made ready for it.
+CODE = """
+from numba.core.registry import cpu_target
+from auctor.kernels.compiled import kernel
+
+@kernel
+def twice(x):
+    return 2.0 * x
+
+assert twice(21.0) == 42.0
+print(sum(twice.stats.cache_hits.values()), bool(cpu_target.typing_context._registries))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    module = tmp_path / "kernels_of_a_test.py"
+    module.write_text(CODE)
+
+    def run():
+        environment = dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+        done = subprocess.run(
+            [sys.executable, str(module)],
+            env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout.split()
+
+    return run
+
+
+def test_loading_does_without_the_compiler_that_a_miss_needs(run):
+    assert run() == ["0", "True"]
+    assert run() == ["1", "False"]
