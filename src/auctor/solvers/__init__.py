@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
     from auctor.solvers.quasi_newton import Lbfgs
     from auctor.solvers.row_space import RowSpace
+    from auctor.solvers.sampled_pairs import SampledPairs
     from auctor.solvers.scd import StochasticCoordinateDescent
     from auctor.solvers.spdam import Spdam
     from auctor.solvers.subspace import SubspaceNewton
@@ -65,6 +66,7 @@ _HOMES = {
     "ProximalPoint": "proximal_point",
     "ProximalQuasiNewton": "proximal_quasi_newton",
     "RowSpace": "row_space",
+    "SampledPairs": "sampled_pairs",
     "Spdam": "spdam",
     "StochasticCoordinateDescent": "scd",
     "SubspaceNewton": "subspace",
@@ -100,6 +102,7 @@ __all__ = [
     "ProximalPoint",
     "ProximalQuasiNewton",
     "RowSpace",
+    "SampledPairs",
     "Spdam",
     "StochasticCoordinateDescent",
     "SubspaceNewton",

@@ -37,6 +37,7 @@ SOLVERS = {
     "continuation": "Continuation",
     "row_space": "RowSpace",
     "as_rows": "AsRows",
+    "sampled_pairs": "SampledPairs",
     "cuts_first": "CutsFirst",
     "bmrm": "Bmrm",
     "accelerated_gradient": "AcceleratedGradient",
@@ -62,6 +63,7 @@ SOLVERS = {
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
 #: break-even, top k; wide       l2: not strong         as_rows: the dual of a row loss
+#: hinge on pairs, many rows     l2                     sampled_pairs: corrected samples
 #: non-smooth, on sets of rows   l2: strong, or wide    cuts_first: cutting planes
 #: non-smooth, few rows          l2                     bmrm: cutting planes
 #: non-smooth, centred smoothing any of the above       proximal_point over one of the above
@@ -85,6 +87,7 @@ PREFERENCE = (
     "subspace_newton",
     "fista",
     "as_rows",
+    "sampled_pairs",
     "cuts_first",
     "bmrm",
     "proximal_point",
@@ -117,7 +120,7 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
         if name == "newton" and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
             continue
         kind = solver_class(name)
-        if name == "gaussian_discriminant" and not kind.fits(problem):
+        if name in ("gaussian_discriminant", "sampled_pairs") and not kind.fits(problem):
             continue
         if name == "row_space" and not _rows_span(problem, kind.needs):
             continue
@@ -125,6 +128,12 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
             continue
         if name == "as_rows" and (few or _row_length(problem, kind.needs) <= AS_ROWS):
             continue
+        if (
+            name == "sampled_pairs"
+            and problem.kept is not None
+            and _cuts_pay(problem, kind.needs, few)
+        ):
+            continue  # a path keeps its cuts
         if name == "cuts_first" and problem.loss.coupling is Coupling.ROW:
             continue
         cuts = name in ("cuts_first", "bmrm")

@@ -90,29 +90,8 @@ class Continuation:
             start = self._at_width(problem, w, width, Lbfgs(), rng)
             return replace(start, warm_steps=WARM_STEPS)
         given = problem.evaluate(w)
-        best = self._at_width(problem, w, self._first_width(problem, given), solver, rng)
+        best = self._at_width(problem, w, first_width(problem, given, self.shrink), solver, rng)
         return replace(best, point=given) if given.value <= best.point.value else best
-
-    def _first_width(self, problem: Problem, given: Point) -> float:
-        """The widest that certifies a point nearly as well as the best: narrow ones are slow."""
-        # Half as wide again as the null loss: at w = 0 no margin then sits exactly on a kink.
-        unit = abs(problem.null.loss) or 1.0
-        widths, gaps = [1.5 * unit], [np.inf]
-        if not problem.coef(given.w).any():
-            return widths[0]
-        while widths[-1] > 1e-6 * unit:
-            loss = problem.loss.smoothed(widths[-1])
-            assert loss is not None
-            smoothed = problem.with_loss(loss)
-            dual = smoothed.centred(smoothed.evaluate(given.w, scores=given.scores))
-            same = dual.scores is given.scores
-            point = given if same else problem.evaluate(dual.w, scores=dual.scores)
-            gaps.append(problem.certificate(point, dual).gap)
-            if min(gaps[-2:]) > 2.0 * min(gaps):
-                break  # past the best
-            widths.append(widths[-1] * self.shrink)
-        pairs = zip(widths, gaps[1:], strict=False)
-        return next(width for width, gap in pairs if gap <= 1.5 * min(gaps))
 
     def step(self, problem: Problem, state: ContinuationState) -> ContinuationState:
         """One step on the smoothed problem, then a narrower width if it is solved."""
@@ -141,12 +120,37 @@ class Continuation:
         solver: Solver[Any],
         rng: np.random.Generator,
     ) -> ContinuationState:
-        loss = problem.loss.smoothed(width)
-        assert loss is not None
-        smoothed = problem.with_loss(loss)
+        smoothed = smoothed_problem(problem, width)
         inner = solver.init(smoothed, w, rng)
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         return ContinuationState(point, inner.point, width, smoothed, solver, inner, rng)
+
+
+def smoothed_problem(problem: Problem, width: float) -> Problem:
+    """The problem with its loss smoothed."""
+    loss = problem.loss.smoothed(width)
+    assert loss is not None
+    return problem.with_loss(loss)
+
+
+def first_width(problem: Problem, given: Point, shrink: float) -> float:
+    """The widest that certifies a point nearly as well as the best: narrow ones are slow."""
+    # Half as wide again as the null loss: at w = 0 no margin then sits exactly on a kink.
+    unit = abs(problem.null.loss) or 1.0
+    widths, gaps = [1.5 * unit], [np.inf]
+    if not problem.coef(given.w).any():
+        return widths[0]
+    while widths[-1] > 1e-6 * unit:
+        smoothed = smoothed_problem(problem, widths[-1])
+        dual = smoothed.centred(smoothed.evaluate(given.w, scores=given.scores))
+        same = dual.scores is given.scores
+        point = given if same else problem.evaluate(dual.w, scores=dual.scores)
+        gaps.append(problem.certificate(point, dual).gap)
+        if min(gaps[-2:]) > 2.0 * min(gaps):
+            break  # past the best
+        widths.append(widths[-1] * shrink)
+    pairs = zip(widths, gaps[1:], strict=False)
+    return next(width for width, gap in pairs if gap <= 1.5 * min(gaps))
 
 
 def inner_solver(problem: Problem) -> Solver[Any]:
