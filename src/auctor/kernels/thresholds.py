@@ -140,10 +140,13 @@ def next_above(u: FloatArray, p: FloatArray, t: float) -> float:
 def _ramped(u: FloatArray, p: FloatArray, t: float, width: float) -> tuple[float, float]:
     """``sum p ramp(t - u)`` and the mass on the ramp."""
     total = active = 0.0
+    steep = 1.0 / width
     for i in range(u.shape[0]):
-        z = t - u[i]
-        total += p[i] * min(max(z / width, 0.0), 1.0)
-        active += p[i] if (z > 0.0) & (z < width) else 0.0
+        z = steep * (t - u[i])
+        part = 0.0 if z < 0.0 else z  # selects vectorise, min and max do not
+        part = 1.0 if part > 1.0 else part
+        total += p[i] * part
+        active += p[i] if (z > 0.0) & (z < 1.0) else 0.0
     return total, active
 
 
@@ -179,10 +182,17 @@ def _off_kink(
 
 @kernel
 def _root(
-    u: FloatArray, p: FloatArray, goal: float, width: float, low: float, high: float, t: float
+    u: FloatArray,
+    p: FloatArray,
+    goal: float,
+    width: float,
+    low: float,
+    high: float,
+    t: float,
+    mass: float,
 ) -> tuple[float, float, float]:
     """Bracketed Newton on the piecewise linear sum; low, high and their mix."""
-    at_low, at_high = 0.0, p.sum()
+    at_low, at_high = 0.0, mass
     slack = ROUNDING * (1.0 + u.shape[0] / 256.0)  # equal terms round the same way
     for _ in range(2000):
         total, active = _ramped(u, p, t, width)
@@ -204,27 +214,32 @@ def _root(
     return low, high, min(max(mix, 0.0), 1.0)
 
 
+@fast_kernel
+def _extent(u: FloatArray, p: FloatArray) -> tuple[float, float, float]:
+    """Least and greatest value, and the mass."""
+    least = most = u[0]
+    mass = 0.0
+    for i in range(u.shape[0]):
+        least = u[i] if u[i] < least else least
+        most = u[i] if u[i] > most else most
+        mass += p[i]
+    return least, most, mass
+
+
 @kernel
 def smooth_quantile(
     u: FloatArray, p: FloatArray, goal: float, width: float
 ) -> tuple[float, float, float]:
     """Low, high and mix of the `Threshold` where ``sum p ramp(t - u) = goal``; width > 0."""
-    least, most = u.min(), max(u.max() + width, np.nextafter(u.max(), np.inf))
-    if u.shape[0] <= SORT_FROM:
-        return _root(u, p, goal, width, least, most, least + 0.5 * (most - least))
-    low, high = _sampled(u, p, goal)
-    high += width
-    step = u.shape[0] // SAMPLE
-    some, weight = u[::step].copy(), p[::step].copy()
-    share = weight.sum() / p.sum()
-    guess, _, _ = _root(some, weight / share, goal, width, least, most, 0.5 * (low + high))
-    inside, shares, below = _between(u, p, low - width, high)
-    # Values at or below low - width are full, those at or above high empty, all the way between.
-    start, _ = _ramped(inside, shares, low, width)
-    end, _ = _ramped(inside, shares, high, width)
-    if not (below + start <= goal <= below + end and low < guess < high):
-        return _root(u, p, goal, width, least, most, min(max(guess, least), most))
-    return _root(inside, shares, goal - below, width, low, high, guess)
+    least, last, mass = _extent(u, p)
+    most = max(last + width, np.nextafter(last, np.inf))
+    guess = least + 0.5 * (most - least)
+    if u.shape[0] > SORT_FROM:
+        step = u.shape[0] // SAMPLE
+        some, weight = u[::step].copy(), p[::step].copy()
+        weight *= mass / weight.sum()
+        guess, _, _ = _root(some, weight, goal, width, least, most, guess, mass)
+    return _root(u, p, goal, width, least, most, guess, mass)
 
 
 def exact_threshold(u: FloatArray, p: FloatArray, goal: float) -> Threshold:
@@ -290,3 +305,52 @@ def on_ramp(u: FloatArray, p: FloatArray, t: float, width: float, out: FloatArra
         out[i] = p[i] if 0.0 < t - u[i] < width else 0.0
         total += out[i]
     return total
+
+
+class Flips(NamedTuple):
+    """What the slopes of a loss say of the flips behind them."""
+
+    positive: float
+    negative: float
+    slope: float
+    size: float
+    outside: int
+
+
+@fast_kernel
+def _flips(
+    dscores: FloatArray,
+    y: FloatArray,
+    share: FloatArray,
+    ideal_pos: float,
+    ideal_neg: float,
+    slack: float,
+    floor: float,
+) -> tuple[float, float, float, float, int]:
+    both = lead = slope = size = 0.0
+    outside = 0
+    for i in range(dscores.shape[0]):
+        ideal = ideal_pos if y[i] > 0.0 else ideal_neg
+        mass = share[i] * ideal - 0.5 * y[i] * dscores[i]
+        loose = slack * (share[i] if share[i] > floor else floor)
+        outside += (mass < -loose) | (mass > share[i] + loose) | (mass != mass)
+        both += mass
+        lead += y[i] * mass
+        slope += dscores[i]
+        size += abs(dscores[i])
+    return 0.5 * (both + lead), 0.5 * (both - lead), slope, size, outside
+
+
+def flips(
+    dscores: FloatArray,
+    y: FloatArray,
+    share: FloatArray,
+    ideal: tuple[float, float],
+    slack: float,
+) -> Flips:
+    """Mass flipped in each class, the slopes' sum and size, and rows whose flip is not in [0, 1].
+
+    Slack is relative to a row's share, or, where that is smaller still, to the largest.
+    """
+    floor = slack * float(share.max())
+    return Flips(*_flips(dscores, y, share, *ideal, slack, floor))

@@ -179,16 +179,12 @@ class ThresholdLoss(Contingency):
         """
         if self.smooth:
             return None
-        margins, share = self.margins(target), target.share
-        positive = target.y > 0.0
-        mass = self._flipped(dscores, target)
-        slack = DOMAIN * np.maximum(share, float(share.max()) * DOMAIN)
-        inside = (mass >= -slack) & (mass <= share + slack)
-        balanced = abs(float(dscores.sum())) <= DOMAIN * float(np.abs(dscores).sum()) + 1e-13
-        if not (balanced and inside.all()):
+        margins = self.margins(target)
+        ideal = margins.ideal_pos, margins.ideal_neg
+        found = thresholds.flips(dscores, target.y, target.share, ideal, DOMAIN)
+        if found.outside or not abs(found.slope) <= DOMAIN * found.size + 1e-13:
             return math.inf
-        flipped_pos, flipped_neg = float(mass[positive].sum()), float(mass[~positive].sum())
-        return -2.0 * (margins.margin_pos * flipped_pos + margins.margin_neg * flipped_neg)
+        return -2.0 * (margins.margin_pos * found.positive + margins.margin_neg * found.negative)
 
     def infimum(self, target: Target) -> float:
         """The metric's loss of an ideal labelling, less what smoothing takes off."""
