@@ -177,9 +177,10 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
 
 
 #: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
-#: losses on pairs, on sets, and on sets whose smoothed form cannot be centred (F-beta, partial AUC)
-#: and so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
-PAIR_CUTS, SET_CUTS, OTHER_CUTS, FEW_ROWS = 300.0, 2e4, 1e9, 100
+#: losses on pairs, on sets (in units of their margin, and more where Newton's matrix costs more
+#: than so many passes), and on sets whose smoothed form cannot be centred (F-beta, partial AUC) and
+#: so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
+PAIR_CUTS, SET_CUTS, SET_PASSES, OTHER_CUTS, FEW_ROWS = 300.0, 1e3, 8.0, 1e9, 100
 #: And that from which sweeps over rows end before cutting planes.
 AS_ROWS = 1e3
 
@@ -201,8 +202,13 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     by_pairs, centred = (
         need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
     )
-    limit = PAIR_CUTS if by_pairs else SET_CUTS if centred else OTHER_CUTS
-    return not few or _row_length(problem, needs) <= limit
+    if not few:
+        return True
+    limit = PAIR_CUTS if by_pairs else OTHER_CUTS
+    if centred and not by_pairs:
+        margin = problem.loss.margin(problem.data.target) or 1.0
+        limit = SET_CUTS * margin * max(1.0, problem.data.gram_passes() / SET_PASSES)
+    return _row_length(problem, needs) <= limit
 
 
 #: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.

@@ -21,7 +21,7 @@ from auctor.solvers.quasi_newton import Lbfgs
 from auctor.solvers.subspace import SubspaceNewton
 
 #: Losses on pairs start at this width, in units of the null loss, with as many steps of L-BFGS.
-WARM_WIDTH, WARM_STEPS = 0.05, 25
+WARM_WIDTH, WARM_STEPS = 0.05, 16
 
 
 @dataclass(frozen=True)
