@@ -555,6 +555,7 @@ def test_descriptions_that_make_no_sense(change, tmp_path):
         {"classes": np.array([0, 1, 2])},
         {"classes": np.array([[0, 1]])},
         {"classes": np.array([1j, 2j])},
+        {"classes": np.array([0x7FF0000000000001] * 9, dtype=np.uint64).view(float)},
         {"classes": np.array([1, 0x7FFFFFFF], dtype=np.uint32).view("<U1")},
         {"trace": np.zeros((3, 6))},
         {"trace": np.zeros(6)},

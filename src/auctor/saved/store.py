@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from auctor.core.archive import broken, parse_json, read_archive, write_archive
 from auctor.core.errors import AuctorError, ParameterError
 from auctor.core.files import AnyPath, check_destination
@@ -132,7 +134,8 @@ def read_saved(path: AnyPath) -> Saved:
         schema, notes = meta["schema"], meta["notes"]
         if not isinstance(schema, dict | None) or not isinstance(notes, dict):
             raise ValueError("a schema or notes that are not objects")
-        model = rebuild(meta, arrays)
+        with np.errstate(invalid="ignore"):  # comparisons of NaN with a signal are no news
+            model = rebuild(meta, arrays)
     except _NONSENSE as error:
         raise broken(path, "load", _short(error)) from error
     return Saved(model, schema, notes, meta)
