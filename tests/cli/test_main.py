@@ -95,6 +95,16 @@ def test_a_process_runs_what_was_left_for_its_end_and_hands_out_the_code():
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_is_nobody_listening(closed, tmp_path):
+    out = tmp_path / "rows.csv"
+    (tmp_path / "rows.svm").write_text("1 1:2\n-1 2:0.5\n")
+    command = f"{sys.executable} -m auctor.cli.main convert rows.svm rows.csv {closed}"
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, check=False)
+    assert done.returncode == 0
+    assert out.read_text().count("\n") == 3
+
+
 def test_garbage_is_searched_for_again_once_a_command_runs():
     code = (
         "import gc; from auctor.cli import lean; "

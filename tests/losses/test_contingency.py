@@ -401,3 +401,23 @@ def test_vacuous_says_whether_any_direction_helps():
     problem = Problem(Prbep(), L2(1e-6), as_data(X, y))
     solution = minimise(problem, Continuation(), tol=1e-4)
     assert solution.value - solution.gap >= 1 - 1e-3
+
+
+@pytest.mark.parametrize("loss", [Prbep(), PrecisionAtK(0.3), RecallAtK(0.3)], ids=str)
+def test_the_conjugate_is_minus_the_flips_in_the_box_and_infinite_outside(loss):
+    rng = np.random.default_rng(11)
+    y = np.where(rng.random(60) < 0.3, 1.0, -1.0)
+    target = Target(y, rng.uniform(0.0, 2.0, size=60) * (rng.random(60) < 0.9))
+    scores, margins = rng.normal(size=60), loss.margins(target)
+    slopes = loss.smoothed(0.5).value_grad(scores, target)[1]
+    ideal = np.where(y > 0.0, margins.ideal_pos, margins.ideal_neg)
+    mass = target.share * ideal - 0.5 * y * slopes
+    reward = np.where(y > 0.0, margins.margin_pos, margins.margin_neg)
+    assert loss.conjugate(slopes, target) == pytest.approx(-2.0 * float(reward @ mass))
+    row = int(np.argmax(target.share))
+    for change in (3.0 * target.share[row], -3.0 * target.share[row], np.nan):
+        broken = slopes.copy()
+        broken[row] += change
+        broken[row - 1] -= change  # which sums to zero still
+        assert loss.conjugate(broken, target) == np.inf
+    assert loss.conjugate(slopes + 1e-3 * target.share, target) == np.inf  # which does not

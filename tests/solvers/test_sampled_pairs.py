@@ -11,7 +11,13 @@ from auctor.losses import Hinge, PairwiseHinge, PairwiseSquaredHinge
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Continuation, SampledPairs, choose, regularisation_path
+from auctor.solvers import (
+    Continuation,
+    SampledPairs,
+    choose,
+    regularisation_path,
+    sampled_pairs,
+)
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(26_000, 6)) * [1.0, 1.0, 0.5, 0.3, 2.0, 1.0] + 0.5
@@ -63,10 +69,24 @@ def test_weights_and_sparse_rows():
 def test_a_sample_that_misses_what_counts_hands_over():
     weight = np.full(Y.size, 1e-6)
     weight[RNG.choice(Y.size, 60, replace=False)] = 1.0  # 6 of them in a sample
-    found = minimise(problem_of(1e-4, weight=weight), SampledPairs(), tol=1e-4)
+    problem, solver = problem_of(1e-4, weight=weight), SampledPairs()
+    state = solver.init(problem, problem.start(), np.random.default_rng(0))
+    for _ in range(10):
+        state = solver.step(problem, state)
+    assert state.after is not None
+    found = minimise(problem, solver, tol=1e-4)
     other = minimise(problem_of(1e-4, weight=weight), Continuation(), tol=1e-4)
     assert found.converged
     assert found.value == pytest.approx(other.value, abs=2e-4)
+
+
+def test_a_sample_on_which_l_bfgs_does_not_arrive_hands_over(monkeypatch):
+    monkeypatch.setattr(sampled_pairs, "STEPS", 1)
+    problem, solver = problem_of(), SampledPairs()
+    state = solver.init(problem, problem.start(), np.random.default_rng(0))
+    state = solver.step(problem, state)
+    assert state.after is not None
+    assert minimise(problem, solver, tol=1e-4).converged
 
 
 def test_a_warm_start_is_kept():
@@ -85,6 +105,13 @@ def test_a_path_equals_its_points():
         assert found.value == pytest.approx(alone.value, rel=3e-6)
 
 
+def test_a_path_draws_one_sample(monkeypatch):
+    drawn, draw = [], sampled_pairs._drawn
+    monkeypatch.setattr(sampled_pairs, "_drawn", lambda *args: drawn.append(1) or draw(*args))
+    regularisation_path(problem_of(), strengths=[1e-2, 2e-3, 4e-4], tol=1e-4)
+    assert len(drawn) == 1
+
+
 def test_the_same_seed_gives_the_same_answer():
     runs = [minimise(problem_of(), SampledPairs(), tol=1e-4, rng=7).coef for _ in range(2)]
     np.testing.assert_array_equal(*runs)
@@ -98,6 +125,7 @@ def test_a_tolerance_of_zero_ends():
 def test_it_is_chosen_for_many_rows_of_few_columns():
     assert isinstance(choose(problem_of()), SampledPairs)
     assert not isinstance(choose(problem_of(rows=slice(20_000))), SampledPairs)
+    assert not isinstance(choose(problem_of(1.0)), SampledPairs)  # a cut or two
     assert not isinstance(choose(problem_of(loss=PairwiseSquaredHinge())), SampledPairs)
     grouped = Dense(X, Target(Y, groups=np.arange(Y.size) // 1000))
     assert not isinstance(choose(Problem(PairwiseHinge(), L2(1e-2), grouped)), SampledPairs)

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 #: What importing scikit-learn imports and leaves alone; more than half of the time that takes.
-UNUSED = ("scipy.stats", "pandas", "asyncio")
+UNUSED = ("scipy.stats", "pandas")
 
 
 def with_sklearn(command: Callable[..., None]) -> Callable[..., None]:

@@ -156,6 +156,9 @@ def say(text: str) -> None:
 
 def process() -> None:
     """The command line as a process: ends at once, without taking thousands of modules apart."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: nobody listens
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     code = main()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

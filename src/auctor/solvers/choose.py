@@ -63,7 +63,7 @@ SOLVERS = {
 #: smooth, with curvature        groups, trees          subspace_newton
 #: smooth                        any with a prox        fista
 #: break-even, top k; wide       l2: not strong         as_rows: the dual of a row loss
-#: hinge on pairs, many rows     l2                     sampled_pairs: corrected samples
+#: hinge on pairs, many rows     l2: not very strong    sampled_pairs: corrected samples
 #: non-smooth, on sets of rows   l2: strong, or wide    cuts_first: cutting planes
 #: non-smooth, few rows          l2                     bmrm: cutting planes
 #: non-smooth, centred smoothing any of the above       proximal_point over one of the above
@@ -128,12 +128,8 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
             continue
         if name == "as_rows" and (few or _row_length(problem, kind.needs) <= AS_ROWS):
             continue
-        if (
-            name == "sampled_pairs"
-            and problem.kept is not None
-            and _cuts_pay(problem, kind.needs, few)
-        ):
-            continue  # a path keeps its cuts
+        if name == "sampled_pairs" and _row_length(problem, kind.needs) <= SAMPLED:
+            continue
         if name == "cuts_first" and problem.loss.coupling is Coupling.ROW:
             continue
         cuts = name in ("cuts_first", "bmrm")
@@ -181,8 +177,8 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
 #: than so many passes), and on sets whose smoothed form cannot be centred (F-beta, partial AUC) and
 #: so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
 PAIR_CUTS, SET_CUTS, SET_PASSES, OTHER_CUTS, FEW_ROWS = 300.0, 1e3, 8.0, 1e9, 100
-#: And that from which sweeps over rows end before cutting planes.
-AS_ROWS = 1e3
+#: And those from which sweeps over rows, and samples of them, end before cutting planes.
+AS_ROWS, SAMPLED = 1e3, 30.0
 
 
 def _row_length(problem: Problem, needs: Need) -> float:

@@ -86,7 +86,7 @@ class Continuation:
         """
         solver = self.solver or inner_solver(problem)
         if isinstance(solver, Newton) and not problem.loss.low_rank and not problem.coef(w).any():
-            width = WARM_WIDTH * (abs(problem.null.loss) or 1.0)
+            width = WARM_WIDTH * null_unit(problem)
             start = self._at_width(problem, w, width, Lbfgs(), rng)
             return replace(start, warm_steps=WARM_STEPS)
         given = problem.evaluate(w)
@@ -99,7 +99,7 @@ class Continuation:
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         dual = inner.point if inner.dual is None else inner.dual
         state = replace(state, point=point, dual=dual, inner=inner)
-        unit = abs(problem.null.loss) or 1.0
+        unit = null_unit(problem)
         error = point.loss - inner.point.loss
         gap = state.smoothed.certificate(inner.point, inner.dual).gap
         solved = gap <= problem.tolerance(0.2 * error / unit) or inner.stalled
@@ -126,6 +126,11 @@ class Continuation:
         return ContinuationState(point, inner.point, width, smoothed, solver, inner, rng)
 
 
+def null_unit(problem: Problem) -> float:
+    """The loss without a model, in whose units widths are measured."""
+    return abs(problem.null.loss) or 1.0
+
+
 def smoothed_problem(problem: Problem, width: float) -> Problem:
     """The problem with its loss smoothed."""
     loss = problem.loss.smoothed(width)
@@ -136,7 +141,7 @@ def smoothed_problem(problem: Problem, width: float) -> Problem:
 def first_width(problem: Problem, given: Point, shrink: float) -> float:
     """The widest that certifies a point nearly as well as the best: narrow ones are slow."""
     # Half as wide again as the null loss: at w = 0 no margin then sits exactly on a kink.
-    unit = abs(problem.null.loss) or 1.0
+    unit = null_unit(problem)
     widths, gaps = [1.5 * unit], [np.inf]
     if not problem.coef(given.w).any():
         return widths[0]

@@ -13,7 +13,7 @@ from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
 from auctor.solvers.bmrm import Bmrm, BmrmState, balanced
-from auctor.solvers.continuation import Continuation, inner_solver
+from auctor.solvers.continuation import Continuation, inner_solver, null_unit, smoothed_problem
 from auctor.solvers.proximal_point import ProximalPoint
 
 #: Cuts after which the zero model is no longer expected to be beaten, and a gap, as a share of the
@@ -128,9 +128,8 @@ def _cut_again(problem: Problem, state: CutsFirstState) -> CutsFirstState:
 
 def _ray(problem: Problem, empty: Point, rng: np.random.Generator) -> Point | None:
     """A point close to the zero model in the direction of the widely smoothed loss's minimiser."""
-    loss = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
-    assert loss is not None
-    smoothed, solver = problem.with_loss(loss), inner_solver(problem)
+    smoothed = smoothed_problem(problem, WIDTH * null_unit(problem))
+    solver = inner_solver(problem)
     state = solver.init(smoothed, empty.w, rng)
     for _ in range(STEPS):
         state = solver.step(smoothed, state)

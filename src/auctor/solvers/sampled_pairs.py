@@ -15,6 +15,7 @@ from auctor.solvers.continuation import (
     Continuation,
     ContinuationState,
     first_width,
+    null_unit,
     smoothed_problem,
 )
 from auctor.solvers.proximal_point import Shifted
@@ -97,15 +98,17 @@ class SampledPairs:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SampledPairsState:
         """State at the starting point, with a sample of the rows."""
-        point, sample, dual = problem.evaluate(w), _sample(problem, rng), None
+        point, sample = problem.evaluate(w), _sample(problem, rng)
+        state = SampledPairsState(point, None, sample, rng)
         if not problem.coef(w).any():
-            sample.width = WIDTH * _unit(problem)
-        else:
-            if math.isnan(sample.width):
-                sample.width = first_width(problem, point, SHRINK)
-            dual = smoothed_problem(problem, sample.width).evaluate(w, scores=point.scores)
-        state = SampledPairsState(point, dual, sample, rng)
-        return _handed(state, Continuation().init(problem, w, rng)) if sample.poor else state
+            sample.width = WIDTH * null_unit(problem)
+            return state
+        if sample.poor:
+            return _handed(state, Continuation().init(problem, w, rng))
+        if math.isnan(sample.width):
+            sample.width = first_width(problem, point, SHRINK)
+        smoothed = smoothed_problem(problem, sample.width)
+        return replace(state, dual=smoothed.evaluate(w, scores=point.scores))
 
     def step(self, problem: Problem, state: SampledPairsState) -> SampledPairsState:
         """A solve on the sample and a search on all rows, or a step of what comes after."""
@@ -126,7 +129,7 @@ class SampledPairs:
         point = problem.evaluate(found.w, scores=found.scores)
         gap = smoothed.certificate(found).gap
         state = replace(state, point=point, dual=found)
-        narrow = sample.width <= NARROWEST * _unit(problem)
+        narrow = sample.width <= NARROWEST * null_unit(problem)
         if gap <= SOLVED * (point.loss - found.loss) and not narrow:
             sample.width *= SHRINK
             return replace(state, before=math.inf)
@@ -215,7 +218,3 @@ def _drawn(target: Target, size: int, rng: np.random.Generator) -> IntArray:
     n_many = min(many.size, size - n_few)
     parts = [rng.choice(few, n_few, replace=False), rng.choice(many, n_many, replace=False)]
     return np.sort(np.concatenate(parts))
-
-
-def _unit(problem: Problem) -> float:
-    return abs(problem.null.loss) or 1.0
