@@ -3,9 +3,7 @@
 import inspect
 from typing import Any
 
-from typer.main import get_command
-
-from auctor.cli.app import app
+from auctor.cli.app import built
 
 
 def make_page() -> str:
@@ -15,8 +13,7 @@ def make_page() -> str:
         "What `auctor COMMAND --help` says, for every command. [Command line](cli.md) has the "
         "way to work with them.",
     ]
-    commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-    for name, command in sorted(commands.items()):
+    for name, command in sorted(built().items()):
         out += [f"## auctor {name}", _usage(command)]
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         if rows:

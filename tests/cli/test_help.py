@@ -3,16 +3,15 @@
 import shlex
 
 import pytest
-from typer.main import get_command
 
-from auctor.cli.app import COMMANDS, app
+from auctor.cli.app import COMMANDS, built, command
 from auctor.cli.main import main
 
-GROUP = get_command(app)
+BUILT = built()
 
 
 def parameters(name):
-    return GROUP.commands[name].params
+    return BUILT[name].params
 
 
 def command_of(line):
@@ -34,17 +33,17 @@ def test_help_has_examples(name, capsys):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_parse(name):
-    lines = COMMANDS[name].examples
+    lines = command(name).examples
     assert lines
     for line in lines:
-        command, words = command_of(line)
-        assert command == name, line
+        called, words = command_of(line)
+        assert called == name, line
         known = {option for p in parameters(name) for option in (*p.opts, *p.secondary_opts)}
         used = {word for word in words if word.startswith("-") and word != "-"}
         assert used <= known, (line, used - known)
         # Values convert, and nothing required is missing.
         words = [word for word in words if word != "--config"]
-        context = GROUP.commands[name].make_context(name, words, resilient_parsing=False)
+        context = BUILT[name].make_context(name, words, resilient_parsing=False)
         context.close()
 
 

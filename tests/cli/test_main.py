@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import auctor
+from auctor.cli.lean import with_room
 from auctor.cli.main import main
 from auctor.core.errors import DataError
 
@@ -77,11 +78,25 @@ def test_scikit_learn_comes_without_what_it_does_not_use():
     code = (
         "import sys; from auctor.cli.lean import UNUSED, import_sklearn; import_sklearn(); "
         "early = set(UNUSED) & set(sys.modules); assert not early, early; "
-        "from sklearn.utils import fixes; import scipy.stats; "
-        "assert fixes._mode([1, 2, 2]).mode == 2; assert scipy.stats.norm.cdf(0.0) == 0.5"
+        "from sklearn.utils import fixes, _array_api; import scipy.stats, scipy.special, numpy; "
+        "assert fixes._mode([1, 2, 2]).mode == 2; assert scipy.stats.norm.cdf(0.0) == 0.5; "
+        "assert _array_api.special.expit(0.0) == scipy.special.expit(0.0) == 0.5; "
+        "from scipy._lib.array_api_compat import numpy as clone; "
+        "assert clone.testing.assert_equal is numpy.testing.assert_equal; "
+        "assert numpy.f2py.get_include() == clone.f2py.get_include()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_room_for_frames_changes_nothing_else():
+    def power(base, exponent=2):
+        return base if exponent == 1 else base * power(base, exponent - 1)
+
+    roomy = with_room(power)
+    assert roomy(3) == 9
+    assert roomy(2, 300) == 2**300
+    assert roomy.__code__.co_stacksize > power.__code__.co_stacksize
 
 
 def test_a_process_runs_what_was_left_for_its_end_and_hands_out_the_code():

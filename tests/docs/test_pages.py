@@ -38,10 +38,10 @@ def test_python_blocks_run(path, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_commands_and_options_exist(path):
-    typer_main = pytest.importorskip("typer.main")
-    from auctor.cli.app import app
+    pytest.importorskip("typer")
+    from auctor.cli.app import built
 
-    known = typer_main.get_command(app).commands
+    known = built()
     for name, *arguments in commands(path):
         if name.startswith("-"):
             continue

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from auctor.kernels.compiled import kernel
+
 #: Twice a number, and whether numba's compiler was made ready for it.
 CODE = """
 from numba.core.registry import cpu_target
@@ -39,3 +41,9 @@ def run(tmp_path):
 def test_loading_does_without_the_compiler_that_a_miss_needs(run):
     assert run() == ["0", "True"]
     assert run() == ["1", "False"]
+
+
+def test_where_nothing_can_be_written_it_is_compiled():
+    names = {}
+    exec(compile("def twice(x):\n    return 2.0 * x", "<typed in>", "exec"), names)
+    assert kernel(names["twice"])(21.0) == 42.0

@@ -2,50 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, cast
 
 import typer
+from typer.main import get_command
 
 import auctor
 from auctor.cli.common import epilog
-from auctor.cli.compare import compare
-from auctor.cli.convert import convert
-from auctor.cli.demo import demo
-from auctor.cli.evaluate import evaluate
-from auctor.cli.inspect import inspect
 from auctor.cli.lean import with_sklearn
-from auctor.cli.listing import list_parts
-from auctor.cli.predict import predict
-from auctor.cli.report import report
-from auctor.cli.stream import stream
-from auctor.cli.train import train
 
-app = typer.Typer(
-    name="auctor",
-    help="Train linear classifiers on the metric you report, with a certified gap.",
-    epilog="Exit codes: 0 done, 2 wrong usage or unusable data (one line says why), 130 Ctrl-C.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-#: A new command is one file and one line here.
-COMMANDS: dict[str, Callable[..., None]] = {
-    "train": train,
-    "predict": predict,
-    "evaluate": evaluate,
-    "report": report,
-    "compare": compare,
-    "stream": stream,
-    "convert": convert,
-    "inspect": inspect,
-    "list": list_parts,
-    "demo": demo,
+#: A new command is one file and one line here: its module and function.
+COMMANDS = {
+    "train": "train.train",
+    "predict": "predict.predict",
+    "evaluate": "evaluate.evaluate",
+    "report": "report.report",
+    "compare": "compare.compare",
+    "stream": "stream.stream",
+    "convert": "convert.convert",
+    "inspect": "inspect.inspect",
+    "list": "listing.list_parts",
+    "demo": "demo.demo",
 }
 
-for _name, _command in COMMANDS.items():
-    app.command(_name, epilog=epilog(_command))(with_sklearn(_command))
+
+def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line with some of the commands; one that runs needs no other."""
+    app = typer.Typer(
+        name="auctor",
+        help="Train linear classifiers on the metric you report, with a certified gap.",
+        epilog="Exit codes: 0 done, 2 wrong usage or unusable data (one line says why), "
+        "130 Ctrl-C.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(options)
+    for name in names:
+        function = command(name)
+        app.command(name, epilog=epilog(function))(with_sklearn(function))
+    return app
+
+
+def built() -> dict[str, Any]:
+    """Every command as typer builds it, by name."""
+    commands: dict[str, Any] = get_command(make_app()).commands  # type: ignore[attr-defined]
+    return commands
+
+
+def command(name: str) -> Callable[..., None]:
+    """The function behind a command."""
+    module, function = COMMANDS[name].split(".")
+    found = getattr(importlib.import_module(f"auctor.cli.{module}"), function)
+    return cast(Callable[..., None], found)
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,7 +65,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool,

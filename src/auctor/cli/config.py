@@ -18,9 +18,9 @@ WHO = "auctor --config"
 def use_config(ctx: typer.Context, path: Path | None) -> Path | None:
     """Make a file's values the defaults of a command, below what its command line says."""
     if path is not None and not ctx.resilient_parsing:
-        assert ctx.parent is not None
-        commands: Mapping[str, Any] = ctx.parent.command.commands  # type: ignore[attr-defined]
-        options = {name: names(command.params) for name, command in commands.items()}
+        from auctor.cli.app import built
+
+        options = {name: names(command.params) for name, command in built().items()}
         assert ctx.info_name is not None
         ctx.default_map = settings(load(path), ctx.info_name, options, path)
     return path

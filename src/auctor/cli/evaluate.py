@@ -62,8 +62,8 @@ def evaluate(
     options = Reading(
         format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
     )
-    rows = score_file(saved, data, options, who=WHO)
-    found = evaluation(saved.model, rows, who=WHO, seed=seed)
+    rows = score_file(saved, data, options, who=WHO, seed=seed)
+    found = evaluation(saved.model, rows, who=WHO)
     if as_json:
         echo_json({"model": str(model), "data": data, **found})
     else:

@@ -8,11 +8,29 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., object])
 
 #: What importing scikit-learn imports and leaves alone; more than half of the time that takes.
-UNUSED = ("scipy.stats", "pandas")
+UNUSED = ("numpy.f2py", "numpy.testing", "scipy.special", "scipy.stats", "pandas")
+
+#: Slots of a frame. Python reserves a power of two of bytes that holds it; half of a megabyte is
+#: left for other frames.
+SLOTS = 70_000
+
+
+def with_room(function: F) -> F:
+    """The same function, with room for the frames of all that it calls beside its own.
+
+    Python maps a page of frames when a call crosses the end of the last one and unmaps it at the
+    return, each time around if a loop is there: thousands of times while modules are imported.
+    """
+    assert isinstance(function, FunctionType)
+    code = function.__code__.replace(co_stacksize=SLOTS)
+    names, defaults, cells = function.__globals__, function.__defaults__, function.__closure__
+    return cast(F, FunctionType(code, names, function.__name__, defaults, cells))
 
 
 def with_sklearn(command: Callable[..., None]) -> Callable[..., None]:
@@ -49,22 +67,32 @@ def import_sklearn() -> None:
     """Import scikit-learn, but what it does not use itself only when something does."""
     if "sklearn" in sys.modules:
         return
-    stand_ins = {name: _StandIn(name) for name in UNUSED if name not in sys.modules}
-    sys.modules.update(stand_ins)
+    stand_ins = [_StandIn(name) for name in UNUSED if name not in sys.modules]
     try:
         importlib.import_module("sklearn.base")
     finally:
-        for stand_in in stand_ins.values():
+        for stand_in in stand_ins:
             stand_in.give_way()
 
 
 class _StandIn(ModuleType):
     """Holds the place of a module until one of its attributes is asked for."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        package, _, leaf = name.rpartition(".")
+        self._places = [(sys.modules, name)]
+        if package:
+            # Where the package would import it by itself, and for ever: it asks for its attribute.
+            self._places.append((vars(importlib.import_module(package)), leaf))
+        for place, key in self._places:
+            place[key] = self
+
     def give_way(self) -> None:
         """Let the next import find the module itself."""
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
+        for place, key in self._places:
+            if place.get(key) is self:
+                del place[key]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from auctor.cli.lean import starting
+from auctor.cli.lean import starting, with_room
 from auctor.core.errors import AuctorError
 from auctor.core.optional import require
 
@@ -55,8 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             for library in LIBRARIES:
                 require(library, extra="cli", who="auctor")
-            from auctor.cli.app import app
+            from auctor.cli.app import COMMANDS, make_app
 
+            asked = [name for name in given[:1] if name in COMMANDS]
+            app = make_app(asked or COMMANDS)
             code = app(args=given, prog_name="auctor", standalone_mode=False)
             sys.stdout.flush()
         except AuctorError as error:
@@ -159,7 +161,7 @@ def process() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed: nobody listens
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-    code = main()
+    code = with_room(main)()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

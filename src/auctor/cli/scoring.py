@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from auctor.cli.common import Reading, read_chunks
 from auctor.cli.prepare import codes_of
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.reports.info import headline
+from auctor.reports.info import Headline, headline
 from auctor.reports.intervals import wilson
 
 if TYPE_CHECKING:
@@ -23,12 +25,22 @@ if TYPE_CHECKING:
     from auctor.saved import Saved
 
 
-class Scored(NamedTuple):
-    """Rows of a file under a model: class codes, scores minus the threshold, probabilities."""
+@dataclass(frozen=True)
+class Scored:
+    """Rows of a file under a model: class codes, scores minus the threshold, probabilities.
+
+    ``seed`` is that of the bootstrap.
+    """
 
     codes: IntArray
     decision: FloatArray
     probabilities: FloatArray | None
+    seed: int
+
+    @cached_property
+    def headline(self) -> Headline:
+        """What they are worth, where there are two classes."""
+        return headline(self.codes == 1, self.decision, seed=self.seed)
 
 
 def open_model(path: Path, *, who: str) -> Saved:
@@ -87,7 +99,7 @@ def apply(model: Any, method: str, matrix: Any) -> Array:
     return found
 
 
-def score_file(saved: Saved, data: str, options: Reading, *, who: str) -> Scored:
+def score_file(saved: Saved, data: str, options: Reading, *, who: str, seed: int = 0) -> Scored:
     """Every row of a labelled file under a model, read in chunks."""
     model = saved.model
     codes, decision, likely = [], [], []
@@ -100,6 +112,7 @@ def score_file(saved: Saved, data: str, options: Reading, *, who: str) -> Scored
         np.concatenate(codes),
         np.concatenate(decision),
         np.concatenate(likely) if likely else None,
+        seed,
     )
 
 
@@ -113,7 +126,7 @@ def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
         )
 
 
-def evaluation(model: Any, rows: Scored, *, who: str, seed: int = 0) -> dict[str, Any]:
+def evaluation(model: Any, rows: Scored, *, who: str) -> dict[str, Any]:
     """All metrics of a classifier on some rows, those of two classes with 95 % intervals."""
     check_classes(rows.codes, model.classes_, who=who)
     counts = np.bincount(rows.codes, minlength=model.classes_.size)
@@ -124,7 +137,7 @@ def evaluation(model: Any, rows: Scored, *, who: str, seed: int = 0) -> dict[str
         "score": own_score(model, rows),
     }
     if model.classes_.size == 2:
-        return found | _of_two(rows, seed)
+        return found | _of_two(rows)
     return found | _of_several(model, rows)
 
 
@@ -155,9 +168,9 @@ def own_score(model: Any, rows: Scored) -> float:
         return float("nan")
 
 
-def _of_two(rows: Scored, seed: int) -> dict[str, Any]:
+def _of_two(rows: Scored) -> dict[str, Any]:
     hit, above = rows.codes == 1, rows.decision > 0.0
-    head = headline(hit, rows.decision, seed=seed)
+    head = rows.headline
     table = metrics.confusion(hit, above)
     right = wilson(float((hit == above).sum()), float(hit.size))
     found: dict[str, Any] = {

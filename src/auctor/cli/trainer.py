@@ -144,6 +144,7 @@ class Run:
     seconds: float = float("nan")
     train_auc: float = float("nan")
     scaling: Scaling | None = None
+    rows: Scored | None = None
 
     @property
     def binary(self) -> bool:
@@ -250,15 +251,14 @@ class Run:
         """All metrics on the rows held out."""
         if not parts.held_out:
             self.warnings.append("No rows were held out: it is measured on the training rows.")
-        return evaluation(self.model, self._scored(parts), who=WHO, seed=self.seed)
-
-    def _scored(self, parts: Parts) -> Scored:
         likely = has_probabilities(self.model)
-        return Scored(
+        self.rows = Scored(
             parts.test_codes,
             self.model.decision_function(parts.test),
             self.model.predict_proba(parts.test) if likely else None,
+            self.seed,
         )
+        return evaluation(self.model, self.rows, who=WHO)
 
     def save(self, path: Path, parts: Parts, found: dict[str, Any] | None) -> None:
         """Write the model with how it was made; ``found`` is what `measure` returned."""
@@ -287,8 +287,9 @@ class Run:
         return path_info(self.model, [float(np.mean(count)) for count in counts])
 
     def render(self, parts: Parts, source: str) -> str:
-        """The report as a page."""
-        rows = self._scored(parts)
+        """The report as a page, of rows that were measured."""
+        rows = self.rows
+        assert rows is not None
         negative, positive = (str(label) for label in parts.classes.tolist())
         candidate = Candidate(
             str(self.model.metric),
@@ -301,6 +302,7 @@ class Run:
             first_index=parts.schema.first_index,
             probabilities=None if rows.probabilities is None else rows.probabilities[:, 1],
             metric_steps=self.progress.steps,
+            headline=rows.headline,
         )
         info = build_report(
             f"{self.model.metric} on {Path(source).name}",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from numba import njit
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, NullCache
 from numba.core.runtime.nrt import rtsys
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -15,17 +16,34 @@ F = TypeVar("F", bound=Callable[..., object])
 REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
 
 
-class _Cache(FunctionCache):
+class _Cache:
     """Kernels on the disk, loaded without making the compiler ready first.
 
     numba's own does that before it looks, which takes longer than loading all kernels of a fit.
-    One that is not there is compiled, and the compiler makes itself ready.
+    One that is not there is compiled, and the compiler makes itself ready. Nothing is looked for
+    until the kernel is called, and where nothing can be written it is compiled each time.
     """
 
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._function = function
+
+    @cached_property
+    def _files(self) -> Any:
+        try:
+            return FunctionCache(self._function)  # type: ignore[no-untyped-call]
+        except RuntimeError:  # no folder to write to
+            return NullCache()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
     def load_overload(self, sig: object, target_context: object) -> Any:
+        files = self._files
+        if isinstance(files, NullCache):
+            return None
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        with files._guard_against_spurious_io_errors():
+            return files._load_overload(sig, target_context)
 
 
 def kernel(function: F) -> F:
@@ -46,5 +64,5 @@ def inline_kernel(function: F) -> F:
 def _cached(function: F, **options: Any) -> F:
     compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
     if compiled is not function:  # as it is with NUMBA_DISABLE_JIT
-        compiled._cache = _Cache(function)  # type: ignore[no-untyped-call]
+        compiled._cache = _Cache(function)
     return cast(F, compiled)

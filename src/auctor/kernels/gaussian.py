@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from auctor.core.types import FloatArray
 
@@ -34,7 +34,7 @@ def expected_error(prior: FloatArray, mean: FloatArray, variance: FloatArray) ->
     prior = prior.reshape(sign.shape)
     ratio, inverse = _standardised(sign * mean, variance)
     slope = sign * prior * _density(ratio) * inverse
-    value = (prior * ndtr(ratio)).sum(axis=0)
+    value = (prior * scipy.special.ndtr(ratio)).sum(axis=0)
     return Slopes(value, slope, -0.5 * slope * mean * inverse * inverse)
 
 
@@ -44,7 +44,7 @@ def expected_auc(mean: FloatArray, variance: FloatArray) -> Slopes:
     ratio, inverse = _standardised(apart, total)
     slope = _density(ratio) * inverse
     spread = -0.5 * slope * apart * inverse * inverse
-    return Slopes(ndtr(ratio), np.stack([-slope, slope]), np.stack([spread, spread]))
+    return Slopes(scipy.special.ndtr(ratio), np.stack([-slope, slope]), np.stack([spread, spread]))
 
 
 def best_shift(prior: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import rel_entr
+import scipy
 
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
@@ -182,9 +182,9 @@ class PairwiseExponential(Pairwise):
         mass = _balanced(dscores, target.pairs)
         if mass is None:
             return math.inf
-        total = rel_entr(-dscores[pos.rows], pos.weight).sum()
-        total += rel_entr(dscores[neg.rows], neg.weight).sum()
-        return float(total - rel_entr(mass, part).sum() - mass.sum())
+        total = scipy.special.rel_entr(-dscores[pos.rows], pos.weight).sum()
+        total += scipy.special.rel_entr(dscores[neg.rows], neg.weight).sum()
+        return float(total - scipy.special.rel_entr(mass, part).sum() - mass.sum())
 
 
 class Windowed(Pairwise):

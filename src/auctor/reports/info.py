@@ -43,7 +43,8 @@ class Candidate(NamedTuple):
 
     A row is predicted positive when its score is above ``threshold``. ``probabilities``, where the
     model has them, are of the positive class; ``coef`` is by default that of the solution.
-    ``first_index`` is where the indices of columns without names start.
+    ``first_index`` is where the indices of columns without names start. ``headline`` is what
+    `headline` returns for these rows, where that was asked for before.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Candidate(NamedTuple):
     probabilities: FloatArray | None = None
     metric_steps: Sequence[MetricStep] = ()
     first_index: int | None = None
+    headline: Headline | None = None
 
 
 class Headline(NamedTuple):
@@ -300,7 +302,7 @@ def model_info(
         name=candidate.name,
         train_auc=float(candidate.train_auc),
         seconds=float(candidate.seconds),
-        headline=_headline(y, candidate.scores, s, threshold, beta, seed),
+        headline=candidate.headline or _headline(y, candidate.scores, s, threshold, beta, seed),
         fit=None if solution is None else _fit(solution),
         weights=None
         if coef is None

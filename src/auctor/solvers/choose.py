@@ -119,10 +119,10 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
             continue
         if name == "newton" and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
             continue
+        if name == "row_space" and not _rows_span(problem):
+            continue
         kind = solver_class(name)
         if name in ("gaussian_discriminant", "sampled_pairs") and not kind.fits(problem):
-            continue
-        if name == "row_space" and not _rows_span(problem, kind.needs):
             continue
         if name == "dual" and not _dual_pays(problem, kind.needs, few):
             continue
@@ -150,7 +150,7 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
 SPAN_ROWS, COUPLED_ROWS, SPAN_COLUMNS, SPAN_RATIO = 200, 600, 200, 2.0
 
 
-def _rows_span(problem: Problem, needs: Need) -> bool:
+def _rows_span(problem: Problem) -> bool:
     """Whether the rows of dense data are so few that coordinates along them pay.
 
     They do not for kinked losses on pairs and sets (cutting planes gain nothing), and where L-BFGS
@@ -159,7 +159,9 @@ def _rows_span(problem: Problem, needs: Need) -> bool:
     data, columns = problem.data, problem.n_columns
     by_rows = problem.loss.coupling is Coupling.ROW
     dense = data.n_entries >= 0.5 * data.n_rows * columns
-    if needs & ~problem.provides or not dense or columns < SPAN_COLUMNS:
+    if not dense or columns < SPAN_COLUMNS:
+        return False
+    if solver_class("row_space").needs & ~problem.provides:
         return False
     pointwise = Need.POINTWISE_LOSS in problem.provides
     closed = pointwise and cast(PointwiseLoss, problem.loss).closed_prox

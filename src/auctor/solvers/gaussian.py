@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+import scipy
 
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import ParameterError
@@ -275,7 +275,10 @@ class _Search:
     def _along(self, ratio: float) -> FloatArray:
         """Best weights for one ratio of the means."""
         values = np.concatenate(
-            [self.value(self._weights(expit(some), ratio)) for some in np.array_split(LOGITS, 8)]
+            [
+                self.value(self._weights(scipy.special.expit(some), ratio))
+                for some in np.array_split(LOGITS, 8)
+            ]
         )
         inner = np.r_[True, values[1:] <= values[:-1]] & np.r_[values[:-1] <= values[1:], True]
         lowest = sorted(np.flatnonzero(inner), key=lambda i: values[i])[:REFINED]
@@ -284,7 +287,7 @@ class _Search:
         places = [float(LOGITS[i]) for i in lowest]
         places += [self._refine(int(i), ratio) for i in lowest]
         return min(
-            (self._weights(expit(np.array([x])), ratio)[:, 0] for x in places),
+            (self._weights(scipy.special.expit(np.array([x])), ratio)[:, 0] for x in places),
             key=lambda w: float(self.value(w[:, None])[0]),
         )
 
@@ -294,7 +297,9 @@ class _Search:
 
         ends = float(LOGITS[max(i - 1, 0)]), float(LOGITS[min(i + 1, LOGITS.size - 1)])
         found = minimize_scalar(
-            lambda x: float(self.value(self._weights(expit(np.array([x])), ratio))[0]),
+            lambda x: float(
+                self.value(self._weights(scipy.special.expit(np.array([x])), ratio))[0]
+            ),
             bounds=ends,
             method="bounded",
             options={"xatol": 1e-9},

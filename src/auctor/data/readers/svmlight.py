@@ -60,7 +60,8 @@ def svmlight_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
 
 def first_index(text: bytes) -> int:
     """Where counting starts: at 0 if the text has an index 0."""
-    return 0 if _INDEX_ZERO.search(text) else 1
+    may = b" 0" in text or b"\t0" in text  # much faster, and mostly all there is to do
+    return 0 if may and _INDEX_ZERO.search(text) else 1
 
 
 class Rows:
