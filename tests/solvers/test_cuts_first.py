@@ -64,12 +64,17 @@ def test_an_empty_model_is_never_reported_as_solved_by_cuts():
 
 def test_a_stall_of_the_cuts_goes_on_from_their_best_point():
     # At this strength the cuts drown in rounding.
-    problem = problem_of(PairwiseHinge(), CLEAR, 1e-12)
+    problem = problem_of(PairwiseHinge(), CLEAR, 1e-16)
     cuts = minimise(problem, Bmrm(), on_failure="ignore")
     assert not cuts.converged
     found = minimise(problem, CutsFirst())
     assert found.converged
     assert found.value < cuts.value + 1e-4  # the tolerance
+
+
+def test_a_line_without_a_new_cut_is_not_the_end():
+    found = minimise(problem_of(PairwiseHinge(), CLEAR, 1e-12), Bmrm())
+    assert found.converged
 
 
 def test_the_smoothing_solver_can_be_chosen():

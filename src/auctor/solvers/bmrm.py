@@ -18,9 +18,9 @@ from auctor.solvers.bundle import Bundle
 #: ``w -> (risk, subgradient)``: where cuts come from, instead of the loss.
 Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 
-#: A line search stops within this share of the gap above the lowest value on its line; it first
-#: tries a multiple of the last one's step, then larger multiples of that.
-SHARP, WIDEN, EXPAND = 0.1, 2.0, 4.0
+#: A line search stops within this share of the gap above the lowest value on its line (with so few
+#: cuts within the gap); it first tries a multiple of the last one's step, then larger multiples.
+SHARP, BLUNT_CUTS, WIDEN, EXPAND = 0.1, 3, 2.0, 4.0
 #: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
 LEAST_REACH = 1e-9
 #: Rounding of a cut, as a share of the terms it is the difference of.
@@ -153,8 +153,12 @@ class Bmrm:
             trial = line.at(1.0)
             if math.isfinite(trial.value):
                 return _asked(state, trial.query, best)
-        low, beyond = lowest_on(line, min(1.0, WIDEN * state.reach), SHARP * state.gap)
+        sharp = 1.0 if bundle.count <= BLUNT_CUTS else SHARP
+        low, beyond = lowest_on(line, min(1.0, WIDEN * state.reach), sharp * state.gap)
         state = replace(state, reach=low.step or max(0.5 * state.reach, LEAST_REACH))
+        if _same(beyond.query, state.query):  # nothing new here: as without a search
+            aimed = line.at(1.0)
+            beyond = aimed if math.isfinite(aimed.value) else beyond
         return _asked(state, beyond.query, low.query)
 
     def _cut(self, problem: Problem, query: Query) -> tuple[FloatArray, float]:
@@ -177,8 +181,11 @@ def _most_cuts(problem: Problem) -> int:
 def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:
     """The state with its next cut and the better of the points."""
     best = min((query, found, state.best), key=lambda q: q.value)
-    again = query is state.query or np.array_equal(query.point.w, state.query.point.w)
-    return replace(state, best=best, query=query, stalled=again)
+    return replace(state, best=best, query=query, stalled=_same(query, state.query))
+
+
+def _same(query: Query, other: Query) -> bool:
+    return query is other or np.array_equal(query.point.w, other.point.w)
 
 
 class Trial(NamedTuple):

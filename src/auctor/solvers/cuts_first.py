@@ -100,8 +100,7 @@ class CutsFirst:
         if state.smooth is not None:
             smooth = self._smoothing(problem).step(problem, state.smooth)
             state = replace(state, smooth=smooth, turns=state.turns + 1)
-            back = state.turns == TURN and not state.cuts.stalled
-            return _cut_again(problem, state) if back else state
+            return _cut_again(problem, state) if state.turns == TURN else state
         cuts = Bmrm().step(problem, state.cuts)
         state = replace(state, cuts=cuts, tries=state.tries + 1)
         if cuts.stalled or (state.empty and state.tries >= MOST and not state.turns):
@@ -123,7 +122,8 @@ def _cut_again(problem: Problem, state: CutsFirstState) -> CutsFirstState:
     """Go on with cuts, from the best point of the smoothed solve."""
     query = balanced(problem, state.point, math.inf)
     best = min(query, state.cuts.best, key=lambda q: q.value)
-    return replace(state, smooth=None, cuts=replace(state.cuts, best=best, query=query))
+    cuts = replace(state.cuts, best=best, query=query, stalled=False)
+    return replace(state, smooth=None, cuts=cuts)
 
 
 def _ray(problem: Problem, empty: Point, rng: np.random.Generator) -> Point | None:
