@@ -103,12 +103,13 @@ class SampledPairs:
         if not problem.coef(w).any():
             sample.width = WIDTH * null_unit(problem)
             return state
-        if sample.poor:
-            return _handed(state, Continuation().init(problem, w, rng))
         if math.isnan(sample.width):
             sample.width = first_width(problem, point, SHRINK)
+        else:
+            sample.width = min(sample.width / SHRINK, WIDTH * null_unit(problem))
         smoothed = smoothed_problem(problem, sample.width)
-        return replace(state, dual=smoothed.evaluate(w, scores=point.scores))
+        state = replace(state, dual=smoothed.evaluate(w, scores=point.scores))
+        return _after(smoothed, state) if sample.poor else state
 
     def step(self, problem: Problem, state: SampledPairsState) -> SampledPairsState:
         """A solve on the sample and a search on all rows, or a step of what comes after."""
@@ -150,6 +151,7 @@ def _after(smoothed: Problem, state: SampledPairsState) -> SampledPairsState:
 
 
 def _handed(state: SampledPairsState, after: ContinuationState) -> SampledPairsState:
+    state.sample.width = after.width
     return replace(state, point=after.point, dual=after.dual, after=after)
 
 
