@@ -13,15 +13,16 @@ from auctor.core.types import FloatArray
 from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
+from auctor.solvers.metric import pair_metric
 from auctor.solvers.newton import Newton
 from auctor.solvers.proximal import Fista
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
-from auctor.solvers.quasi_newton import Lbfgs
+from auctor.solvers.quasi_newton import Lbfgs, LbfgsState, Memory
 from auctor.solvers.subspace import SubspaceNewton
 
 #: Losses on pairs start at this width, in units of the null loss, with as many steps of L-BFGS.
-WARM_WIDTH, WARM_STEPS = 0.05, 16
+WARM_WIDTH, WARM_STEPS, METRIC_STEPS = 0.05, 16, 5
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,11 @@ class Continuation:
         if isinstance(solver, Newton) and not problem.loss.low_rank and not problem.coef(w).any():
             width = WARM_WIDTH * null_unit(problem)
             start = self._at_width(problem, w, width, Lbfgs(), rng)
-            return replace(start, warm_steps=WARM_STEPS)
+            metric = pair_metric(problem, rng)
+            if metric is None:
+                return replace(start, warm_steps=WARM_STEPS)
+            inner = LbfgsState(start.dual, Memory(Lbfgs.memory, problem.n_params, metric))
+            return replace(start, inner=inner, warm_steps=METRIC_STEPS)
         given = problem.evaluate(w)
         best = self._at_width(problem, w, first_width(problem, given, self.shrink), solver, rng)
         return replace(best, point=given) if given.value <= best.point.value else best

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
@@ -18,10 +19,19 @@ class Memory:
 
     The inverse Hessian is applied in its compact form: four products with the stored rows, and
     none for the inner products of a new pair, which follow from those with the gradients.
+
+    Parameters
+    ----------
+    size : int
+        Most pairs.
+    n_params : int
+    metric : (n_params, n_params) array, optional
+        Upper factor R of a matrix ``R'R`` that the Hessian is like, up to a scale; pairs are of
+        ``R w`` then.
     """
 
-    def __init__(self, size: int, n_params: int) -> None:
-        self.size, self.count = size, 0
+    def __init__(self, size: int, n_params: int, metric: FloatArray | None = None) -> None:
+        self.size, self.count, self.metric = size, 0, metric
         self.s, self.y = np.zeros((size, n_params)), np.zeros((size, n_params))
         self.sy, self.yy = np.zeros((size, size)), np.zeros((size, size))
         self._order = np.zeros(0, dtype=np.intp)
@@ -29,6 +39,20 @@ class Memory:
 
     def direction(self, gradient: FloatArray) -> FloatArray:
         """Minus the inverse Hessian approximation times the gradient."""
+        if self.metric is None:
+            return self._direction(gradient)
+        along = self._direction(self._raised(gradient))
+        direction: FloatArray = solve_triangular(self.metric, along, check_finite=False)
+        return direction
+
+    def _raised(self, gradient: FloatArray) -> FloatArray:
+        """A gradient in w as one in ``R w``."""
+        if self.metric is None:
+            return gradient
+        raised: FloatArray = solve_triangular(self.metric, gradient, trans="T", check_finite=False)
+        return raised
+
+    def _direction(self, gradient: FloatArray) -> FloatArray:
         s_g, y_g = self.s @ gradient, self.y @ gradient
         self._products = s_g, y_g
         if not self.count:
@@ -47,6 +71,9 @@ class Memory:
 
     def add(self, s: FloatArray, y: FloatArray, new_gradient: FloatArray) -> None:
         """Store a pair if its curvature is positive, in place of the oldest."""
+        if self.metric is not None:
+            s = self.metric @ s
+        y, new_gradient = self._raised(y), self._raised(new_gradient)
         product = float(s @ y)
         if not product > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
             return
@@ -108,7 +135,8 @@ class Lbfgs:
         point, memory = state.point, state.memory
         gradient = problem.total_gradient(point)
         direction = memory.direction(gradient)
-        first = 1.0 if memory.count else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
+        known = memory.count or memory.metric is not None
+        first = 1.0 if known else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
             exhausted = memory.count == 0

@@ -1,0 +1,86 @@
+"""A metric from the pairwise square loss, and L-BFGS in it."""
+
+import numpy as np
+import pytest
+
+from auctor.core.types import Target
+from auctor.data import as_data
+from auctor.data.memory import Dense
+from auctor.hessian import FACTOR_PARAMS
+from auctor.losses import FBeta, PairwiseHinge
+from auctor.minimise import minimise
+from auctor.penalties import L2
+from auctor.problem import Problem
+from auctor.solvers import Continuation, Lbfgs
+from auctor.solvers import metric as module
+from auctor.solvers.metric import SHARE, pair_metric
+from auctor.solvers.quasi_newton import LbfgsState, Memory
+
+RNG = np.random.default_rng(3)
+#: Columns that are alike and of different scales.
+X = RNG.normal(size=(300, 6)) @ RNG.normal(size=(6, 6)) * np.geomspace(0.01, 10.0, 6)
+Y = np.where(X @ np.geomspace(10.0, 0.01, 6) + RNG.normal(size=300) > 0.5, 1.0, -1.0)
+
+
+def problem_of(X=X, y=Y, loss=None, strength=1e-3):
+    return Problem(loss or PairwiseHinge(), L2(strength), as_data(X, y))
+
+
+def of_all_pairs(X, y, strength):
+    apart = (X[y > 0][:, None] - X[y < 0][None]).reshape(-1, X.shape[1])
+    # The square loss is (1 - s)^2, without a half.
+    return SHARE * 2.0 * apart.T @ apart / len(apart) + strength * np.eye(X.shape[1])
+
+
+def test_it_is_a_share_of_the_curvature_of_all_pairs_and_the_penalty():
+    factor = pair_metric(problem_of(), RNG)
+    assert np.tril(factor, -1).max() == 0.0
+    np.testing.assert_allclose(factor.T @ factor, of_all_pairs(X, Y, 1e-3), rtol=1e-6)
+
+
+def test_a_sample_is_close_and_no_column_counts_for_less(monkeypatch):
+    monkeypatch.setattr(module, "LEAST", 120)
+    rare = np.column_stack([X, np.zeros(len(X))])
+    rare[np.flatnonzero(Y > 0)[0], -1] = 100.0  # most samples have none of it
+    exact = of_all_pairs(rare, Y, 1e-3)
+    for seed in range(5):
+        factor = pair_metric(problem_of(rare), np.random.default_rng(seed))
+        found = factor.T @ factor
+        assert np.all(np.diag(found) >= (1.0 - 1e-6) * np.diag(exact))
+        np.testing.assert_allclose(found[:-1, :-1], exact[:-1, :-1], rtol=1.0, atol=0.5)
+
+
+def test_where_there_is_none():
+    wide = RNG.normal(size=(30, FACTOR_PARAMS + 1))
+    assert pair_metric(problem_of(wide, np.resize([1.0, -1.0], 30)), RNG) is None
+    assert pair_metric(problem_of(loss=FBeta()), RNG) is None
+    grouped = Dense(X, Target(Y, groups=np.arange(300) % 3))
+    assert pair_metric(Problem(PairwiseHinge(), L2(1e-3), grouped), RNG) is None
+    empty = pair_metric(problem_of(np.zeros((4, 2)), np.array([1.0, -1.0, 1.0, -1.0])), RNG)
+    assert np.isfinite(empty).all()
+
+
+def test_lbfgs_ends_sooner_in_it_at_the_same_point():
+    problem = problem_of(loss=PairwiseHinge(width=0.5), strength=1e-4)
+    solver = Lbfgs()
+    best = minimise(problem, solver, tol=1e-10, on_failure="ignore")
+    steps = []
+    for metric in (None, pair_metric(problem, RNG)):
+        memory = Memory(solver.memory, problem.n_params, metric)
+        state = LbfgsState(problem.evaluate(np.zeros(6)), memory)
+        taken = 0
+        while state.point.value > best.value * (1.0 + 1e-4) and taken < 200:
+            state, taken = solver.step(problem, state), taken + 1
+        steps.append(taken)
+    assert steps[1] <= 10
+    assert steps[0] >= 3 * steps[1]
+
+
+@pytest.mark.parametrize("strength", [1e-2, 1e-4, 1e-6])
+def test_continuation_starts_with_it(strength, monkeypatch):
+    problem = problem_of(strength=strength)
+    found = minimise(problem, Continuation(), tol=1e-6)
+    assert found.converged
+    monkeypatch.setattr("auctor.solvers.continuation.pair_metric", lambda problem, rng: None)
+    other = minimise(problem, Continuation(), tol=1e-6)
+    assert found.value == pytest.approx(other.value, abs=2e-6)
