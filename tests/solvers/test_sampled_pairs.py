@@ -106,8 +106,8 @@ def test_a_path_equals_its_points():
 
 
 def test_a_path_draws_one_sample(monkeypatch):
-    drawn, draw = [], sampled_pairs.drawn
-    monkeypatch.setattr(sampled_pairs, "drawn", lambda *args: drawn.append(1) or draw(*args))
+    drawn, draw = [], sampled_pairs._drawn
+    monkeypatch.setattr(sampled_pairs, "_drawn", lambda *args: drawn.append(1) or draw(*args))
     regularisation_path(problem_of(), strengths=[1e-2, 2e-3, 4e-4], tol=1e-4)
     assert len(drawn) == 1
 

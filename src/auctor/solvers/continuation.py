@@ -22,7 +22,7 @@ from auctor.solvers.quasi_newton import Lbfgs, LbfgsState, Memory
 from auctor.solvers.subspace import SubspaceNewton
 
 #: Losses on pairs start at this width, in units of the null loss, with as many steps of L-BFGS.
-WARM_WIDTH, WARM_STEPS, METRIC_STEPS = 0.05, 16, 5
+WARM_WIDTH, WARM_STEPS, METRIC_STEPS = 0.05, 16, 8
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Continuation:
         if isinstance(solver, Newton) and not problem.loss.low_rank and not problem.coef(w).any():
             width = WARM_WIDTH * null_unit(problem)
             start = self._at_width(problem, w, width, Lbfgs(), rng)
-            metric = pair_metric(problem, rng)
+            metric = pair_metric(problem)
             if metric is None:
                 return replace(start, warm_steps=WARM_STEPS)
             inner = LbfgsState(start.dual, Memory(Lbfgs.memory, problem.n_params, metric))

@@ -9,7 +9,7 @@ import numpy as np
 
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, IntArray, Target
 from auctor.problem import Point, Problem
 from auctor.solvers.continuation import (
     Continuation,
@@ -18,13 +18,13 @@ from auctor.solvers.continuation import (
     null_unit,
     smoothed_problem,
 )
-from auctor.solvers.metric import LEAST, PER_COLUMN, drawn
 from auctor.solvers.proximal_point import Shifted
 from auctor.solvers.quasi_newton import Lbfgs, LbfgsState, Memory
 from auctor.solvers.ray import Ray, wolfe
 
-#: Rows of a sample as a share of all rows, and the largest share that is worth while.
-USUAL, SHARE = 1.0 / 20.0, 1.0 / 10.0
+#: Rows of a sample, at least, for every column, and as a share of all rows; the largest share that
+#: is worth while.
+LEAST, PER_COLUMN, USUAL, SHARE = 2500, 12, 1.0 / 20.0, 1.0 / 10.0
 #: Widths in units of the null loss: the first, the factor to the next, and the last.
 WIDTH, SHRINK, NARROWEST = 0.05, 0.4, 1e-9
 #: Share of the slope that a solve on the sample leaves, at first and in corrected ones, its steps
@@ -199,7 +199,7 @@ def _sample(problem: Problem, rng: np.random.Generator) -> Sample:
     kept: Sample | None = None if problem.kept is None else problem.kept.get(Sample)
     if kept is None:
         data, size = problem.data, _size(problem)
-        rows = data.rows(drawn(data.target, size, rng)) if size else data
+        rows = data.rows(_drawn(data.target, size, rng)) if size else data
         kept = Sample(rows, Memory(MEMORY, problem.n_params))
         if problem.kept is not None:
             problem.kept[Sample] = kept
@@ -211,3 +211,12 @@ def _size(problem: Problem) -> int:
     n_rows = problem.data.n_rows
     size = max(LEAST, PER_COLUMN * problem.n_columns, int(USUAL * n_rows))
     return size if size <= SHARE * n_rows and problem.data.target.groups is None else 0
+
+
+def _drawn(target: Target, size: int, rng: np.random.Generator) -> IntArray:
+    """Rows of a sample, as many of each class where there are: a class is weighed by itself."""
+    few, many = sorted((side.rows for side in target.classes), key=len)
+    n_few = min(few.size, size // 2)
+    n_many = min(many.size, size - n_few)
+    parts = [rng.choice(few, n_few, replace=False), rng.choice(many, n_many, replace=False)]
+    return np.sort(np.concatenate(parts))
