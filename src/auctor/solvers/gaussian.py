@@ -272,13 +272,13 @@ class _Search:
         pull = self.mean[0] - ratio * self.mean[1]
         return np.where(mixed != 0.0, pull[:, None] / np.where(mixed != 0.0, mixed, 1.0), 0.0)
 
+    def _at_logits(self, logits: FloatArray, ratio: float) -> FloatArray:
+        return self._weights(scipy.special.expit(logits), ratio)
+
     def _along(self, ratio: float) -> FloatArray:
         """Best weights for one ratio of the means."""
         values = np.concatenate(
-            [
-                self.value(self._weights(scipy.special.expit(some), ratio))
-                for some in np.array_split(LOGITS, 8)
-            ]
+            [self.value(self._at_logits(some, ratio)) for some in np.array_split(LOGITS, 8)]
         )
         inner = np.r_[True, values[1:] <= values[:-1]] & np.r_[values[:-1] <= values[1:], True]
         lowest = sorted(np.flatnonzero(inner), key=lambda i: values[i])[:REFINED]
@@ -287,7 +287,7 @@ class _Search:
         places = [float(LOGITS[i]) for i in lowest]
         places += [self._refine(int(i), ratio) for i in lowest]
         return min(
-            (self._weights(scipy.special.expit(np.array([x])), ratio)[:, 0] for x in places),
+            (self._at_logits(np.array([x]), ratio)[:, 0] for x in places),
             key=lambda w: float(self.value(w[:, None])[0]),
         )
 
@@ -297,9 +297,7 @@ class _Search:
 
         ends = float(LOGITS[max(i - 1, 0)]), float(LOGITS[min(i + 1, LOGITS.size - 1)])
         found = minimize_scalar(
-            lambda x: float(
-                self.value(self._weights(scipy.special.expit(np.array([x])), ratio))[0]
-            ),
+            lambda x: float(self.value(self._at_logits(np.array([x]), ratio))[0]),
             bounds=ends,
             method="bounded",
             options={"xatol": 1e-9},
