@@ -43,6 +43,28 @@ def test_loading_does_without_the_compiler_that_a_miss_needs(run):
     assert run() == ["1", "False"]
 
 
+def test_code_of_an_older_source_is_not_kept_as_that_of_a_newer_one(tmp_path):
+    module = tmp_path / "changing.py"
+    text = (
+        "from auctor.kernels.compiled import kernel\n\n\n@kernel\ndef f(x):\n    return 2.0 * x\n"
+    )
+    module.write_text(text)
+    change = (
+        f"import pathlib; pathlib.Path({str(module)!r}).write_text({text.replace('2.0', '3.0')!r})"
+    )
+    environment = dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path / "c"), PYTHONPATH=os.pathsep.join(
+        [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    ))  # fmt: skip
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", f"import changing; {between}; print(changing.f(1.0))"],
+            env=environment, capture_output=True, text=True, check=True,
+        ).stdout
+        for between in (change, "pass")
+    ]  # fmt: skip
+    assert said == ["2.0\n", "3.0\n"]
+
+
 def test_where_nothing_can_be_written_it_is_compiled():
     names = {}
     exec(compile("def twice(x):\n    return 2.0 * x", "<typed in>", "exec"), names)

@@ -43,6 +43,21 @@ def test_equals_the_best_of_all_faces(seed):
     assert value(G, b, solve(G, b)[0]) == pytest.approx(by_faces(G, b), abs=1e-12)
 
 
+def test_an_active_weight_of_zero_is_not_taken_in_twice():
+    """Many copies of few vectors, of very different lengths, from where the last solve ended."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(6, 3)) * np.geomspace(1e-6, 1e6, 3)
+        A = A[rng.integers(0, 6, 60)]
+        G, b = A @ A.T, np.abs(rng.normal(size=60))
+        b = b[rng.integers(0, 3, 60)]
+        a, active, L = np.zeros(60), np.zeros(60, dtype=np.int64), np.zeros((60, 60))
+        shift, size = float(np.diag(G).max()), 0
+        for n in range(2, 61):
+            size = maximise(G, b, n, shift, 1e-13, a, active, size, L)
+            assert np.unique(active[:size]).size == size
+
+
 @pytest.mark.parametrize("strength", [1.0, 1e-3, 1e-6])
 @pytest.mark.parametrize("kind", ["generic", "repeated", "rounded", "few columns", "zero cut"])
 def test_no_entry_is_better_than_the_mean(kind, strength):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from auctor.core.errors import IncompatibleError
+from auctor.core.result import Status
 from auctor.data import as_data
 from auctor.losses import (
     FBeta,
@@ -18,7 +19,7 @@ from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Bmrm, Continuation, CutsFirst, choose, cuts_first
+from auctor.solvers import Bmrm, Continuation, CutsFirst, bmrm, choose, cuts_first
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))
@@ -75,6 +76,33 @@ def test_a_stall_of_the_cuts_goes_on_from_their_best_point():
 def test_a_line_without_a_new_cut_is_not_the_end():
     found = minimise(problem_of(PairwiseHinge(), CLEAR, 1e-12), Bmrm())
     assert found.converged
+
+
+SCALES = np.geomspace(1e-6, 1e6, X.shape[1])
+
+
+@pytest.mark.parametrize("strength", [1e-6, 1e-9, 1e-15])
+@pytest.mark.parametrize("loss", [*LOSSES, PairwiseHinge()], ids=repr)
+def test_cuts_end_where_they_cannot_go_on(loss, strength):
+    problem = Problem(loss, L2(strength), as_data(X * SCALES, CLEAR))
+    cuts = minimise(problem, Bmrm(), tol=1e-10, on_failure="ignore")
+    assert cuts.status in (Status.CONVERGED, Status.STALLED)
+
+
+def test_first_lines_are_searched_bluntly(monkeypatch):
+    accuracies = []
+    search = bmrm.lowest_on
+    monkeypatch.setattr(
+        bmrm, "lowest_on", lambda *given: accuracies.append(given[2]) or search(*given)
+    )
+    problem, solver = problem_of(PairwiseHinge(), CLEAR, 1e-3), Bmrm()
+    state, gaps = solver.init(problem, problem.start(), np.random.default_rng(0)), []
+    for _ in range(6):
+        before = state.best
+        state = solver.step(problem, state)
+        gaps.append(before.value - state.lower)
+    shares = np.array(accuracies) / np.array(gaps)
+    np.testing.assert_allclose(shares, [1.0] * bmrm.BLUNT_CUTS + [bmrm.SHARP] * 3)
 
 
 def test_the_smoothing_solver_can_be_chosen():

@@ -40,10 +40,10 @@ def test_the_optimum_is_that_of_continuation(strength):
 
 
 def test_few_passes_over_all_rows_are_enough():
-    found = minimise(problem_of(), SampledPairs(), tol=1e-4)
-    other = minimise(problem_of(), Continuation(), tol=1e-4)
-    assert found.n_iter <= 6
-    assert found.passes < 0.7 * other.passes
+    for seed in range(5):
+        found = minimise(problem_of(), SampledPairs(), tol=1e-4, rng=seed)
+        assert found.n_iter <= 6
+        assert found.passes <= 15
 
 
 def test_rare_positives_are_all_in_the_sample():
@@ -103,6 +103,32 @@ def test_a_path_equals_its_points():
         alone = minimise(problem_of(strength), Continuation(), tol=1e-6)
         assert found.converged
         assert found.value == pytest.approx(alone.value, rel=3e-6)
+
+
+def test_a_path_starts_a_little_wider_than_it_ended():
+    problem = problem_of()
+    unit = sampled_pairs.null_unit(problem)
+    problem.kept = {}
+    solver, rng = SampledPairs(), np.random.default_rng(0)
+    sample = solver.init(problem, problem.start(), rng).sample
+    for poor in (False, True):
+        for ended, begins in ((0.02, 0.05), (0.01, 0.025), (1e-9, 0.008)):
+            sample.poor, sample.width = poor, ended * unit
+            state = solver.init(problem, np.ones(problem.n_params), rng)
+            assert state.sample.width == pytest.approx(begins * unit)
+            assert (state.after is not None) == poor
+    while not state.stalled and state.after.width == state.sample.width > 1e-3 * unit:
+        state = solver.step(problem, state)  # what takes over narrows it for both
+    assert state.sample.width <= 1e-3 * unit
+
+
+def test_a_path_to_all_digits_converges():
+    alone = minimise(problem_of(1e-2), Continuation(), tol=1e-9)
+    path = regularisation_path(
+        problem_of(), strengths=[0.1, 0.01], solver=SampledPairs(), tol=1e-9, max_iter=150
+    )
+    assert all(found.converged for found in path.solutions)
+    assert path.solutions[1].value == pytest.approx(alone.value, abs=3e-9)
 
 
 def test_a_path_draws_one_sample(monkeypatch):

@@ -8,6 +8,8 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
@@ -16,13 +18,16 @@ F = TypeVar("F", bound=Callable[..., object])
 #: What importing scikit-learn imports and leaves alone; more than half of the time that takes.
 UNUSED = ("numpy.f2py", "numpy.testing", "scipy.special", "scipy.stats", "pandas")
 
+#: What a module is asked for that makes it necessary; Python itself asks for more names like these.
+ASKED = ("__all__", "__path__", "__version__")
+
 #: Slots of a frame. Python reserves a power of two of bytes that holds it; half of a megabyte is
 #: left for other frames.
 SLOTS = 70_000
 
 
 def with_room(function: F) -> F:
-    """The same function, with room for the frames of all that it calls beside its own.
+    """A function that does the same, with room for the frames of all it calls beside its own.
 
     Python maps a page of frames when a call crosses the end of the last one and unmaps it at the
     return, each time around if a loop is there: thousands of times while modules are imported.
@@ -30,7 +35,9 @@ def with_room(function: F) -> F:
     assert isinstance(function, FunctionType)
     code = function.__code__.replace(co_stacksize=SLOTS)
     names, defaults, cells = function.__globals__, function.__defaults__, function.__closure__
-    return cast(F, FunctionType(code, names, function.__name__, defaults, cells))
+    roomy = FunctionType(code, names, function.__name__, defaults, cells)
+    roomy.__kwdefaults__ = function.__kwdefaults__
+    return cast(F, roomy)
 
 
 def with_sklearn(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,7 +74,8 @@ def import_sklearn() -> None:
     """Import scikit-learn, but what it does not use itself only when something does."""
     if "sklearn" in sys.modules:
         return
-    stand_ins = [_StandIn(name) for name in UNUSED if name not in sys.modules]
+    found = {name: find_spec(name) for name in UNUSED if name not in sys.modules}
+    stand_ins = [_StandIn(name, spec) for name, spec in found.items() if spec is not None]
     try:
         importlib.import_module("sklearn.base")
     finally:
@@ -78,8 +86,9 @@ def import_sklearn() -> None:
 class _StandIn(ModuleType):
     """Holds the place of a module until one of its attributes is asked for."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, spec: ModuleSpec) -> None:
         super().__init__(name)
+        self.__spec__ = spec
         package, _, leaf = name.rpartition(".")
         self._places = [(sys.modules, name)]
         if package:
@@ -95,7 +104,7 @@ class _StandIn(ModuleType):
                 del place[key]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name not in ASKED:
             raise AttributeError(name)
         self.give_way()
         return getattr(importlib.import_module(self.__name__), name)

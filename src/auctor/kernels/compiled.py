@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -25,10 +26,12 @@ class _Cache:
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
-        self._function = function
+        self._function, self._stamp = function, _stamp(function)
 
     @cached_property
     def _files(self) -> Any:
+        if _stamp(self._function) != self._stamp:  # what is on the disk now is another source
+            return NullCache()
         try:
             return FunctionCache(self._function)  # type: ignore[no-untyped-call]
         except RuntimeError:  # no folder to write to
@@ -44,6 +47,15 @@ class _Cache:
         rtsys.initialize(target_context)
         with files._guard_against_spurious_io_errors():
             return files._load_overload(sig, target_context)
+
+
+def _stamp(function: Callable[..., object]) -> tuple[int, int] | None:
+    """When the file of a function was written, and its size."""
+    try:
+        state = os.stat(function.__code__.co_filename)
+    except OSError:  # typed in, or in an archive
+        return None
+    return state.st_mtime_ns, state.st_size
 
 
 def kernel(function: F) -> F:

@@ -1,8 +1,8 @@
 """Concave quadratics over the simplex, by a primal active-set method.
 
-Maximises ``b'a - a'Ga/2`` over ``a >= 0, sum a = 1``. The ``active`` entries of a are positive; L
-is the Cholesky factor of ``G + shift`` on them, in their order. The shift changes nothing on the
-simplex, and leaves the matrix regular while the vectors behind G are affinely independent.
+Maximises ``b'a - a'Ga/2`` over ``a >= 0, sum a = 1``. Entries not in ``active`` are zero; L is
+the Cholesky factor of ``G + shift`` on those that are, in their order. The shift changes nothing on
+the simplex, and leaves the matrix regular while the vectors behind G are affinely independent.
 """
 
 from __future__ import annotations
@@ -199,9 +199,12 @@ def maximise(
             linear += a[active[k]] * b[active[k]]
         best, new = 0.0, -1
         reach = _reach(G, a, active, size)
+        inside = np.zeros(n, np.bool_)  # an active weight may be 0, too
+        for k in range(size):
+            inside[active[k]] = True
         for i in range(n):
             excess = slope[i] - level - max(tol, _noise(G, b, reach, i))
-            if a[i] == 0.0 and excess > best:
+            if not inside[i] and excess > best:
                 best, new = excess, i
         reached = 0.5 * (level + linear)
         if new < 0 or not reached > value:

@@ -18,9 +18,13 @@ from auctor.solvers.bundle import Bundle
 #: ``w -> (risk, subgradient)``: where cuts come from, instead of the loss.
 Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 
-#: A line search stops within this share of the gap above the lowest value on its line (with so few
-#: cuts within the gap); it first tries a multiple of the last one's step, then larger multiples.
+#: A line search stops within this share of the gap above the lowest value on its line, or within
+#: the whole gap while there are at most so many cuts; it first tries a multiple of the last one's
+#: step, then larger multiples of that.
 SHARP, BLUNT_CUTS, WIDEN, EXPAND = 0.1, 3, 2.0, 4.0
+#: Where lines have nothing new, a cut at the model's minimiser leaves at most this share of the
+#: gap, or it is the last one.
+HOPE = 0.999
 #: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
 LEAST_REACH = 1e-9
 #: Rounding of a cut, as a share of the terms it is the difference of.
@@ -52,7 +56,8 @@ class Query(NamedTuple):
 class BmrmState:
     """The best point, the next cut, the cuts, the lower bound and the last line search's step.
 
-    The cuts are updated in place.
+    The cuts are updated in place. ``known`` says that there is one at the best point, and ``plain``
+    is the gap when the last cut was taken without a line search for want of anything new.
     """
 
     best: Query
@@ -60,6 +65,8 @@ class BmrmState:
     bundle: Bundle
     lower: float | None
     reach: float = 1.0
+    known: bool = False
+    plain: float = math.inf
     stalled: bool = False
     dual: Point | None = None
 
@@ -144,7 +151,7 @@ class Bmrm:
         bundle.add(*self._cut(problem, state.query))
         lowest = bundle.lowest()
         lower = lowest.value if state.lower is None else max(lowest.value, state.lower)
-        state = replace(state, lower=lower)
+        state = replace(state, lower=lower, known=state.known or state.query is best)
         aim = problem.join(lowest.w, problem.intercept(best.point.w))
         if np.array_equal(aim, best.point.w):
             return _asked(state, best, best)
@@ -156,10 +163,12 @@ class Bmrm:
         sharp = 1.0 if bundle.count <= BLUNT_CUTS else SHARP
         low, beyond = lowest_on(line, min(1.0, WIDEN * state.reach), sharp * state.gap)
         state = replace(state, reach=low.step or max(0.5 * state.reach, LEAST_REACH))
-        if _same(beyond.query, state.query):  # nothing new here: as without a search
-            aimed = line.at(1.0)
-            beyond = aimed if math.isfinite(aimed.value) else beyond
-        return _asked(state, beyond.query, low.query)
+        if not (beyond.query is best and state.known):
+            return _asked(replace(state, plain=math.inf), beyond.query, low.query)
+        aimed = line.at(1.0)
+        if state.gap > HOPE * state.plain or not math.isfinite(aimed.value):
+            return replace(state, stalled=True)
+        return _asked(replace(state, plain=state.gap), aimed.query, best)
 
     def _cut(self, problem: Problem, query: Query) -> tuple[FloatArray, float]:
         """Slope and offset in the column weights, by one pass over the data."""
@@ -181,11 +190,9 @@ def _most_cuts(problem: Problem) -> int:
 def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:
     """The state with its next cut and the better of the points."""
     best = min((query, found, state.best), key=lambda q: q.value)
-    return replace(state, best=best, query=query, stalled=_same(query, state.query))
-
-
-def _same(query: Query, other: Query) -> bool:
-    return query is other or np.array_equal(query.point.w, other.point.w)
+    again = query is state.query or np.array_equal(query.point.w, state.query.point.w)
+    known = state.known and best is state.best
+    return replace(state, best=best, query=query, known=known, stalled=again)
 
 
 class Trial(NamedTuple):

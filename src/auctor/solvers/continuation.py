@@ -18,10 +18,11 @@ from auctor.solvers.newton import Newton
 from auctor.solvers.proximal import Fista
 from auctor.solvers.proximal_newton import ProximalNewton
 from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
-from auctor.solvers.quasi_newton import Lbfgs, LbfgsState, Memory
+from auctor.solvers.quasi_newton import Lbfgs
 from auctor.solvers.subspace import SubspaceNewton
 
-#: Losses on pairs start at this width, in units of the null loss, with as many steps of L-BFGS.
+#: Losses on pairs start at this width, in units of the null loss, with so many steps of L-BFGS, or
+#: so many where there is a metric.
 WARM_WIDTH, WARM_STEPS, METRIC_STEPS = 0.05, 16, 8
 
 
@@ -88,12 +89,9 @@ class Continuation:
         solver = self.solver or inner_solver(problem)
         if isinstance(solver, Newton) and not problem.loss.low_rank and not problem.coef(w).any():
             width = WARM_WIDTH * null_unit(problem)
-            start = self._at_width(problem, w, width, Lbfgs(), rng)
             metric = pair_metric(problem)
-            if metric is None:
-                return replace(start, warm_steps=WARM_STEPS)
-            inner = LbfgsState(start.dual, Memory(Lbfgs.memory, problem.n_params, metric))
-            return replace(start, inner=inner, warm_steps=METRIC_STEPS)
+            start = self._at_width(problem, w, width, Lbfgs(metric=metric), rng)
+            return replace(start, warm_steps=WARM_STEPS if metric is None else METRIC_STEPS)
         given = problem.evaluate(w)
         best = self._at_width(problem, w, first_width(problem, given, self.shrink), solver, rng)
         return replace(best, point=given) if given.value <= best.point.value else best

@@ -100,7 +100,8 @@ class CutsFirst:
         if state.smooth is not None:
             smooth = self._smoothing(problem).step(problem, state.smooth)
             state = replace(state, smooth=smooth, turns=state.turns + 1)
-            return _cut_again(problem, state) if state.turns == TURN else state
+            back = state.turns == TURN and not state.cuts.stalled
+            return _cut_again(problem, state) if back else state
         cuts = Bmrm().step(problem, state.cuts)
         state = replace(state, cuts=cuts, tries=state.tries + 1)
         if cuts.stalled or (state.empty and state.tries >= MOST and not state.turns):
@@ -122,7 +123,8 @@ def _cut_again(problem: Problem, state: CutsFirstState) -> CutsFirstState:
     """Go on with cuts, from the best point of the smoothed solve."""
     query = balanced(problem, state.point, math.inf)
     best = min(query, state.cuts.best, key=lambda q: q.value)
-    cuts = replace(state.cuts, best=best, query=query, stalled=False)
+    known = state.cuts.known and best is state.cuts.best
+    cuts = replace(state.cuts, best=best, query=query, known=known)
     return replace(state, smooth=None, cuts=cuts)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from auctor.core.checks import check_int
+from auctor.core.errors import ParameterError
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
@@ -113,6 +114,8 @@ class Lbfgs:
     ----------
     memory : int
         Pairs kept.
+    metric : (n_params, n_params) array, optional
+        Upper Cholesky factor of a matrix that the Hessian is like, up to a scale.
 
     References
     ----------
@@ -120,6 +123,7 @@ class Lbfgs:
     """
 
     memory: int = 10
+    metric: FloatArray | None = None
 
     needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
 
@@ -128,7 +132,13 @@ class Lbfgs:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> LbfgsState:
         """State at the starting point."""
-        return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params))
+        shape = (problem.n_params, problem.n_params)
+        if self.metric is not None and self.metric.shape != shape:
+            raise ParameterError(
+                f"Lbfgs needs metric to be of shape {shape}; got {self.metric.shape}. Pass the "
+                "upper Cholesky factor of such a matrix."
+            )
+        return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params, self.metric))
 
     def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
         """One quasi-Newton direction and line search; the memory is dropped when it fails."""

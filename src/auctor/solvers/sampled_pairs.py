@@ -106,7 +106,9 @@ class SampledPairs:
         if math.isnan(sample.width):
             sample.width = first_width(problem, point, SHRINK)
         else:
-            sample.width = min(sample.width / SHRINK, WIDTH * null_unit(problem))
+            # A little wider than where the last solve ended, which may have been very narrow.
+            least, most = (width * null_unit(problem) for width in (SHRINK**2 * WIDTH, WIDTH))
+            sample.width = min(max(sample.width / SHRINK, least), most)
         smoothed = smoothed_problem(problem, sample.width)
         state = replace(state, dual=smoothed.evaluate(w, scores=point.scores))
         return _after(smoothed, state) if sample.poor else state
