@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from auctor.cli.app import COMMANDS, built, command
+from auctor.cli.app import COMMANDS, built, function_of
 from auctor.cli.main import main
 
 BUILT = built()
@@ -33,7 +33,7 @@ def test_help_has_examples(name, capsys):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_parse(name):
-    lines = command(name).examples
+    lines = function_of(name).examples
     assert lines
     for line in lines:
         called, words = command_of(line)

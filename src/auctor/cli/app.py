@@ -41,7 +41,7 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(options)
     for name in names:
-        function = command(name)
+        function = function_of(name)
         app.command(name, epilog=epilog(function))(with_sklearn(function))
     return app
 
@@ -52,7 +52,7 @@ def built() -> dict[str, Any]:
     return commands
 
 
-def command(name: str) -> Callable[..., None]:
+def function_of(name: str) -> Callable[..., None]:
     """The function behind a command."""
     module, function = COMMANDS[name].split(".")
     found = getattr(importlib.import_module(f"auctor.cli.{module}"), function)

@@ -132,7 +132,7 @@ class Bmrm:
     @classmethod
     def examples(cls) -> list[Bmrm]:
         """Instances the conformance kit tests."""
-        return [cls(), cls(line_search=True)]
+        return [cls(), cls(line_search=False)]
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BmrmState:
         """State at the starting point; cuts only where an earlier solve of a path left some."""
