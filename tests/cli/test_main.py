@@ -171,3 +171,9 @@ def test_full_standard_output_is_one_line():
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "needs to write" in done.stderr
+
+
+def test_a_command_that_is_nearly_one_is_asked_for(capsys):
+    assert main(["trian", "x"]) == 2
+    said = capsys.readouterr().err
+    assert said == "auctor: No such command 'trian'. Did you mean 'train'? See auctor --help.\n"

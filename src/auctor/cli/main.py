@@ -99,7 +99,7 @@ def _usage(error: Exception) -> int:
     context = getattr(error, "ctx", None)
     command = "auctor" if context is None else context.command_path
     text = error.format_message().strip().rstrip(".")
-    say(f"{text}. See {command} --help.")
+    say(f"{text}{'' if text.endswith('?') else '.'} See {command} --help.")
     return 2
 
 
