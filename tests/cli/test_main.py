@@ -10,6 +10,13 @@ from auctor.cli.main import main
 from auctor.core.errors import DataError
 
 
+def run(code):
+    """Standard output of a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def one_line(text):
     return text.count("\n") == 1 and text.endswith("\n")
 
@@ -69,9 +76,7 @@ def test_help_is_quick_because_nothing_heavy_is_imported():
         "heavy = {'numpy', 'scipy', 'numba', 'sklearn'} & set(sys.modules); "
         "assert not heavy, heavy; sys.exit(code)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "demo" in done.stdout
+    assert "demo" in run(code)
 
 
 def test_scikit_learn_comes_without_what_it_does_not_use():
@@ -85,8 +90,7 @@ def test_scikit_learn_comes_without_what_it_does_not_use():
         "left = [k for k, m in sys.modules.items() if type(m).__name__ == '_StandIn']; "
         "assert not left, left"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(code)
 
 
 def test_a_stand_in_is_the_module_as_soon_as_it_is_needed():
@@ -103,8 +107,7 @@ def test_a_stand_in_is_the_module_as_soon_as_it_is_needed():
         "    exec(ask.format(m='scipy.constants'))\n"
         "    assert type(sys.modules['scipy.constants']) is not _StandIn, ask\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(code)
 
 
 def test_only_the_command_that_runs_is_built(capsys):
@@ -112,8 +115,7 @@ def test_only_the_command_that_runs_is_built(capsys):
         "import sys; from auctor.cli.main import main; main(['list', 'metrics']); "
         "assert 'auctor.cli.train' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(code)
 
 
 def test_room_for_frames_changes_nothing_else():
@@ -157,8 +159,7 @@ def test_garbage_is_searched_for_again_once_a_command_runs():
         "with lean.starting(): run()\n"
         "assert not gc.isenabled()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(code)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
