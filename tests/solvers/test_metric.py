@@ -57,6 +57,15 @@ def test_a_sample_is_close_and_no_column_counts_for_less(monkeypatch):
     assert np.abs((found - exact)[:-1, :-1] / np.outer(size, size)).max() < 0.2
 
 
+def test_its_passes_are_counted(monkeypatch):
+    whole, sampled = problem_of(), problem_of()
+    pair_metric(whole)
+    monkeypatch.setattr(module, "LEAST", 120)
+    pair_metric(sampled)
+    for problem in (whole, sampled):
+        assert problem.counts.passes >= 2.0
+
+
 def test_where_there_is_none(monkeypatch):
     half = np.resize([1.0, -1.0], 30)
     assert pair_metric(problem_of(RNG.normal(size=(30, FACTOR_PARAMS + 1)), half)) is None

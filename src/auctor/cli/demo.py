@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -122,14 +121,12 @@ def _train(contender: Contender, split: Split) -> Candidate:
     from auctor.core.result import Solution
     from auctor.reports import Candidate
 
-    def fit(**limits: Any) -> MetricClassifier:
-        model = MetricClassifier(contender.metric, surrogate=contender.surrogate, **limits)
+    def fit() -> MetricClassifier:
+        model = MetricClassifier(contender.metric, surrogate=contender.surrogate)
         return model.fit(split.train_X, split.train_y)
 
     # The first call of a kernel compiles it, or loads it; the seconds below are of the fit alone.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fit(max_iter=2)
+    fit()
     start = time.perf_counter()
     model = fit()
     seconds = time.perf_counter() - start

@@ -38,15 +38,18 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     if lacks or not fits or problem.n_distinct * problem.n_columns < SMALL:
         return None
     rows = _sample(problem)
-    hessian = _of_square(problem, rows)
+    whole = rows is problem.data
+    sampled = problem if whole else Problem(problem.loss, problem.penalty, rows)
+    hessian = _of_square(sampled)
     matrix = hessian.matrix()
     diagonal = np.diag_indices_from(matrix)
     matrix[diagonal] -= problem.ridge
     if np.any(matrix[diagonal] < NARROW * rows.square_gradient(hessian.row_curvature)):
         return None
-    if rows is not problem.data:
-        all_rows = _of_square(problem, problem.data).diagonal() - problem.ridge
+    if not whole:
+        all_rows = _of_square(problem).diagonal() - problem.ridge
         matrix[diagonal] = np.maximum(matrix[diagonal], all_rows)
+        problem.counts.passes += sampled.counts.passes * rows.n_rows / problem.data.n_rows
     matrix *= SHARE
     matrix[diagonal] += problem.ridge
     entries = matrix[diagonal]
@@ -60,9 +63,9 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     return factor
 
 
-def _of_square(problem: Problem, rows: Data) -> Hessian:
-    square, zeros = Problem(PairwiseSquare(), problem.penalty, rows), np.zeros(problem.n_params)
-    return square.hessian(square.evaluate(zeros, scores=np.zeros(rows.n_rows)))
+def _of_square(problem: Problem) -> Hessian:
+    square, zeros = problem.with_loss(PairwiseSquare()), np.zeros(problem.n_params)
+    return square.hessian(square.evaluate(zeros, scores=np.zeros(problem.data.n_rows)))
 
 
 def _sample(problem: Problem) -> Data:
