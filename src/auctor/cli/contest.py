@@ -30,8 +30,6 @@ from auctor.solvers import strength_max
 
 #: Smallest strength over the largest: of smooth penalties, of those that make models sparse.
 SMOOTH_RATIO, KINKED_RATIO = 1e-7, 1e-4
-#: Rows of the fits that only compile or load the kernels, before the clock starts.
-WARM_ROWS = 200
 
 
 class Row(NamedTuple):
@@ -89,16 +87,16 @@ def contest(
         Told who is at work, how many fits of how many are done.
     """
     _check_rows(hits, rules)
-    for contender in contenders:
-        if contender.library == OURS:
-            on_stage("compiling", 0, 1)
-            _warm_up(contender, matrix, hits, rules)
     measured: dict[str, list[_Measured]] = {c.name: [] for c in contenders}
     refused: dict[str, str] = {}
     done, total = 0, len(contenders) * rules.folds * rules.repeats
     for train, test in _outer(hits, rules):
         X, held = _scaled(matrix[train], matrix[test], rules)
         part = Part(X, hits[train], _inner(hits[train], rules), _grid(X, hits[train], rules))
+        for contender in contenders if not done else ():
+            if contender.library == OURS:
+                on_stage("compiling", 0, 1)
+                _warm_up(contender, part, rules)
         for contender in contenders:
             on_stage(contender.name, done, total)
             done += 1
@@ -139,20 +137,17 @@ def _check_rows(hits: Array, rules: Rules) -> None:
         )
 
 
-def _warm_up(contender: Contender, matrix: Any, hits: Array, rules: Rules) -> None:
-    """Fit a few rows, so that compiling or loading kernels is not on the clock."""
-    rng = np.random.default_rng(rules.seed)
-    some = np.concatenate(
-        [rng.permutation(np.flatnonzero(hits == side))[: WARM_ROWS // 2] for side in (False, True)]
-    )
-    X, y = matrix[some], hits[some]
-    part = Part(X, y, _inner(y, rules), np.array([1.0, 0.1]))
+def _warm_up(contender: Contender, part: Part, rules: Rules) -> None:
+    """Fit the same rows with one fold, so that compiling and loading kernels is not on the clock.
+
+    Fewer rows would not do: which kernels are used depends on how many there are.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            contender.fit(part, rules)
+            contender.fit(part._replace(inner=part.inner[:1]), rules)
         except (AuctorError, ValueError):
-            return  # it will say so again on the whole data
+            return  # it will say so again
 
 
 def _outer(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]]:
