@@ -73,6 +73,17 @@ def test_everyone_gets_the_same_rows_folds_and_strengths(data):
             assert one.hits[test].any()
 
 
+def test_ours_warm_up_on_the_rows_that_are_timed(data):
+    ours, theirs = [], []
+    asked = [spy(ours), spy(theirs, library=THEIRS, name="theirs")]
+    contest(*data, asked, Rules(folds=3, inner_folds=2))
+    assert len(ours) == len(theirs) + 1
+    warm, first = ours[:2]
+    np.testing.assert_array_equal(warm.matrix, first.matrix)
+    np.testing.assert_array_equal(warm.strengths, first.strengths)
+    assert (len(warm.inner), len(first.inner)) == (1, 2)
+
+
 def test_sparse_rows_are_scaled_for_everyone_and_stay_sparse(data):
     X, hits = data
     seen = []
