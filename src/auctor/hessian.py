@@ -143,7 +143,7 @@ class Hessian:
     @property
     def _draws(self) -> bool:
         """Whether pairs can be drawn from the curvature."""
-        return isinstance(self._curvature, PairCurvature) and self._curvature.draw is not None
+        return isinstance(self._curvature, PairCurvature) and self._curvature.partners is not None
 
     @property
     def row_curvature(self) -> FloatArray:
@@ -197,23 +197,39 @@ class Hessian:
         return few or self._distinct.size * p <= DENSE_ENTRIES, SAMPLE_RATIO * p
 
     def _sampled_pairs(self, size: int) -> FloatArray:
-        """Matrix of ``size`` pairs drawn in proportion to their weight; deterministic."""
+        """Matrix of ``size`` pairs, each drawn for one of its rows as in `_sampled`."""
         curvature = self._curvature
         assert isinstance(curvature, PairCurvature)
-        assert curvature.draw is not None
-        first, second, weight = curvature.draw(size)
+        assert curvature.partners is not None
+        part = self._part_of_diagonal(curvature.diagonal)
+        first, total = systematic(curvature.diagonal * part, size)
+        second = curvature.partners(first)
+        weight = total / size / (part[first] + part[second])
         matrix = self._data.differences(first, second).gram(weight)
         matrix[np.diag_indices_from(matrix)] += self._ridge
         return matrix
 
     def _sampled(self, h: FloatArray, size: int) -> FloatArray:
-        """Matrix of ``size`` systematic draws of rows that differ, in proportion to h."""
+        """Matrix of ``size`` systematic draws of rows that differ.
+
+        In proportion to what they have of the diagonal, all columns counting alike: a row that is
+        most of a rare column is drawn for sure.
+        """
         kinds = self._data.kinds
-        draws, total = systematic(kinds.total(h), size)
+        part = self._part_of_diagonal(h)[kinds.order[kinds.starts]]
+        curvature = kinds.total(h)
+        draws, total = systematic(curvature * part, size)
         drawn, times = np.unique(draws, return_counts=True)
         rows = kinds.order[kinds.starts[drawn]]
-        weight = times.astype(np.float64) * (total / size)
+        weight = times * (total / size) / part[drawn]
         return self._matrix_from(self._data.rows(rows), weight)
+
+    def _part_of_diagonal(self, h: FloatArray) -> FloatArray:
+        """``sum_j x_ij^2 / H_jj`` of every row."""
+        self._counts.passes += 2
+        diagonal = self._data.square_gradient(h) + self._ridge[: self._data.n_columns]
+        part = self._data.row_lengths(1.0 / floored(diagonal))
+        return part + 1.0 / max(float(h.sum()), np.finfo(float).tiny)
 
 
 def solver_of(matrix: FloatArray, *, floor: float = 0.0) -> Solve:

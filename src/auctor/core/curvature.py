@@ -44,14 +44,15 @@ class PairCurvature:
         Of the part that adds up over rows, so that weights are repetitions.
     product : callable
         Product with a vector of score changes.
-    draw : callable, optional
-        ``draw(size)`` samples pairs in proportion to their weight: rows i, rows j, weights.
-        ``None`` where the curvature holds more than pairs.
+    partners : callable, optional
+        ``partners(rows)`` draws for each of these rows, of which none has a zero in ``diagonal``,
+        another that it is paired with, in proportion to the weight of the pair. ``None`` where the
+        curvature holds more than pairs.
     """
 
     diagonal: FloatArray
     product: Callable[[FloatArray], FloatArray]
-    draw: Callable[[int], tuple[IntArray, IntArray, FloatArray]] | None = None
+    partners: Callable[[IntArray], IntArray] | None = None
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Product with a vector of score changes, or with the columns of a matrix of them."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
-from auctor.core.types import FloatArray, IntArray, Target
+from auctor.core.types import FloatArray, Target
 from auctor.kernels import gaussian
 from auctor.kernels.gaussian import Slopes
 from auctor.losses.pairwise import Pairwise, PairwiseSquare
@@ -46,11 +46,8 @@ class GaussianAuc(PairwiseSquare):
         """``diag(p, q) - (p q' + q p')``; a sum of such matrices where there are groups."""
         whole = super().curvature(scores, target)
         if isinstance(whole, PairCurvature):
-            draw = whole.draw
             return PairCurvature(
-                0.5 * whole.diagonal,
-                lambda v: 0.5 * whole.product(v),
-                None if draw is None else lambda size: _halved(*draw(size)),
+                0.5 * whole.diagonal, lambda v: 0.5 * whole.product(v), whole.partners
             )
         assert whole.core is not None
         return LowRankCurvature(0.5 * whole.diagonal, whole.factors, 0.5 * whole.core)
@@ -59,12 +56,6 @@ class GaussianAuc(PairwiseSquare):
         """Half the pairwise square's conjugate at twice the argument."""
         whole = super().conjugate(2.0 * dscores, target)
         return None if whole is None else 0.5 * whole
-
-
-def _halved(
-    first: IntArray, second: IntArray, weight: FloatArray
-) -> tuple[IntArray, IntArray, FloatArray]:
-    return first, second, 0.5 * weight
 
 
 class OfMoments(Pairwise):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from auctor.core.curvature import PairCurvature
-from auctor.core.rng import spread, systematic
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels import cells
 from auctor.losses.pairwise import Pairwise
-from auctor.losses.sides import Facing, both, facings
+from auctor.losses.sides import Facing, both, drawn_partners, facings
 
 #: Candidates among which a drawn row picks its partner.
 TRIES = 256
@@ -86,18 +86,18 @@ class PairwiseLogistic(Pairwise):
             both(lambda: one(views[0]), lambda: one(views[1]), flat.size)
             return out if v.ndim == 2 else out[:, 0]
 
-        def draw(size: int) -> tuple[IntArray, IntArray, FloatArray]:
-            own, other = views[0].own, views[0].other
-            i, total = systematic(diagonal[own.rows], size)
+        def partners(view: _View, i: IntArray, at: FloatArray) -> IntArray:
+            own, other = view.own, view.other
             group = np.searchsorted(own.starts, i, side="right") - 1
             mass = np.concatenate(([0.0], np.cumsum(other.share)))
-            j = np.empty(size, dtype=np.int64)
+            j = np.empty(i.size, dtype=np.int64)
             cells.draw_partners(
-                own.values[i], group, other.values, mass, other.starts, spread(size), TRIES, j
+                own.values[i], group, other.values, mass, other.starts, at, TRIES, j
             )
-            return own.rows[i], other.rows[j], np.full(size, total / size)
+            return other.rows[j]
 
-        return PairCurvature(diagonal, product, draw)
+        sides = [(view.own.rows, partial(partners, view)) for view in views]
+        return PairCurvature(diagonal, product, partial(drawn_partners, scores.size, sides))
 
 
 class _View:

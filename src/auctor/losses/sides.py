@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from auctor.core.curvature import PairCurvature
-from auctor.core.rng import spread, systematic
+from auctor.core.rng import spread
 from auctor.core.types import FloatArray, IntArray, PairRows, Target
 from auctor.kernels import pairs
 from auctor.kernels.parallel import available_threads, run_tasks
@@ -139,13 +140,32 @@ def springs(n_rows: int, positive: Swept, negative: Swept, stiffness: float) -> 
         both(lambda: one(positive), lambda: one(negative), flat.size)
         return out if v.ndim == 2 else out[:, 0]
 
-    def draw(size: int) -> tuple[IntArray, IntArray, FloatArray]:
-        own, other = positive.facing
-        i, total = systematic(diagonal[own.rows], size)
+    def partners(side: Swept, own: IntArray, at: FloatArray) -> IntArray:
+        other = side.facing.other
         mass = np.concatenate(([0.0], np.cumsum(other.share)))
-        low, high = positive.low[i], positive.high[i]
-        within = mass[low] + spread(size) * (mass[high] - mass[low])
+        low, high = side.low[own], side.high[own]
+        within = mass[low] + at * (mass[high] - mass[low])
         j = np.clip(np.searchsorted(mass, within, side="right") - 1, low, np.maximum(high - 1, 0))
-        return own.rows[i], other.rows[j], np.full(size, total / size)
+        return other.rows[j]
 
-    return PairCurvature(diagonal, product, draw)
+    sides = [(side.rows, partial(partners, side)) for side in (positive, negative)]
+    return PairCurvature(diagonal, product, partial(drawn_partners, n_rows, sides))
+
+
+def drawn_partners(
+    n_rows: int,
+    sides: list[tuple[IntArray, Callable[[IntArray, FloatArray], IntArray]]],
+    drawn: IntArray,
+) -> IntArray:
+    """Partners of rows of both classes, evenly spread over those they may have.
+
+    A side is its rows and a callable, which takes places among them, and for each a share of the
+    total weight of its partners.
+    """
+    at, found = spread(drawn.size), np.empty_like(drawn)
+    for rows, partners in sides:
+        place = np.full(n_rows, -1, dtype=np.int64)
+        place[rows] = np.arange(rows.size)
+        mine = np.flatnonzero(place[drawn] >= 0)
+        found[mine] = partners(place[drawn[mine]], at[mine])
+    return found

@@ -25,6 +25,8 @@ SHARP, BLUNT_CUTS, WIDEN, EXPAND = 0.1, 3, 2.0, 4.0
 #: Where lines have nothing new, a cut at the model's minimiser leaves at most this share of the
 #: gap, or it is the last one.
 HOPE = 0.999
+#: Cuts in a row that may raise neither the bound nor lower the best value: such are rounding.
+QUIET = 30
 #: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
 LEAST_REACH = 1e-9
 #: Rounding of a cut, as a share of the terms it is the difference of.
@@ -57,7 +59,8 @@ class BmrmState:
     """The best point, the next cut, the cuts, the lower bound and the last line search's step.
 
     The cuts are updated in place. ``known`` says that there is one at the best point, and ``plain``
-    is the gap when the last cut was taken without a line search for want of anything new.
+    is the gap when the last cut was taken without a line search for want of anything new; ``quiet``
+    counts the cuts since one improved the bound or the best value.
     """
 
     best: Query
@@ -67,6 +70,7 @@ class BmrmState:
     reach: float = 1.0
     known: bool = False
     plain: float = math.inf
+    quiet: int = 0
     stalled: bool = False
     dual: Point | None = None
 
@@ -150,8 +154,10 @@ class Bmrm:
             return replace(state, stalled=True)
         bundle.add(*self._cut(problem, state.query))
         lowest = bundle.lowest()
-        lower = lowest.value if state.lower is None else max(lowest.value, state.lower)
-        state = replace(state, lower=lower, known=state.known or state.query is best)
+        before = -math.inf if state.lower is None else state.lower
+        quiet = 0 if lowest.value > before else state.quiet + 1
+        known = state.known or state.query is best
+        state = replace(state, lower=max(lowest.value, before), quiet=quiet, known=known)
         aim = problem.join(lowest.w, problem.intercept(best.point.w))
         if np.array_equal(aim, best.point.w):
             return _asked(state, best, best)
@@ -191,8 +197,16 @@ def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:
     """The state with its next cut and the better of the points."""
     best = min((query, found, state.best), key=lambda q: q.value)
     again = query is state.query or np.array_equal(query.point.w, state.query.point.w)
-    known = state.known and best is state.best
-    return replace(state, best=best, query=query, known=known, stalled=again)
+    same = best is state.best
+    quiet = state.quiet if same else 0
+    return replace(
+        state,
+        best=best,
+        query=query,
+        known=state.known and same,
+        quiet=quiet,
+        stalled=again or quiet >= QUIET,
+    )
 
 
 class Trial(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 from auctor.core.curvature import PairCurvature
 from auctor.core.errors import AuctorError
 from auctor.core.needs import Coupling
+from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.testing.cases import N_ROWS, kinked_scores, target_for
 from auctor.testing.differences import disagreement
@@ -126,11 +127,11 @@ class LossSuite(DualitySuite):
         for case in self.cases():
             curvature = self.loss.curvature(case.scores, case.target)
             assert isinstance(curvature, PairCurvature)
-            assert curvature.draw is not None
-            i, j, weight = curvature.draw(4000)
-            expect(not (weight < 0.0).any(), "drawn pairs have negative weights")
-            drawn, pairs = np.zeros((N_ROWS, N_ROWS)), np.eye(N_ROWS)[i] - np.eye(N_ROWS)[j]
-            drawn += (pairs.T * weight) @ pairs
+            assert curvature.partners is not None
+            i, total = systematic(curvature.diagonal, 8000)
+            j = curvature.partners(i)
+            pairs = np.eye(N_ROWS)[i] - np.eye(N_ROWS)[j]
+            drawn = (total / 16_000) * (pairs.T @ pairs)  # every pair through both its rows
             matrix = np.array([curvature.matvec(unit) for unit in np.eye(N_ROWS)])
             scale = float(np.trace(matrix)) or 1.0
             expect_close(np.trace(drawn), np.trace(matrix), "weight of pairs", scale=scale)
@@ -140,7 +141,7 @@ class LossSuite(DualitySuite):
         """Whether the curvature is one of pairs that can be drawn."""
         case = next(self.cases())
         curvature = self.loss.curvature(case.scores, case.target)
-        return isinstance(curvature, PairCurvature) and curvature.draw is not None
+        return isinstance(curvature, PairCurvature) and curvature.partners is not None
 
     @when(lambda suite: suite.loss.order < 2)
     def check_missing_order_is_refused(self) -> None:
