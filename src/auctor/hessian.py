@@ -24,6 +24,8 @@ SAMPLE_RATIO = 12
 SAMPLE_PASSES = 1.0
 #: A full matrix is formed when it costs at most this many products.
 FULL_MATRIX_PASSES = 3.0
+#: Rows with curvature, as a share of all, up to which they are picked out for a matrix.
+ACTIVE_SHARE = 0.5
 #: Below this many multiply-adds a matrix is exact whatever else; the same fit on repeated rows then
 #: takes the same path as on weighted ones.
 SMALL_WORK = 2e7
@@ -103,6 +105,9 @@ class Hessian:
         return full
 
     def _matrix_from(self, data: Data, h: FloatArray) -> FloatArray:
+        active = np.flatnonzero(h)
+        if active.size <= ACTIVE_SHARE * h.size:
+            data, h = data.rows(active), h[active]
         self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
         gram = data.gram(h)
         if self._has_intercept:
@@ -114,12 +119,17 @@ class Hessian:
         gram[np.diag_indices_from(gram)] += self._ridge
         return gram
 
-    def preconditioner(self, damping: float = 0.0) -> tuple[Solve, bool]:
+    def damped(self, damping: FloatArray) -> Hessian:
+        """With more on the diagonal, times the total curvature of the rows."""
+        ridge = self._ridge + float(self._curvature.diagonal.sum()) * damping
+        return Hessian(self._data, self._curvature, ridge, self._has_intercept, self._counts)
+
+    def preconditioner(self) -> tuple[Solve, bool]:
         """An approximate inverse, and whether it is as good as the exact one.
 
         A factorised matrix when parameters are few: of all rows when that is cheap, otherwise of
-        rows drawn in proportion to their curvature. The diagonal when parameters are many. An
-        exact matrix has its diagonal multiplied by ``1 + damping``.
+        rows drawn in proportion to their part of the diagonal. The diagonal when parameters are
+        many.
         """
         p = self._ridge.shape[0]
         low_rank = isinstance(self._curvature, LowRankCurvature)
@@ -130,7 +140,6 @@ class Hessian:
             return (lambda v: v / diagonal), False
         if exact:
             matrix = self.matrix()
-            matrix[np.diag_indices_from(matrix)] *= 1.0 + damping
         else:
             matrix = self._sampled(h, size) if low_rank else self._sampled_pairs(size)
         return solver_of(matrix, floor=MODEL_FLOOR), exact

@@ -24,6 +24,8 @@ BALANCE = 1e-11
 #: How close to zero the search for an intercept brings that sum, where rounding, that of the scores
 #: included, allows.
 EXACT, ULP = 1e-14, 2.3e-16
+#: Variance of a column as a share of its mean square, below which it is rounding.
+NEGLIGIBLE = 1e-14
 
 
 class Certificate(NamedTuple):
@@ -152,9 +154,12 @@ class Problem:
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same problem with another loss; work is counted together."""
-        return Problem(
+        other = Problem(
             loss, self.penalty, self.data, fit_intercept=self.fit_intercept, counts=self.counts
         )
+        if "spread" in vars(self):
+            vars(other)["spread"] = self.spread
+        return other
 
     def with_penalty(self, penalty: Penalty, *, alike: bool = False) -> Problem:
         """The same problem with another penalty; work and what the loss decides are shared.
@@ -297,6 +302,21 @@ class Problem:
         """Second derivative of loss plus smooth penalty at a point."""
         curvature = self.loss.curvature(point.scores, self.data.target)
         return Hessian(self.data, curvature, self.ridge, self.has_intercept, self.counts)
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Variance of every column, mean square where a constant is no free parameter.
+
+        Where the loss is one of pairs both classes count alike. The intercept has 1.
+        """
+        target = self.data.target
+        share = target.share
+        if not self.loss.low_rank:
+            share = np.zeros(self.data.n_rows)
+            for side in target.classes:
+                share[side.rows] = 0.5 * side.share
+        mean, square = self._moments(share)
+        return self.join(np.maximum(square - mean * mean, NEGLIGIBLE * square), 1.0)
 
     def prox(self, v: FloatArray, step: float) -> FloatArray:
         """Prox of the penalty on the columns; the intercept stays."""
@@ -521,11 +541,15 @@ class Problem:
 
         Where a constant is no free parameter, columns are not centred.
         """
-        share, free = self.data.target.share, self.has_intercept or self.loss.shift_invariant
-        self.counts.passes += 2
-        mean, square = float(free) * self.data.gradient(share), self.data.square_gradient(share)
+        mean, square = self._moments(self.data.target.share)
         variance = square - mean * mean
-        return mean, np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
+        return mean, np.sqrt(np.where(variance > NEGLIGIBLE * square, variance, 0.0))
+
+    def _moments(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean (0 where a constant is no free parameter) and mean square of every column."""
+        free = self.has_intercept or self.loss.shift_invariant
+        self.counts.passes += 2
+        return float(free) * self.data.gradient(share), self.data.square_gradient(share)
 
     def _duality_gap(self, point: Point, source: Point) -> float:
         """``J(w) + loss*(c u) + penalty*(-c X'u)`` with the largest feasible c.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -146,7 +146,8 @@ def springs(n_rows: int, positive: Swept, negative: Swept, stiffness: float) -> 
         low, high = side.low[own], side.high[own]
         within = mass[low] + at * (mass[high] - mass[low])
         j = np.clip(np.searchsorted(mass, within, side="right") - 1, low, np.maximum(high - 1, 0))
-        return other.rows[j]
+        rows: IntArray = other.rows[j]
+        return rows
 
     sides = [(side.rows, partial(partners, side)) for side in (positive, negative)]
     return PairCurvature(diagonal, product, partial(drawn_partners, n_rows, sides))
@@ -154,7 +155,7 @@ def springs(n_rows: int, positive: Swept, negative: Swept, stiffness: float) -> 
 
 def drawn_partners(
     n_rows: int,
-    sides: list[tuple[IntArray, Callable[[IntArray, FloatArray], IntArray]]],
+    sides: Sequence[tuple[IntArray, Callable[[IntArray, FloatArray], IntArray]]],
     drawn: IntArray,
 ) -> IntArray:
     """Partners of rows of both classes, evenly spread over those they may have.

@@ -56,7 +56,7 @@ SOLVERS = {
 #: smooth, or a sum over rows    l2, dense wide data    row_space over one of the others
 #: smooth, with curvature        smooth, few columns    newton: a few fused passes
 #: a sum over rows, see below    l2                     dual: exact steps row by row
-#: smooth                        smooth (none, l2)      lbfgs
+#: smooth                        smooth (none, l2)      lbfgs; with few columns newton after it
 #: smooth, low-rank curvature    separable (l1, box)    proximal_newton: working sets
 #: smooth                        separable (l1, box)    lhac: pair losses
 #: smooth, a sum over rows       groups                 block_coordinate_descent
@@ -135,9 +135,12 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
         cuts = name in ("cuts_first", "bmrm")
         if cuts and _curved(problem) and not _cuts_pay(problem, kind.needs, few):
             continue
-        if not kind.needs & ~problem.provides:
-            solver: Solver[Any] = kind()
-            return solver
+        if kind.needs & ~problem.provides:
+            continue
+        newton = solver_class("newton")
+        warm = name == "lbfgs" and few and not newton.needs & ~problem.provides
+        solver: Solver[Any] = newton(warm_up=WARM_UP) if warm else kind()
+        return solver
     raise IncompatibleError(
         f"No solver fits {type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
         f"{type(problem.data).__name__} data; got what these provide: {problem.provides}. "
@@ -209,8 +212,9 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     return _row_length(problem, needs) <= limit
 
 
-#: Newton's matrix may cost this many passes; L-BFGS needs fewer than a few of dearer ones.
-NEWTON_GRAM = 40.0
+#: Newton's matrix may cost this many passes at once; where it costs more, so many steps of L-BFGS
+#: come first.
+NEWTON_GRAM, WARM_UP = 40.0, 30
 
 
 def _curved(problem: Problem) -> bool:

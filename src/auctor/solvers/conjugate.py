@@ -1,4 +1,4 @@
-"""Preconditioned conjugate gradients inside a trust region."""
+"""Preconditioned conjugate gradients."""
 
 from __future__ import annotations
 
@@ -12,27 +12,19 @@ from auctor.hessian import Solve
 
 
 class Truncated(NamedTuple):
-    """A step, what is left of the equation, its preconditioned length, and if it hit the region."""
+    """A step, and what is left of the equation."""
 
     step: FloatArray
     residual: FloatArray
-    length: float
-    on_boundary: bool
 
 
 def truncated_cg(
-    matvec: Solve,
-    gradient: FloatArray,
-    precondition: Solve,
-    *,
-    radius: float,
-    rtol: float,
-    max_iter: int,
+    matvec: Solve, gradient: FloatArray, precondition: Solve, *, rtol: float, max_iter: int
 ) -> Truncated:
-    """Minimise ``g.p + p.Hp/2`` over ``|p|_M <= radius`` by Steihaug's method.
+    """Minimise ``g.p + p.Hp/2``.
 
-    M is the matrix that ``precondition`` inverts. Stops when the residual's ``M^-1`` norm has
-    fallen by ``rtol``, at the boundary, or when no curvature is left.
+    Stops when the residual, in the norm of the inverse that ``precondition`` is, has fallen by
+    ``rtol``, or when no curvature is left.
     """
     p = np.zeros_like(gradient)
     r = -gradient
@@ -40,33 +32,16 @@ def truncated_cg(
     rz = float(r @ z)
     goal = rtol * math.sqrt(max(rz, 0.0))
     direction = z
-    # Lengths in the M norm follow from the recurrences: p.Mp, p.Md, d.Md.
-    pmp, pmd, dmd = 0.0, 0.0, rz
     for _ in range(max_iter):
         if rz <= 0.0 or math.sqrt(rz) <= goal:
             break
         product = matvec(direction)
         curve = float(direction @ product)
-        alpha = rz / curve if curve > 0.0 else math.inf
-        longer = pmp + alpha * (2.0 * pmd + alpha * dmd)
-        if not longer < radius * radius:
-            if math.isinf(radius):
-                break
-            alpha = _to_boundary(pmp, pmd, dmd, radius)
-            p = p + alpha * direction
-            return Truncated(p, r - alpha * product, radius, True)
-        p = p + alpha * direction
-        r = r - alpha * product
+        if not curve > 0.0 or not math.isfinite(rz / curve):
+            break
+        p = p + (rz / curve) * direction
+        r = r - (rz / curve) * product
         z = precondition(r)
         previous, rz = rz, float(r @ z)
-        beta = rz / previous
-        pmp, pmd, dmd = longer, beta * (pmd + alpha * dmd), rz + beta * beta * dmd
-        direction = z + beta * direction
-    return Truncated(p, r, math.sqrt(max(pmp, 0.0)), False)
-
-
-def _to_boundary(pmp: float, pmd: float, dmd: float, radius: float) -> float:
-    """Positive root of ``|p + a d|_M = radius``."""
-    slack = max(radius * radius - pmp, 0.0)
-    root = math.sqrt(pmd * pmd + dmd * slack)
-    return slack / (pmd + root) if pmd > 0.0 else (root - pmd) / dmd
+        direction = z + (rz / previous) * direction
+    return Truncated(p, r)

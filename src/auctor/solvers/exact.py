@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +64,6 @@ class Exact:
             hessian.matvec,
             gradient,
             lambda v: v / scale,
-            radius=math.inf,
             rtol=1e-8,
             max_iter=10 * problem.n_params,
         ).step

@@ -12,19 +12,23 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.conjugate import Truncated, truncated_cg
+from auctor.solvers.quasi_newton import Lbfgs, LbfgsState
 from auctor.solvers.ray import Ray, Trial, wolfe
 
 #: Decreases below this share of the objective drown in its rounding.
 ROUNDING = 1e-14
+#: Damping of the first step after one that went wrong, the least, and the factor between them.
+FIRST, LEAST, CHANGE = 1e-3, 1e-6, 4.0
 
 
 @dataclass(frozen=True)
 class NewtonState:
-    """The point, the trust radius in the preconditioner's norm, the damping of exact steps."""
+    """The point, the damping of the next step, and the steps of L-BFGS so far with its state."""
 
     point: Point
-    radius: float = math.inf
     damping: float = 0.0
+    warm_steps: int = 0
+    warm: LbfgsState | None = None
     stalled: bool = False
     dual: Point | None = None
 
@@ -33,9 +37,11 @@ class NewtonState:
 class Newton:
     """Truncated Newton steps in a trust region, each CG product one fused pass over the data.
 
-    The preconditioner is a factorised Hessian where parameters are few (then a step is nearly
-    exact) and its diagonal where they are many. A step that overshoots is cut back along its
-    direction in score space, at no further pass over the data.
+    The preconditioner is a factorised Hessian where parameters are few (then a step may be exact)
+    and its diagonal where they are many. A step that overshoots is cut back along its direction in
+    score space, at no further pass over the data, and those after it are damped (Levenberg and
+    Marquardt's form of a trust region) by the variances of the columns, as if the curvature were
+    spread over all rows: columns whose rows have none where the step starts may meet some.
 
     Parameters
     ----------
@@ -43,15 +49,18 @@ class Newton:
         Loosest relative accuracy of a linear solve; it tightens as the gradient falls.
     max_cg : int
         Products per step.
+    warm_up : int
+        First so many steps of L-BFGS, which are enough where columns are alike.
 
     References
     ----------
-    Lin, More, Newton's method for large bound-constrained optimization problems, 1999;
-    Steihaug, 1983.
+    More, The Levenberg-Marquardt algorithm: implementation and theory, 1978; Lin, More, Newton's
+    method for large bound-constrained optimization problems, 1999.
     """
 
     forcing: float = 0.1
     max_cg: int = 500
+    warm_up: int = 0
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
 
@@ -59,40 +68,37 @@ class Newton:
         who = "Newton"
         check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
         check_int(who, "max_cg", self.max_cg, low=1)
+        check_int(who, "warm_up", self.warm_up)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> NewtonState:
         """State at the starting point."""
-        return NewtonState(problem.centred(problem.evaluate(w)))
+        point = problem.centred(problem.evaluate(w))
+        warm = Lbfgs().init(problem, point.w, rng) if self.warm_up else None
+        return NewtonState(point, warm=warm)
 
     def step(self, problem: Problem, state: NewtonState) -> NewtonState:
-        """One trust-region step."""
+        """One trust-region step, or one of the warm-up."""
         point = state.point
+        if state.warm is not None and state.warm_steps < self.warm_up and not state.warm.stalled:
+            warm = Lbfgs().step(problem, state.warm)
+            return NewtonState(warm.point, warm_steps=state.warm_steps + 1, warm=warm)
         gradient = problem.total_gradient(point)
-        cut, exact = self._solve(problem, state, gradient)
+        cut = self._solve(problem, state, gradient)
         predicted = 0.5 * float((cut.residual - gradient) @ cut.step)
         if not predicted > 0.0:
             # A flat model (every pair or row on a linear piece): search along the gradient.
-            return self._moved(problem, NewtonState(point), wolfe(Ray(problem, point, -gradient)))
+            return self._moved(
+                problem, replace(state, damping=0.0), wolfe(Ray(problem, point, -gradient))
+            )
         ray = Ray(problem, point, cut.step)
         full = ray.at(1.0)
         if predicted <= ROUNDING * abs(point.value):
             return self._last_digits(problem, state, full, gradient)
         ratio = (point.value - full.value) / predicted
-        adjusted = self._adjusted(state, cut.length, ratio, exact)
+        adjusted = replace(state, damping=_adjusted(state.damping, ratio))
         if ratio > 0.25:
             return self._moved(problem, adjusted, full)
         return self._moved(problem, adjusted, wolfe(ray, curvature=0.1))
-
-    @staticmethod
-    def _adjusted(state: NewtonState, length: float, ratio: float, exact: bool) -> NewtonState:
-        """Radius and damping for the next step, by how well the model predicted this one."""
-        if ratio < 0.25:
-            damping = max(10.0 * state.damping, 1e-3) if exact else 0.0
-            return replace(state, radius=0.5 * length, damping=damping)
-        if ratio > 0.75:
-            damping = 0.1 * state.damping if state.damping > 1e-5 else 0.0
-            return replace(state, radius=max(state.radius, 3.0 * length), damping=damping)
-        return state
 
     @staticmethod
     def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
@@ -109,23 +115,23 @@ class Newton:
         shorter = np.linalg.norm(problem.total_gradient(new)) < np.linalg.norm(gradient)
         return replace(state, point=new) if shorter else replace(state, stalled=True)
 
-    def _solve(
-        self, problem: Problem, state: NewtonState, gradient: FloatArray
-    ) -> tuple[Truncated, bool]:
-        """The step, and whether it comes from an exact (damped) factorisation."""
+    def _solve(self, problem: Problem, state: NewtonState, gradient: FloatArray) -> Truncated:
+        """The minimum of the damped model, exact where the preconditioner is."""
         hessian = problem.hessian(state.point)
-        precondition, exact = hessian.preconditioner(state.damping)
+        if state.damping:
+            hessian = hessian.damped(state.damping * problem.spread)
+        precondition, exact = hessian.preconditioner()
         if exact:
             p = -precondition(gradient)
-            length = math.sqrt(max(-float(gradient @ p), 0.0))
-            return Truncated(p, np.zeros_like(p), length, False), True
+            return Truncated(p, np.zeros_like(p))
         rtol = min(self.forcing, math.sqrt(float(np.linalg.norm(gradient))))
-        cut = truncated_cg(
-            hessian.matvec,
-            gradient,
-            precondition,
-            radius=state.radius,
-            rtol=rtol,
-            max_iter=self.max_cg,
-        )
-        return cut, False
+        return truncated_cg(hessian.matvec, gradient, precondition, rtol=rtol, max_iter=self.max_cg)
+
+
+def _adjusted(damping: float, ratio: float) -> float:
+    """For the next step, by how well the model predicted this one."""
+    if ratio < 0.25:
+        return max(CHANGE * damping, FIRST)
+    if ratio > 0.75:
+        return damping / CHANGE if damping > LEAST else 0.0
+    return damping

@@ -205,7 +205,6 @@ class SubspaceNewton:
             product,
             gradient * where,
             lambda v: inverse * v,
-            radius=np.inf,
             rtol=RESIDUAL,
             max_iter=self.max_products,
         )
