@@ -7,11 +7,20 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from auctor.data import as_data
-from auctor.losses import Logistic, PairwiseHinge, PairwiseSquare, Poisson, SquaredHinge
+from auctor.losses import (
+    Hinge,
+    Logistic,
+    PairwiseHinge,
+    PairwiseSquare,
+    PairwiseSquaredHinge,
+    Poisson,
+    SquaredHinge,
+)
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.solvers import Exact, Newton
+from auctor.solvers import Exact, Lbfgs, Newton, choose
+from auctor.solvers.choose import WARM_UP
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(150, 6)) * [1.0, 4.0, 0.3, 1.0, 1.0, 2.0]
@@ -137,3 +146,80 @@ def test_columns_of_any_scale(scale):
         on_failure="ignore",
     )
     np.testing.assert_allclose(scaled.coef * scale, plain.coef, rtol=1e-4, atol=1e-6)
+
+
+def rare_columns(n_rows, n_columns, seed=3):
+    """Standardised columns of ones, the rarest with a handful of rows, and labels from them."""
+    rng = np.random.default_rng(seed)
+    dense = (rng.random((n_rows, n_columns)) < np.geomspace(0.3, 10 / n_rows, n_columns)) * 1.0
+    dense = (dense - dense.mean(axis=0)) / dense.std(axis=0)
+    score = dense @ rng.normal(size=n_columns)
+    score += 0.7 * score.std() * rng.normal(size=n_rows)
+    return dense, np.where(score > np.quantile(score, 0.8), 1.0, -1.0)
+
+
+RARE, RARE_Y = rare_columns(12_000, 120)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), PairwiseSquaredHinge()], ids=["rows", "pairs"])
+def test_sampled_matrices_know_rare_columns(loss):
+    """The sampled Hessian is like the exact one, also for columns of a few rows."""
+    problem = Problem(loss, L2(1e-6), as_data(RARE, RARE_Y))
+    point = problem.evaluate(0.05 * np.random.default_rng(0).normal(size=problem.n_params))
+    solve_sampled, exact = problem.hessian(point).preconditioner()
+    assert not exact
+    whole = problem.hessian(point).matrix()
+    alike = np.linalg.eigvals(np.array([solve_sampled(column) for column in whole.T])).real
+    assert alike.min() > 0.3
+    assert alike.max() < 5.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "most"),
+    [(Logistic(), 12), (SquaredHinge(), 16), (PairwiseSquaredHinge(), 16), (Hinge(), 60)],
+    ids=["logistic", "squared hinge", "pairs", "hinge"],
+)
+def test_rare_columns_take_few_steps(loss, most):
+    problem = Problem(loss, L2(1.0 / (100 * len(RARE_Y))), as_data(RARE, RARE_Y))
+    found = minimise(problem, choose(problem), max_iter=most)
+    assert found.converged
+
+
+def test_spread_is_the_variance_of_the_columns():
+    weighted = as_data(X, Y, weight=WEIGHT)
+    share = WEIGHT / WEIGHT.sum()
+    centre = share @ X
+    with_intercept = Problem(Logistic(), L2(1.0), weighted)
+    wanted = share @ (X - centre) ** 2
+    np.testing.assert_allclose(with_intercept.spread, np.append(wanted, 1.0), rtol=1e-12)
+    without = Problem(Logistic(), L2(1.0), weighted, fit_intercept=False)
+    np.testing.assert_allclose(without.spread, share @ X**2, rtol=1e-12)
+    pairs = Problem(PairwiseHinge(), L2(1.0), as_data(X, Y))
+    even = np.where(Y > 0, 0.5 / (Y > 0).sum(), 0.5 / (Y < 0).sum())
+    np.testing.assert_allclose(pairs.spread, even @ (X - even @ X) ** 2, rtol=1e-12)
+    assert pairs.with_loss(PairwiseSquare()).spread is pairs.spread
+
+
+def test_a_warm_up_is_l_bfgs():
+    problem = Problem(Logistic(), L2(1e-3), as_data(X, Y))
+    warm = minimise(problem, Newton(warm_up=4), tol=0.0, max_iter=4, on_failure="ignore")
+    quasi = minimise(problem, Lbfgs(), tol=0.0, max_iter=4, on_failure="ignore")
+    np.testing.assert_array_equal(warm.coef, quasi.coef)
+    found = minimise(problem, Newton(warm_up=4), tol=1e-12)
+    assert found.n_iter <= 9
+    assert found.converged
+
+
+def test_many_dense_columns_start_with_a_warm_up():
+    """Columns that are alike need no matrix; those that are not would take L-BFGS hundreds."""
+    rng = np.random.default_rng(0)
+    alike = rng.normal(size=(600, 250))
+    mixed = alike @ (rng.normal(size=(250, 250)) * np.geomspace(1.0, 0.01, 250))
+    y = np.where(alike[:, 0] + rng.normal(size=600) > 0.0, 1.0, -1.0)
+    steps = {}
+    for name, columns in (("alike", alike), ("mixed", mixed)):
+        problem = Problem(Logistic(), L2(1e-3), as_data(columns, y))
+        solver = choose(problem)
+        assert solver == Newton(warm_up=WARM_UP)
+        steps[name] = minimise(problem, solver).n_iter
+    assert steps["alike"] < WARM_UP < steps["mixed"] <= WARM_UP + 12

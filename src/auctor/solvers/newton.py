@@ -132,6 +132,7 @@ def _adjusted(damping: float, ratio: float) -> float:
     """For the next step, by how well the model predicted this one."""
     if ratio < 0.25:
         return max(CHANGE * damping, FIRST)
-    if ratio > 0.75:
-        return damping / CHANGE if damping > LEAST else 0.0
-    return damping
+    if ratio < 0.75:
+        return damping
+    less = CHANGE if ratio < 1.2 else CHANGE * CHANGE
+    return damping / less if damping > LEAST else 0.0
