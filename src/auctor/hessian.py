@@ -23,7 +23,7 @@ SAMPLE_RATIO = 12
 #: A sampled Hessian may cost this many products, if that buys more rows.
 SAMPLE_PASSES = 1.0
 #: A full matrix is formed when it costs at most this many products.
-FULL_MATRIX_PASSES = 3.0
+FULL_MATRIX_PASSES = 6.0
 #: Rows with curvature, as a share of all, up to which they are picked out for a matrix.
 ACTIVE_SHARE = 0.5
 #: Below this many multiply-adds a matrix is exact whatever else; the same fit on repeated rows then

@@ -8,12 +8,12 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from auctor.data import as_data
 from auctor.losses import (
-    Hinge,
     Logistic,
     PairwiseHinge,
     PairwiseSquare,
     PairwiseSquaredHinge,
     Poisson,
+    Prbep,
     SquaredHinge,
 )
 from auctor.minimise import minimise
@@ -176,8 +176,8 @@ def test_sampled_matrices_know_rare_columns(loss):
 
 @pytest.mark.parametrize(
     ("loss", "most"),
-    [(Logistic(), 12), (SquaredHinge(), 16), (PairwiseSquaredHinge(), 16), (Hinge(), 60)],
-    ids=["logistic", "squared hinge", "pairs", "hinge"],
+    [(Logistic(), 12), (SquaredHinge(), 16), (PairwiseSquaredHinge(), 16), (Prbep(), 60)],
+    ids=["logistic", "squared hinge", "pairs", "break-even"],
 )
 def test_rare_columns_take_few_steps(loss, most):
     problem = Problem(loss, L2(1.0 / (100 * len(RARE_Y))), as_data(RARE, RARE_Y))
