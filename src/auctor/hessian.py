@@ -170,11 +170,11 @@ class Hessian:
         """Whether `model_matrix` is made of sampled rows."""
         return not self._plan(self._curvature.diagonal)[0]
 
-    def model_matrix(self) -> FloatArray:
-        """Matrix of the loss alone, of all rows where cheap, otherwise of sampled ones."""
+    def model_matrix(self, *, whole: bool = False) -> FloatArray:
+        """Matrix of the loss alone, of all rows if ``whole`` or cheap, else of sampled ones."""
         h = self._curvature.diagonal
         exact, size = self._plan(h)
-        matrix = self.matrix() if exact else self._sampled(h, size)
+        matrix = self.matrix() if whole or exact else self._sampled(h, size)
         matrix[np.diag_indices_from(matrix)] -= self._ridge
         return matrix
 

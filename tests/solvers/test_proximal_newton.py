@@ -442,3 +442,29 @@ def test_refusals_name_alternatives(loss, penalty, alternative):
     with pytest.raises(IncompatibleError):
         minimise(problem, ProximalNewton())
     assert problem.counts.passes == 0
+
+
+@pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()], ids=repr)
+def test_columns_that_add_up_to_others_take_few_steps(loss):
+    """Shares of one constant: where the l1 norm alone decides, coordinates would crawl."""
+    rng = np.random.default_rng(2)
+    kinds = np.eye(12)[rng.integers(12, size=3000)] @ np.diag(rng.uniform(0.5, 2.0, 12))
+    Z = np.column_stack([kinds, rng.normal(size=(3000, 4))])
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    y = np.where(Z @ rng.normal(size=16) + rng.normal(size=3000) > 0.5, 1.0, -1.0)
+    problem = Problem(loss, L1(1.0 / (100 * 3000)), as_data(Z, y))
+    found = minimise(problem, ProximalNewton(), max_iter=30)
+    assert found.converged
+    assert found.certified
+
+
+def test_rough_samples_give_way_to_all_rows():
+    """Few rows hold the rare columns, and a sample of them moves with every draw."""
+    rng = np.random.default_rng(3)
+    Z = (rng.random((12_000, 120)) < np.geomspace(0.3, 1e-3, 120)) * 1.0
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    score = Z @ rng.normal(size=120)
+    y = np.where(score + score.std() * rng.normal(size=12_000) > 0.0, 1.0, -1.0)
+    problem = Problem(SquaredHinge(), L1(1.0 / 12_000), as_data(Z, y))
+    assert problem.hessian(problem.evaluate(problem.start())).sampled
+    assert minimise(problem, ProximalNewton(), max_iter=40).converged

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
-from auctor.hessian import Hessian
+from auctor.hessian import Hessian, solver_of
 from auctor.kernels import coordinate
 from auctor.problem import Point, Problem
 from auctor.solvers.column_model import damping, floor_of
 
+#: Sweeps by coordinates before steps on the support, what these add to a singular matrix of unit
+#: diagonal, and how many times as large they may make the largest entry.
+SWEEPS, FLAT, LONGEST = 100, 1e-11, 1e4
 #: Share of what cancels on a diagonal that is put back: where all cancels, rounding is left.
 CANCELLED = 1e-8
 
@@ -34,6 +37,7 @@ class MatrixModel:
     scale: float = 1.0
     fresh: bool = True  # made at the point where it is used
     cost: float = 0.0  # passes over the data that another one like it would take, if dense
+    sampled: bool = False  # made of some rows only
 
     @classmethod
     def of(
@@ -105,13 +109,10 @@ class MatrixModel:
         slope = point.gradient[index] / scale
         if self.top > 0.0:
             slope -= self.side * (ahead / self.top)
-        moved = np.zeros(index.size)
         l1, l2, lower, upper = (level[index] for level in spec)
         # The model divided by the scale: the matrix is used as it is.
-        coordinate.descend_matrix(
-            self.reduced, slope, point.w[index], l1 / scale, l2 / scale, lower, upper,
-            moved, max_sweeps, tol / scale,
-        )  # fmt: skip
+        part = SeparableSpec(l1 / scale, l2 / scale, lower, upper)
+        moved = _lowest(self.reduced, slope, point.w[index], part, max_sweeps, tol / scale)
         direction, change = np.zeros(problem.n_params), None
         direction[index] = moved
         shift = 0.0
@@ -121,6 +122,63 @@ class MatrixModel:
         if self.lines is not None:
             change = moved @ self.lines + shift
         return direction, change
+
+
+def _lowest(
+    matrix: FloatArray,
+    slope: FloatArray,
+    start: FloatArray,
+    spec: SeparableSpec,
+    max_sweeps: int,
+    tol: float,
+) -> FloatArray:
+    """How far from the start a quadratic plus a penalty is lowest.
+
+    By coordinates; where these move slowly, as on columns that are nearly multiples of each other,
+    by steps on the support in between.
+    """
+    x, change = start, np.zeros_like(start)
+    for _ in range(-(-max_sweeps // SWEEPS)):
+        sweeps = min(SWEEPS, max_sweeps)
+        if coordinate.descend_matrix(matrix, slope, x, *spec, change, sweeps, tol) < sweeps:
+            return x + change - start
+        x, slope = x + change, slope + matrix @ change
+        x, slope = _on_support(matrix, slope, x, spec)
+    return x - start
+
+
+def _on_support(
+    matrix: FloatArray, slope: FloatArray, x: FloatArray, spec: SeparableSpec
+) -> tuple[FloatArray, FloatArray]:
+    """Newton steps with the signs as they are; entries that come to 0 or a bound stay there."""
+    l1, l2, lower, upper = spec
+    free = (x != 0.0) & (x > lower) & (x < upper)
+    while free.any():
+        index = np.flatnonzero(free)
+        at = x[index]
+        tilt = slope[index] + l1[index] * np.sign(at) + l2[index] * at
+        block = matrix[np.ix_(index, index)]
+        block[np.diag_indices_from(block)] += l2[index]
+        step = -solver_of(block, floor=FLAT)(tilt)
+        if not np.isfinite(step).all() or not float(tilt @ step) < 0.0:
+            break
+        ahead = np.where(step > 0.0, upper[index], lower[index])
+        far = np.where(at * step < 0.0, np.clip(0.0, lower[index], upper[index]), ahead)
+        reach = np.divide(far - at, step, out=np.full(at.size, np.inf), where=step != 0.0)
+        least = int(np.argmin(reach))
+        length = min(1.0, float(reach[least]))
+        new = at + length * step
+        if float(np.abs(new).max()) > LONGEST * float(np.abs(at).max()):
+            break  # a model without curvature there says nothing of points so far away
+        if reach[least] <= 1.0:
+            new[least] = far[least]
+            free[index[least]] = False
+        slope = slope + matrix[:, index] @ (new - at)
+        x = x.copy()
+        x[index] = new
+        if reach[least] > 1.0:
+            break
+    return x, slope
 
 
 def _product_passes(few: int, many: int, d: int) -> float:
@@ -178,9 +236,11 @@ def _cancelled(factors: FloatArray, core: FloatArray) -> FloatArray:
     return lost
 
 
-def full_model(problem: Problem, point: Point, hessian: Hessian) -> MatrixModel:
-    """A model over all columns, of sampled rows where all would be dear."""
-    matrix, d = hessian.model_matrix(), problem.n_columns
+def full_model(
+    problem: Problem, point: Point, hessian: Hessian, *, whole: bool = False
+) -> MatrixModel:
+    """A model over all columns, of sampled rows where all would be dear, unless ``whole``."""
+    matrix, d = hessian.model_matrix(whole=whole), problem.n_columns
     side, top = np.zeros(d), 0.0
     if problem.has_intercept:
         side, top = matrix[:d, d], float(matrix[d, d])
@@ -189,5 +249,9 @@ def full_model(problem: Problem, point: Point, hessian: Hessian) -> MatrixModel:
         np.arange(d), matrix[:d, :d], side, top, point, hessian.row_curvature,
         cancelled=_cancelled(factors[:d], core),
     )  # fmt: skip
-    dense = problem.data.n_entries == problem.data.n_rows * d
-    return replace(model, cost=_product_passes(d, d, d) if dense and not hessian.sampled else 0.0)
+    dense, sampled = (
+        problem.data.n_entries == problem.data.n_rows * d,
+        not whole and hessian.sampled,
+    )
+    cost = _product_passes(d, d, d) if dense and not sampled else 0.0
+    return replace(model, cost=cost, sampled=sampled)

@@ -31,6 +31,8 @@ DEAREST_DRIFT, PATH_DRIFT, DEAR_DRIFT, CHEAP_DRIFT = 0.5, 0.2, 0.1, 0.01
 #: A kept matrix must bring the summed violation below this share of what it was; the first where a
 #: new one is very dear.
 DEAREST_SLOW, SLOW = 0.7, 0.3
+#: After a step on a matrix of sampled rows that leaves more than this share, all rows are taken.
+SAMPLED_SLOW = 0.5
 #: With more than this share of the columns wanted, a matrix takes them all.
 DENSE_SHARE, SPARSE_SHARE = 0.5, 0.25
 #: A working set of dense columns takes in at least this many violating ones at a time.
@@ -52,7 +54,10 @@ ROUNDING = 2e-15
 
 @dataclass(frozen=True)
 class ProximalNewtonState:
-    """The point, the columns and the model at hand, inner tolerance and the shuffling state."""
+    """The point, the columns and the model at hand, inner tolerance and the shuffling state.
+
+    ``whole`` says that matrices of sampled rows have turned out to be too rough.
+    """
 
     point: Point
     store: Store | None
@@ -60,6 +65,7 @@ class ProximalNewtonState:
     inner_tol: float
     random: Array
     proven: Array  # columns known to be zero at the optimum
+    whole: bool = False
     stalled: bool = False
     dual: Point | None = None
 
@@ -216,15 +222,20 @@ class ProximalNewton:
         if new is None:
             if by_matrix and state.model is not None and not state.model.fresh:
                 return replace(state, model=None)
+            if by_matrix and state.model is not None and state.model.sampled:
+                return replace(state, model=None, whole=True)
             tight = by_matrix or state.inner_tol <= 1e-12 * float(violation.sum())
             return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
         new = problem.centred(new)
         self._leave(problem, new)
-        if by_matrix and state.model is not None and not state.model.fresh:
+        model = state.model
+        if by_matrix and model is not None and (model.sampled or not model.fresh):
             left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
-            share = DEAREST_SLOW if state.model.cost > VERY_DEAR else SLOW
-            if float(left.sum()) > share * float(violation.sum()):
+            share = float(left.sum()) / float(violation.sum())
+            if not model.fresh and share > (DEAREST_SLOW if model.cost > VERY_DEAR else SLOW):
                 state = replace(state, model=None)
+            elif model.fresh and share > SAMPLED_SLOW:
+                state = replace(state, model=None, whole=True)
         return replace(state, point=new)
 
     @staticmethod
@@ -291,7 +302,7 @@ class ProximalNewton:
             chosen = np.flatnonzero(near)
         most = d * (DENSE_SHARE if dense else SPARSE_SHARE)
         if few and (chosen.size > most or hessian.sampled):
-            return full_model(problem, point, hessian)
+            return full_model(problem, point, hessian, whole=state.whole)
         if old is not None and old.lines is not None:
             return old.grown(problem, point, chosen)
         return chosen_model(problem, point, hessian, chosen)
