@@ -132,16 +132,11 @@ class Hessian:
         many.
         """
         p = self._ridge.shape[0]
-        low_rank = isinstance(self._curvature, LowRankCurvature)
-        h = self._curvature.diagonal
-        exact, size = self._plan(h) if low_rank else self._plan_pairs(p)
-        if p > FACTOR_PARAMS or not (exact or low_rank or self._draws):
+        exact, size = self._plan_pairs(p) if self.by_pairs else self._sample_plan()
+        if p > FACTOR_PARAMS or not (exact or not self.by_pairs or self._draws):
             diagonal = floored(self.diagonal())
             return (lambda v: v / diagonal), False
-        if exact:
-            matrix = self.matrix()
-        else:
-            matrix = self._sampled(h, size) if low_rank else self._sampled_pairs(size)
+        matrix = self.matrix() if exact else self._sampled(size)
         return solver_of(matrix, floor=MODEL_FLOOR), exact
 
     @property
@@ -167,14 +162,26 @@ class Hessian:
 
     @property
     def sampled(self) -> bool:
-        """Whether `model_matrix` is made of sampled rows."""
-        return not self._plan(self._curvature.diagonal)[0]
+        """Whether `model_matrix` is made of sampled rows or pairs."""
+        return not self._sample_plan()[0]
+
+    def _sample_plan(self) -> tuple[bool, int]:
+        """Whether to use all rows or pairs, else how many to sample."""
+        if not self.by_pairs:
+            return self._plan(self._curvature.diagonal)
+        exact, size = self._plan_pairs(self._ridge.shape[0])
+        return exact or not self._draws, size
+
+    def _sampled(self, size: int) -> FloatArray:
+        """Matrix of a sample of rows or pairs."""
+        if self.by_pairs:
+            return self._sampled_pairs(size)
+        return self._sampled_rows(self._curvature.diagonal, size)
 
     def model_matrix(self, *, whole: bool = False) -> FloatArray:
         """Matrix of the loss alone, of all rows if ``whole`` or cheap, else of sampled ones."""
-        h = self._curvature.diagonal
-        exact, size = self._plan(h)
-        matrix = self.matrix() if whole or exact else self._sampled(h, size)
+        exact, size = self._sample_plan()
+        matrix = self.matrix() if whole or exact else self._sampled(size)
         matrix[np.diag_indices_from(matrix)] -= self._ridge
         return matrix
 
@@ -206,7 +213,7 @@ class Hessian:
         return few or self._distinct.size * p <= DENSE_ENTRIES, SAMPLE_RATIO * p
 
     def _sampled_pairs(self, size: int) -> FloatArray:
-        """Matrix of ``size`` pairs, each drawn for one of its rows as in `_sampled`."""
+        """Matrix of ``size`` pairs, each drawn for one of its rows as in `_sampled_rows`."""
         curvature = self._curvature
         assert isinstance(curvature, PairCurvature)
         assert curvature.partners is not None
@@ -218,7 +225,7 @@ class Hessian:
         matrix[np.diag_indices_from(matrix)] += self._ridge
         return matrix
 
-    def _sampled(self, h: FloatArray, size: int) -> FloatArray:
+    def _sampled_rows(self, h: FloatArray, size: int) -> FloatArray:
         """Matrix of ``size`` systematic draws of rows that differ.
 
         In proportion to what they have of the diagonal, all columns counting alike: a row that is

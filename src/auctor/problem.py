@@ -16,7 +16,7 @@ from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty, ScaleInvariantLoss
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray
-from auctor.hessian import Hessian
+from auctor.hessian import FACTOR_PARAMS, Hessian
 from auctor.kernels.pointwise import curve_bound
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
@@ -203,6 +203,7 @@ class Problem:
         loss, access = self.loss, self.data.access
         # Pairs inside groups need columns for every group.
         one_group = loss.coupling is Coupling.ROW or self.data.target.groups is None
+        few = self.n_params <= FACTOR_PARAMS
         return _total(
             {
                 Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
@@ -211,6 +212,8 @@ class Problem:
                 Need.PAIR_LOSS: getattr(loss, "per_pair", None) is not None,
                 Need.THRESHOLD_LOSS: getattr(loss, "by_rows", None) is not None and not loss.smooth,
                 Need.LOW_RANK_CURVATURE: loss.order >= 2 and loss.low_rank and one_group,
+                Need.MATRIX_CURVATURE: loss.order >= 2
+                and ((loss.low_rank and one_group) or (loss.convex and few)),
                 Need.QUADRATIC_LOSS: loss.quadratic,
                 Need.QUADRATIC_PAIRS: (
                     loss.quadratic and loss.coupling is Coupling.GLOBAL and one_group

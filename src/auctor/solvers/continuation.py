@@ -172,6 +172,6 @@ def inner_solver(problem: Problem) -> Solver[Any]:
         return ProximalQuasiNewton() if separable else Fista()
     nested = Need.TREE_PENALTY in problem.provides
     few = problem.n_params <= FACTOR_PARAMS
-    if separable and problem.loss.low_rank and (few or not nested):
+    if separable and (few or (problem.loss.low_rank and not nested)):
         return ProximalNewton()
     return SubspaceNewton() if nested else Fista()

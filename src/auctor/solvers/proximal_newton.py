@@ -102,7 +102,7 @@ class ProximalNewton:
     needs = (
         Need.SMOOTH_LOSS
         | Need.CURVATURE
-        | Need.LOW_RANK_CURVATURE
+        | Need.MATRIX_CURVATURE
         | Need.SEPARABLE_PENALTY
         | Need.COLUMNS
     )
@@ -301,7 +301,7 @@ class ProximalNewton:
             near[chosen] = True
             chosen = np.flatnonzero(near)
         most = d * (DENSE_SHARE if dense else SPARSE_SHARE)
-        if few and (chosen.size > most or hessian.sampled):
+        if few and (chosen.size > most or hessian.sampled or hessian.by_pairs):
             return full_model(problem, point, hessian, whole=state.whole)
         if old is not None and old.lines is not None:
             return old.grown(problem, point, chosen)
