@@ -57,7 +57,7 @@ SOLVERS = {
 #: smooth, with curvature        smooth, few columns    newton: a few fused passes
 #: a sum over rows, see below    l2                     dual: exact steps row by row
 #: smooth                        smooth (none, l2)      lbfgs; with few columns newton after it
-#: smooth, low-rank curvature    separable (l1, box)    proximal_newton: working sets
+#: smooth, rows or few columns   separable (l1, box)    proximal_newton: working sets
 #: smooth                        separable (l1, box)    lhac: pair losses
 #: smooth, a sum over rows       groups                 block_coordinate_descent
 #: smooth, with curvature        groups, trees          subspace_newton

@@ -1,4 +1,4 @@
-"""Proximal Newton with working sets: the default for row losses with an l1-type penalty."""
+"""Proximal Newton with working sets: the default for most losses with an l1-type penalty."""
 
 from __future__ import annotations
 
@@ -75,13 +75,14 @@ class ProximalNewton:
     """Coordinate descent on second-order models of the loss, with line searches in score space.
 
     The working set is the support and the columns that violate optimality. With few or dense
-    columns the model is a matrix over it: the Hessian of all rows where that is cheap, of sampled
-    rows otherwise; it is kept, and grown, while the curvature of the rows changes little, between
-    the points of a path too. With many sparse ones, residuals are updated column by column; only
-    columns of the working set are ever transposed while they are a minority, and those that the
-    duality gap proves to be zero leave it for good. On a path, gradients of earlier points enclose
-    the gradient of a new one: often that is enough for a certificate, and columns which are certain
-    to rest at 0 are not computed. A small problem over the working set is minimised in one call.
+    columns the model is a matrix over it: the Hessian of all rows where that is cheap, otherwise of
+    sampled rows, or pairs of them, until these prove too rough; it is kept, and grown, while the
+    curvature of the rows changes little, between the points of a path too. With many sparse ones,
+    residuals are updated column by column; only columns of the working set are ever transposed
+    while they are a minority, and those that the duality gap proves to be zero leave it for good.
+    On a path, gradients of earlier points enclose the gradient of a new one: often that is enough
+    for a certificate, and columns which are certain to rest at 0 are not computed. A small problem
+    over the working set is minimised in one call.
 
     Parameters
     ----------
