@@ -190,12 +190,14 @@ ODDS = ("campaign", "cardio", "internetads", "pageblocks", "wilt", "waveform")
 FOLDERS = {
     "leukemia": "leukemia-golub",
     "kdd99": "kdd99-10pc",
+    "a9a-standardised": "a9a",
     **dict.fromkeys(KOIL, "koil-uci"),
     **dict.fromkeys(ODDS, "odds"),
 }
 
 REGISTRY: dict[str, Callable[[], Arrays]] = {
     "a9a": partial(_binary, "a9a", "a9a.xz", features=123),
+    "a9a-standardised": partial(_dense, "a9a", "a9a.xz", standardise=True),
     "w8a": partial(_binary, "w8a", "w8a.xz", features=300),
     "ijcnn1": partial(_binary, "ijcnn1", "ijcnn1.xz", features=22),
     "mushrooms": partial(_binary, "mushrooms", "mushrooms.xz", features=112),

@@ -14,7 +14,7 @@ from benchmarks.problems.objectives import l2_logistic, l2_logistic_bound
 from benchmarks.run import Neighbours, Settings, bar, geometric_mean, number, table
 
 name = "logistic"
-SETS = ("a9a", "w8a", "ijcnn1", "news20", "rcv1-like", "dense100k")
+SETS = ("a9a", "a9a-standardised", "w8a", "ijcnn1", "news20", "rcv1-like", "dense100k")
 CS = (1.0, 100.0)
 EPS = 1e-6
 US = "auctor"

@@ -431,11 +431,11 @@ def test_large_scores_do_not_overflow():
         (Absolute(), L1(0.1), "continuation"),
         (PairwiseHinge(), L1(0.1), "continuation"),
         (PairwiseHinge(0.5), L1(0.1), "lhac"),
-        (Logistic(), GroupL2(0.1, groups=[list(range(10)), list(range(10, FEW))]), "block"),
+        (Logistic(), GroupL2(0.1, groups=[list(range(10)), list(range(10, MANY))]), "block"),
     ],
 )
 def test_refusals_name_alternatives(loss, penalty, alternative):
-    problem = problem_of(loss, penalty)
+    problem = problem_of(loss, penalty, d=MANY)
     with pytest.raises(IncompatibleError, match="ProximalNewton needs") as caught:
         resolve(ProximalNewton(), problem)
     assert alternative in str(caught.value)
