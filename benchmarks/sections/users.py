@@ -271,6 +271,7 @@ def _wins(cells: dict) -> dict[str, object]:
         for measure, methods in MEASURES.items()
         for ours in [*(m for m, spec in methods.items() if spec.ours), TUNED]
         for theirs in _others(cells, measure)
+        if len(_pairs(cells, measure, ours, theirs)[0])
     ]
     columns = ["measure", "ours", "theirs", "wins", "ties", "losses", "mean difference", "p"]
     return table("Wins, ties, losses over the sets", columns, rows)
@@ -293,7 +294,10 @@ def _table(measure: str, cells: dict) -> dict[str, object]:
     for stem, cell in cells.items():
         row: list[object] = [f"{stem} ({cell['positives']}/{cell['rows']})"]
         for method in methods:
-            values = np.array(cell["values"][measure].get(method, [np.nan]))
+            values = np.array(cell["values"][measure].get(method, []))
+            if not values.size:
+                row.append("-")
+                continue
             mean, spread = np.nanmean(values), np.nanstd(values)
             cpu = cell["seconds"][measure].get(method, float("nan"))
             row.append(f"{mean:.4f} ± {spread:.4f}, {cpu:.2g} s")

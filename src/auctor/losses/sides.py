@@ -163,7 +163,7 @@ def drawn_partners(
     A side is its rows and a callable, which takes places among them, and for each a share of the
     total weight of its partners.
     """
-    at, found = spread(drawn.size), np.empty_like(drawn)
+    at, found = spread(drawn.size), drawn.copy()
     for rows, partners in sides:
         place = np.full(n_rows, -1, dtype=np.int64)
         place[rows] = np.arange(rows.size)
