@@ -18,6 +18,8 @@ from auctor.core.types import FloatArray, IntArray
 FACTOR_PARAMS = 600
 #: Up to this many entries of a dense copy a pair loss's matrix is exact.
 DENSE_ENTRIES = 1 << 20
+#: Up to this many a model of second order may make one for an exact matrix of pairs.
+PAIR_ENTRIES = 1 << 25
 #: Rows per parameter in a sampled Hessian.
 SAMPLE_RATIO = 12
 #: A sampled Hessian may cost this many products, if that buys more rows.

@@ -16,7 +16,7 @@ from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty, ScaleInvariantLoss
 from auctor.core.result import Counts
 from auctor.core.types import FloatArray
-from auctor.hessian import FACTOR_PARAMS, Hessian
+from auctor.hessian import FACTOR_PARAMS, PAIR_ENTRIES, Hessian
 from auctor.kernels.pointwise import curve_bound
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
@@ -203,7 +203,7 @@ class Problem:
         loss, access = self.loss, self.data.access
         # Pairs inside groups need columns for every group.
         one_group = loss.coupling is Coupling.ROW or self.data.target.groups is None
-        few = self.n_params <= FACTOR_PARAMS
+        few = self.n_params <= FACTOR_PARAMS and self.data.n_rows * self.n_params <= PAIR_ENTRIES
         return _total(
             {
                 Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,

@@ -18,6 +18,7 @@ from auctor.losses import (
     Logistic,
     PairwiseHinge,
     PairwiseSquare,
+    PairwiseSquaredHinge,
     Poisson,
     Quantile,
     SmoothedHinge,
@@ -27,7 +28,7 @@ from auctor.losses import (
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, Box, ElasticNet, GroupL2, NonNegative, NoPenalty, Sum
 from auctor.problem import Problem
-from auctor.solvers import Fista, ProximalGradient, ProximalNewton
+from auctor.solvers import Fista, Lhac, ProximalGradient, ProximalNewton, choose
 from auctor.solvers.choose import resolve
 
 #: Waiting for a fix of the line search (bounds and gaps below 1e-9) and of the damping (scales).
@@ -469,3 +470,12 @@ def test_rough_samples_give_way_to_all_rows():
     problem = Problem(SquaredHinge(), L1(1.0 / 12_000), as_data(Z, y))
     assert problem.hessian(problem.evaluate(problem.start())).sampled
     assert minimise(problem, ProximalNewton(), max_iter=40).converged
+
+
+def test_pairs_take_a_matrix_while_a_dense_copy_is_small(monkeypatch):
+    small = problem_of(PairwiseSquaredHinge(), L1(0.01))
+    assert isinstance(choose(small), ProximalNewton)
+    found, wanted = minimise(small, ProximalNewton(), tol=1e-8), minimise(small, Lhac(), tol=1e-8)
+    np.testing.assert_allclose(found.value, wanted.value, rtol=1e-7)
+    monkeypatch.setattr("auctor.problem.PAIR_ENTRIES", 100)
+    assert isinstance(choose(problem_of(PairwiseSquaredHinge(), L1(0.01))), Lhac)

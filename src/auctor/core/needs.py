@@ -59,7 +59,7 @@ NEED_WORDS = {
     Need.PAIR_LOSS: "a loss that is a mean over pairs of a row loss",
     Need.THRESHOLD_LOSS: "a loss that is a row loss with a free threshold",
     Need.LOW_RANK_CURVATURE: "a loss whose curvature is diagonal plus a few columns",
-    Need.MATRIX_CURVATURE: "such a loss, or a convex one with a curvature and few columns of data",
+    Need.MATRIX_CURVATURE: "such a loss, or a convex one with curvature on data of few columns",
     Need.QUADRATIC_LOSS: "a loss that is quadratic in the scores",
     Need.QUADRATIC_PAIRS: "the pairwise square loss without groups",
     Need.SCALE_INVARIANT_LOSS: "a loss of Gaussian scores, ExpectedError or ExpectedAuc",

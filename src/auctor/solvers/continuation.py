@@ -10,7 +10,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.hessian import FACTOR_PARAMS
+from auctor.hessian import FACTOR_PARAMS, PAIR_ENTRIES
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
 from auctor.solvers.metric import pair_metric
@@ -171,7 +171,8 @@ def inner_solver(problem: Problem) -> Solver[Any]:
     if not curved:
         return ProximalQuasiNewton() if separable else Fista()
     nested = Need.TREE_PENALTY in problem.provides
-    few = problem.n_params <= FACTOR_PARAMS
-    if separable and (few or (problem.loss.low_rank and not nested)):
+    few, by_rows = problem.n_params <= FACTOR_PARAMS, problem.loss.low_rank
+    small = problem.data.n_rows * problem.n_params <= PAIR_ENTRIES
+    if separable and ((few and (by_rows or small)) or (by_rows and not nested)):
         return ProximalNewton()
     return SubspaceNewton() if nested else Fista()

@@ -249,9 +249,7 @@ def full_model(
         np.arange(d), matrix[:d, :d], side, top, point, hessian.row_curvature,
         cancelled=_cancelled(factors[:d], core),
     )  # fmt: skip
-    dense, sampled = (
-        problem.data.n_entries == problem.data.n_rows * d,
-        not whole and hessian.sampled,
-    )
+    dense = problem.data.n_entries == problem.data.n_rows * d
+    sampled = not whole and hessian.sampled
     cost = _product_passes(d, d, d) if dense and not sampled else 0.0
     return replace(model, cost=cost, sampled=sampled)
