@@ -135,7 +135,7 @@ class Hessian:
         """
         p = self._ridge.shape[0]
         exact, size = self._plan_pairs(p) if self.by_pairs else self._sample_plan()
-        if p > FACTOR_PARAMS or not (exact or not self.by_pairs or self._draws):
+        if p > FACTOR_PARAMS or (self.by_pairs and not exact and not self._draws):
             diagonal = floored(self.diagonal())
             return (lambda v: v / diagonal), False
         matrix = self.matrix() if exact else self._sampled(size)

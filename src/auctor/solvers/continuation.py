@@ -10,7 +10,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.hessian import FACTOR_PARAMS, PAIR_ENTRIES
+from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
 from auctor.solvers.metric import pair_metric
@@ -170,9 +170,9 @@ def inner_solver(problem: Problem) -> Solver[Any]:
         return Newton() if curved else Lbfgs()
     if not curved:
         return ProximalQuasiNewton() if separable else Fista()
-    nested = Need.TREE_PENALTY in problem.provides
-    few, by_rows = problem.n_params <= FACTOR_PARAMS, problem.loss.low_rank
-    small = problem.data.n_rows * problem.n_params <= PAIR_ENTRIES
-    if separable and ((few and (by_rows or small)) or (by_rows and not nested)):
+    assert smoothed is not None
+    nested, few = Need.TREE_PENALTY in problem.provides, problem.n_params <= FACTOR_PARAMS
+    by_matrix = Need.MATRIX_CURVATURE in problem.with_loss(smoothed).provides
+    if separable and by_matrix and (few or not nested):
         return ProximalNewton()
     return SubspaceNewton() if nested else Fista()
