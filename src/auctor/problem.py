@@ -15,15 +15,13 @@ from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty, ScaleInvariantLoss
 from auctor.core.result import Counts
+from auctor.core.shift import EXACT, best_shift
 from auctor.core.types import FloatArray
 from auctor.hessian import FACTOR_PARAMS, PAIR_ENTRIES, Hessian
 from auctor.kernels.pointwise import curve_bound
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
 BALANCE = 1e-11
-#: How close to zero the search for an intercept brings that sum, where rounding, that of the scores
-#: included, allows.
-EXACT, ULP = 1e-14, 2.3e-16
 #: Variance of a column as a share of its mean square, below which it is rounding.
 NEGLIGIBLE = 1e-14
 
@@ -367,76 +365,11 @@ class Problem:
         return self.evaluate(w, scores=point.scores + shift)
 
     def _best_shift(self, scores: FloatArray, spread: float = 0.0) -> float:
-        """Root of the monotone slope ``sum of dscores(scores + t)``, by guarded Newton."""
-        target, t = self.data.target, 0.0
+        """The best constant to add to all scores."""
+        target = self.data.target
         if self.loss.scale_invariant:  # not monotone, but known in closed form
             return cast(ScaleInvariantLoss, self.loss).best_shift(scores, target, spread)
-        low, high, stride = -math.inf, math.inf, 1.0
-        best, least, largest = 0.0, math.inf, float(np.abs(scores).max(initial=0.0))
-        newton, ones = self.loss.order >= 2, np.ones_like(scores)
-        ends = {-1.0: math.nan, 1.0: math.nan}  # slopes at low and high
-        side = 0.0
-        for _ in range(200):
-            _, dscores = self.loss.value_grad(scores + t, target)
-            slope, size = float(dscores.sum()), float(np.abs(dscores).sum())
-            if size == 0.0:
-                return self._middle(scores, t)
-            if abs(slope) <= EXACT * size < math.inf:
-                return t
-            if math.isnan(slope):
-                slope = math.copysign(math.inf, t - best)
-            low, high = (low, t) if slope > 0 else (t, high)
-            if math.copysign(1.0, slope) == side:
-                ends[-side] *= 0.5  # the Illinois rule: an end that stays counts for less
-            side = math.copysign(1.0, slope)
-            ends[side] = slope
-            curve = 0.0
-            if abs(slope) < least:
-                best, least = t, abs(slope)
-                if newton:
-                    bend = self.loss.curvature(scores + t, target)
-                    by_rows = self.loss.coupling is Coupling.ROW
-                    curve = float((bend.diagonal if by_rows else bend.matvec(ones)).sum())
-                ahead = -slope
-            else:
-                # A step too far, perhaps into overflow: strides from the best point instead.
-                ahead = t - best
-            new = t - slope / curve if curve > 0.0 else best + math.copysign(stride, ahead)
-            if curve <= 0.0:
-                stride *= 2.0
-            elif abs(new - t) <= ULP * (largest + abs(t)):
-                return t  # the scores themselves are no finer
-            if not low < new < high:
-                new = 0.5 * (low + high)
-                if self.loss.smooth and not newton:
-                    chord = low - ends[-1.0] * (high - low) / (ends[1.0] - ends[-1.0])
-                    new = chord if low < chord < high else new
-            if new in (t, low, high):
-                break
-            t = new
-        # At a kink the slope jumps over zero; then the value decides.
-        return min((best, t), key=lambda t: self.loss.value(scores + t, target))
-
-    def _middle(self, scores: FloatArray, t: float) -> float:
-        """Middle of the shifts around t at which no row has a slope; t if there is no end of them.
-
-        At an end, a step that moves the scores the wrong way would leave them again.
-        """
-        ends = []
-        for side in (-1.0, 1.0):
-            low, high = 0.0, 1.0
-            while self._flat(scores + (t + side * high)):
-                low, high = high, 2.0 * high
-                if high > 2.0**40:
-                    return t
-            for _ in range(30):
-                half = 0.5 * (low + high)
-                low, high = (half, high) if self._flat(scores + (t + side * half)) else (low, half)
-            ends.append(side * low)
-        return t + 0.5 * (ends[0] + ends[1])
-
-    def _flat(self, scores: FloatArray) -> bool:
-        return not self.loss.value_grad(scores, self.data.target)[1].any()
+        return best_shift(self.loss, scores, target)
 
     # --- certificates -----------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import brentq, linprog
 
 from auctor.core.errors import DataError, ParameterError
+from auctor.core.shift import ShiftedScores
 from auctor.core.types import Target
 from auctor.data import as_data
 from auctor.losses import FBeta, Prbep
@@ -145,6 +146,31 @@ def test_the_smoothed_form_stays_within_its_width_on_many_rows():
             slack = 1e-12 * max(1.0, abs(exact))
             assert -slack <= exact - value <= width + slack
             assert np.isfinite(slope).all()
+
+
+@pytest.mark.parametrize("loss", [FBeta(), FBeta(2.0, whole=True), FBeta(0.5, width=0.3)])
+def test_the_loss_along_a_constant(loss):
+    for scores, y in instances(30, 40):
+        target = Target(y, np.random.default_rng(1).integers(1, 4, y.size).astype(float))
+        own, plain = loss.shifts(scores, target), ShiftedScores(loss, scores, target)
+        for t in (-0.8, 0.0, 0.05, 2.0):
+            assert own.at(t) == pytest.approx(plain.at(t), abs=1e-12)
+            if np.unique(scores).size == scores.size:  # ties may sit at the end of a ramp
+                assert own.curve(t) == pytest.approx(plain.curve(t), rel=1e-7, abs=1e-9)
+
+
+def test_scores_that_are_not_numbers_have_no_loss_along_a_constant():
+    scores, target = np.array([0.0, np.nan, 1.0]), Target(np.array([1.0, -1.0, 1.0]))
+    assert math.isnan(FBeta().shifts(scores, target).at(0.0).value)
+
+
+def test_the_curvature_takes_all_columns_at_once():
+    rng = np.random.default_rng(0)
+    scores, y = rng.normal(size=50), np.where(rng.random(50) < 0.3, 1.0, -1.0)
+    curvature = FBeta(width=0.4).curvature(scores, Target(y))
+    columns = rng.normal(size=(50, 4))
+    one_by_one = np.column_stack([curvature.matvec(v) for v in columns.T])
+    np.testing.assert_allclose(curvature.matvec(columns), one_by_one, rtol=1e-13, atol=1e-15)
 
 
 def test_bad_parameters():

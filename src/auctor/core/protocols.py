@@ -95,6 +95,27 @@ class Data(Protocol):
         """The columns ``index`` alone if they hold at most this share of all entries."""
 
 
+class Shifted(NamedTuple):
+    """A loss with a constant added to all scores: its value, its slope in the constant.
+
+    ``size`` is the sum of the absolute slopes of the rows, of which ``slope`` is the sum.
+    """
+
+    value: float
+    slope: float
+    size: float
+
+
+class Shifts(Protocol):
+    """A loss as a function of a constant added to all scores."""
+
+    def at(self, t: float) -> Shifted:
+        """Value and slope with t added."""
+
+    def curve(self, t: float) -> float:
+        """Second derivative with t added; 0 where the loss has none."""
+
+
 class Loss(Protocol):
     """A function of scores and target; never sees X, w, storage or threads."""
 
@@ -139,6 +160,9 @@ class Loss(Protocol):
 
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
         """Second derivative in the scores."""
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``, or ``None`` when there is no closed form."""

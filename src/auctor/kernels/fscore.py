@@ -20,6 +20,8 @@ BLOCK = 64
 CUT = 45.0
 #: Rounding of a sum of shares.
 ROUNDING = 1e-15
+#: Columns of a table of levels; of the last two there is one each for positives and negatives.
+PHI, VALUE, MU, FLIPPED, BENT = 0, 1, 2, 3, 5
 
 
 @kernel
@@ -158,15 +160,15 @@ def _sums(side: Side, t: float, width: float) -> tuple[float, float, float]:
 
 @kernel
 def _level(
-    pos: Side, neg: Side, factor: float, phi: float, width: float, guess: float
-) -> tuple[float, float]:
-    """``1 - phi`` plus the smoothed worst margin of labellings with F <= phi; its multiplier."""
+    pos: Side, neg: Side, factor: float, phi: float, width: float, guess: float, level: FloatArray
+) -> None:
+    """``1 - phi`` plus the smoothed worst margin of labellings with F <= phi, as a `levels` row."""
     m = pos.mass[-1]
     up = factor - phi
     goal = factor * m * (1.0 - phi)
     low, high = 0.0, max(0.0, (pos.value[-1] + width) / up)
     mu = high if phi == 0.0 else min(max(guess, 0.0), high)
-    hinges_pos = hinges_neg = 0.0
+    share_pos = active_pos = hinges_pos = share_neg = active_neg = hinges_neg = 0.0
     for _ in range(2000):
         share_pos, active_pos, hinges_pos = _sums(pos, up * mu, width)
         share_neg, active_neg, hinges_neg = _sums(neg, phi * mu, width)
@@ -186,26 +188,28 @@ def _level(
         if abs(new - mu) <= 4e-16 * mu:
             break
         mu = new
-    return 1.0 - phi + 2.0 * (hinges_pos + hinges_neg - mu * goal), mu
+    level[PHI], level[MU] = phi, mu
+    level[VALUE] = 1.0 - phi + 2.0 * (hinges_pos + hinges_neg - mu * goal)
+    level[FLIPPED], level[FLIPPED + 1] = share_pos, share_neg
+    level[BENT], level[BENT + 1] = active_pos, active_neg
 
 
 @kernel
-def levels(
-    pos: Side, neg: Side, factor: float, width: float, fine: int, heat: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Levels ``j / 2^fine`` of F that come near the largest value: phi, value, multiplier.
+def levels(pos: Side, neg: Side, factor: float, width: float, fine: int, heat: float) -> FloatArray:
+    """Levels ``j / 2^fine`` of F that come near the largest value, one per row.
 
-    The margin grows with phi, so the value falls by at most the distance between two levels; an
-    interval that stays ``CUT heat`` below the best so far is left alone, others are halved.
+    Columns: phi, value, multiplier, and the masses flipped and on the ramp, of positives and of
+    negatives. The margin grows with phi, so the value falls by at most the distance between two
+    levels; an interval that stays ``CUT heat`` below the best so far is left alone, others are
+    halved.
     """
     size = 9
-    phi, value, mu = np.empty(1 << 12), np.empty(1 << 12), np.empty(1 << 12)
-    guess = 0.0
+    table = np.empty((256, BENT + 2))
+    guess = best = 0.0
     for j in range(size):
-        phi[j] = 1.0 - j / 8.0
-        value[j], guess = _level(pos, neg, factor, phi[j], width, guess)
-        mu[j] = guess
-    best = value[:size].max()
+        _level(pos, neg, factor, 1.0 - j / 8.0, width, guess, table[j])
+        guess = table[j, MU]
+        best = max(best, table[j, VALUE]) if j else table[j, VALUE]
     ends = np.arange(8)  # the level at the upper end of each interval
     step = 1.0 / 8.0
     for _ in range(3, fine):
@@ -214,20 +218,18 @@ def levels(
         step *= 0.5
         for e in range(ends.shape[0]):
             at = ends[e]
-            if value[at] + 2.0 * step < best - CUT * heat:
+            if table[at, VALUE] + 2.0 * step < best - CUT * heat:
                 continue
-            if size == phi.shape[0]:
-                phi = np.concatenate((phi, np.empty(size)))
-                value = np.concatenate((value, np.empty(size)))
-                mu = np.concatenate((mu, np.empty(size)))
-            phi[size] = phi[at] - step
-            value[size], mu[size] = _level(pos, neg, factor, phi[size], width, mu[at])
-            best = max(best, value[size])
+            if size == table.shape[0]:
+                table = np.concatenate((table, np.empty_like(table)))
+            phi = table[at, PHI] - step
+            _level(pos, neg, factor, phi, width, table[at, MU], table[size])
+            best = max(best, table[size, VALUE])
             kept[count], kept[count + 1] = at, size
             count += 2
             size += 1
         ends = kept[:count]
-    return phi[:size], value[:size], mu[:size]
+    return table[:size]
 
 
 @kernel
@@ -312,4 +314,42 @@ def row_sums(ramps: Ramps, y: FloatArray, z: FloatArray) -> FloatArray:
         level += steps[i, 0]
         slope += steps[i, 1]
         out[i] = level + slope * value[i]
+    return out
+
+
+class Bend(NamedTuple):
+    """What one class adds to the curvature of a mixture of levels.
+
+    ``share`` has the sign of the class, ``own`` is the diagonal, and ``cost`` is what a flip counts
+    for at every level.
+    """
+
+    rows: IntArray
+    share: FloatArray
+    own: FloatArray
+    cost: FloatArray
+    ramps: Ramps
+
+
+@kernel
+def bend_products(
+    V: FloatArray, pos: Bend, neg: Bend, weight: FloatArray, soft: FloatArray, heat: float
+) -> FloatArray:
+    """Products of the curvature with the rows of V; each O(n + k)."""
+    out = np.empty_like(V)
+    for j in range(V.shape[0]):
+        v = V[j]
+        bent_pos, flipped_pos = level_sums(pos.ramps, pos.share * v[pos.rows])
+        bent_neg, flipped_neg = level_sums(neg.ramps, neg.share * v[neg.rows])
+        along = soft * (pos.cost * bent_pos + neg.cost * bent_neg)
+        slope = -2.0 * (flipped_pos + flipped_neg)
+        tilt = (2.0 / heat) * weight * (slope - (weight * slope).sum())
+        less_pos = row_sums(pos.ramps, along * pos.cost, tilt)
+        less_neg = row_sums(neg.ramps, along * neg.cost, tilt)
+        for i in range(pos.rows.shape[0]):
+            row = pos.rows[i]
+            out[j, row] = pos.own[i] * v[row] - pos.share[i] * less_pos[i]
+        for i in range(neg.rows.shape[0]):
+            row = neg.rows[i]
+            out[j, row] = neg.own[i] * v[row] - neg.share[i] * less_neg[i]
     return out

@@ -9,6 +9,8 @@ import numpy as np
 from auctor.core.curvature import Curvature
 from auctor.core.errors import DataError, IncompatibleError
 from auctor.core.needs import Coupling
+from auctor.core.protocols import Shifts
+from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 
 
@@ -82,6 +84,10 @@ class BaseLoss:
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
         """Second derivative in the scores."""
         raise self._lacks("curvature")
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
+        return ShiftedScores(self, scores, target)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``, or ``None`` when there is no closed form."""

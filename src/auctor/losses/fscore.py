@@ -17,6 +17,7 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
+from auctor.core.protocols import Shifted, Shifts
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.kernels import fscore
 from auctor.kernels.sorting import ascending_order
@@ -107,12 +108,12 @@ class FBeta(Contingency):
 
     def _smoothed(self, pos: _Class, neg: _Class) -> tuple[float, FloatArray, FloatArray]:
         """Value, and flips of the positives and of the negatives: mixtures over levels of F."""
-        found = self._mixture(pos, neg)
+        found = self._mixture(pos.side, neg.side)
         flip_pos = _ramps(pos, found.up * found.mu, found.weight, found.ramp)
         flip_neg = _ramps(neg, found.phi * found.mu, found.weight, found.ramp)
         return found.value, flip_pos, flip_neg
 
-    def _mixture(self, pos: _Class, neg: _Class) -> _Mixture:
+    def _mixture(self, pos: fscore.Side, neg: fscore.Side) -> _Mixture:
         """The levels of F that count at these scores."""
         # An eighth of the width each for the lattice and its maximum, the rest for the knapsacks,
         # whose stiffness is what solvers feel.
@@ -120,22 +121,28 @@ class FBeta(Contingency):
         fine = max(3, math.ceil(math.log2(8.0 / self.width)))
         entropy = math.log(2.0**fine + 1.0)
         heat = 0.125 * self.width / entropy
-        sides = fscore.side_of(pos.value, pos.share), fscore.side_of(neg.value, neg.share)
-        phi, level, mu = fscore.levels(*sides, self.factor, ramp, fine, heat)
-        top = float(level.max())
-        weight = np.exp((level - top) / heat)
+        table = fscore.levels(pos, neg, self.factor, ramp, fine, heat)
+        top = float(table[:, fscore.VALUE].max())
+        weight = np.exp((table[:, fscore.VALUE] - top) / heat)
         total = float(weight.sum())
         chosen = weight > 1e-18 * total
         value = top + heat * (math.log(total) - entropy)
-        up = self.factor - phi[chosen]
-        return _Mixture(value, phi[chosen], up, mu[chosen], weight[chosen] / total, ramp, heat)
+        return _Mixture(
+            value, table[chosen].T.copy(), weight[chosen] / total, self.factor, ramp, heat
+        )
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores, which are sorted once."""
+        if not np.isfinite(scores).all():
+            return super().shifts(scores, target)
+        return _Shifts(self, *_ordered(scores, target))
 
     def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
         """Generalised Hessian of the smoothed form; a product takes O(n) after a sort."""
         if not self.smooth:
             raise self._lacks("curvature")
         pos, neg = _ordered(scores, target)
-        return level_curvature(scores.shape[0], pos, neg, self._mixture(pos, neg))
+        return level_curvature(scores.shape[0], pos, neg, self._mixture(pos.side, neg.side))
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """An upper bound, tight at gradients of the exact loss; infinite outside the box.
@@ -175,17 +182,91 @@ class _Class(NamedTuple):
     value: FloatArray
     share: FloatArray
 
+    @property
+    def side(self) -> fscore.Side:
+        """Ready for sums."""
+        return fscore.side_of(self.value, self.share)
+
 
 class _Mixture(NamedTuple):
-    """Levels phi of F with ``up = factor - phi``, their multipliers and weights."""
+    """Value of a mixture of levels of F, the levels that count, and their weights."""
 
     value: float
-    phi: FloatArray
-    up: FloatArray
-    mu: FloatArray
+    table: FloatArray
     weight: FloatArray
+    factor: float
     ramp: float
     heat: float
+
+    @property
+    def mu(self) -> FloatArray:
+        """Multipliers."""
+        mu: FloatArray = self.table[fscore.MU]
+        return mu
+
+    @property
+    def phi(self) -> FloatArray:
+        """Levels of F: what a false positive counts for."""
+        phi: FloatArray = self.table[fscore.PHI]
+        return phi
+
+    @property
+    def up(self) -> FloatArray:
+        """What a false negative counts for."""
+        return self.factor - self.phi
+
+    def soft(self, bend: FloatArray) -> FloatArray:
+        """Weights over how much the levels bend in their multipliers, where these can move."""
+        free = (self.mu > 0.0) & (bend > 0.0)
+        return np.where(free, self.weight / np.where(free, bend, 1.0), 0.0)
+
+
+class _Shifts:
+    """F-beta as a function of a constant added to all scores."""
+
+    def __init__(self, loss: FBeta, pos: _Class, neg: _Class) -> None:
+        self._loss, self._pos, self._neg = loss, pos, neg
+        self._sides = pos.side, neg.side
+        self._last: tuple[float, _Mixture] | None = None
+
+    def at(self, t: float) -> Shifted:
+        """Value and slope with t added."""
+        if not self._loss.smooth:
+            return self._exact(t)
+        found = self._mixture(t)
+        flipped = 2.0 * (found.table[fscore.FLIPPED : fscore.BENT] @ found.weight)
+        return Shifted(found.value, float(flipped[1] - flipped[0]), float(flipped.sum()))
+
+    def _exact(self, t: float) -> Shifted:
+        loss, pos, neg = self._loss, self._pos, self._neg
+        value, b, c, part = fscore.worst_labelling(
+            pos.value + t, pos.share, t - neg.value, neg.share, loss.factor, loss.whole
+        )
+        down, up = 2.0 * float(self._sides[0].mass[b]), 2.0 * float(self._sides[1].mass[c])
+        if part > 0.0:
+            up += 2.0 * part * float(neg.share[c])
+        return Shifted(value, up - down, up + down)
+
+    def _mixture(self, t: float) -> _Mixture:
+        if self._last is None or self._last[0] != t:
+            pos, neg = self._sides
+            moved = pos._replace(value=pos.value + t), neg._replace(value=neg.value - t)
+            self._last = t, self._loss._mixture(*moved)
+        return self._last[1]
+
+    def curve(self, t: float) -> float:
+        """Second derivative with t added: `level_curvature` summed over all its entries."""
+        if not self._loss.smooth:
+            return 0.0
+        found = self._mixture(t)
+        flipped_pos, flipped_neg, bent_pos, bent_neg = found.table[fscore.FLIPPED :]
+        up, phi, weight = found.up, found.phi, found.weight
+        along = up * bent_pos - phi * bent_neg
+        soft = found.soft(up * up * bent_pos + phi * phi * bent_neg)
+        levels = (2.0 / found.ramp) * (weight @ (bent_pos + bent_neg) - soft @ (along * along))
+        slope = 2.0 * (flipped_neg - flipped_pos)
+        apart = slope - weight @ slope
+        return float(levels + weight @ (apart * apart) / found.heat)
 
 
 def _ordered(scores: FloatArray, target: Target) -> tuple[_Class, _Class]:
@@ -216,36 +297,26 @@ def level_curvature(n_rows: int, pos: _Class, neg: _Class, found: _Mixture) -> P
     """
     weight, width, stiff = found.weight, found.ramp, 2.0 / found.ramp
     none = np.zeros_like(weight)
-    sides = []
-    for kind, c, sign in ((pos, found.up, 1.0), (neg, found.phi, -1.0)):
-        at = c * found.mu
+    bends, bend = [], none
+    for kind, cost, sign in ((pos, found.up, 1.0), (neg, found.phi, -1.0)):
+        at = cost * found.mu
         # Scores at the ends of a ramp, as all are in an empty model, count as on it.
         first = np.searchsorted(kind.value, at - (1.0 + EDGE) * width, side="right")
         last = np.maximum(np.searchsorted(kind.value, at + EDGE * width, side="left"), first)
-        sides.append((kind, fscore.Ramps(kind.value, at, first, last, width), c, sign))
-    bend = sum(c * c * fscore.level_sums(ramps, kind.share)[0] for kind, ramps, c, _ in sides)
-    free = (found.mu > 0.0) & (bend > 0.0)
-    soft = np.where(free, weight / np.where(free, bend, 1.0), 0.0)
-    own = [stiff * kind.share * fscore.row_sums(ramps, weight, none) for kind, ramps, _, _ in sides]
+        ramps = fscore.Ramps(kind.value, at, first, last, width)
+        own = stiff * kind.share * fscore.row_sums(ramps, weight, none)
+        bends.append(fscore.Bend(kind.rows, sign * kind.share, own, cost, ramps))
+        bend = bend + cost * cost * fscore.level_sums(ramps, kind.share)[0]
+    soft = stiff * found.soft(bend)
 
     def product(v: FloatArray) -> FloatArray:
-        if v.ndim == 2:
-            return np.stack([product(column) for column in np.ascontiguousarray(v.T)]).T
-        along, slope = np.zeros_like(weight), np.zeros_like(weight)
-        for kind, ramps, c, sign in sides:
-            on_ramp, flipped = fscore.level_sums(ramps, sign * kind.share * v[kind.rows])
-            along += c * on_ramp
-            slope -= 2.0 * flipped
-        tilt = (2.0 / found.heat) * weight * (slope - float(weight @ slope))
-        out = np.zeros_like(v)
-        for (kind, ramps, c, sign), diagonal in zip(sides, own, strict=True):
-            less = fscore.row_sums(ramps, stiff * soft * c * along, tilt)
-            out[kind.rows] = diagonal * v[kind.rows] - sign * kind.share * less
-        return out
+        columns = np.ascontiguousarray(np.atleast_2d(v.T))
+        out = fscore.bend_products(columns, bends[0], bends[1], weight, soft, found.heat)
+        return out[0] if v.ndim == 1 else out.T
 
     diagonal = np.zeros(n_rows)
-    for (kind, _, _, _), level in zip(sides, own, strict=True):
-        diagonal[kind.rows] = np.maximum(level, 0.0)  # of a sum of steps, up to rounding
+    for side in bends:
+        diagonal[side.rows] = np.maximum(side.own, 0.0)  # of a sum of steps, up to rounding
     return PairCurvature(diagonal, product)
 
 

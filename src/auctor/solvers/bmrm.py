@@ -11,6 +11,7 @@ import numpy as np
 
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
+from auctor.core.protocols import Shifts
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.bundle import Bundle
@@ -300,40 +301,51 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
         point = problem.centred(point)
     if not point.imbalance:
         return Query(point, point.dscores, _offset(point))
-    low, high = _bracket(problem, point)
+    shifts = problem.loss.shifts(point.scores, problem.data.target)
+    low, high = _bracket(shifts)
     for k in range(MOST_SHIFTS):
-        left, right = _tilt(low), _tilt(high)
+        left, right = low.slope, high.slope
         if not left < 0.0 < right:
             break
-        start, stop = problem.intercept(low.w), problem.intercept(high.w)
-        fall = (low.loss - high.loss + right * (stop - start)) / (right - left)
-        least = min(low.loss, high.loss)
-        at = start + (fall if k % 3 < 2 else 0.5 * (stop - start))
+        fall = (low.value - high.value + right * (high.by - low.by)) / (right - left)
+        least = min(low.value, high.value)
+        at = low.by + (fall if k % 3 < 2 else 0.5 * (high.by - low.by))
         enough = max(accuracy, LEVEL * abs(least))
-        if least - (low.loss + left * fall) <= enough or not start < at < stop:
+        if least - (low.value + left * fall) <= enough or not low.by < at < high.by:
             break
-        middle = _shifted(problem, point, at - problem.intercept(point.w))
-        low, high = (middle, high) if _tilt(middle) < 0.0 else (low, middle)
+        middle = _Shift(at, *shifts.at(at))
+        low, high = (middle, high) if middle.slope < 0.0 else (low, middle)
+    lower, higher = (_shifted(problem, point, end.by) for end in (low, high))
+    left, right = _tilt(lower), _tilt(higher)
     if left == 0.0 or right == 0.0:
-        exact = low if left == 0.0 else high
+        exact = lower if left == 0.0 else higher
         return Query(exact, exact.dscores, _offset(exact))
     share = right / (right - left) if left < 0.0 < right else math.nan
     return Query(
-        low if low.value <= high.value else high,
-        share * low.dscores + (1.0 - share) * high.dscores,
-        share * _offset(low) + (1.0 - share) * _offset(high),
+        lower if lower.value <= higher.value else higher,
+        share * lower.dscores + (1.0 - share) * higher.dscores,
+        share * _offset(lower) + (1.0 - share) * _offset(higher),
     )
 
 
-def _bracket(problem: Problem, point: Point) -> tuple[Point, Point]:
-    """Points with lower and higher intercepts between which the loss is lowest."""
-    low = high = point
+class _Shift(NamedTuple):
+    """The loss and its slope where the intercept is changed ``by`` something."""
+
+    by: float
+    value: float
+    slope: float
+    size: float
+
+
+def _bracket(shifts: Shifts) -> tuple[_Shift, _Shift]:
+    """Changes of the intercept, up and down, between which the loss is lowest."""
+    low = high = here = _Shift(0.0, *shifts.at(0.0))
     stride = FIRST_SHIFT
-    while math.isfinite(stride) and _tilt(low) * _tilt(high) > 0.0:
-        if _tilt(point) > 0.0:
-            low, high = _shifted(problem, point, -stride), low
+    while math.isfinite(stride) and low.slope * high.slope > 0.0:
+        if here.slope > 0.0:
+            low, high = _Shift(-stride, *shifts.at(-stride)), low
         else:
-            low, high = high, _shifted(problem, point, stride)
+            low, high = high, _Shift(stride, *shifts.at(stride))
         stride *= 4.0
     return low, high
 

@@ -178,9 +178,10 @@ def _rows_span(problem: Problem) -> bool:
 
 
 #: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
-#: losses on pairs, on sets (in units of their margin, and more where Newton's matrix costs more
-#: than so many passes), and on sets whose smoothed form cannot be centred (F-beta, partial AUC) and
-#: so gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
+#: losses on pairs and those that an intercept changes (F-beta: a cut that holds for all takes
+#: several evaluations), on sets (in units of their margin, and more where Newton's matrix costs
+#: more than so many passes), and on sets whose smoothed form cannot be centred (partial AUC) and so
+#: gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
 PAIR_CUTS, SET_CUTS, SET_PASSES, OTHER_CUTS, FEW_ROWS = 300.0, 1e3, 8.0, 1e9, 100
 #: And those from which sweeps over rows, and samples of them, end before cutting planes.
 AS_ROWS, SAMPLED = 1e3, 30.0
@@ -205,7 +206,8 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     )
     if not few:
         return True
-    limit = PAIR_CUTS if by_pairs else OTHER_CUTS
+    shifts = not problem.loss.shift_invariant
+    limit = PAIR_CUTS if by_pairs or shifts else OTHER_CUTS
     if centred and not by_pairs:
         margin = problem.loss.margin(problem.data.target) or 1.0
         limit = SET_CUTS * margin * max(1.0, problem.data.gram_passes() / SET_PASSES)

@@ -13,6 +13,7 @@ from auctor.core.curvature import PairCurvature
 from auctor.core.errors import AuctorError
 from auctor.core.needs import Coupling
 from auctor.core.rng import systematic
+from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.testing.cases import N_ROWS, kinked_scores, target_for
 from auctor.testing.differences import disagreement
@@ -121,6 +122,30 @@ class LossSuite(DualitySuite):
             if self.loss.convex:
                 lowest = float(np.linalg.eigvalsh(matrix)[0])
                 expect(lowest >= -1e-12 * scale, f"convex, but curvature {lowest:.3g}")
+
+    @when(_promises(1))
+    def check_shifts(self) -> None:
+        """`shifts` has the values and slopes of the shifted scores."""
+        for case in self.cases():
+            own = self.loss.shifts(case.scores, case.target)
+            plain = ShiftedScores(self.loss, case.scores, case.target)
+            for t in case.unit * np.array([0.0, -0.7, 0.3]):
+                value, slope, size = plain.at(t)
+                shifted = own.at(t)
+                expect_close(shifted.value, value, f"shifted value ({case.name})")
+                scale = size or 1.0
+                expect_close(shifted.slope, slope, f"shifted slope ({case.name})", scale=scale)
+                expect_close(shifted.size, size, f"shifted slopes ({case.name})", scale=scale)
+                scale = self._bend(case.scores + t, case.target)
+                curve = own.curve(t), plain.curve(t)
+                expect_close(*curve, f"shifted curvature ({case.name})", rtol=1e-6, scale=scale)
+
+    def _bend(self, scores: FloatArray, target: Target) -> float:
+        """Scale of the curvature along a constant."""
+        if self.loss.order < 2:
+            return 1.0
+        curvature = self.loss.curvature(scores, target)
+        return float(np.abs(curvature.diagonal).sum()) or 1.0
 
     @when(lambda suite: suite.loss.order >= 2 and suite.draws_pairs())
     def check_pair_draws(self) -> None:
