@@ -491,7 +491,8 @@ class Problem:
         """``J(w) + loss*(c u) + penalty*(-c X'u)`` with the largest feasible c.
 
         At ``u = grad loss(s)`` the conjugate is ``u.s - loss(s)``; where it has no closed form,
-        convexity gives ``loss*(c u) <= c (u.s - loss(s)) - (1 - c) inf loss``.
+        convexity gives ``loss*(c u) <= c (u.s - loss(s)) - (1 - c) inf loss``, as it does for any
+        plane below the loss.
         """
         pull = -self.coef(source.gradient)
         scale = self.penalty.dual_scale(pull)
@@ -500,9 +501,13 @@ class Problem:
         conjugate = None
         if scale < 1.0 or not own:
             conjugate = self.loss.conjugate(scale * source.dscores, target)
+        rest = (1.0 - scale) * self.loss.infimum(target)
         if conjugate is None:
             along = float(source.dscores @ source.scores) - source.loss
-            conjugate = scale * along - (1.0 - scale) * self.loss.infimum(target)
+            conjugate = scale * along - rest
+        elif source.exact and not own:
+            offset = source.problem.loss.tangent(source.scores, target)
+            conjugate = conjugate if offset is None else min(conjugate, -scale * offset - rest)
         gap = point.value + conjugate + self.penalty.conjugate(scale * pull)
         if source.problem.has_intercept:
             # What an inexact intercept may hide; rounding once `certify` has made it exact.

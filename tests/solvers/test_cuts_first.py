@@ -114,7 +114,7 @@ def test_the_smoothing_solver_can_be_chosen():
 def test_which_problems_it_is_for():
     assert isinstance(choose(problem_of(Prbep(), CLEAR, 1e-1)), CutsFirst)
     assert not isinstance(choose(problem_of(Prbep(), CLEAR, 1e-6)), CutsFirst)
-    assert isinstance(choose(problem_of(FBeta(), CLEAR, 1e-4)), CutsFirst)
+    assert isinstance(choose(problem_of(FBeta(), CLEAR, 1e-1)), CutsFirst)
     assert not isinstance(choose(problem_of(PairwiseHinge(), CLEAR, 1e-3)), CutsFirst)
     assert not isinstance(choose(problem_of(Hinge(), CLEAR, 1.0)), CutsFirst)
     for loss, penalty in ((Logistic(), L2(0.1)), (Prbep(), L1(0.1))):

@@ -173,6 +173,9 @@ class Loss(Protocol):
     def smoothed(self, width: float) -> Loss | None:
         """A smooth lower bound within O(width), or ``None``."""
 
+    def tangent(self, scores: FloatArray, target: Target) -> float | None:
+        """Offset of a plane, parallel to it here, below the loss it smooths; ``None``: unknown."""
+
     @property
     def centred(self) -> bool:
         """Whether smoothing can be centred at given slopes, by `centre`."""

@@ -101,6 +101,13 @@ class BaseLoss:
         """A smooth lower bound within O(width), or ``None``."""
         return None
 
+    def tangent(self, scores: FloatArray, target: Target) -> float | None:
+        """C with ``grad.s + c`` below the loss that this one smooths, grad its gradient here.
+
+        ``None`` where the conjugate of that loss is known exactly, or nothing is smoothed.
+        """
+        return None
+
     @property
     def centred(self) -> bool:
         """Whether smoothing can be centred at given slopes, by `centre`."""

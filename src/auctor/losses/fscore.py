@@ -161,6 +161,17 @@ class FBeta(Contingency):
         flip = np.clip(mass / np.where(share > 0.0, share, 1.0), 0.0, 1.0)
         return -_mean_loss(flip, share, positive, self.factor)
 
+    def tangent(self, scores: FloatArray, target: Target) -> float | None:
+        """Mean of 1 - F over the labellings, in parts of rows, that the gradient is the mean of."""
+        if not self.smooth or not np.isfinite(scores).all():
+            return None
+        pos, neg = (kind.side for kind in _ordered(scores, target))
+        found = self._mixture(pos, neg)
+        missed, false = found.table[fscore.FLIPPED : fscore.BENT]
+        m = float(pos.mass[-1])
+        loss = 1.0 - self.factor * (m - missed) / (self.factor * m - missed + false)
+        return float(found.weight @ loss)
+
     def infimum(self, target: Target) -> float:
         """No labelling beats the true one; smoothing takes off at most the width."""
         return -self.width

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from auctor.solvers.row_space import RowSpace
     from auctor.solvers.sampled_pairs import SampledPairs
     from auctor.solvers.scd import StochasticCoordinateDescent
+    from auctor.solvers.smooth_first import SmoothFirst
     from auctor.solvers.spdam import Spdam
     from auctor.solvers.subspace import SubspaceNewton
 
@@ -67,6 +68,7 @@ _HOMES = {
     "ProximalQuasiNewton": "proximal_quasi_newton",
     "RowSpace": "row_space",
     "SampledPairs": "sampled_pairs",
+    "SmoothFirst": "smooth_first",
     "Spdam": "spdam",
     "StochasticCoordinateDescent": "scd",
     "SubspaceNewton": "subspace",
@@ -103,6 +105,7 @@ __all__ = [
     "ProximalQuasiNewton",
     "RowSpace",
     "SampledPairs",
+    "SmoothFirst",
     "Spdam",
     "StochasticCoordinateDescent",
     "SubspaceNewton",

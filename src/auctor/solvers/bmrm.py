@@ -32,8 +32,9 @@ QUIET = 30
 LEAST_REACH = 1e-9
 #: Rounding of a cut, as a share of the terms it is the difference of.
 ROUNDING = 1e-14
-#: The intercept's share of the gap, and of the loss, that a cut may lose.
-PINNED, LEVEL = 1e-4, 1e-14
+#: The intercept's share of the gap, of the loss, and at the start of the null loss, that a cut may
+#: lose.
+PINNED, LEVEL, FIRST_LOSS = 1e-4, 1e-14, 1e-7
 #: Numbers that cuts may hold: as a share of the entries of the data, and in any case.
 CUTS_SHARE, CUTS_ROOM = 0.25, 12_500_000
 #: First trial of another intercept, in score units.
@@ -141,7 +142,7 @@ class Bmrm:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BmrmState:
         """State at the starting point; cuts only where an earlier solve of a path left some."""
-        query = balanced(problem, problem.evaluate(w), math.inf)
+        query = first_query(problem, problem.evaluate(w))
         bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
         if problem.kept is not None:
             bundle.take(problem.kept.get(Bundle))
@@ -316,7 +317,6 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
         middle = _Shift(at, *shifts.at(at))
         low, high = (middle, high) if middle.slope < 0.0 else (low, middle)
     lower, higher = (_shifted(problem, point, end.by) for end in (low, high))
-    left, right = _tilt(lower), _tilt(higher)
     if left == 0.0 or right == 0.0:
         exact = lower if left == 0.0 else higher
         return Query(exact, exact.dscores, _offset(exact))
@@ -326,6 +326,11 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
         share * lower.dscores + (1.0 - share) * higher.dscores,
         share * _offset(lower) + (1.0 - share) * _offset(higher),
     )
+
+
+def first_query(problem: Problem, point: Point) -> Query:
+    """The point with its best intercept and a cut there, where no gap is known yet."""
+    return balanced(problem, point, FIRST_LOSS * abs(problem.null.loss))
 
 
 class _Shift(NamedTuple):

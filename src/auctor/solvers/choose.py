@@ -39,6 +39,7 @@ SOLVERS = {
     "as_rows": "AsRows",
     "sampled_pairs": "SampledPairs",
     "cuts_first": "CutsFirst",
+    "smooth_first": "SmoothFirst",
     "bmrm": "Bmrm",
     "accelerated_gradient": "AcceleratedGradient",
     "pair_dual": "PairDualAscent",
@@ -66,6 +67,7 @@ SOLVERS = {
 #: hinge on pairs, many rows     l2: not very strong    sampled_pairs: corrected samples
 #: non-smooth, on sets of rows   l2: strong, or wide    cuts_first: cutting planes
 #: non-smooth, few rows          l2                     bmrm: cutting planes
+#: F-beta                        l2: not strong         smooth_first: continuation, then cuts
 #: non-smooth, centred smoothing any of the above       proximal_point over one of the above
 #: non-smooth with a smoothing   any of the above       continuation over one of the above
 #: ============================  =====================  =====================================
@@ -90,6 +92,7 @@ PREFERENCE = (
     "sampled_pairs",
     "cuts_first",
     "bmrm",
+    "smooth_first",
     "proximal_point",
     "continuation",
 )
@@ -130,7 +133,10 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
             continue
         if name == "sampled_pairs" and _row_length(problem, kind.needs) <= SAMPLED:
             continue
-        if name == "cuts_first" and problem.loss.coupling is Coupling.ROW:
+        by_rows = problem.loss.coupling is Coupling.ROW
+        if name == "cuts_first" and by_rows:
+            continue
+        if name == "smooth_first" and (by_rows or problem.loss.shift_invariant):
             continue
         cuts = name in ("cuts_first", "bmrm")
         if cuts and _curved(problem) and not _cuts_pay(problem, kind.needs, few):

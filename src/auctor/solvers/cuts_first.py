@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.problem import Point, Problem
-from auctor.solvers.bmrm import Bmrm, BmrmState, balanced
+from auctor.solvers.bmrm import Bmrm, BmrmState, first_query
 from auctor.solvers.continuation import Continuation, inner_solver, null_unit, smoothed_problem
 from auctor.solvers.proximal_point import ProximalPoint
 
@@ -121,7 +120,7 @@ class CutsFirst:
 
 def _cut_again(problem: Problem, state: CutsFirstState) -> CutsFirstState:
     """Go on with cuts, from the best point of the smoothed solve."""
-    query = balanced(problem, state.point, math.inf)
+    query = first_query(problem, state.point)
     best = min(query, state.cuts.best, key=lambda q: q.value)
     known = state.cuts.known and best is state.cuts.best
     cuts = replace(state.cuts, best=best, query=query, known=known)
