@@ -167,10 +167,12 @@ def test_scores_that_are_not_numbers_have_no_loss_along_a_constant():
 def test_the_curvature_takes_all_columns_at_once():
     rng = np.random.default_rng(0)
     scores, y = rng.normal(size=50), np.where(rng.random(50) < 0.3, 1.0, -1.0)
-    curvature = FBeta(width=0.4).curvature(scores, Target(y))
+    weight = np.where(np.arange(50) < 40, 1.0, 0.0)
+    curvature = FBeta(width=0.4).curvature(scores, Target(y, weight))
     columns = rng.normal(size=(50, 4))
     one_by_one = np.column_stack([curvature.matvec(v) for v in columns.T])
     np.testing.assert_allclose(curvature.matvec(columns), one_by_one, rtol=1e-13, atol=1e-15)
+    assert not one_by_one[40:].any()
 
 
 def test_bad_parameters():

@@ -336,7 +336,7 @@ def bend_products(
     V: FloatArray, pos: Bend, neg: Bend, weight: FloatArray, soft: FloatArray, heat: float
 ) -> FloatArray:
     """Products of the curvature with the rows of V; each O(n + k)."""
-    out = np.empty_like(V)
+    out = np.zeros_like(V)  # rows without weight are in neither class
     for j in range(V.shape[0]):
         v = V[j]
         bent_pos, flipped_pos = level_sums(pos.ramps, pos.share * v[pos.rows])
