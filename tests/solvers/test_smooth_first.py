@@ -83,6 +83,15 @@ def test_the_gradient_of_a_smoothed_f_beta_says_more_than_its_conjugate():
     assert found.n_iter < 60
 
 
+@pytest.mark.parametrize("strength", [1e-6, 1e-8])
+def test_rows_that_can_be_separated(strength):
+    # The smoothed solve alone takes a thousand steps and does not arrive.
+    data = as_data(X[:300], np.where(SIGNAL[:300] > 3.0, 1.0, -1.0))
+    found = minimise(Problem(FBeta(), L2(strength), data), SmoothFirst(), rng=0, tol=1e-6)
+    assert found.converged
+    assert found.n_iter < 400
+
+
 def test_where_there_is_no_model_it_still_ranks():
     problem = problem_of(FBeta(), HIDDEN, 1e-3)
     assert isinstance(choose(problem), SmoothFirst)

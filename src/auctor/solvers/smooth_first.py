@@ -11,8 +11,8 @@ from auctor.problem import Point, Problem
 from auctor.solvers.continuation import Continuation, ContinuationState, null_unit
 from auctor.solvers.cuts_first import CutsFirst, CutsFirstState
 
-#: Width, in null losses, below which cutting planes take over.
-NARROW = 4e-3
+#: Width, in null losses, below which cutting planes take over, and steps after which they do.
+NARROW, STEPS = 4e-3, 60
 #: What a plane gives up for the rounding of its offset.
 ROUNDING = 1e-14
 
@@ -23,6 +23,7 @@ class SmoothFirstState:
 
     smooth: ContinuationState
     planes: tuple[tuple[FloatArray, float], ...] = ()
+    steps: int = 0
     cuts: CutsFirstState | None = None
 
     @property
@@ -71,8 +72,9 @@ class SmoothFirst:
         if state.cuts is not None:
             return replace(state, cuts=CutsFirst().step(problem, state.cuts))
         smooth = Continuation().step(problem, state.smooth)
-        state = replace(state, smooth=smooth, planes=state.planes + _plane(problem, smooth.dual))
-        wide = smooth.width >= NARROW * null_unit(problem)
+        planes = state.planes + _plane(problem, smooth.dual)
+        state = replace(state, smooth=smooth, planes=planes, steps=state.steps + 1)
+        wide = smooth.width >= NARROW * null_unit(problem) and state.steps < STEPS
         # Where no model beats the empty one, cuts would end in that.
         if not smooth.stalled and (wide or smooth.point.value >= problem.null.loss):
             return state
