@@ -159,6 +159,19 @@ def test_the_loss_along_a_constant(loss):
                 assert own.curve(t) == pytest.approx(plain.curve(t), rel=1e-7, abs=1e-9)
 
 
+@pytest.mark.parametrize("beta", [1e-6, 0.5, 1.0, 2.0, 1e3])
+@pytest.mark.parametrize("width", [1e-4, 0.1, 2.0])
+def test_the_tangent_of_the_smoothed_form_stays_below_the_exact_loss(beta, width):
+    rng, smoothed, exact = np.random.default_rng(2), FBeta(beta, width=width), FBeta(beta)
+    for scores, y in instances(30, 40):
+        target = Target(y, rng.integers(1, 4, y.size).astype(float))
+        value, slope = smoothed.value_grad(scores, target)
+        offset = smoothed.tangent(scores, target)
+        for other in (scores, -scores, 0.0 * scores, rng.normal(size=y.size)):
+            assert slope @ other + offset <= exact.value(other, target) + 1e-12
+        assert offset >= value - slope @ scores - 1e-12  # above the smoothed form's own
+
+
 def test_scores_that_are_not_numbers_have_no_loss_along_a_constant():
     scores, target = np.array([0.0, np.nan, 1.0]), Target(np.array([1.0, -1.0, 1.0]))
     assert math.isnan(FBeta().shifts(scores, target).at(0.0).value)
@@ -176,7 +189,7 @@ def test_the_curvature_takes_all_columns_at_once():
 
 
 def test_bad_parameters():
-    for beta in (0.0, -1.0, np.nan, "1", None):
+    for beta in (0.0, -1.0, 1e-9, 1e9, np.nan, "1", None):
         with pytest.raises(ParameterError, match="FBeta needs beta in"):
             FBeta(beta)
     with pytest.raises(ParameterError, match="FBeta needs width in"):

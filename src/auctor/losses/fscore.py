@@ -24,8 +24,11 @@ from auctor.kernels.sorting import ascending_order
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
 
-#: Beyond this F-beta is recall, and its square leaves the range where levels can be told apart.
-LARGEST_BETA = 1e6
+#: Beyond these F-beta is precision or recall, and its square leaves the range where levels, or
+#: ``1 + beta^2`` and 1, can be told apart.
+SMALLEST_BETA, LARGEST_BETA = 1e-6, 1e6
+#: In the place of no misses at all.
+TINY = 1e-300
 #: How far beyond its ends a ramp has curvature, in widths: more than rounding.
 EDGE = 1e-9
 
@@ -38,7 +41,7 @@ class FBeta(Contingency):
 
     Parameters
     ----------
-    beta : float > 0
+    beta : float in [1e-6, 1e6]
         Weight of recall against precision.
     width : float >= 0
         How far the smoothed form may lie below the exact one, which is width 0.
@@ -64,7 +67,7 @@ class FBeta(Contingency):
     whole: bool = False
 
     def __post_init__(self) -> None:
-        check_real("FBeta", "beta", self.beta, low=0.0, high=LARGEST_BETA, open_low=True)
+        check_real("FBeta", "beta", self.beta, low=SMALLEST_BETA, high=LARGEST_BETA)
         check_real("FBeta", "width", self.width, low=0.0, high=0.0 if self.whole else math.inf)
 
     @property
@@ -168,9 +171,9 @@ class FBeta(Contingency):
         pos, neg = (kind.side for kind in _ordered(scores, target))
         found = self._mixture(pos, neg)
         missed, false = found.table[fscore.FLIPPED : fscore.BENT]
-        m = float(pos.mass[-1])
-        loss = 1.0 - self.factor * (m - missed) / (self.factor * m - missed + false)
-        return float(found.weight @ loss)
+        hit = self.factor * np.maximum(pos.mass[-1] - missed, 0.0)
+        misses = np.maximum((self.factor - 1.0) * missed + false, TINY)
+        return float(found.weight @ (misses / (hit + misses)))
 
     def infimum(self, target: Target) -> float:
         """No labelling beats the true one; smoothing takes off at most the width."""
