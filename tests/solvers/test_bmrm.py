@@ -377,3 +377,26 @@ def test_bounds_allow_for_scores_of_any_size():
     w = np.linalg.lstsq(X, 2.0 * y, rcond=None)[0]
     known = min(problem.evaluate(f * w).value for f in np.logspace(-1, 4, 30))
     assert found.value - found.gap <= known + 1e-12
+
+
+def test_cuts_hold_for_every_intercept_where_scores_tie_up_to_rounding():
+    # Sorted once and moved together, these rows have another worst labelling than sorted again.
+    low, up, top = -1.2446213686663061, 0.5605265053749593, 0.6888187478919885
+    ulp = 1.1e-16
+    scores = [
+        1.0662820712472594, top + ulp, up, top, low, 0.42813233573262166, up - 2 * ulp, low,
+        up - ulp, 1.066282071247259, low, up - ulp, low, low - 2 * ulp, up + ulp, low - 2 * ulp,
+        up + ulp, top - ulp, top - ulp, low - 2 * ulp,
+    ]  # fmt: skip
+    y = [1, -1, 1, -1, -1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1]
+    weight = [
+        0.3, 0.3, 0.3, 1, 0.1, 2.7, 0.1, 0.1, 2.7, 0.1, 2.7, 0.3, 1, 1, 1, 0.1, 0.1, 0.3, 2.7, 0.3,
+    ]  # fmt: skip
+    data = as_data(np.array(scores)[:, None], np.array(y, float), weight=np.array(weight))
+    problem = Problem(FBeta(), L2(0.1), data)
+    query = balanced(problem, problem.evaluate(np.array([1.0, 0.0])), 1e-7)
+    assert abs(query.dscores.sum()) < 1e-12
+    found = minimise(problem, Bmrm(), w0=np.array([1.0, 0.0]))
+    other = minimise(problem, Bmrm())
+    assert found.value - found.gap <= other.value + 1e-12
+    assert found.value == pytest.approx(other.value, abs=1e-4)

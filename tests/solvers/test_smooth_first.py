@@ -92,6 +92,28 @@ def test_rows_that_can_be_separated(strength):
     assert found.n_iter < 400
 
 
+@pytest.mark.parametrize("size", [100.0, 1e6])
+def test_starts_with_large_scores(size):
+    problem = problem_of(FBeta(), CLEAR, 1e-4)
+    start = np.full(problem.n_params, size)
+    found = minimise(problem, SmoothFirst(), w0=start, rng=0, max_seconds=20.0)
+    assert found.converged
+    assert found.value == pytest.approx(minimise(problem, Bmrm()).value, abs=2e-4)
+
+
+def test_whole_rows_are_for_cutting_planes():
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(12, 2)), -np.ones(12)
+    y[np.argsort(-(X[:, 0] + 0.5 * rng.normal(size=12)))[:3]] = 1.0
+    problem = Problem(FBeta(whole=True), L2(1e-4), as_data(X, y))
+    assert isinstance(choose(problem), Bmrm)
+    found, other = (minimise(problem, Bmrm(line), tol=1e-5, rng=0) for line in (True, False))
+    assert found.converged
+    assert found.value == pytest.approx(other.value, abs=2e-5)
+    with pytest.raises(IncompatibleError, match="SmoothFirst needs"):
+        minimise(problem, SmoothFirst())
+
+
 def test_where_there_is_no_model_it_still_ranks():
     problem = problem_of(FBeta(), HIDDEN, 1e-3)
     assert isinstance(choose(problem), SmoothFirst)

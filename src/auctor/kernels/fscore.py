@@ -18,6 +18,8 @@ from auctor.kernels.compiled import kernel
 BLOCK = 64
 #: Levels whose weight is below exp(-CUT) of the largest are not looked for.
 CUT = 45.0
+#: Levels from which a lattice is not refined: so many tie where scores drown the levels.
+MOST_LEVELS = 1 << 15
 #: Rounding of a sum of shares.
 ROUNDING = 1e-15
 #: Columns of a table of levels; of the last two there is one each for positives and negatives.
@@ -213,6 +215,8 @@ def levels(pos: Side, neg: Side, factor: float, width: float, fine: int, heat: f
     ends = np.arange(8)  # the level at the upper end of each interval
     step = 1.0 / 8.0
     for _ in range(3, fine):
+        if size >= MOST_LEVELS:
+            break
         kept = np.empty(2 * ends.shape[0], np.int64)
         count = 0
         step *= 0.5

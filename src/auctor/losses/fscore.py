@@ -27,6 +27,8 @@ from auctor.losses.contingency import DOMAIN, Contingency
 #: Beyond these F-beta is precision or recall, and its square leaves the range where levels, or
 #: ``1 + beta^2`` and 1, can be told apart.
 SMALLEST_BETA, LARGEST_BETA = 1e-6, 1e6
+#: Curvature that is left of a difference, as a share of its terms, up to which it is rounding.
+ROUNDING = 1e-13
 #: In the place of no misses at all.
 TINY = 1e-300
 #: How far beyond its ends a ramp has curvature, in widths: more than rounding.
@@ -49,7 +51,7 @@ class FBeta(Contingency):
         Flip whole rows only, as SVM-perf does. Otherwise rows may be flipped in part, so that
         integer weights equal repeated rows; the two differ by at most
         ``(1 + beta^2) p^2 / (4 beta^6 m^2)``, p the share of the heaviest negative and m that of
-        all positives. Width 0 only.
+        all positives. Width 0 only, and without a smoothed form: for cutting planes.
 
     Examples
     --------
@@ -153,7 +155,7 @@ class FBeta(Contingency):
         The flips behind ``dscores`` are split by their level sets into labellings, whose mean
         1 - F bounds minus the conjugate from below.
         """
-        if self.smooth:
+        if self.smooth or self.whole:
             return None
         share = target.share
         positive = target.y > 0.0
@@ -180,8 +182,8 @@ class FBeta(Contingency):
         return -self.width
 
     def smoothed(self, width: float) -> FBeta | None:
-        """The smooth form below it, within width; a smooth loss needs none."""
-        return None if self.smooth else replace(self, width=width, whole=False)
+        """The smooth form below it, within width; none of a smooth loss, or one of whole rows."""
+        return None if self.smooth or self.whole else replace(self, width=width)
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:
@@ -277,10 +279,12 @@ class _Shifts:
         up, phi, weight = found.up, found.phi, found.weight
         along = up * bent_pos - phi * bent_neg
         soft = found.soft(up * up * bent_pos + phi * phi * bent_neg)
-        levels = (2.0 / found.ramp) * (weight @ (bent_pos + bent_neg) - soft @ (along * along))
+        bent = float(weight @ (bent_pos + bent_neg))
+        levels = bent - float(soft @ (along * along))
         slope = 2.0 * (flipped_neg - flipped_pos)
         apart = slope - weight @ slope
-        return float(levels + weight @ (apart * apart) / found.heat)
+        own = (2.0 / found.ramp) * levels if levels > ROUNDING * bent else 0.0
+        return own + float(weight @ (apart * apart)) / found.heat
 
 
 def _ordered(scores: FloatArray, target: Target) -> tuple[_Class, _Class]:

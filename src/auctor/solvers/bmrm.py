@@ -12,6 +12,7 @@ import numpy as np
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.protocols import Shifts
+from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.bundle import Bundle
@@ -302,7 +303,26 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
         point = problem.centred(point)
     if not point.imbalance:
         return Query(point, point.dscores, _offset(point))
-    shifts = problem.loss.shifts(point.scores, problem.data.target)
+    loss, scores, target = problem.loss, point.scores, problem.data.target
+    # Where a loss knows a short way, that may round differently from the points.
+    for shifts in (loss.shifts(scores, target), ShiftedScores(loss, scores, target)):
+        low, high = (_shifted(problem, point, by) for by in _ends(shifts, accuracy))
+        left, right = _tilt(low), _tilt(high)
+        for end in (low, high):
+            if not end.imbalance:
+                return Query(end, end.dscores, _offset(end))
+        if left < 0.0 < right:
+            break
+    share = right / (right - left) if left < 0.0 < right else math.nan
+    return Query(
+        low if low.value <= high.value else high,
+        share * low.dscores + (1.0 - share) * high.dscores,
+        share * _offset(low) + (1.0 - share) * _offset(high),
+    )
+
+
+def _ends(shifts: Shifts, accuracy: float) -> tuple[float, float]:
+    """Changes of the intercept on both sides of the best one, whose tangents lose so much there."""
     low, high = _bracket(shifts)
     for k in range(MOST_SHIFTS):
         left, right = low.slope, high.slope
@@ -314,18 +334,9 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
         enough = max(accuracy, LEVEL * abs(least))
         if least - (low.value + left * fall) <= enough or not low.by < at < high.by:
             break
-        middle = _Shift(at, *shifts.at(at))
+        middle = _Shift.at(shifts, at)
         low, high = (middle, high) if middle.slope < 0.0 else (low, middle)
-    lower, higher = (_shifted(problem, point, end.by) for end in (low, high))
-    if left == 0.0 or right == 0.0:
-        exact = lower if left == 0.0 else higher
-        return Query(exact, exact.dscores, _offset(exact))
-    share = right / (right - left) if left < 0.0 < right else math.nan
-    return Query(
-        lower if lower.value <= higher.value else higher,
-        share * lower.dscores + (1.0 - share) * higher.dscores,
-        share * _offset(lower) + (1.0 - share) * _offset(higher),
-    )
+    return low.by, high.by
 
 
 def first_query(problem: Problem, point: Point) -> Query:
@@ -339,18 +350,23 @@ class _Shift(NamedTuple):
     by: float
     value: float
     slope: float
-    size: float
+
+    @classmethod
+    def at(cls, shifts: Shifts, by: float) -> _Shift:
+        """Evaluate."""
+        shifted = shifts.at(by)
+        return cls(by, shifted.value, shifted.slope)
 
 
 def _bracket(shifts: Shifts) -> tuple[_Shift, _Shift]:
     """Changes of the intercept, up and down, between which the loss is lowest."""
-    low = high = here = _Shift(0.0, *shifts.at(0.0))
+    low = high = here = _Shift.at(shifts, 0.0)
     stride = FIRST_SHIFT
     while math.isfinite(stride) and low.slope * high.slope > 0.0:
         if here.slope > 0.0:
-            low, high = _Shift(-stride, *shifts.at(-stride)), low
+            low, high = _Shift.at(shifts, -stride), low
         else:
-            low, high = high, _Shift(stride, *shifts.at(stride))
+            low, high = high, _Shift.at(shifts, stride)
         stride *= 4.0
     return low, high
 
