@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -33,12 +34,25 @@ ACTIVE_SHARE = 0.5
 SMALL_WORK = 2e7
 #: Smallest eigenvalue, after scaling, of a Newton model: flat directions get long steps, not none.
 MODEL_FLOOR = 1e-6
+#: Factor by which the total curvature may change while rows are drawn by the same odds.
+DRIFT = 2.0
 
 Solve = Callable[[FloatArray], FloatArray]
 
 
+@dataclass
+class RowParts:
+    """``sum_j x_ij^2 / H_jj`` of every row, and the total curvature at which they were found."""
+
+    total: float = 0.0
+    parts: FloatArray = field(default_factory=lambda: np.empty(0))
+
+
 class Hessian:
-    """``[X 1]' C [X 1] + diag(ridge)`` with C the curvature of the loss in score space."""
+    """``[X 1]' C [X 1] + diag(ridge)`` with C the curvature of the loss in score space.
+
+    ``kept`` carries the odds of the rows from one Hessian of a solve to the next.
+    """
 
     def __init__(
         self,
@@ -47,9 +61,11 @@ class Hessian:
         ridge: FloatArray,
         has_intercept: bool,
         counts: Counts,
+        kept: RowParts | None = None,
     ) -> None:
         self._data, self._curvature, self._ridge = data, curvature, ridge
         self._has_intercept, self._counts = has_intercept, counts
+        self._kept = RowParts() if kept is None else kept
 
     def _join(self, columns: FloatArray, last: float) -> FloatArray:
         return np.append(columns, last) if self._has_intercept else columns
@@ -124,7 +140,9 @@ class Hessian:
     def damped(self, damping: FloatArray) -> Hessian:
         """With more on the diagonal, times the total curvature of the rows."""
         ridge = self._ridge + float(self._curvature.diagonal.sum()) * damping
-        return Hessian(self._data, self._curvature, ridge, self._has_intercept, self._counts)
+        return Hessian(
+            self._data, self._curvature, ridge, self._has_intercept, self._counts, self._kept
+        )
 
     def preconditioner(self) -> tuple[Solve, bool]:
         """An approximate inverse, and whether it is as good as the exact one.
@@ -231,10 +249,13 @@ class Hessian:
         """Matrix of ``size`` systematic draws of rows that differ.
 
         In proportion to what they have of the diagonal, all columns counting alike: a row that is
-        most of a rare column is drawn for sure.
+        most of a rare column is drawn for sure. What a row has of it for its curvature changes
+        slowly and is kept.
         """
-        kinds = self._data.kinds
-        part = self._part_of_diagonal(h)[kinds.order[kinds.starts]]
+        kinds, kept, whole = self._data.kinds, self._kept, float(h.sum())
+        if not whole < DRIFT * kept.total < DRIFT * DRIFT * whole:
+            kept.total, kept.parts = whole, self._part_of_diagonal(h)
+        part = kept.parts[kinds.order[kinds.starts]]
         curvature = kinds.total(h)
         draws, total = systematic(curvature * part, size)
         drawn, times = np.unique(draws, return_counts=True)

@@ -17,7 +17,7 @@ from auctor.core.protocols import Data, Loss, Penalty, ScaleInvariantLoss
 from auctor.core.result import Counts
 from auctor.core.shift import EXACT, best_shift
 from auctor.core.types import FloatArray
-from auctor.hessian import FACTOR_PARAMS, PAIR_ENTRIES, Hessian
+from auctor.hessian import FACTOR_PARAMS, PAIR_ENTRIES, Hessian, RowParts
 from auctor.kernels.pointwise import curve_bound
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
@@ -81,6 +81,11 @@ class Point:
         if self.problem.has_intercept and not self.imbalance:
             gradient[-1] = 0.0  # the rounding of an exact intercept is no direction
         return gradient
+
+    @cached_property
+    def tangent(self) -> float | None:
+        """Offset of a plane below the loss that was smoothed, where the loss knows one."""
+        return self.problem.loss.tangent(self.scores, self.problem.data.target)
 
     @cached_property
     def duality_gap(self) -> float:
@@ -299,10 +304,10 @@ class Problem:
         """Gradient of the objective, for a smooth penalty."""
         return point.gradient + point.ridge_rate * self.ridge * point.w
 
-    def hessian(self, point: Point) -> Hessian:
+    def hessian(self, point: Point, kept: RowParts | None = None) -> Hessian:
         """Second derivative of loss plus smooth penalty at a point."""
         curvature = self.loss.curvature(point.scores, self.data.target)
-        return Hessian(self.data, curvature, self.ridge, self.has_intercept, self.counts)
+        return Hessian(self.data, curvature, self.ridge, self.has_intercept, self.counts, kept)
 
     @cached_property
     def spread(self) -> FloatArray:
@@ -506,7 +511,7 @@ class Problem:
             along = float(source.dscores @ source.scores) - source.loss
             conjugate = scale * along - rest
         elif source.exact and not own:
-            offset = source.problem.loss.tangent(source.scores, target)
+            offset = source.tangent
             conjugate = conjugate if offset is None else min(conjugate, -scale * offset - rest)
         gap = point.value + conjugate + self.penalty.conjugate(scale * pull)
         if source.problem.has_intercept:

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from auctor.data import as_data
+from auctor.hessian import RowParts
 from auctor.losses import (
     Logistic,
     PairwiseHinge,
@@ -172,6 +173,23 @@ def test_sampled_matrices_know_rare_columns(loss):
     alike = np.linalg.eigvals(np.array([solve_sampled(column) for column in whole.T])).real
     assert alike.min() > 0.3
     assert alike.max() < 5.0
+
+
+def test_odds_of_rows_are_kept_while_the_curvature_stays():
+    problem = Problem(Logistic(), L2(1e-6), as_data(RARE, RARE_Y))
+    direction = 0.05 * np.random.default_rng(0).normal(size=problem.n_params)
+    kept = RowParts()
+    totals, passes = [], []
+    for length in (0.0, 0.2, 10.0):
+        hessian = problem.hessian(problem.evaluate(length * direction), kept)
+        before = problem.counts.passes
+        hessian.preconditioner()
+        passes.append(problem.counts.passes - before)
+        totals.append(float(hessian.row_curvature.sum()))
+        assert kept.total == totals[-1 if length != 0.2 else 0]
+    assert totals[1] > 0.5 * totals[0] > totals[2]
+    assert passes[1] == pytest.approx(passes[0] - 2, abs=0.5)
+    assert passes[2] == pytest.approx(passes[0], abs=0.5)
 
 
 @pytest.mark.parametrize(

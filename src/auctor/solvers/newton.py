@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
+from auctor.hessian import RowParts
 from auctor.problem import Point, Problem
 from auctor.solvers.conjugate import Truncated, truncated_cg
 from auctor.solvers.quasi_newton import Lbfgs, LbfgsState
@@ -23,7 +24,10 @@ FIRST, LEAST, CHANGE = 1e-3, 1e-6, 4.0
 
 @dataclass(frozen=True)
 class NewtonState:
-    """The point, the damping of the next step, and the steps of L-BFGS so far with its state."""
+    """The point, the damping of the next step, and the steps of L-BFGS so far with its state.
+
+    ``parts`` is what Hessians leave to the next.
+    """
 
     point: Point
     damping: float = 0.0
@@ -31,6 +35,7 @@ class NewtonState:
     warm: LbfgsState | None = None
     stalled: bool = False
     dual: Point | None = None
+    parts: RowParts = field(default_factory=RowParts)
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class Newton:
 
     def _solve(self, problem: Problem, state: NewtonState, gradient: FloatArray) -> Truncated:
         """The minimum of the damped model, exact where the preconditioner is."""
-        hessian = problem.hessian(state.point)
+        hessian = problem.hessian(state.point, state.parts)
         if state.damping:
             hessian = hessian.damped(state.damping * problem.spread)
         precondition, exact = hessian.preconditioner()

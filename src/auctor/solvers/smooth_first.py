@@ -86,12 +86,10 @@ class SmoothFirst:
 
 def _plane(problem: Problem, dual: Point) -> tuple[tuple[FloatArray, float], ...]:
     """Slope and offset in the column weights of a plane below the loss, whatever the intercept."""
-    loss, target = dual.problem.loss, problem.data.target
     if dual.imbalance or not dual.exact:
         return ()
-    offset = loss.tangent(dual.scores, target)
-    along = float(dual.dscores @ dual.scores)
-    rounding = ROUNDING * (abs(dual.loss) + float(np.abs(dual.dscores) @ np.abs(dual.scores)))
+    offset = dual.tangent
     if offset is None:
-        offset = dual.loss - along
+        offset = dual.loss - float(dual.dscores @ dual.scores)
+    rounding = ROUNDING * (abs(dual.loss) + float(np.abs(dual.dscores) @ np.abs(dual.scores)))
     return ((problem.coef(dual.gradient), offset - rounding),)
