@@ -99,7 +99,7 @@ def _cost(shapes: tuple) -> tuple[list, float, float]:
             smooth = exact.with_loss(_loss(measure).smoothed(0.02))
             clocks = interleave(
                 {"smooth": _fresh(smooth, w), "exact": _fresh(exact, w)},
-                repeats=5,
+                repeats=15,
             )
             ratio = clocks["smooth"].summary()["wall"] / clocks["exact"].summary()["wall"]
             rows.append([measure, n, d, ratio])

@@ -115,6 +115,9 @@ class Shifts(Protocol):
     def curve(self, t: float) -> float:
         """Second derivative with t added; 0 where the loss has none."""
 
+    def root(self) -> float | None:
+        """The best constant, to rounding, where something finds it sooner than a search."""
+
 
 class Loss(Protocol):
     """A function of scores and target; never sees X, w, storage or threads."""

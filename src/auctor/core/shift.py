@@ -35,11 +35,18 @@ class ShiftedScores:
             return float(bend.diagonal.sum())
         return float(bend.matvec(np.ones_like(self._scores)).sum())
 
+    def root(self) -> float | None:
+        """Left to a search."""
+        return None
+
 
 def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
     """Root of the monotone slope of a convex loss in a constant, by guarded Newton steps."""
     shifts = loss.shifts(scores, target)
-    t, low, high, stride = 0.0, -math.inf, math.inf, 1.0
+    root = shifts.root()
+    if root is not None and not loss.smooth:
+        return root if shifts.at(root).size > 0.0 else _middle(shifts, root)
+    t, low, high, stride = root or 0.0, -math.inf, math.inf, 1.0
     best, least, largest = 0.0, math.inf, float(np.abs(scores).max(initial=0.0))
     ends = {-1.0: math.nan, 1.0: math.nan}  # slopes at low and high
     side = 0.0

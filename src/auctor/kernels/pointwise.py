@@ -138,6 +138,38 @@ def logistic_curvature(scores: FloatArray, p: FloatArray, out: FloatArray) -> No
         out[i] = p[i] * e * q * q
 
 
+@fast_kernel
+def logistic_shifted(
+    scores: FloatArray, y: FloatArray, p: FloatArray, t: float
+) -> tuple[float, float, float, float]:
+    """With t added to the scores: loss, sum of the slopes, of their sizes, and of the curvature.
+
+    Sums in strips, whose rounding is small.
+    """
+    n, strip = scores.shape[0], 512
+    small = np.empty(strip)
+    value = slope = size = curve = 0.0
+    for low in range(0, n, strip):
+        high = min(low + strip, n)
+        s, sign, share, e = scores[low:high], y[low:high], p[low:high], small
+        for i in range(high - low):
+            e[i] = _exp_negative(-abs(s[i] + t))
+        part = total = length = bend = 0.0
+        for i in range(high - low):
+            m = sign[i] * (s[i] + t)
+            part += share[i] * (max(-m, 0.0) + _log1p_unit(e[i]))
+            q = 1.0 / (1.0 + e[i])
+            b = share[i] * (e[i] * q if m > 0.0 else q)
+            length += b
+            total -= sign[i] * b
+            bend += share[i] * e[i] * q * q
+        value += part
+        slope += total
+        size += length
+        curve += bend
+    return value, slope, size, curve
+
+
 @kernel
 def clipped(x: float, low: float, high: float) -> float:
     """``x`` confined to [low, high]."""

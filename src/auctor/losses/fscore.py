@@ -270,6 +270,10 @@ class _Shifts:
             self._last = t, self._loss._mixture(*moved)
         return self._last[1]
 
+    def root(self) -> float | None:
+        """Left to a search."""
+        return None
+
     def curve(self, t: float) -> float:
         """Second derivative with t added: `level_curvature` summed over all its entries."""
         if not self._loss.smooth:

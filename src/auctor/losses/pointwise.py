@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,9 +11,53 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError
+from auctor.core.protocols import Shifted, Shifts
+from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 from auctor.kernels import pointwise as kernels
+from auctor.kernels.thresholds import threshold
 from auctor.losses.base import BaseLoss
+
+
+class LogisticShifts(ShiftedScores):
+    """One loop for all that is asked at a constant."""
+
+    _last: tuple[float, float] = math.nan, 0.0
+
+    def at(self, t: float) -> Shifted:
+        """Value and slope with t added."""
+        share = self._target.share
+        value, slope, size, curve = kernels.logistic_shifted(self._scores, self._target.y, share, t)
+        self._last = t, curve
+        return Shifted(value, slope, size)
+
+    def curve(self, t: float) -> float:
+        """Second derivative with t added."""
+        if self._last[0] != t:
+            self.at(t)
+        return self._last[1]
+
+
+class StepShifts(ShiftedScores):
+    """For losses whose slope steps up once, at a target or a margin, by 1 over a width.
+
+    ``before`` is minus the slope before the step. The slopes of all rows sum to zero at a quantile.
+    """
+
+    def __init__(
+        self, loss: Pointwise, scores: FloatArray, target: Target, before: FloatArray
+    ) -> None:
+        super().__init__(loss, scores, target)
+        self._width, self._before = loss.width, before
+
+    def root(self) -> float | None:
+        """The best constant."""
+        y, share = self._target.y, self._target.share
+        goal = float(share @ self._before)
+        steps = y - self._scores - self._width * self._before
+        if not (0.0 < goal < float(share.sum()) and np.isfinite(steps).all()):
+            return None
+        return threshold(steps, share, goal, self._width).low
 
 
 class Pointwise(BaseLoss):
@@ -96,6 +141,10 @@ class Logistic(Pointwise):
         kernels.logistic_curvature(scores, target.share, out)
         return LowRankCurvature(out)
 
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
+        return LogisticShifts(self, scores, target)
+
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``."""
         if not target.share.all():
@@ -113,6 +162,12 @@ class Hinge(Pointwise):
     def smooth(self) -> bool:
         """Whether the gradient is continuous."""
         return self.width > 0.0
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
+        back = max(self.param, 0.0), max(-self.param, 0.0)
+        before = np.where(target.y > 0.0, 1.0 - back[0], back[1])
+        return StepShifts(self, scores, target, before)
 
     def smoothed(self, width: float) -> SmoothedHinge | None:
         """The Huberised hinge below it, within width/2; a smooth loss needs none."""
@@ -267,6 +322,10 @@ class Quantile(Pointwise):
     def smooth(self) -> bool:
         """Whether the gradient is continuous."""
         return self.width > 0.0
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
+        return StepShifts(self, scores, target, np.full_like(scores, self.tau))
 
     def smoothed(self, width: float) -> Quantile | None:
         """The Huberised form below it; a smooth loss needs none."""

@@ -123,7 +123,7 @@ class DualCoordinateAscent:
         warm = bool(problem.coef(w).any())
         u = distinct.merge(point.dscores) if warm else np.zeros(data.n_rows)
         v = -problem.coef(point.gradient) if warm else np.zeros(problem.n_columns)
-        spread = SPREAD * float(data.target.share @ q) if problem.has_intercept else 0.0
+        spread = SPREAD * (float(data.target.share @ q) or 1.0) if problem.has_intercept else 0.0
         state = DualState(
             point=point,
             dual=None,

@@ -10,7 +10,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature
 from auctor.core.needs import Need
-from auctor.core.protocols import Loss
+from auctor.core.protocols import Loss, Shifts
 from auctor.core.types import FloatArray, Target
 from auctor.losses.base import BaseLoss
 from auctor.minimise import Solver, State
@@ -54,6 +54,10 @@ class Shifted(BaseLoss):
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
         """Second derivative in the scores."""
         return self.loss.curvature(scores + self.shift, target)
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
+        return self.loss.shifts(scores + self.shift, target)
 
     def infimum(self, target: Target) -> float:
         """Largest known lower bound."""

@@ -139,6 +139,13 @@ class LossSuite(DualitySuite):
                 scale = self._bend(case.scores + t, case.target)
                 curve = own.curve(t), plain.curve(t)
                 expect_close(*curve, f"shifted curvature ({case.name})", rtol=1e-6, scale=scale)
+            root = own.root()
+            if root is not None:
+                least = plain.at(root).value
+                others = root + case.unit * np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 7)])
+                values = [plain.at(t).value for t in (*others, *(2.0 * root - others))]
+                slack = 1e-12 * (abs(least) + case.unit)
+                expect(least <= min(values) + slack, f"root is not the best ({case.name})")
 
     def _bend(self, scores: FloatArray, target: Target) -> float:
         """Scale of the curvature along a constant."""
