@@ -296,9 +296,18 @@ class Problem:
 
     @cached_property
     def ridge(self) -> FloatArray:
-        """Curvature of a smooth penalty in every parameter, 0 for the intercept."""
+        """Curvature of a smooth penalty in every parameter, 0 for the intercept.
+
+        A column that changes nothing, a constant where those do not matter, is held at zero.
+        """
         spec = self.penalty.separable(self.n_columns)
-        return self.join(np.zeros(self.n_columns) if spec is None else spec.l2, 0.0)
+        l2 = np.zeros(self.n_columns) if spec is None else spec.l2
+        free = self.penalty.smooth and not self.loss.scale_invariant and not l2.all()
+        if free and self.loss.shift_invariant:
+            mean, square = self._moments(self.data.target.share)
+            idle = (l2 == 0.0) & (square - mean * mean <= NEGLIGIBLE * square)
+            l2 = np.where(idle, square, l2)
+        return self.join(l2, 0.0)
 
     def total_gradient(self, point: Point) -> FloatArray:
         """Gradient of the objective, for a smooth penalty."""
@@ -438,7 +447,13 @@ class Problem:
             floor = self.loss.infimum(self.data.target)
             unit = max(self.null.loss - floor, 1e-9 * (zero - floor))
         else:
-            unit = float(np.abs(self.evaluate(self.start()).gradient).max())
+            # Columns that change nothing have slopes that are the rounding of what they sum.
+            start = self.evaluate(self.start())
+            sizes = np.abs(start.dscores)
+            self.counts.passes += 1
+            most = float(self.data.square_gradient(sizes).max(initial=0.0))
+            slope = float(np.abs(start.gradient).max(initial=0.0))
+            unit = max(slope, 1e-9 * math.sqrt(float(sizes.sum()) * most))
         return unit if unit > 0.0 else 1.0
 
     def _violation(self, point: Point, source: Point) -> float:

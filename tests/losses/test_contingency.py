@@ -11,9 +11,9 @@ from sklearn.svm import SVC
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import Target
 from auctor.data import Dense, as_data
+from auctor.estimators.advice import vacuous
 from auctor.kernels import thresholds
 from auctor.losses import PairwiseHinge, Prbep, PrecisionAtK, RecallAtK
-from auctor.losses.contingency import vacuous
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, ElasticNet
 from auctor.problem import Problem

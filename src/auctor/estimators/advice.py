@@ -7,21 +7,33 @@ import numpy as np
 from auctor.core.protocols import Data, Loss, Penalty
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.losses.contingency import Contingency, vacuous
+from auctor.losses.contingency import Contingency
+from auctor.losses.partial import PartialPairwiseHinge
+from auctor.minimise import minimise
+from auctor.penalties import Separable
+from auctor.problem import Problem
+from auctor.solvers.choose import choose
 
 #: A fit that takes less than this off the loss of a constant score has learnt next to nothing.
 LITTLE = 0.01
+#: Strength, over the mean square of each column, that leaves weights free; steps to use it.
+FREE, STEPS = 1e-6, 200
 
 
 def advice(loss: Loss, penalty: Penalty, data: Data, solution: Solution) -> str:
     """One thing to know and one thing to do about a fit, or nothing."""
-    if isinstance(loss, Contingency):
+    if isinstance(loss, (Contingency, PartialPairwiseHinge)):
         constant = loss.value(np.full(data.n_rows, solution.intercept), data.target)
         if solution.value >= (1.0 - LITTLE) * constant and vacuous(loss, data):
+            others = (
+                "metric='auc' or surrogate='logistic', or give positives more class_weight"
+                if isinstance(loss, Contingency)
+                else "metric='auc' or a larger max_fpr"
+            )
             return (
                 f"the {type(loss).__name__} surrogate is vacuous here: with positives as rare or "
                 "as hidden as these, no weights do better than none, whatever the strength. Use "
-                "metric='auc' or surrogate='logistic', or give positives more class_weight."
+                f"{others}."
             )
     if penalty.value(np.ones(data.n_columns)) == 0.0:
         scores = data.scores(solution.coef, solution.intercept)
@@ -32,6 +44,21 @@ def advice(loss: Loss, penalty: Penalty, data: Data, solution: Solution) -> str:
                 "Set strength > 0 with a penalty."
             )
     return ""
+
+
+def vacuous(loss: Loss, data: Data) -> bool:
+    """Whether weights that are next to free do no better than none."""
+    squares = data.square_gradient(data.target.share)
+    top = float(squares.max(initial=0.0))
+    if top == 0.0:
+        return True
+    problem = Problem(loss, Separable(l2=FREE * np.maximum(squares, 1e-9 * top)), data)
+    least = (1.0 - LITTLE) * problem.null.loss
+    found = minimise(
+        problem, choose(problem), tol=0.5 * LITTLE, max_iter=STEPS, rng=0, on_failure="ignore",
+        on_step=lambda step: step.value < least,
+    )  # fmt: skip
+    return found.value >= least
 
 
 def _separates(scores: FloatArray, positive: Array) -> bool:

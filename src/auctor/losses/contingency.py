@@ -27,7 +27,7 @@ from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.needs import Coupling
-from auctor.core.protocols import ByRows, Data
+from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray, Target
 from auctor.kernels import thresholds
 from auctor.kernels.thresholds import Threshold
@@ -364,51 +364,3 @@ class RecallAtK(AtK):
     """
 
     precision = False
-
-
-#: Steps that `vacuous` takes before it gives its verdict.
-VACUOUS_STEPS = 60
-#: Length of the shortest gradient, as a share of the first, that counts as none.
-VACUOUS = 0.02
-
-
-def vacuous(loss: BaseLoss, data: Data) -> bool:
-    """Whether the zero model (nearly) minimises the loss, so that no strength gives another.
-
-    The loss has many subgradients at constant scores: one for every way of breaking the ties. The
-    Frank-Wolfe method looks for the shortest of their gradients in the coefficients. A direction
-    along which all of them descend proves that training can help; the answer is then ``False``.
-    It is ``True`` once a gradient of at most 2 % of the first is found, or after 60 steps with
-    neither. Every step is two passes over the data.
-
-    Parameters
-    ----------
-    loss : a max-margin loss
-    data : Data
-    """
-    target = data.target
-    zero = np.zeros(data.n_rows)
-    gradient = data.gradient(_centred(loss, loss.value_grad(zero, target)[1], target))
-    first = float(np.linalg.norm(gradient))
-    for _ in range(VACUOUS_STEPS):
-        size = float(gradient @ gradient)
-        if math.sqrt(size) <= VACUOUS * first:
-            return True
-        scores = data.scores(-gradient)
-        # Small enough to break ties and nothing else.
-        scores *= 1e-7 / max(float(np.abs(scores).max()), 1e-300)
-        corner = data.gradient(_centred(loss, loss.value_grad(scores, target)[1], target))
-        if float(corner @ gradient) > 1e-9 * size:
-            return False
-        change = corner - gradient
-        step = min(1.0, -float(gradient @ change) / float(change @ change))
-        gradient = gradient + step * change
-    return True
-
-
-def _centred(loss: BaseLoss, dscores: FloatArray, target: Target) -> FloatArray:
-    """Without the part along a constant score, which an intercept takes up."""
-    if loss.shift_invariant:
-        return dscores
-    centred: FloatArray = dscores - float(dscores.sum()) * target.share
-    return centred

@@ -42,6 +42,8 @@ CUTS_SHARE, CUTS_ROOM = 0.25, 12_500_000
 FIRST_SHIFT = 1e-2
 #: Most trials of a line search, and of intercepts.
 MOST_TRIALS, MOST_SHIFTS = 20, 100
+#: Objectives of so many null losses are too high for their cut to be used.
+HIGH = 1e6
 
 
 class Query(NamedTuple):
@@ -247,6 +249,8 @@ class Line:
         point = self.problem.evaluate(
             origin.w + step * self._direction, scores=origin.scores + step * self._change
         )
+        if not point.value <= HIGH * max(self.start.query.value, self.problem.null.loss):
+            return Trial(step, Query(point, origin.dscores, math.inf), math.inf)
         return self._trial(step, balanced(self.problem, point, self.accuracy))
 
 

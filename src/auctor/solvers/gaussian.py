@@ -42,6 +42,8 @@ __all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
 LOGITS = np.linspace(-14.0, 14.0, 57)
 #: Ratios of the class means tried where there is no intercept.
 RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
+#: Farthest t outside (0, 1), and directions of the most and least even variances tried alone.
+FAR, ENDS = 1e6, 8
 #: Local minima of the first grid that are refined.
 REFINED = 3
 #: Squared distance of the classes, in variances, beyond which log-odds say nothing.
@@ -69,9 +71,10 @@ class GaussianDiscriminant:
 
     `ExpectedAuc` has the closed form ``w = (S+ + S-)^-1 (mu+ - mu-)``. For `ExpectedError` the
     optimum is ``w(t) = (t S+ + (1 - t) S-)^-1 (mu+ - mu-)`` with the best intercept, a quadratic's
-    root: a search over t in (0, 1), each trial O(columns) after both covariances have been made
-    diagonal together, then a quasi-Newton polish. With equal covariances it is linear discriminant
-    analysis; where the larger class alone is best, the intercept predicts it.
+    root: a search over t, first in (0, 1), each trial O(columns) after both covariances have been
+    made diagonal together, then a quasi-Newton polish of the best few, as the loss is not convex.
+    With equal covariances it is linear discriminant analysis; where the larger class alone is best,
+    the intercept predicts it.
 
     ``L2(strength)`` adds ``strength / 2`` to the variances of each class. With more columns than
     rows the problem is solved in a basis of the rows. The length of w is such that the scores are
@@ -256,11 +259,37 @@ class _Search:
         self.prior, self.mean, self.variance, self.shifted = prior, mean, variance, shifted
 
     def best(self) -> FloatArray:
-        """From a grid, refined near its lowest points, polished in all directions."""
-        ratios = np.ones(1) if self.shifted else RATIOS
-        starts = [self._along(ratio) for ratio in ratios]
-        found = self._polish(min(starts, key=lambda w: float(self.value(w[:, None])[0])))
-        return self._settle(found) if self.shifted else found
+        """From grids, refined near their lowest points, polished in all directions."""
+        if not self.shifted:
+            return self._polish(min(map(self._along, RATIOS), key=self._error))
+        starts = [self._along(1.0), *self._beyond()]
+        return self._settle(min(map(self._polish, starts), key=self._error))
+
+    def _beyond(self) -> list[FloatArray]:
+        """The best weights for t below 0, for t above 1, and the best single direction.
+
+        A class whose mean is on the wrong side gains by variance, so t need not be in (0, 1), only
+        such that the mixed variances are positive; at an end of that all weight is on one
+        direction.
+        """
+        first, second = self.variance
+        more, less = first > second, first < second
+        low = float(np.max(second[more] / (second - first)[more], initial=-FAR))
+        high = float(np.min(second[less] / (second - first)[less], initial=FAR))
+        share = scipy.special.expit(LOGITS)
+        by_ratio = np.argsort(first / floored(second))
+        ends = np.unique(np.concatenate((by_ratio[:ENDS], by_ratio[-ENDS:])))
+        single = np.zeros((first.size, ends.size))
+        single[ends, np.arange(ends.size)] = 1.0
+        tried = (
+            self._weights(low * share),
+            self._weights(1.0 + (high - 1.0) * share),
+            np.hstack((single, -single)),
+        )
+        return [w[:, int(np.argmin(self.value(w)))] for w in tried]
+
+    def _error(self, w: FloatArray) -> float:
+        return float(self.value(w[:, None])[0])
 
     def value(self, w: FloatArray) -> FloatArray:
         """Expected errors of the columns of w."""
@@ -286,10 +315,7 @@ class _Search:
             lowest = lowest[:1]
         places = [float(LOGITS[i]) for i in lowest]
         places += [self._refine(int(i), ratio) for i in lowest]
-        return min(
-            (self._at_logits(np.array([x]), ratio)[:, 0] for x in places),
-            key=lambda w: float(self.value(w[:, None])[0]),
-        )
+        return min((self._at_logits(np.array([x]), ratio)[:, 0] for x in places), key=self._error)
 
     def _refine(self, i: int, ratio: float) -> float:
         """The best logit between two neighbours on the grid."""
