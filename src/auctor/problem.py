@@ -16,7 +16,7 @@ from auctor.core.needs import Access, Coupling, Need
 from auctor.core.protocols import Data, Loss, Penalty, ScaleInvariantLoss
 from auctor.core.result import Counts
 from auctor.core.shift import EXACT, best_shift
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, IntArray
 from auctor.hessian import FACTOR_PARAMS, PAIR_ENTRIES, Hessian, RowParts
 from auctor.kernels.pointwise import curve_bound
 
@@ -80,6 +80,7 @@ class Point:
         gradient = self.problem.pull_back(self.dscores)
         if self.problem.has_intercept and not self.imbalance:
             gradient[-1] = 0.0  # the rounding of an exact intercept is no direction
+        gradient[self.problem.idle] = 0.0
         return gradient
 
     @cached_property
@@ -143,8 +144,8 @@ class Problem:
         if loss.scale_invariant and not penalty.smooth:
             raise IncompatibleError(
                 f"{type(loss).__name__} needs L2 or no penalty, because the scale of its scores "
-                f"does not matter; got {type(penalty).__name__}. Use GaussianAuc, which takes any "
-                "penalty, or a pointwise loss."
+                f"does not matter; got {type(penalty).__name__}. Use L2, or a loss with a scale: "
+                "GaussianAuc, or for the error a pointwise loss such as Logistic."
             )
         self.loss, self.penalty, self.data = loss, penalty, data
         self.fit_intercept = fit_intercept
@@ -171,7 +172,7 @@ class Problem:
         """
         other = copy(self)
         other.penalty = penalty
-        for name in ("ridge",) if alike else ("ridge", "provides", "certifiable"):
+        for name in ("ridge", "idle") if alike else ("ridge", "idle", "provides", "certifiable"):
             vars(other).pop(name, None)
         if not alike and other.certifiable != self.certifiable:
             vars(other).pop("_unit", None)
@@ -296,18 +297,25 @@ class Problem:
 
     @cached_property
     def ridge(self) -> FloatArray:
-        """Curvature of a smooth penalty in every parameter, 0 for the intercept.
+        """Curvature of a smooth penalty in every parameter, 0 for the intercept; 1 for `idle`."""
+        spec = self.penalty.separable(self.n_columns)
+        ridge = self.join(np.zeros(self.n_columns) if spec is None else spec.l2, 0.0)
+        ridge[self.idle] = 1.0
+        return ridge
 
-        A column that changes nothing, a constant where those do not matter, is held at zero.
+    @cached_property
+    def idle(self) -> IntArray:
+        """Columns that change nothing and are not penalised: constants, where those do not matter.
+
+        Their slopes and curvatures are rounding, so solvers are told that they are 0 and 1.
         """
         spec = self.penalty.separable(self.n_columns)
-        l2 = np.zeros(self.n_columns) if spec is None else spec.l2
-        free = self.penalty.smooth and not self.loss.scale_invariant and not l2.all()
-        if free and self.loss.shift_invariant:
-            mean, square = self._moments(self.data.target.share)
-            idle = (l2 == 0.0) & (square - mean * mean <= NEGLIGIBLE * square)
-            l2 = np.where(idle, square, l2)
-        return self.join(l2, 0.0)
+        free = self.loss.shift_invariant and not self.loss.scale_invariant and self.penalty.smooth
+        if not free or (spec is not None and spec.l2.all()):
+            return np.empty(0, dtype=np.int64)
+        mean, square = self._moments(self.data.target.share)
+        constant = square - mean * mean <= NEGLIGIBLE * square
+        return np.flatnonzero(constant & (square > 0.0) & (spec is None or spec.l2 == 0.0))
 
     def total_gradient(self, point: Point) -> FloatArray:
         """Gradient of the objective, for a smooth penalty."""

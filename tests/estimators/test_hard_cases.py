@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, losses
+from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, load, losses, save
 from auctor.core.errors import DataError, ParameterError
 
 
@@ -137,3 +138,93 @@ def test_small_ones(rows):
         MetricClassifier("fbeta(1e200)").fit(X, y)
     model = MetricClassifier("precision_at_k(30)").fit(X, y)
     assert 0.0 < model.score(X, y, groups=np.repeat([0, 1], [20, 380])) <= 1.0
+
+
+def test_an_emptied_model_is_not_called_vacuous_where_weights_would_help():
+    """A strong penalty empties it too, and that is no fault of the surrogate."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 25))
+    score = X[:, 0] + 0.7 * X[:, 1] + rng.uniform(0.3, 2) * rng.normal(size=300)
+    y = score > np.quantile(score, 0.98)
+    emptied = MetricClassifier("f1", penalty="l1", strength=0.02).fit(X, y)
+    assert emptied.solution_.value >= 0.99
+    assert MetricClassifier("f1", strength=1e-6).fit(X, y).solution_.value < 0.01
+
+
+def test_a_vacuous_partial_auc_is_said(rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 5))
+    y = X[:, 0] + 2.0 * rng.normal(size=2000) > 2.5
+    with pytest.warns(UserWarning, match=r"vacuous.*metric='auc' or a larger max_fpr"):
+        MetricClassifier("partial_auc(0.02)").fit(X, y)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, 1e-5])
+@pytest.mark.parametrize(
+    ("metric", "surrogate"),
+    [("auc", "hinge"), ("auc", "squared_hinge"), ("auc", "square"), ("auc", "logistic"),
+     ("auc", "exponential"), ("partial_auc(0.5)", "hinge"), ("prbep", "max_margin")],
+)  # fmt: skip
+def test_constant_columns_get_no_weight_without_a_penalty(metric, surrogate, size):
+    rng = np.random.default_rng(1)
+    X = np.column_stack([np.full(200, size), rng.normal(size=200)])
+    y = X[:, 1] + rng.normal(size=200) > 1.0
+    model = MetricClassifier(metric, surrogate=surrogate, penalty="none").fit(X, y)
+    assert abs(model.coef_[0, 0]) * size < 1e-2 * model.coef_[0, 1]
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "auc", "error", "balanced_error"])
+def test_columns_that_say_nothing_are_no_failure(metric):
+    y = np.arange(40) < 10
+    model = MetricClassifier(metric, penalty="none").fit(np.ones((40, 3)), y)
+    assert model.solution_.converged
+    np.testing.assert_allclose(model.coef_, 0.0, atol=1e-12)
+
+
+def test_counts_of_rows_must_fit_into_folds(rows):
+    X, y = rows
+    with pytest.raises(DataError, match="a fold of 80 rows, 80; got 90"):
+        MetricClassifierCV("precision_at_k(90)", n_strengths=2).fit(X, y)
+    for options in ({"threshold_cv": 5}, {"calibrate": "sigmoid"}):
+        with pytest.raises(DataError, match="the 320 rows that a fold trains on, 320; got 350"):
+            MetricClassifier("precision_at_k(350)", **options).fit(X, y)
+    with pytest.raises(DataError, match="weight of the rows, 400; got 1000"):
+        MetricClassifier("log_loss", threshold="top(1000)").fit(X, y)
+    with pytest.warns(UserWarning, match="vacuous"):  # all rows are at the top
+        MetricClassifier("precision_at_k(40)").fit(X, y, sample_weight=np.full(400, 0.1))
+
+
+def test_fewer_folds_for_the_threshold_are_said():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) < 3
+    with pytest.warns(UserWarning, match="3 folds for the threshold instead of 5"):
+        MetricClassifier("error", threshold_cv=5).fit(X, y)
+
+
+def test_log_loss_has_probabilities_of_its_own(rows, tmp_path):
+    X, y = rows
+    model = MetricClassifier("log_loss", strength=1e-3, tol=1e-10).fit(X, y)
+    peer = LogisticRegression(C=1 / (1e-3 * 400), tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-6)
+    save(model, tmp_path / "model.auctor")
+    same = load(tmp_path / "model.auctor")
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+    moved = MetricClassifier("log_loss", strength=1e-3, threshold="recall(0.9)", tol=1e-10)
+    np.testing.assert_allclose(moved.fit(X, y).predict_proba(X), model.predict_proba(X), atol=1e-9)
+    several = MetricClassifier("log_loss").fit(*load_iris(return_X_y=True))
+    np.testing.assert_allclose(several.predict_proba(load_iris().data).sum(axis=1), 1.0)
+    assert not hasattr(MetricClassifier("auc"), "predict_proba")
+
+
+@pytest.mark.parametrize("metric", ["partial_auc(min_tpr=0.2)", "fbeta(k=2)", "auc(k=3)"])
+def test_other_keywords_are_refused(metric, rows):
+    with pytest.raises(ParameterError, match="Write it like"):
+        MetricClassifier(metric).fit(*rows)
+
+
+def test_ranges_are_those_that_hold(rows):
+    with pytest.raises(ParameterError, match=r"max_fpr.*\(0.*, 1.*\]"):
+        MetricClassifier("partial_auc(-0.1)").fit(*rows)
+    for surrogate in ("max_margin", "logistic"):
+        with pytest.raises(ParameterError, match=r"beta.*\[1e-06, 1e\+06\]|beta.*1000000"):
+            MetricClassifier("fbeta(0)", surrogate=surrogate).fit(*rows)

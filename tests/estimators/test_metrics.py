@@ -15,7 +15,7 @@ from auctor.estimators.metric import METRICS, parse, resolve_metric
 from auctor.losses import FBeta, PrecisionAtK
 from auctor.penalties import L2
 
-VALUES = {"partial_auc": 0.3, "precision_at_k": 0.3, "recall_at_k": 0.3, "fbeta": 2.0, "cost": 4.0}
+VALUES = {"partial_auc": 0.7, "precision_at_k": 0.3, "recall_at_k": 0.3, "fbeta": 2.0, "cost": 4.0}
 
 
 def spelled(name):
@@ -63,7 +63,7 @@ def test_score_is_the_metric(rows):
     X, y = rows.X, rows.y
     for name, expected in {
         "auc": lambda s, p: metrics.auc(y, s),
-        "partial_auc(0.3)": lambda s, p: metrics.partial_auc(y, s, 0.3),
+        "partial_auc(0.7)": lambda s, p: metrics.partial_auc(y, s, 0.7),
         "prbep": lambda s, p: metrics.prbep(y, s),
         "precision_at_k(90)": lambda s, p: metrics.precision_at_k(y, s, 90),
         "recall_at_k(0.4)": lambda s, p: metrics.recall_at_k(y, s, 0.4),

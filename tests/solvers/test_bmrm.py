@@ -15,6 +15,7 @@ from auctor.losses import (
     FBeta,
     Hinge,
     Logistic,
+    PairwiseExponential,
     PairwiseHinge,
     Poisson,
     Prbep,
@@ -400,3 +401,17 @@ def test_cuts_hold_for_every_intercept_where_scores_tie_up_to_rounding():
     other = minimise(problem, Bmrm())
     assert found.value - found.gap <= other.value + 1e-12
     assert found.value == pytest.approx(other.value, abs=1e-4)
+
+
+@pytest.mark.parametrize("line_search", [True, False])
+@pytest.mark.parametrize("strength", [3e-3, 0.1])
+def test_losses_that_overflow(line_search, strength):
+    """Cuts where an exponential loss is astronomical are not taken."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 12))
+    score = X[:, 0] + 0.7 * X[:, 1] - 0.5 * X[:, 2] + rng.normal(size=300)
+    data = as_data(X, np.where(score > np.quantile(score, 0.95), 1.0, -1.0))
+    problem = Problem(PairwiseExponential(), L2(strength), data)
+    found = minimise(problem, Bmrm(line_search=line_search), tol=1e-4)
+    assert found.converged
+    assert found.value <= minimise(problem, Lbfgs(), tol=1e-8).value + found.gap

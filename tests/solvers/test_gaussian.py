@@ -107,6 +107,26 @@ def test_the_search_is_as_good_as_many_restarts(seed, fit_intercept):
     assert best.value <= min(values) + 1e-6
 
 
+@pytest.mark.parametrize(("seed", "d", "prior"), [(0, 5, 0.2), (8, 2, 0.05), (9, 3, 0.5)])
+def test_the_search_goes_beyond_mixtures_of_the_covariances(seed, d, prior):
+    """A class whose mean is on the wrong side gains by its variance."""
+    rng = np.random.default_rng(seed)
+    mix = rng.normal(size=(d, d))
+    X, positive = rng.normal(size=(400, d)) @ mix, rng.random(400) < prior
+    X[positive] = X[positive] * rng.uniform(0.3, 2, d) + 0.8 * rng.normal(size=d)
+    y = np.where(positive, 1.0, -1.0)
+    best = solve(ExpectedError(), X, y)
+    problem = Problem(ExpectedError(), NoPenalty(), as_data(X, y))
+    rng = np.random.default_rng(1000 + seed)
+    values = []
+    for _ in range(12):
+        w = rng.normal(size=d) / X.std(axis=0)
+        start = np.append(w, rng.normal() - X.mean(axis=0) @ w)
+        values.append(minimise(problem, Lbfgs(), w0=start, tol=1e-8, on_failure="ignore").value)
+    assert best.value <= min(values) + 1e-6
+    assert best.value < 0.999 * min(positive.mean(), 1.0 - positive.mean())
+
+
 def test_equal_covariances_are_linear_discriminant_analysis():
     rng = np.random.default_rng(0)
     half = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -107,6 +108,13 @@ def out_of_fold_scores(
             raise DataError(
                 "calibrate and threshold_cv need at least two groups; got 1. Set both to None."
             )
+    if model.threshold_cv is not None and smallest < count:
+        warnings.warn(
+            f"{model._who} uses {smallest} folds for the threshold instead of {count}: there are "
+            f"no more rows of a class, or groups. Set threshold_cv={smallest}.",
+            UserWarning,
+            stacklevel=4,
+        )
     scores = None
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = splitter(min(count, smallest), shuffle=True, random_state=model._fold_seed())
@@ -117,6 +125,8 @@ def out_of_fold_scores(
     for number, (train, test) in enumerate(parted, start=1):
         tell_stage("calibration fold", number, folds.n_splits)
         rows, others = kept[train], kept[test]
+        total = rows.size if weight is None else float(weight[rows].sum())
+        part._check_counts(total, f"the {rows.size} rows that a fold trains on")
         part.fit(
             matrix[rows],
             labels[rows],

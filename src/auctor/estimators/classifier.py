@@ -22,7 +22,13 @@ from auctor.data import Dense, Sparse, wrap
 from auctor.data.convert import check_weight
 from auctor.estimators.advice import advice
 from auctor.estimators.base import FitWarning, LinearEstimator, sentence
-from auctor.estimators.calibrate import KINDS, Calibrator, fit_calibrators, out_of_fold_scores
+from auctor.estimators.calibrate import (
+    KINDS,
+    Calibrator,
+    Sigmoid,
+    fit_calibrators,
+    out_of_fold_scores,
+)
 from auctor.estimators.metric import Chosen, Cut, Measure, resolve_cut, resolve_metric
 from auctor.losses import ExpectedError, GaussianAuc
 from auctor.losses.pairwise import Pairwise
@@ -34,11 +40,15 @@ from auctor.solvers.moments import fits, outnumbered, shrinkage
 ERRORS, COUNTS = ("error", "balanced_error", "cost"), ("top",)
 
 
+#: The metric whose scores are log-odds as they are.
+PROBABILITIES = "log_loss"
+
+
 def _wants_probabilities(estimator: MetricClassifier) -> bool:
-    if estimator.calibrate is None:
+    if estimator.calibrate is None and estimator.metric != PROBABILITIES:
         raise AttributeError(
-            "MetricClassifier has predict_proba only with calibrate='sigmoid' or 'isotonic'; "
-            "got calibrate=None. Set calibrate and fit again."
+            "MetricClassifier has predict_proba with calibrate='sigmoid' or 'isotonic', and for "
+            "metric='log_loss'; got calibrate=None. Set calibrate and fit again."
         )
     return True
 
@@ -96,14 +106,17 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         Choose the threshold on scores from so many stratified folds, each scored by a model that
         has not seen it; by default on the training scores.
     class_weight : None, "balanced" or dict
-        Multipliers of the row weights by class. With two classes, ranking losses do not depend
-        on them, but their cut does, unless it counts rows (``precision_at_k``).
+        Multipliers of the row weights by class. With two classes, "auc" and "partial_auc" do not
+        depend on them, but their cut does. The k of "precision_at_k" and "recall_at_k" counts
+        weights in training, and rows, by their sample weights, in the cut and in `score`.
     calibrate : None, "sigmoid" or "isotonic"
         How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
-        ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out.
+        ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out, but for
+        "log_loss", whose scores are log-odds.
     average : {"macro", "micro", "weighted"}
         How `score` joins the classes, one against the rest, when there are more than two: their
         mean, the metric of all their scores together, or their mean by the weight of the classes.
+        For "error" it is the accuracy of `predict` whatever the average.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int
@@ -206,6 +219,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         weight = self._read_weight(sample_weight, matrix.shape[0])
         groups = self._read_groups(groups, chosen, matrix.shape[0])
         codes = self._encode(labels, weight)
+        self._check_counts(matrix.shape[0] if weight is None else float(weight.sum()), "the rows")
         data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         targets = self._targets(codes, weight, groups, chosen)
         previous = self._previous(len(targets), matrix.shape[1])
@@ -222,8 +236,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self._advise(data, solutions, targets, chosen.loss)
         if hasattr(self, "calibrators_"):
             del self.calibrators_  # of an earlier fit
-        if self.calibrate is not None and held_out is not None:
-            self.calibrators_: list[Calibrator] = fit_calibrators(
+        if self.calibrate is None and self.metric == PROBABILITIES:
+            self.calibrators_: list[Calibrator] = [Sigmoid(1.0, 0.0) for _ in targets]
+        elif self.calibrate is not None and held_out is not None:
+            self.calibrators_ = fit_calibrators(
                 self.calibrate, held_out, [target.y > 0.0 for target in targets], weight
             )
         return self
@@ -380,6 +396,19 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         if self.calibrate is not None:
             check_choice(self._who, "calibrate", self.calibrate, tuple(KINDS))
         check_choice(self._who, "average", self.average, ("macro", "micro", "weighted"))
+
+    def _check_counts(self, total: float, of: str, *, stated: bool = True) -> None:
+        """Refuse a number of top rows above the weight of those that there are."""
+        cuts: list[Any] = [resolve_metric(self._who, self.metric, self.surrogate).cut]
+        if stated and self._states_cut:
+            cuts.append(resolve_cut(self._who, self.threshold))
+        counts = [c.value for c in cuts if isinstance(c, Cut) and c.criterion in COUNTS]
+        most = max((k for k in counts if k is not None and k > 1), default=0)
+        if most > total * (1.0 + 1e-12):
+            raise DataError(
+                f"{self._who} needs k of at most the total weight of {of}, {total:g}; got {most}. "
+                "Pass a smaller k or a fraction in (0, 1)."
+            )
 
     def _read_labels(self, y: Any, n: int) -> Array:
         labels = self._read_target(y, n)

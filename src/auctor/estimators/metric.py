@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -60,6 +61,8 @@ class Metric(NamedTuple):
         What the number in ``name(number)`` means; empty where the metric takes none.
     default : float, optional
         Value of a bare name; without one the number must be given.
+    least, most : float
+        The range of the number; a least of 0 is not in it.
     by_label : bool
         Whether the metric judges predicted labels, not the ranking.
     positive_weight : callable, optional
@@ -72,6 +75,8 @@ class Metric(NamedTuple):
     summary: str
     parameter: str = ""
     default: float | None = None
+    least: float = 0.0
+    most: float = math.inf
     by_label: bool = False
     positive_weight: Callable[[float, float], float] | None = None
 
@@ -182,6 +187,7 @@ METRICS: dict[str, Metric] = {
         "area under the ROC curve up to a false positive rate",
         parameter="max_fpr",
         default=0.1,
+        most=1.0,
     ),
     "prbep": Metric(
         {"max_margin": Prbep} | _LOGISTIC,
@@ -210,6 +216,8 @@ METRICS: dict[str, Metric] = {
         "harmonic mean of precision and recall, recall counting beta times",
         parameter="beta",
         default=1.0,
+        least=1e-6,
+        most=1e6,
         by_label=True,
     ),
 }
@@ -217,11 +225,13 @@ METRICS: dict[str, Metric] = {
 #: Other names of metrics.
 ALIASES = {"f1": "fbeta(1.0)", "roc_auc": "auc", "accuracy": "error"}
 
-_CALL = re.compile(r"\s*(\w+)\s*(?:\(\s*(?:\w+\s*=\s*)?([-+.\w]+)\s*\))?\s*")
+_CALL = re.compile(r"\s*(\w+)\s*(?:\(\s*(?:(\w+)\s*=\s*)?([-+.\w]+)\s*\))?\s*")
 
 
 def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
     """Name and number of ``name`` or ``name(number)``; an integer stays one.
+
+    ``name(parameter=number)`` is the same where that is the parameter's name.
 
     Examples
     --------
@@ -234,9 +244,15 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
             f"{who} needs {what} to be a name or name(number); got {text!r}. "
             'Write it like "precision_at_k(100)".'
         )
-    name, number = match.groups()
+    name, parameter, number = match.groups()
     if number is None:
         return name, None
+    wanted = METRICS[name].parameter if name in METRICS else {"top": "k"}.get(name, "")
+    if parameter not in (None, wanted):
+        raise ParameterError(
+            f"{who} needs {what}={name!r} with {wanted or 'its number alone'}; got {parameter!r}. "
+            f'Write it like "{name}({number})".'
+        )
     for kind in (int, float):
         try:
             return name, kind(number)
@@ -292,7 +308,8 @@ def _value(who: str, name: str, spec: Metric, value: float | None) -> float | No
             f'Write it like "{name}(10)".'
         )
     value = spec.default if value is None else value
-    check_real(who, f"{spec.parameter} of metric={name!r}", value, low=0.0, open_low=True)
+    what = f"{spec.parameter} of metric={name!r}"
+    check_real(who, what, value, low=spec.least, high=spec.most, open_low=spec.least == 0.0)
     return value
 
 

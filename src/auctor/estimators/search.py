@@ -332,8 +332,8 @@ class MetricClassifierCV(MetricClassifier):
             if np.unique(rows.codes[train]).size < self.classes_.size or not test.size:
                 raise DataError(
                     f"{self._who} needs every class in each training part and some test rows; got "
-                    f"a fold of {train.size} and {test.size} rows without. Use stratified folds, "
-                    "or cv=5."
+                    f"a fold with {np.unique(rows.codes[train]).size} of {self.classes_.size} "
+                    f"classes in training and {test.size} test rows. Use stratified folds, or cv=5."
                 )
             tell_stage("fold", number, len(parts))
             yield train, test
@@ -376,6 +376,8 @@ class MetricClassifierCV(MetricClassifier):
         self, rows: _Rows, train: IntArray, test: IntArray, chosen: Chosen, penalty: Penalty
     ) -> _Fold:
         """Paths of the classes on the training rows, and their scores on the test rows."""
+        total = test.size if rows.weight is None else float(rows.weight[test].sum())
+        self._check_counts(total, f"a fold of {test.size} rows", stated=False)
         part = self._part(penalty)
         part.classes_ = self.classes_
         part.n_features_in_ = rows.matrix.shape[1]

@@ -309,11 +309,12 @@ class AtK(ThresholdLoss):
         """Shares and margins for a target."""
         total, positive = _class_weights(target)
         top = float(self.k) if self.k < 1 else self.k / total
-        if top > 1.0:
+        if top > 1.0 + 1e-12:
             raise DataError(
                 f"{type(self).__name__} needs k of at most the total weight of the rows, "
                 f"{total:g}; got {self.k}. Pass a smaller k or a fraction in (0, 1)."
             )
+        top = min(top, 1.0)
         if self.precision:
             return Margins(top, positive, 0.0, 0.5 / top)
         return Margins(top, positive, 0.5 / positive, 0.0)

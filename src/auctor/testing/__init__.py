@@ -10,9 +10,12 @@ or, one test per check::
     @pytest.mark.parametrize("check", LossSuite(MyLoss(0.3)).applicable())
     def test_my_loss(check):
         getattr(LossSuite(MyLoss(0.3)), check)()
+
+Beside it: `HardPrbep` and `HardRoc`, on which cutting planes need as many steps as they ever do.
 """
 
 from auctor.testing.data import DataSuite
+from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.losses import LossSuite
 from auctor.testing.penalties import PenaltySuite
 from auctor.testing.problems import Reference, references
@@ -21,6 +24,8 @@ from auctor.testing.storages import storages
 
 __all__ = [
     "DataSuite",
+    "HardPrbep",
+    "HardRoc",
     "LossSuite",
     "PenaltySuite",
     "Reference",
