@@ -309,10 +309,12 @@ class Problem:
 
         Their slopes and curvatures are rounding, so solvers are told that they are 0 and 1.
         """
+        none = np.empty(0, dtype=np.int64)
+        if not self.loss.shift_invariant or self.loss.scale_invariant or not self.penalty.smooth:
+            return none
         spec = self.penalty.separable(self.n_columns)
-        free = self.loss.shift_invariant and not self.loss.scale_invariant and self.penalty.smooth
-        if not free or (spec is not None and spec.l2.all()):
-            return np.empty(0, dtype=np.int64)
+        if spec is not None and spec.l2.all():
+            return none
         mean, square = self._moments(self.data.target.share)
         constant = square - mean * mean <= NEGLIGIBLE * square
         return np.flatnonzero(constant & (square > 0.0) & (spec is None or spec.l2 == 0.0))

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold
 
 from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, load, losses, save
 from auctor.core.errors import DataError, ParameterError
@@ -228,3 +229,12 @@ def test_ranges_are_those_that_hold(rows):
     for surrogate in ("max_margin", "logistic"):
         with pytest.raises(ParameterError, match=r"beta.*\[1e-06, 1e\+06\]|beta.*1000000"):
             MetricClassifier("fbeta(0)", surrogate=surrogate).fit(*rows)
+
+
+def test_folds_without_positives_do_not_count_for_fbeta():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    y = np.repeat([1, 0, 1, 0, 0], 20) * (np.arange(100) % 2)
+    search = MetricClassifierCV("f1", surrogate="logistic", cv=KFold(5), n_strengths=2)
+    with pytest.warns(UserWarning, match="leaves out a fold of 20 rows"):
+        search.fit(X, y)
+    assert np.isnan(search.scores_).all(axis=1).tolist() == [False, True, False, True, True]

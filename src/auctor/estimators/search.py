@@ -389,6 +389,8 @@ class MetricClassifierCV(MetricClassifier):
             part.threshold_ = threshold
             part.intercept_ -= threshold
             try:
+                if chosen.name == "fbeta" and not rows.codes[test].any():
+                    raise DataError("F-beta needs positives; got none.")
                 scores[k] = judge(part)
             except DataError as error:
                 warnings.warn(

@@ -249,7 +249,7 @@ class Line:
         point = self.problem.evaluate(
             origin.w + step * self._direction, scores=origin.scores + step * self._change
         )
-        if not point.value <= HIGH * max(self.start.query.value, self.problem.null.loss):
+        if not point.value <= HIGH * max(abs(self.start.query.value), abs(self.problem.null.loss)):
             return Trial(step, Query(point, origin.dscores, math.inf), math.inf)
         return self._trial(step, balanced(self.problem, point, self.accuracy))
 
