@@ -16,8 +16,9 @@ from auctor.solvers.choose import choose
 
 #: A fit that takes less than this off the loss of a constant score has learnt next to nothing.
 LITTLE = 0.01
-#: Strength, over the mean square of each column, that leaves weights free; steps to use it.
-FREE, STEPS = 1e-6, 200
+#: Strength, over the mean square of each column, that leaves weights free; steps to use it; and
+#: what they take off at least where they help.
+FREE, STEPS, HELP = 1e-6, 200, 1e-3
 
 
 def advice(loss: Loss, penalty: Penalty, data: Data, solution: Solution) -> str:
@@ -53,9 +54,9 @@ def vacuous(loss: Loss, data: Data) -> bool:
     if top == 0.0:
         return True
     problem = Problem(loss, Separable(l2=FREE * np.maximum(squares, 1e-9 * top)), data)
-    least = (1.0 - LITTLE) * problem.null.loss
+    least = (1.0 - HELP) * problem.null.loss
     found = minimise(
-        problem, choose(problem), tol=0.5 * LITTLE, max_iter=STEPS, rng=0, on_failure="ignore",
+        problem, choose(problem), tol=0.2 * HELP, max_iter=STEPS, rng=0, on_failure="ignore",
         on_step=lambda step: step.value < least,
     )  # fmt: skip
     return found.value >= least
