@@ -87,7 +87,7 @@ def chunks_for(
 
 
 def has_probabilities(model: Any) -> bool:
-    """Whether a model was calibrated."""
+    """Whether a model gives probabilities."""
     return hasattr(model, "calibrators_")
 
 
