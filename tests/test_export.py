@@ -53,8 +53,9 @@ def test_classifiers(model, y, dtype):
     assert found["scores"].shape == scores.shape
     np.testing.assert_allclose(found["scores"], scores, rtol=1e-6, atol=1e-6)
     assert found["label"].tolist() == model.predict(new).tolist()
-    assert ("probabilities" in found) == (model.calibrate is not None)
-    if model.calibrate is not None:
+    likely = model.calibrate is not None or model.metric == "log_loss"
+    assert ("probabilities" in found) == likely
+    if likely:
         chances = model.predict_proba(new)
         np.testing.assert_allclose(found["probabilities"], chances, rtol=0, atol=1e-6)
 

@@ -15,7 +15,7 @@ from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.core.version import __version__
 from auctor.estimators import LinearRegressor, MetricClassifier
-from auctor.estimators.calibrate import Isotonic, Sigmoid
+from auctor.estimators.calibrate import Calibrator, Isotonic, Sigmoid, calibrators_of
 from auctor.estimators.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
 from auctor.online.base import OnlineClassifier
@@ -32,8 +32,8 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
 
     The input ``X`` has a row per row and a column per column of `fit`. The outputs of a classifier
     are ``label``, ``scores`` (what `decision_function` returns: the threshold is already taken
-    off), and with ``calibrate`` ``probabilities``; that of a regressor is ``prediction``. Scores
-    are computed, and returned, in 64 bits whatever the input.
+    off), and ``probabilities`` where `predict_proba` gives them; that of a regressor is
+    ``prediction``. Scores are computed, and returned, in 64 bits whatever the input.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ def _add_classifier(graph: _Graph, model: Any) -> None:
     graph.output("label", graph.kinds.STRING if labels.dtype.kind == "U" else kind, ["rows"])
     k = labels.size
     graph.output("scores", graph.kinds.DOUBLE, ["rows"] if two else ["rows", k])
-    calibrators = getattr(model, "calibrators_", None)
-    if calibrators is not None and model.calibrate is not None:
-        _add_probabilities(graph, model, flat)
+    calibrators = calibrators_of(model)
+    if calibrators is not None:
+        _add_probabilities(graph, model, calibrators, flat)
         graph.output("probabilities", graph.kinds.DOUBLE, ["rows", k])
 
 
@@ -191,14 +191,16 @@ def _scores(graph: _Graph, coef: FloatArray, intercept: FloatArray, *, squeezed:
     return graph.add("Squeeze", scores, graph.constant("last_axis", np.array([1])))
 
 
-def _add_probabilities(graph: _Graph, model: MetricClassifier, scores: str) -> None:
+def _add_probabilities(
+    graph: _Graph, model: MetricClassifier, calibrators: list[Calibrator], scores: str
+) -> None:
     """Calibrated scores, as shares of their sum where there are more than two classes."""
     two = model.classes_.size == 2
     axis = graph.constant("class_axis", np.array([1]))
     table = graph.add("Unsqueeze", scores, axis) if two else scores
     raw = graph.add("Add", table, graph.constant("threshold", model.threshold_))
     columns = []
-    for k, calibrator in enumerate(model.calibrators_):
+    for k, calibrator in enumerate(calibrators):
         column = graph.add("Gather", raw, graph.constant(f"class_{k}", np.array([k])), axis=1)
         columns.append(_calibrated(graph, calibrator, column, f"calibrator_{k}"))
     if two:
@@ -217,7 +219,11 @@ def _calibrated(graph: _Graph, calibrator: Any, scores: str, name: str) -> str:
             graph.constant(f"{name}_{what}", np.float64(getattr(calibrator, what)))
             for what in ("slope", "offset")
         )
-        return graph.add("Sigmoid", graph.add("Add", graph.add("Mul", scores, slope), offset))
+        # Not the operator Sigmoid: that of some runtimes loses small probabilities.
+        margin = graph.add("Add", graph.add("Mul", scores, slope), offset)
+        odds = graph.add("Exp", graph.add("Neg", margin))
+        one = graph.constant(f"{name}_one", np.float64(1.0))
+        return graph.add("Reciprocal", graph.add("Add", one, odds))
     if not isinstance(calibrator, Isotonic):
         raise ParameterError(
             f"{WHO} needs calibrate='sigmoid' or 'isotonic'; got {type(calibrator).__name__}. "

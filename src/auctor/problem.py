@@ -163,6 +163,8 @@ class Problem:
         )
         if "spread" in vars(self):
             vars(other)["spread"] = self.spread
+        if "idle" in vars(self) and loss.shift_invariant and self.loss.shift_invariant:
+            vars(other)["idle"] = self.idle
         return other
 
     def with_penalty(self, penalty: Penalty, *, alike: bool = False) -> Problem:
@@ -172,7 +174,7 @@ class Problem:
         """
         other = copy(self)
         other.penalty = penalty
-        for name in ("ridge", "idle") if alike else ("ridge", "idle", "provides", "certifiable"):
+        for name in ("ridge",) if alike else ("ridge", "idle", "provides", "certifiable"):
             vars(other).pop(name, None)
         if not alike and other.certifiable != self.certifiable:
             vars(other).pop("_unit", None)
@@ -259,7 +261,9 @@ class Problem:
             return self._contrast.copy()
         if w0 is None:
             return self.join(np.zeros(self.n_columns), self.null.intercept)
-        return check_vector("minimise", "w0", w0, size=self.n_params).copy()
+        start = check_vector("minimise", "w0", w0, size=self.n_params).copy()
+        start[self.idle] = 0.0
+        return start
 
     # --- evaluation -------------------------------------------------------------------------
 
@@ -297,27 +301,36 @@ class Problem:
 
     @cached_property
     def ridge(self) -> FloatArray:
-        """Curvature of a smooth penalty in every parameter, 0 for the intercept; 1 for `idle`."""
+        """Curvature of a smooth penalty in every parameter, 0 for the intercept."""
         spec = self.penalty.separable(self.n_columns)
-        ridge = self.join(np.zeros(self.n_columns) if spec is None else spec.l2, 0.0)
-        ridge[self.idle] = 1.0
-        return ridge
+        return self.join(np.zeros(self.n_columns) if spec is None else spec.l2, 0.0)
 
     @cached_property
     def idle(self) -> IntArray:
         """Columns that change nothing and are not penalised: constants, where those do not matter.
 
-        Their slopes and curvatures are rounding, so solvers are told that they are 0 and 1.
+        Their slopes are rounding, and taken as zero; they start and stay without weight.
         """
         none = np.empty(0, dtype=np.int64)
         if not self.loss.shift_invariant or self.loss.scale_invariant or not self.penalty.smooth:
             return none
         spec = self.penalty.separable(self.n_columns)
-        if spec is not None and spec.l2.all():
+        free = np.ones(self.n_columns, dtype=bool) if spec is None else spec.l2 == 0.0
+        if not free.any():
             return none
         mean, square = self._moments(self.data.target.share)
-        constant = square - mean * mean <= NEGLIGIBLE * square
-        return np.flatnonzero(constant & (square > 0.0) & (spec is None or spec.l2 == 0.0))
+        steady = free & (square > 0.0) & (square - mean * mean <= NEGLIGIBLE * square)
+        return np.array(
+            [j for j in np.flatnonzero(steady) if self._constant(int(j))], dtype=np.int64
+        )
+
+    def _constant(self, column: int) -> bool:
+        """Whether all rows with weight have the same value in a column; one pass."""
+        unit = np.zeros(self.n_columns)
+        unit[column] = 1.0
+        self.counts.passes += 1
+        values = self.data.scores(unit)[self.data.target.share > 0.0]
+        return bool((values == values[0]).all())
 
     def total_gradient(self, point: Point) -> FloatArray:
         """Gradient of the objective, for a smooth penalty."""
@@ -326,7 +339,11 @@ class Problem:
     def hessian(self, point: Point, kept: RowParts | None = None) -> Hessian:
         """Second derivative of loss plus smooth penalty at a point."""
         curvature = self.loss.curvature(point.scores, self.data.target)
-        return Hessian(self.data, curvature, self.ridge, self.has_intercept, self.counts, kept)
+        ridge = self.ridge
+        if self.idle.size:
+            ridge = ridge.copy()
+            ridge[self.idle] = 1.0
+        return Hessian(self.data, curvature, ridge, self.has_intercept, self.counts, kept)
 
     @cached_property
     def spread(self) -> FloatArray:
@@ -461,9 +478,11 @@ class Problem:
             start = self.evaluate(self.start())
             sizes = np.abs(start.dscores)
             self.counts.passes += 1
-            most = float(self.data.square_gradient(sizes).max(initial=0.0))
+            squares = self.data.square_gradient(sizes)
+            squares[self.idle] = 0.0
             slope = float(np.abs(start.gradient).max(initial=0.0))
-            unit = max(slope, 1e-9 * math.sqrt(float(sizes.sum()) * most))
+            size = math.sqrt(float(sizes.sum()) * float(squares.max(initial=0.0)))
+            unit = max(slope, 1e-10 * size)
         return unit if unit > 0.0 else 1.0
 
     def _violation(self, point: Point, source: Point) -> float:

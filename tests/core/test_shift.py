@@ -72,6 +72,13 @@ def test_classes_apart_are_parted_in_the_middle(loss):
     assert -8.0 - 0.5 < shift < -8.0 + 0.5
 
 
+@pytest.mark.parametrize("score", [-0.4, -0.7, 0.1, 3.0])
+def test_the_middle_does_not_depend_on_rounding(score):
+    target = Target(np.array([-1.0, 1.0]))
+    assert best_shift(Hinge(), np.array([-5.0, score]), target) == pytest.approx(2.5 - 0.5 * score)
+    assert best_shift(Hinge(), np.zeros(2), target) == 0.0
+
+
 @pytest.mark.parametrize("loss", [Hinge(), SmoothedHinge(0.1), Logistic()], ids=ident)
 def test_one_class_has_no_best_constant_but_an_answer(loss):
     shift = best_shift(loss, np.array([0.0, 1.0]), Target(np.ones(2)))

@@ -7,8 +7,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
 
-from auctor import LinearRegressor, MetricClassifier, MetricClassifierCV, load, losses, save
+from auctor import (
+    LinearRegressor,
+    MetricClassifier,
+    MetricClassifierCV,
+    Problem,
+    load,
+    losses,
+    penalties,
+    save,
+)
 from auctor.core.errors import DataError, ParameterError
+from auctor.data import as_data
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +184,35 @@ def test_constant_columns_get_no_weight_without_a_penalty(metric, surrogate, siz
     assert abs(model.coef_[0, 0]) * size < 1e-2 * model.coef_[0, 1]
 
 
+def test_columns_that_are_nearly_constant_count():
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(400) < 0.3, 1.0, -1.0)
+    X = np.column_stack([np.full(400, 1e9), 1e9 + rng.normal(size=400), np.zeros(400), y])
+    problem = Problem(losses.PairwiseSquare(), penalties.NoPenalty(), as_data(X, y))
+    assert problem.idle.tolist() == [0]
+    assert problem.with_penalty(penalties.L2(1.0)).idle.size == 0
+    assert Problem(losses.Logistic(), penalties.NoPenalty(), as_data(X, y)).idle.size == 0
+    spare = np.append(np.ones(399), 0.0)
+    data = as_data(np.append(np.ones(399), 5.0)[:, None], y, weight=spare)
+    assert Problem(losses.PairwiseSquare(), penalties.NoPenalty(), data).idle.tolist() == [0]
+
+
+def test_a_large_constant_does_not_hide_the_others():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=200)
+    y = x + rng.normal(size=200) > 0.5
+    model = MetricClassifier("auc", surrogate="squared_hinge", penalty="none", tol=1e-8)
+    alone = model.fit(x[:, None], y).coef_[0, 0]
+    both = np.column_stack([np.full(200, 1e14), x])
+    np.testing.assert_allclose(model.fit(both, y).coef_, [[0.0, alone]], rtol=1e-3, atol=1e-9)
+    start = MetricClassifier(
+        "auc", surrogate="squared_hinge", penalty="none", tol=1e-8, warm_start=True
+    )
+    start.fit(np.column_stack([x + 1e3 * rng.normal(size=200), x]), y)
+    moved = np.column_stack([np.full(200, 7.0), x])
+    np.testing.assert_allclose(start.fit(moved, y).coef_, [[0.0, alone]], rtol=1e-3, atol=1e-9)
+
+
 @pytest.mark.parametrize("metric", ["log_loss", "auc", "error", "balanced_error"])
 def test_columns_that_say_nothing_are_no_failure(metric):
     y = np.arange(40) < 10
@@ -187,10 +226,20 @@ def test_counts_of_rows_must_fit_into_folds(rows):
     with pytest.raises(DataError, match="a fold of 80 rows, 80; got 90"):
         MetricClassifierCV("precision_at_k(90)", n_strengths=2).fit(X, y)
     for options in ({"threshold_cv": 5}, {"calibrate": "sigmoid"}):
-        with pytest.raises(DataError, match="the 320 rows that a fold trains on, 320; got 350"):
+        with pytest.raises(DataError, match="320 rows of 400: PrecisionAtK needs k of at most"):
             MetricClassifier("precision_at_k(350)", **options).fit(X, y)
-    with pytest.raises(DataError, match="weight of the rows, 400; got 1000"):
-        MetricClassifier("log_loss", threshold="top(1000)").fit(X, y)
+        MetricClassifier("precision_at_k(350)", surrogate="logistic", **options).fit(X, y)
+    for model in (MetricClassifier, MetricClassifierCV):
+        with pytest.raises(DataError, match=r"weight of the rows, (400|320); got 1000"):
+            model("log_loss", threshold="top(1000)").fit(X, y)
+        for wrong in ({"threshold": "top(30.0)"}, {"metric": "recall_at_k(30.5)"}):
+            with pytest.raises(ParameterError, match="k to be an integer or a fraction"):
+                model(**wrong).fit(X, y)
+    later = MetricClassifier("precision_at_k(1000)", surrogate="logistic", threshold=0.0)
+    assert later.fit(X, y).score(np.tile(X, (5, 1)), np.tile(y, 5)) > 0.3
+    MetricClassifierCV(
+        "precision_at_k(90)", surrogate="logistic", scoring="roc_auc", n_strengths=2
+    ).fit(X, y)
     with pytest.warns(UserWarning, match="vacuous"):  # all rows are at the top
         MetricClassifier("precision_at_k(40)").fit(X, y, sample_weight=np.full(400, 0.1))
 
@@ -212,6 +261,8 @@ def test_log_loss_has_probabilities_of_its_own(rows, tmp_path):
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
     moved = MetricClassifier("log_loss", strength=1e-3, threshold="recall(0.9)", tol=1e-10)
     np.testing.assert_allclose(moved.fit(X, y).predict_proba(X), model.predict_proba(X), atol=1e-9)
+    search = MetricClassifierCV("log_loss", scoring="neg_log_loss", n_strengths=3).fit(X, y)
+    assert log_loss(y, search.predict_proba(X)) < 0.5
     several = MetricClassifier("log_loss").fit(*load_iris(return_X_y=True))
     np.testing.assert_allclose(several.predict_proba(load_iris().data).sum(axis=1), 1.0)
     assert not hasattr(MetricClassifier("auc"), "predict_proba")
@@ -238,3 +289,4 @@ def test_folds_without_positives_do_not_count_for_fbeta():
     with pytest.warns(UserWarning, match="leaves out a fold of 20 rows"):
         search.fit(X, y)
     assert np.isnan(search.scores_).all(axis=1).tolist() == [False, True, False, True, True]
+    assert np.isfinite(search.set_params(scoring="accuracy").fit(X, y).scores_).all()

@@ -102,6 +102,8 @@ def is_model(path: str) -> bool:
 
 def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
     """What a model file holds, as plain values."""
+    from auctor.estimators.calibrate import log_odds
+
     model, notes = saved.model, saved.notes
     params = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
     found = {
@@ -114,6 +116,7 @@ def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
         **_fit(model),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "calibrated": hasattr(model, "calibrators_"),
+        "log_odds": log_odds(model),
         **_weights(saved, top),
         "schema": saved.schema,
     }
@@ -217,7 +220,7 @@ def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("fit", _fit_text(found)),
         ("classes", ", ".join(map(str, found["classes"] or []))),
         ("threshold", ", ".join(f"{cut:.6g}" for cut in found["threshold"] or [])),
-        ("probabilities", f"calibrated, {params.get('calibrate')}" if found["calibrated"] else ""),
+        ("probabilities", _probabilities_text(found)),
         ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have weight"),
         ("read from", _schema_text(found["schema"])),
         ("trained on", _data_text(found["data"], two=len(found["classes"] or ()) == 2)),
@@ -255,6 +258,12 @@ def _data_text(data: Any, *, two: bool) -> str:
     positives = data.get("train_positives")
     known = two and isinstance(positives, int)
     return f"{data['train_rows']:,} rows" + (f", {positives:,} of them positive" if known else "")
+
+
+def _probabilities_text(found: dict[str, Any]) -> str:
+    if found["log_odds"]:
+        return "scores are log-odds"
+    return f"calibrated, {found['params'].get('calibrate')}" if found["calibrated"] else ""
 
 
 def _test_text(test: Any) -> str:

@@ -57,7 +57,8 @@ def predict(
     ] = False,
     labels: Annotated[bool, typer.Option("--labels", help="Write predicted labels.")] = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Write probabilities (calibrated models).")
+        bool,
+        typer.Option("--probabilities", help="Write probabilities (calibrated models, log_loss)."),
     ] = False,
     label: Label = None,
     format: Format = "auto",
@@ -158,8 +159,8 @@ def _wanted(model: Any, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
         return ("predictions",)
     if "probabilities" in chosen and not has_probabilities(model):
         raise ParameterError(
-            f"{WHO} needs a calibrated model to write probabilities; got one that is not. "
-            "Train it with --calibrate sigmoid."
+            f"{WHO} needs a calibrated model, or one of log_loss, to write probabilities; got "
+            "another. Train it with --calibrate sigmoid."
         )
     if chosen:
         return chosen

@@ -88,7 +88,9 @@ def chunks_for(
 
 def has_probabilities(model: Any) -> bool:
     """Whether a model gives probabilities."""
-    return hasattr(model, "calibrators_")
+    from auctor.estimators.calibrate import calibrators_of
+
+    return calibrators_of(model) is not None
 
 
 def apply(model: Any, method: str, matrix: Any) -> Array:

@@ -10,7 +10,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.losses.contingency import Contingency
 from auctor.losses.partial import PartialPairwiseHinge
 from auctor.minimise import minimise
-from auctor.penalties import Separable
+from auctor.penalties import L2, Separable
 from auctor.problem import Problem
 from auctor.solvers.choose import choose
 
@@ -21,11 +21,18 @@ LITTLE = 0.01
 FREE, STEPS, HELP = 1e-6, 200, 1e-3
 
 
-def advice(loss: Loss, penalty: Penalty, data: Data, solution: Solution) -> str:
-    """One thing to know and one thing to do about a fit, or nothing."""
+def advice(
+    loss: Loss, penalty: Penalty, data: Data, solution: Solution, *, fit_intercept: bool = True
+) -> str:
+    """One thing to know and one thing to do about a fit, or nothing.
+
+    To find out may take as long as the fit, or a second.
+    """
     if isinstance(loss, (Contingency, PartialPairwiseHinge)):
         constant = loss.value(np.full(data.n_rows, solution.intercept), data.target)
-        if solution.value >= (1.0 - LITTLE) * constant and vacuous(loss, data):
+        if solution.value >= (1.0 - LITTLE) * constant and vacuous(
+            loss, data, fit_intercept=fit_intercept, max_seconds=max(1.0, solution.seconds)
+        ):
             others = (
                 "metric='auc' or surrogate='logistic', or give positives more class_weight"
                 if isinstance(loss, Contingency)
@@ -47,19 +54,22 @@ def advice(loss: Loss, penalty: Penalty, data: Data, solution: Solution) -> str:
     return ""
 
 
-def vacuous(loss: Loss, data: Data) -> bool:
-    """Whether weights that are next to free do no better than none."""
-    squares = data.square_gradient(data.target.share)
-    top = float(squares.max(initial=0.0))
+def vacuous(
+    loss: Loss, data: Data, *, fit_intercept: bool = True, max_seconds: float | None = None
+) -> bool:
+    """Whether it is proved that weights that are next to free do no better than none."""
+    spread = Problem(loss, L2(1.0), data, fit_intercept=fit_intercept).spread[: data.n_columns]
+    top = float(spread.max(initial=0.0))
     if top == 0.0:
         return True
-    problem = Problem(loss, Separable(l2=FREE * np.maximum(squares, 1e-9 * top)), data)
+    penalty = Separable(l2=FREE * np.maximum(spread, 1e-9 * top))
+    problem = Problem(loss, penalty, data, fit_intercept=fit_intercept)
     least = (1.0 - HELP) * problem.null.loss
     found = minimise(
-        problem, choose(problem), tol=0.2 * HELP, max_iter=STEPS, rng=0, on_failure="ignore",
-        on_step=lambda step: step.value < least,
+        problem, choose(problem), tol=0.2 * HELP, max_iter=STEPS, max_seconds=max_seconds, rng=0,
+        on_failure="ignore", on_step=lambda step: step.value < least,
     )  # fmt: skip
-    return found.value >= least
+    return found.converged and found.value >= least
 
 
 def _separates(scores: FloatArray, positive: Array) -> bool:

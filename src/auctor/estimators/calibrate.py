@@ -78,6 +78,21 @@ class Isotonic:
 KINDS: dict[str, type[Sigmoid] | type[Isotonic]] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
 
 
+def calibrators_of(model: Any) -> list[Calibrator] | None:
+    """What turns the scores of a fitted model into probabilities, one per column of them."""
+    if log_odds(model):
+        return [Sigmoid(1.0, 0.0)] * model.coef_.shape[0]
+    asked = getattr(model, "calibrate", None) is not None
+    found: list[Calibrator] | None = getattr(model, "calibrators_", None)
+    return found if asked else None
+
+
+def log_odds(model: Any) -> bool:
+    """Whether the scores of a model are log-odds as they are: those of log-loss."""
+    named = str(getattr(model, "metric", "")).strip() == "log_loss"
+    return named and getattr(model, "calibrate", None) is None
+
+
 def out_of_fold_scores(
     model: MetricClassifier,
     matrix: Any,
@@ -125,14 +140,18 @@ def out_of_fold_scores(
     for number, (train, test) in enumerate(parted, start=1):
         tell_stage("calibration fold", number, folds.n_splits)
         rows, others = kept[train], kept[test]
-        total = rows.size if weight is None else float(weight[rows].sum())
-        part._check_counts(total, f"the {rows.size} rows that a fold trains on")
-        part.fit(
-            matrix[rows],
-            labels[rows],
-            None if weight is None else weight[rows],
-            None if groups is None else groups[rows],
-        )
+        try:
+            part.fit(
+                matrix[rows],
+                labels[rows],
+                None if weight is None else weight[rows],
+                None if groups is None else groups[rows],
+            )
+        except DataError as error:
+            raise DataError(
+                f"calibrate and threshold_cv need folds that can be trained on; got one of "
+                f"{rows.size} rows of {labels.size}: {error} Or set both to None."
+            ) from error
         last = part.solution_[-1] if isinstance(part.solution_, list) else part.solution_
         if last.status is Status.INTERRUPTED:
             raise KeyboardInterrupt

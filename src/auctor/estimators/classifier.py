@@ -25,11 +25,19 @@ from auctor.estimators.base import FitWarning, LinearEstimator, sentence
 from auctor.estimators.calibrate import (
     KINDS,
     Calibrator,
-    Sigmoid,
+    calibrators_of,
     fit_calibrators,
+    log_odds,
     out_of_fold_scores,
 )
-from auctor.estimators.metric import Chosen, Cut, Measure, resolve_cut, resolve_metric
+from auctor.estimators.metric import (
+    Chosen,
+    Cut,
+    Measure,
+    check_count,
+    resolve_cut,
+    resolve_metric,
+)
 from auctor.losses import ExpectedError, GaussianAuc
 from auctor.losses.pairwise import Pairwise
 from auctor.metrics.grouped import group_codes
@@ -40,12 +48,8 @@ from auctor.solvers.moments import fits, outnumbered, shrinkage
 ERRORS, COUNTS = ("error", "balanced_error", "cost"), ("top",)
 
 
-#: The metric whose scores are log-odds as they are.
-PROBABILITIES = "log_loss"
-
-
 def _wants_probabilities(estimator: MetricClassifier) -> bool:
-    if estimator.calibrate is None and estimator.metric != PROBABILITIES:
+    if estimator.calibrate is None and not log_odds(estimator):
         raise AttributeError(
             "MetricClassifier has predict_proba with calibrate='sigmoid' or 'isotonic', and for "
             "metric='log_loss'; got calibrate=None. Set calibrate and fit again."
@@ -219,7 +223,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         weight = self._read_weight(sample_weight, matrix.shape[0])
         groups = self._read_groups(groups, chosen, matrix.shape[0])
         codes = self._encode(labels, weight)
-        self._check_counts(matrix.shape[0] if weight is None else float(weight.sum()), "the rows")
+        self._check_cut(chosen, matrix.shape[0] if weight is None else float(weight.sum()))
         data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         targets = self._targets(codes, weight, groups, chosen)
         previous = self._previous(len(targets), matrix.shape[1])
@@ -236,10 +240,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         self._advise(data, solutions, targets, chosen.loss)
         if hasattr(self, "calibrators_"):
             del self.calibrators_  # of an earlier fit
-        if self.calibrate is None and self.metric == PROBABILITIES:
-            self.calibrators_: list[Calibrator] = [Sigmoid(1.0, 0.0) for _ in targets]
-        elif self.calibrate is not None and held_out is not None:
-            self.calibrators_ = fit_calibrators(
+        if self.calibrate is not None and held_out is not None:
+            self.calibrators_: list[Calibrator] = fit_calibrators(
                 self.calibrate, held_out, [target.y > 0.0 for target in targets], weight
             )
         return self
@@ -262,11 +264,12 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     @available_if(_wants_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
-        check_is_fitted(self, "calibrators_")
+        check_is_fitted(self, "coef_" if log_odds(self) else "calibrators_")
         decision = self.decision_function(X)
+        calibrators = calibrators_of(self) or []
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold_
         positive = np.column_stack(
-            [c.probability(s) for c, s in zip(self.calibrators_, columns.T, strict=True)]
+            [c.probability(s) for c, s in zip(calibrators, columns.T, strict=True)]
         )
         if decision.ndim == 1:
             return np.hstack([1.0 - positive, positive])
@@ -397,18 +400,17 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             check_choice(self._who, "calibrate", self.calibrate, tuple(KINDS))
         check_choice(self._who, "average", self.average, ("macro", "micro", "weighted"))
 
-    def _check_counts(self, total: float, of: str, *, stated: bool = True) -> None:
-        """Refuse a number of top rows above the weight of those that there are."""
-        cuts: list[Any] = [resolve_metric(self._who, self.metric, self.surrogate).cut]
-        if stated and self._states_cut:
-            cuts.append(resolve_cut(self._who, self.threshold))
-        counts = [c.value for c in cuts if isinstance(c, Cut) and c.criterion in COUNTS]
-        most = max((k for k in counts if k is not None and k > 1), default=0)
-        if most > total * (1.0 + 1e-12):
-            raise DataError(
-                f"{self._who} needs k of at most the total weight of {of}, {total:g}; got {most}. "
-                "Pass a smaller k or a fraction in (0, 1)."
-            )
+    def _cut(self, chosen: Chosen) -> Cut | float | None:
+        """The rule of the threshold, or the threshold itself: the user's, else the metric's."""
+        if self._states_cut:
+            return resolve_cut(self._who, self.threshold)
+        return chosen.cut if self.fit_intercept else None
+
+    def _check_cut(self, chosen: Chosen, total: float) -> None:
+        """Refuse a cut after more rows than there are before anything is trained."""
+        cut = self._cut(chosen)
+        if isinstance(cut, Cut) and cut.criterion in COUNTS:
+            check_count(self._who, cut.value, total, "the rows")
 
     def _read_labels(self, y: Any, n: int) -> Array:
         labels = self._read_target(y, n)
@@ -525,10 +527,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         that the user states, go by the sample weights. Of several classes the highest score wins:
         what errors cost one of them says nothing about a cut.
         """
-        cut: Cut | float | None = chosen.cut if self.fit_intercept else None
-        if self._states_cut:
-            cut = resolve_cut(self._who, self.threshold)
-        elif len(targets) > 1 and isinstance(cut, Cut) and cut.criterion in ERRORS:
+        cut = self._cut(chosen)
+        several = len(targets) > 1 and not self._states_cut
+        if several and isinstance(cut, Cut) and cut.criterion in ERRORS:
             cut = None
         if self._states_cut or (isinstance(cut, Cut) and cut.criterion in COUNTS):
             targets = [Target(target.y, weight) for target in targets]
@@ -549,7 +550,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         """Warn where the fit converged and still means little."""
         for solution, target in zip(solutions, targets, strict=True):
             rows = data.with_target(target)
-            text = advice(loss, self._penalty(rows, loss), rows, solution)
+            text = advice(
+                loss, self._penalty(rows, loss), rows, solution,
+                fit_intercept=bool(self.fit_intercept),
+            )  # fmt: skip
             if text:
                 warnings.warn(f"{self._who}: {text}", UserWarning, stacklevel=3)
 

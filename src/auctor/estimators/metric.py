@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from auctor import metrics
 from auctor.core.checks import check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import DataError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray
 from auctor.estimators.registry import as_loss, known
@@ -31,6 +32,7 @@ from auctor.losses import (
     RecallAtK,
     SquaredHinge,
 )
+from auctor.losses.fscore import LARGEST_BETA, SMALLEST_BETA
 from auctor.metrics.thresholds import check_criterion
 
 
@@ -216,8 +218,8 @@ METRICS: dict[str, Metric] = {
         "harmonic mean of precision and recall, recall counting beta times",
         parameter="beta",
         default=1.0,
-        least=1e-6,
-        most=1e6,
+        least=SMALLEST_BETA,
+        most=LARGEST_BETA,
         by_label=True,
     ),
 }
@@ -247,11 +249,12 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
     name, parameter, number = match.groups()
     if number is None:
         return name, None
-    wanted = METRICS[name].parameter if name in METRICS else {"top": "k"}.get(name, "")
-    if parameter not in (None, wanted):
+    if name in METRICS and parameter not in (None, METRICS[name].parameter):
+        wanted = METRICS[name].parameter
+        example = f"{name}({number})" if wanted else name
         raise ParameterError(
-            f"{who} needs {what}={name!r} with {wanted or 'its number alone'}; got {parameter!r}. "
-            f'Write it like "{name}({number})".'
+            f"{who} needs {what}={name!r} with {wanted or 'nothing in brackets'}; got "
+            f'{parameter!r}. Write it like "{example}".'
         )
     for kind in (int, float):
         try:
@@ -310,7 +313,22 @@ def _value(who: str, name: str, spec: Metric, value: float | None) -> float | No
     value = spec.default if value is None else value
     what = f"{spec.parameter} of metric={name!r}"
     check_real(who, what, value, low=spec.least, high=spec.most, open_low=spec.least == 0.0)
+    if spec.parameter == "k":
+        check_count(who, value)
     return value
+
+
+def check_count(who: str, k: float | None, total: float = math.inf, of: str = "the rows") -> None:
+    """Refuse a number of top rows that is no integer, or above the weight of those there are."""
+    if k is not None and k > 1 and not isinstance(k, Integral):
+        raise ParameterError(
+            f"{who} needs k to be an integer or a fraction in (0, 1]; got {k!r}. Pass one of these."
+        )
+    if k is not None and k > 1 and k > total * (1.0 + 1e-12):
+        raise DataError(
+            f"{who} needs k of at most the total weight of {of}, {total:g}; got {k}. "
+            "Pass a smaller k or a fraction in (0, 1)."
+        )
 
 
 def resolve_cut(who: str, threshold: object) -> Cut | float:
@@ -319,4 +337,6 @@ def resolve_cut(who: str, threshold: object) -> Cut | float:
         return check_real(who, "threshold", threshold)
     name, value = parse(who, "threshold", ALIASES.get(threshold, threshold))
     check_criterion(who, name, value, what="threshold")
+    if name == "top":
+        check_count(who, value)
     return Cut(name, value)

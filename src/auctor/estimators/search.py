@@ -18,8 +18,8 @@ from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.core.watching import point_callback, tell_stage
 from auctor.data import Dense, Sparse, wrap
 from auctor.estimators.base import FitWarning, sentence
-from auctor.estimators.classifier import MetricClassifier
-from auctor.estimators.metric import Chosen, resolve_metric
+from auctor.estimators.classifier import COUNTS, MetricClassifier
+from auctor.estimators.metric import Chosen, check_count, resolve_metric
 from auctor.estimators.registry import resolve_penalty
 from auctor.problem import Problem
 from auctor.solvers import Path, regularisation_path, strength_max
@@ -376,9 +376,14 @@ class MetricClassifierCV(MetricClassifier):
         self, rows: _Rows, train: IntArray, test: IntArray, chosen: Chosen, penalty: Penalty
     ) -> _Fold:
         """Paths of the classes on the training rows, and their scores on the test rows."""
-        total = test.size if rows.weight is None else float(rows.weight[test].sum())
-        self._check_counts(total, f"a fold of {test.size} rows", stated=False)
         part = self._part(penalty)
+        totals = [
+            some.size if rows.weight is None else float(rows.weight[some].sum())
+            for some in (train, test)
+        ]
+        part._check_cut(chosen, totals[0])
+        if self.scoring is None and chosen.cut is not None and chosen.cut.criterion in COUNTS:
+            check_count(self._who, chosen.cut.value, totals[1], f"a fold of {test.size} rows")
         part.classes_ = self.classes_
         part.n_features_in_ = rows.matrix.shape[1]
         paths, thresholds = self._train_fold(part, rows.only(train), chosen, penalty)
@@ -389,7 +394,7 @@ class MetricClassifierCV(MetricClassifier):
             part.threshold_ = threshold
             part.intercept_ -= threshold
             try:
-                if chosen.name == "fbeta" and not rows.codes[test].any():
+                if self._undefined(chosen, rows.codes[test]):
                     raise DataError("F-beta needs positives; got none.")
                 scores[k] = judge(part)
             except DataError as error:
@@ -401,6 +406,11 @@ class MetricClassifierCV(MetricClassifier):
                 )
                 break
         return _Fold(paths, thresholds, scores, self._stopped(paths[-1]))
+
+    def _undefined(self, chosen: Chosen, codes: IntArray) -> bool:
+        """Whether the own metric is one that returns 0 where it should say nothing."""
+        own = self.scoring is None and chosen.name == "fbeta"
+        return own and self.classes_.size == 2 and not codes.any()
 
     def _train_fold(
         self, part: _Part, rows: _Rows, chosen: Chosen, penalty: Penalty

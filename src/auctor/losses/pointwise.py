@@ -15,7 +15,7 @@ from auctor.core.protocols import Shifted, Shifts
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 from auctor.kernels import pointwise as kernels
-from auctor.kernels.thresholds import threshold
+from auctor.kernels.thresholds import next_above, threshold
 from auctor.losses.base import BaseLoss
 
 
@@ -57,7 +57,10 @@ class StepShifts(ShiftedScores):
         steps = y - self._scores - self._width * self._before
         if not (0.0 < goal < float(share.sum()) and np.isfinite(steps).all()):
             return None
-        return threshold(steps, share, goal, self._width).low
+        found = threshold(steps, share, goal, self._width)
+        if self._width == 0.0 and found.mix == 1.0:  # every constant up to the next step is best
+            return 0.5 * (found.low + next_above(steps, share, found.low))
+        return found.low
 
 
 class Pointwise(BaseLoss):

@@ -249,9 +249,12 @@ class Line:
         point = self.problem.evaluate(
             origin.w + step * self._direction, scores=origin.scores + step * self._change
         )
-        if not point.value <= HIGH * max(abs(self.start.query.value), abs(self.problem.null.loss)):
-            return Trial(step, Query(point, origin.dscores, math.inf), math.inf)
-        return self._trial(step, balanced(self.problem, point, self.accuracy))
+        scale = max(abs(self.start.query.value), abs(self.problem.null.loss))
+        if point.value <= HIGH * HIGH * scale:
+            query = balanced(self.problem, point, self.accuracy)
+            if query.value <= HIGH * scale:
+                return self._trial(step, query)
+        return Trial(step, Query(point, origin.dscores, math.inf), math.inf)
 
 
 def lowest_on(line: Line, first: float, accuracy: float) -> tuple[Trial, Trial]:

@@ -42,7 +42,8 @@ __all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
 LOGITS = np.linspace(-14.0, 14.0, 57)
 #: Ratios of the class means tried where there is no intercept.
 RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
-#: Farthest t outside (0, 1), and directions of the most and least even variances tried alone.
+#: Farthest t outside (0, 1), and how many directions at each end of the variances' ratio are tried
+#: alone.
 FAR, ENDS = 1e6, 8
 #: Local minima of the first grid that are refined.
 REFINED = 3
@@ -334,7 +335,10 @@ class _Search:
         """L-BFGS from w, at unit variance; kept if better."""
         from scipy.optimize import minimize
 
-        w = w / max(float(np.sqrt((self.variance @ (w * w)).sum())), 1e-300)
+        size = float(np.sqrt((self.variance @ (w * w)).sum()))
+        if size == 0.0:
+            return w
+        w = w / size
         found = minimize(
             self._value_grad,
             w,
