@@ -24,6 +24,8 @@ from auctor.kernels.pointwise import curve_bound
 BALANCE = 1e-11
 #: Variance of a column as a share of its mean square, below which it is rounding.
 NEGLIGIBLE = 1e-14
+#: And below which it is worth finding out whether the column is constant.
+STEADY = 1e-10
 
 
 class Certificate(NamedTuple):
@@ -319,7 +321,7 @@ class Problem:
         if not free.any():
             return none
         mean, square = self._moments(self.data.target.share)
-        steady = free & (square > 0.0) & (square - mean * mean <= NEGLIGIBLE * square)
+        steady = free & (square > 0.0) & (square - mean * mean <= STEADY * square)
         return np.array(
             [j for j in np.flatnonzero(steady) if self._constant(int(j))], dtype=np.int64
         )
