@@ -18,7 +18,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import Exact, GradientDescent, Newton, choose, resolve
-from auctor.solvers.gradient import Plain
+from auctor.solvers.smooth.gradient import Plain
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(60, 3))

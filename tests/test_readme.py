@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from auctor.estimators.metric import METRICS
+from auctor.training.metric import METRICS
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auctor.kernels.compiled import kernel
+from auctor.kernels.runtime.compiled import kernel
 
 
 @kernel

@@ -20,7 +20,7 @@ layouts = ("csr",)
 def available() -> str | None:
     """A reason why the kernels cannot be used."""
     try:
-        from auctor.kernels.compiled import kernel  # noqa: F401
+        from auctor.kernels.runtime.compiled import kernel  # noqa: F401
     except ImportError as error:
         return str(error)
     return None

@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from auctor.core.errors import AuctorError
-from auctor.data import open_stream, read_svmlight, read_table, write_table
-from auctor.data.readers import base
-from auctor.data.schema import Schema
+from auctor.tables import open_stream, read_svmlight, read_table, write_table
+from auctor.tables.readers import base
+from auctor.tables.schema import Schema
 from benchmarks.fuzz import Case
 from benchmarks.fuzzing import slow
 from benchmarks.fuzzing.mutate import mutated, mutated_archive

@@ -11,7 +11,7 @@ import numpy as np
 
 from auctor import MetricClassifier, StreamingAUC, metrics
 from auctor.data import as_data
-from auctor.kernels.aggressive import reservoir_slot
+from auctor.kernels.online.aggressive import reservoir_slot
 from auctor.losses import PairwiseHinge, RankOpt
 from auctor.minimise import minimise
 from auctor.online import (

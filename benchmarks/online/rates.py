@@ -17,8 +17,8 @@ from auctor.minimise import minimise
 from auctor.online import Oam, Opauc, RegSolam, Spam
 from auctor.penalties import L2, ElasticNet
 from auctor.solvers import Fista, ProxSvrg, Spdam
-from auctor.solvers.prox_svrg import centred_rows
-from auctor.solvers.spdam import lengths
+from auctor.solvers.published.prox_svrg import centred_rows
+from auctor.solvers.published.spdam import lengths
 from benchmarks.online.parts import (
     Line,
     drawn,

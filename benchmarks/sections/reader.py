@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from auctor.data import read_svmlight
+from auctor.tables import read_svmlight
 from benchmarks.child import ChildFailed, measure
 from benchmarks.problems import generated
 from benchmarks.run import Settings, bar, interleave, table

@@ -125,7 +125,7 @@ import json, sys, time, warnings
 warnings.simplefilter("ignore")
 from auctor.cli.prepare import hold_out, tidy_labels
 from auctor.cli.train import make_model
-from auctor.data import read_table
+from auctor.tables import read_table
 path, *options = json.loads(sys.argv[1])
 given = dict(zip(options[::2], options[1::2]))
 table = read_table(path)

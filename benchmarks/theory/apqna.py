@@ -23,7 +23,7 @@ from auctor.solvers import (
     ProximalQuasiNewton,
     StochasticCoordinateDescent,
 )
-from auctor.solvers.accelerated import AcceleratedState
+from auctor.solvers.sparse.accelerated import AcceleratedState
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table
 from benchmarks.theory import problems

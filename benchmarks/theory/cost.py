@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from auctor.data import as_data
-from auctor.kernels import lowrank
+from auctor.kernels.descent import lowrank
 from auctor.losses import Logistic
 from auctor.penalties import L1, TreeL2
 from auctor.problem import Problem
@@ -23,7 +23,7 @@ from auctor.solvers import (
     StochasticCoordinateDescent,
     proximal_newton,
 )
-from auctor.solvers.pairs import Pairs
+from auctor.solvers.sparse.pairs import Pairs
 from benchmarks.run import Settings, bar, table
 
 name = "cost"

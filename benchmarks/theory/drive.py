@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from auctor.minimise import minimise
 from auctor.problem import Point, Problem
 from auctor.solvers import ProximalNewton
-from auctor.solvers.lowrank_model import spec_of, survey
+from auctor.solvers.sparse.models.lowrank import spec_of, survey
 
 
 @dataclass(frozen=True)

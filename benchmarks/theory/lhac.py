@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 
 from auctor.data import as_data
-from auctor.kernels.lowrank import GROWING, SHRINKING
+from auctor.kernels.descent.lowrank import GROWING, SHRINKING
 from auctor.losses import Logistic
 from auctor.penalties import L1
 from auctor.problem import Problem
@@ -22,8 +22,8 @@ from auctor.solvers import (
     StochasticCoordinateDescent,
     proximal_newton,
 )
-from auctor.solvers import lhac as lhac_module
-from auctor.solvers.lowrank_model import spec_of, survey
+from auctor.solvers.sparse import lhac as lhac_module
+from auctor.solvers.sparse.models.lowrank import spec_of, survey
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table
 from benchmarks.theory import problems

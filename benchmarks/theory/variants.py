@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from auctor.core.types import Array
-from auctor.kernels.lowrank import GROWING, PINNED, SHRINKING
+from auctor.kernels.descent.lowrank import GROWING, PINNED, SHRINKING
 from auctor.problem import Problem
 from auctor.solvers import Lhac
-from auctor.solvers.lhac import FEW, IMBALANCE, LhacState
-from auctor.solvers.lowrank_model import (
+from auctor.solvers.sparse.lhac import FEW, IMBALANCE, LhacState
+from auctor.solvers.sparse.models.lowrank import (
     Candidate,
     Descent,
     Inner,

@@ -38,7 +38,18 @@ _HOMES = {
     "to_onnx": "auctor.export",
 }
 
-_MODULES = ("data", "losses", "metrics", "penalties", "solvers")
+_MODULES = (
+    "data",
+    "estimators",
+    "losses",
+    "metrics",
+    "online",
+    "penalties",
+    "saved",
+    "solvers",
+    "tables",
+    "training",
+)
 
 __all__ = [
     "AuctorError",

@@ -15,10 +15,10 @@ from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.core.version import __version__
 from auctor.estimators import LinearRegressor, MetricClassifier
-from auctor.estimators.calibrate import Calibrator, Isotonic, Sigmoid, calibrators_of
-from auctor.estimators.registry import resolve_loss
 from auctor.losses import BaseLoss, Poisson
 from auctor.online.base import OnlineClassifier
+from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid, calibrators_of
+from auctor.training.registry import resolve_loss
 
 WHO = "to_onnx"
 #: Versions that runtimes of the last years know.
@@ -53,17 +53,24 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     onnx = require("onnx", extra="onnx", who=WHO)
     if not isinstance(model, MetricClassifier | LinearRegressor | OnlineClassifier):
         raise ParameterError(
-            f"{WHO} needs a model of auctor; got {type(model).__name__}. Pass a classifier, a "
-            "regressor or a learner."
+            WHO,
+            needs="a model of auctor",
+            got=f"{type(model).__name__}",
+            todo="Pass a classifier, a regressor or a learner.",
         )
     if not hasattr(model, "coef_"):
         raise ParameterError(
-            f"{WHO} needs a fitted model; got {type(model).__name__} without one. Call fit first."
+            WHO,
+            needs="a fitted model",
+            got=f"{type(model).__name__} without one",
+            todo="Call fit first.",
         )
     if np.asarray(model.coef_).nbytes > MOST_BYTES:
         raise ParameterError(
-            f"{WHO} needs coefficients of less than 2 GB; got {np.asarray(model.coef_).nbytes} "
-            "bytes. Leave out columns without weight."
+            WHO,
+            needs="coefficients of less than 2 GB",
+            got=f"{np.asarray(model.coef_).nbytes} bytes",
+            todo="Leave out columns without weight.",
         )
     graph = _Graph(onnx, dtype, int(model.n_features_in_))
     if isinstance(model, LinearRegressor):
@@ -141,8 +148,10 @@ def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
     loss = resolve_loss(WHO, model.loss)
     if type(loss).response is not BaseLoss.response and not isinstance(loss, Poisson):
         raise ParameterError(
-            f"{WHO} needs a loss whose link it knows; got {type(loss).__name__}. Use one of "
-            "auctor's."
+            WHO,
+            needs="a loss whose link it knows",
+            got=f"{type(loss).__name__}",
+            todo="Use one of auctor's.",
         )
     scores = _scores(graph, model.coef_[None, :], np.array([model.intercept_]), squeezed=True)
     graph.add("Exp" if isinstance(loss, Poisson) else "Identity", scores, name="prediction")
@@ -226,8 +235,10 @@ def _calibrated(graph: _Graph, calibrator: Any, scores: str, name: str) -> str:
         return graph.add("Reciprocal", graph.add("Add", one, odds))
     if not isinstance(calibrator, Isotonic):
         raise ParameterError(
-            f"{WHO} needs calibrate='sigmoid' or 'isotonic'; got {type(calibrator).__name__}. "
-            "Use one of these."
+            WHO,
+            needs="calibrate='sigmoid' or 'isotonic'",
+            got=f"{type(calibrator).__name__}",
+            todo="Use one of these.",
         )
     return _interpolated(graph, calibrator.points, calibrator.levels, scores, name)
 

@@ -17,7 +17,7 @@ from auctor.core.needs import Need, describe
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
-from auctor.kernels.parallel import quiet_blas
+from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.problem import Certificate, Point, Problem
 
 #: Called after every step; returning True stops the solve.
@@ -69,9 +69,13 @@ def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> 
     if missing:
         advice = alternatives or "Choose another solver, or solver='auto'"
         raise IncompatibleError(
-            f"{type(solver).__name__} needs {describe(missing)}; got "
-            f"{type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
-            f"{type(problem.data).__name__} data. {advice}."
+            f"{type(solver).__name__}",
+            needs=f"{describe(missing)}",
+            got=(
+                f"{type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
+                f"{type(problem.data).__name__} data"
+            ),
+            todo=f"{advice}.",
         )
 
 

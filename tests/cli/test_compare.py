@@ -21,7 +21,7 @@ from auctor.cli.contenders import (
 from auctor.cli.contest import _outer, contest, corrected_t_test
 from auctor.cli.main import main
 from auctor.core.errors import DataError, ParameterError
-from auctor.estimators.metric import METRICS
+from auctor.training.metric import METRICS
 
 
 @pytest.fixture(scope="module")

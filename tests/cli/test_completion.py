@@ -7,10 +7,10 @@ import pytest
 from auctor.cli import complete
 from auctor.cli.main import main
 from auctor.cli.stream import learners
-from auctor.data.formats import FORMATS
-from auctor.estimators.metric import ALIASES, METRICS
-from auctor.estimators.registry import PENALTIES
 from auctor.solvers.choose import SOLVERS
+from auctor.tables.formats import FORMATS
+from auctor.training.metric import ALIASES, METRICS
+from auctor.training.registry import PENALTIES
 
 
 @pytest.fixture

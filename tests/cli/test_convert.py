@@ -7,8 +7,8 @@ import pytest
 
 import auctor
 from auctor.cli.main import main
-from auctor.data import read_table
-from auctor.data.formats import FORMATS
+from auctor.tables import read_table
+from auctor.tables.formats import FORMATS
 
 ENDINGS = {"svmlight": "svm", "arrow": "feather"}
 

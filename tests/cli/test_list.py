@@ -6,10 +6,10 @@ from auctor import losses, penalties
 from auctor.cli.listing import Kind, parts
 from auctor.cli.main import main
 from auctor.cli.stream import learners
-from auctor.data.formats import FORMATS
-from auctor.estimators.metric import METRICS
-from auctor.estimators.registry import LOSSES, PENALTIES
 from auctor.solvers.choose import SOLVERS
+from auctor.tables.formats import FORMATS
+from auctor.training.metric import METRICS
+from auctor.training.registry import LOSSES, PENALTIES
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,11 @@ def calibrated(clicks, capsys):
 
 def encoded(model, path):
     """The rows of a file as the model sees them."""
-    from auctor.data.schema import Schema
     from auctor.saved import read_saved
+    from auctor.tables.schema import Schema
 
     schema = Schema.from_json(read_saved(model).schema)
-    return auctor.data.read_table(path, schema=schema).matrix
+    return auctor.tables.read_table(path, schema=schema).matrix
 
 
 def test_csv_on_standard_output(model, more_clicks, capsys):
@@ -68,8 +68,8 @@ def test_json_says_what_was_written(model, more_clicks, capsys):
 def test_rows_keep_their_order_over_chunks(model, more_clicks, monkeypatch, capsys):
     run("predict", model, more_clicks, "--scores")
     whole = capsys.readouterr().out
-    monkeypatch.setattr("auctor.data.stream.open_stream.__kwdefaults__", {
-        **auctor.data.open_stream.__kwdefaults__, "chunk_rows": 7,
+    monkeypatch.setattr("auctor.tables.stream.open_stream.__kwdefaults__", {
+        **auctor.tables.open_stream.__kwdefaults__, "chunk_rows": 7,
     })  # fmt: skip
     run("predict", model, more_clicks, "--scores")
     assert capsys.readouterr().out == whole
@@ -117,7 +117,7 @@ def test_several_classes(three, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "label,score_0,score_1,score_2"
     loaded = auctor.load("model.auctor")
-    table = auctor.data.read_table(three)
+    table = auctor.tables.read_table(three)
     values = np.array([[float(x) for x in line.split(",")] for line in lines[1:]])
     np.testing.assert_array_equal(values[:, 0], loaded.predict(table.matrix))
     np.testing.assert_array_equal(values[:, 1:], loaded.decision_function(table.matrix))
@@ -182,7 +182,7 @@ def test_regressors_and_online_learners(svm, tmp_path, capsys):
     assert main(["predict", "r.auctor", "rows.csv", "--scores"]) == 2
     assert main(["evaluate", "r.auctor", "rows.csv"]) == 2
     capsys.readouterr()
-    table = auctor.data.read_table(svm)
+    table = auctor.tables.read_table(svm)
     learner = auctor.StreamingAUC().partial_fit(table.matrix, table.labels)
     auctor.save(learner, "s.auctor")
     run("predict", "s.auctor", svm)
@@ -220,7 +220,7 @@ def test_the_score_is_that_of_the_model(metric, svm, svm_test, capsys):
     run("train", svm, "--strength", "0.1", "--metric", metric, "--quiet")
     run("evaluate", "model.auctor", svm_test, "--json")
     found = json.loads(capsys.readouterr().out)
-    model, table = auctor.load("model.auctor"), auctor.data.read_table(svm_test)
+    model, table = auctor.load("model.auctor"), auctor.tables.read_table(svm_test)
     assert found["score"] == pytest.approx(model.score(table.matrix, table.labels))
 
 
@@ -231,7 +231,7 @@ def test_the_score_of_several_classes(metric, three, capsys):
     )
     run("evaluate", "model.auctor", three, "--json")
     found = json.loads(capsys.readouterr().out)
-    model, table = auctor.load("model.auctor"), auctor.data.read_table(three)
+    model, table = auctor.load("model.auctor"), auctor.tables.read_table(three)
     assert found["score"] == pytest.approx(model.score(table.matrix, table.labels))
     right = model.predict(table.matrix) == table.labels
     assert found["accuracy"]["value"] == pytest.approx(right.mean())

@@ -11,10 +11,10 @@ import pytest
 
 from auctor.cli.main import main
 from auctor.cli.stream import learners, progress_text
-from auctor.data import open_stream
 from auctor.online import Progress, StreamingAUC, learn
 from auctor.online.checkpoint import read_checkpoint
 from auctor.saved import read_saved
+from auctor.tables import open_stream
 
 ROWS = 400
 

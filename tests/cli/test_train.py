@@ -81,7 +81,7 @@ def test_quiet_prints_nothing(svm, capsys):
 
 def test_fixed_strength_is_the_estimator(svm, svm_test, capsys):
     found = run_json(capsys, svm, "--test", svm_test, "--strength", "0.05", "--metric", "log_loss")
-    table = auctor.data.read_table(svm)
+    table = auctor.tables.read_table(svm)
     model = auctor.MetricClassifier("log_loss", strength=0.05, random_state=0)
     model.fit(table.matrix, table.labels.astype(int))
     saved = auctor.load("model.auctor")
@@ -92,14 +92,14 @@ def test_fixed_strength_is_the_estimator(svm, svm_test, capsys):
         "train_rows": 240, "train_positives": int((table.labels == 1).sum()),
         "test_rows": 100, "test_positives": found["data"]["test_positives"], "n_columns": 12,
     }  # fmt: skip
-    test = auctor.data.read_table(svm_test, schema=table.schema)
+    test = auctor.tables.read_table(svm_test, schema=table.schema)
     assert found["test"]["score"] == pytest.approx(model.score(test.matrix, test.labels))
 
 
 def test_auto_is_the_search(svm, svm_test, capsys):
     arguments = (svm, "--test", svm_test, "--penalty", "l1", "--report", "r.html", "--threads", "1")
     found = run_json(capsys, *arguments)
-    table = auctor.data.read_table(svm)
+    table = auctor.tables.read_table(svm)
     model = auctor.MetricClassifierCV("auc", penalty="l1", random_state=0, n_threads=1)
     model.fit(table.matrix, table.labels.astype(int))
     np.testing.assert_array_equal(auctor.load("model.auctor").coef_, model.coef_)
@@ -132,7 +132,7 @@ def test_evaluate_agrees_with_the_held_out_numbers(clicks, more_clicks, capsys):
 
 def test_scaling_is_folded_into_the_model(clicks, more_clicks, capsys):
     run_json(capsys, clicks, "--label", "clicked", *QUICK, "--test", more_clicks)
-    table = auctor.data.read_table(clicks, label="clicked")
+    table = auctor.tables.read_table(clicks, label="clicked")
     X = np.asarray(table.matrix, dtype=float)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     model = auctor.MetricClassifier("auc", strength=0.01).fit(scaled, table.labels)

@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from auctor.core.errors import DataError, MissingExtraError, ParameterError
-from auctor.data import Column, Schema, open_stream, stream
-from auctor.data.readers import base
-from auctor.data.readers.delimited import DelimitedFile
-from auctor.kernels import text as kernels
+from auctor.kernels.text import parsing as kernels
+from auctor.tables import Column, Schema, open_stream, stream
+from auctor.tables.readers import base
+from auctor.tables.readers.delimited import DelimitedFile
 
 
 def gather(source, format="auto", **options):
@@ -123,7 +123,7 @@ def test_chunks_have_the_rows_asked_for(rows, tmp_path):
 
 
 def test_wide_rows_come_in_smaller_chunks(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.data.readers.svmlight.CHUNK_ENTRIES", 100)
+    monkeypatch.setattr("auctor.tables.readers.svmlight.CHUNK_ENTRIES", 100)
     path = str(tmp_path / "rows.svm")
     dump_svmlight_file(*rows, path)
     chunks = list(open_stream(path))

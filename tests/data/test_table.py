@@ -13,9 +13,9 @@ import pytest
 from scipy import sparse
 
 from auctor.core.errors import DataError, DataWarning, ParameterError
-from auctor.data import Column, Schema, open_stream, read_table, write_table
-from auctor.data.encode import bucket
-from auctor.data.readers import base
+from auctor.tables import Column, Schema, open_stream, read_table, write_table
+from auctor.tables.encode import bucket
+from auctor.tables.readers import base
 
 TEXT = b"age,city,bought,member\n31,Oslo,1,true\n45,Rome,0,false\n28,Oslo,1,true\n"
 
@@ -79,7 +79,7 @@ def test_kinds_of_columns():
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
 @pytest.mark.parametrize("chunk_rows", [7, 8192])
 def test_formats_agree(suffix, chunk_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.data.table.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("auctor.tables.read.CHUNK_ROWS", chunk_rows)
     frame = people()
     table = read_table(written(frame, tmp_path / f"people{suffix}"))
     expected = pd.get_dummies(
@@ -102,7 +102,7 @@ def test_numbers_as_text_are_numbers_only_if_all_are(tmp_path):
 @pytest.mark.parametrize("chunk_rows", [1, 5, 8192])
 @pytest.mark.parametrize("pipe", [False, True])
 def test_a_late_word_makes_the_whole_column_words(chunk_rows, pipe, monkeypatch):
-    monkeypatch.setattr("auctor.data.table.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("auctor.tables.read.CHUNK_ROWS", chunk_rows)
     text = b"a,b,c,y\n" + b"01,2,x,1\n" * 20 + b"1,z,x,0\n" + b"7,3,4,0\n"
     source = io.BytesIO(text)
     if pipe:
@@ -165,7 +165,7 @@ def test_the_hash_is_the_documented_one_in_every_process():
 
     words = ["", "a", "Oslo", "São Paulo", "x" * 1000]
     assert [bucket(word, 10**6) for word in words] == [plain(word) % 10**6 for word in words]
-    code = f"from auctor.data.encode import bucket; print([bucket(w, 997) for w in {words!r}])"
+    code = f"from auctor.tables.encode import bucket; print([bucket(w, 997) for w in {words!r}])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(said.stdout) == [bucket(word, 997) for word in words]
 
@@ -672,7 +672,7 @@ def random_table(rng):
 def test_any_table_in_any_format(seed, tmp_path, monkeypatch):
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(base, "BLOCK", int(rng.choice([16, 200, 1 << 20])))
-    monkeypatch.setattr("auctor.data.table.CHUNK_ROWS", int(rng.choice([1, 5, 8192])))
+    monkeypatch.setattr("auctor.tables.read.CHUNK_ROWS", int(rng.choice([1, 5, 8192])))
     frame, labels = random_table(rng)
     frame.insert(int(rng.integers(len(frame.columns) + 1)), "target", labels)
     results = []

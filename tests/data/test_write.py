@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from auctor.core.errors import DataError, MissingExtraError, ParameterError
-from auctor.data import open_stream, read_table, write_table
-from auctor.data.convert_file import convert
+from auctor.tables import open_stream, read_table, write_table
+from auctor.tables.convert import convert
 
 SUFFIXES = ("svm", "csv", "tsv", "parquet", "arrow", "feather", "npz", "npy", "svm.gz", "csv.bz2",
             "tsv.xz")  # fmt: skip
@@ -33,7 +33,7 @@ def rows():
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("chunk_rows", [7, 8192])
 def test_formats_by_name(rows, suffix, chunk_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.data.write.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("auctor.tables.write.CHUNK_ROWS", chunk_rows)
     X, y = rows
     path = tmp_path / f"rows.{suffix}"
     for matrix in (X, X.toarray()):
@@ -119,7 +119,7 @@ def test_bad_arguments(tmp_path, monkeypatch):
 @pytest.mark.parametrize("source", SUFFIXES)
 @pytest.mark.parametrize("destination", ["svm", "csv", "parquet", "feather", "npz", "npy"])
 def test_any_format_to_any_other(rows, source, destination, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.data.convert_file.CHUNK_ROWS", 7)
+    monkeypatch.setattr("auctor.tables.convert.CHUNK_ROWS", 7)
     X, y = rows
     first, second = tmp_path / f"first.{source}", tmp_path / f"second.{destination}"
     write_table(first, X, y)
@@ -145,7 +145,7 @@ def test_tables_keep_words_and_gaps(middle, tmp_path):
 @pytest.mark.parametrize("missing", ["mean", "median", "most_frequent", "zero"])
 @pytest.mark.parametrize("categorical", ["one_hot", "hash"])
 def test_categories_become_numbers_elsewhere(missing, categorical, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.data.convert_file.CHUNK_ROWS", 2)
+    monkeypatch.setattr("auctor.tables.convert.CHUNK_ROWS", 2)
     text = "a,color,y\n1,red,1\n,blue,0\n2.5,,0\n4,red,1\n,blue,0\n"
     options = {"missing": missing, "categorical": categorical, "buckets": 9}
     expected = read_table(io.BytesIO(text.encode()), "csv", **options)

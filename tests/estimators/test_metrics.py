@@ -11,9 +11,9 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from auctor import MetricClassifier, MetricClassifierCV, metrics
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
-from auctor.estimators.metric import METRICS, parse, resolve_metric
 from auctor.losses import FBeta, PrecisionAtK
 from auctor.penalties import L2
+from auctor.training.metric import METRICS, parse, resolve_metric
 
 VALUES = {"partial_auc": 0.7, "precision_at_k": 0.3, "recall_at_k": 0.3, "fbeta": 2.0, "cost": 4.0}
 

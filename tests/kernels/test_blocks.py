@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from auctor.data import as_data
-from auctor.kernels import blocks, columns
+from auctor.kernels.linalg import columns
+from auctor.kernels.penalties import blocks
 
 RNG = np.random.default_rng(0)
 N, D = 23, 9

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auctor.kernels import cells
+from auctor.kernels.losses import cells
 from auctor.losses import PairwiseLogistic
 
 FUNCTIONS = [

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from auctor.kernels.compiled import kernel
+from auctor.kernels.runtime.compiled import kernel
 
 #: Twice a number, and whether numba's compiler was made ready for it.
 CODE = """
 from numba.core.registry import cpu_target
-from auctor.kernels.compiled import kernel
+from auctor.kernels.runtime.compiled import kernel
 
 @kernel
 def twice(x):
@@ -46,7 +46,8 @@ def test_loading_does_without_the_compiler_that_a_miss_needs(run):
 def test_code_of_an_older_source_is_not_kept_as_that_of_a_newer_one(tmp_path):
     module = tmp_path / "changing.py"
     text = (
-        "from auctor.kernels.compiled import kernel\n\n\n@kernel\ndef f(x):\n    return 2.0 * x\n"
+        "from auctor.kernels.runtime.compiled import kernel\n\n\n"
+        "@kernel\ndef f(x):\n    return 2.0 * x\n"
     )
     module.write_text(text)
     change = (

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from auctor.core.types import SeparableSpec
 from auctor.data import as_data
-from auctor.kernels import coordinate
-from auctor.solvers.column_model import descend_on_matrix
+from auctor.kernels.descent import coordinate
+from auctor.solvers.sparse.models.columns import descend_on_matrix
 
 N, D, K = 30, 8, 2
 INF = np.inf

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import brentq
 
 from auctor.data import as_data
-from auctor.kernels import dual
-from auctor.kernels.pointwise import (
+from auctor.kernels.descent import dual
+from auctor.kernels.losses.pointwise import (
     EPSILON,
     EXPONENTIAL,
     HINGE,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auctor.kernels import pointwise
+from auctor.kernels.losses import pointwise
 
 
 def test_it_is_the_general_conjugate():

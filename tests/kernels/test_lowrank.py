@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from auctor.kernels import lowrank
-from auctor.kernels.prox import separable_violation
+from auctor.kernels.descent import lowrank
+from auctor.kernels.penalties.separable import separable_violation
 
 ORDERS = [lowrank.CYCLIC, lowrank.SHUFFLED, lowrank.IID]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auctor.kernels.pairs import (
+from auctor.kernels.losses.pairs import (
     by_group,
     hinge_windows,
     square_windows,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from auctor.core.errors import ParameterError
-from auctor.kernels.parallel import available_threads, balanced_cuts, even_cuts, run_tasks
+from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, even_cuts, run_tasks
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 20])

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from auctor.core.types import Target
-from auctor.kernels import pointwise
+from auctor.kernels.losses import pointwise
 from auctor.losses import Logistic
 
 MARGINS = np.concatenate(

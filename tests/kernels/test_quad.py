@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from auctor.kernels.quad import aligned, lane, line, plus, quad, set_line
+from auctor.kernels.runtime.vector import aligned, lane, line, plus, quad, set_line
 
 
 @njit

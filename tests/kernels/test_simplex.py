@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from auctor.kernels.simplex import factorise, maximise
+from auctor.kernels.descent.simplex import factorise, maximise
 
 
 def solve(G, b, tol=1e-13):

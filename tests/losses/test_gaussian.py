@@ -7,7 +7,7 @@ from scipy.stats import norm
 from auctor.core.errors import DataError, IncompatibleError
 from auctor.core.types import Target
 from auctor.data import as_data
-from auctor.kernels import gaussian
+from auctor.kernels.losses import gaussian
 from auctor.losses import ExpectedAuc, ExpectedError, GaussianAuc, PairwiseSquare
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, GroupL2, NonNegative

@@ -94,7 +94,7 @@ def test_scores_of_many_independent_columns_are_nearly_gaussian(d, kind):
         moments.append((w @ mean, w * w @ variance))
     cut = 0.5 * (moments[0][0] + moments[1][0])
     y, scores = np.repeat([1, 0], n // 2), np.concatenate(parts) - cut
-    from auctor.kernels import gaussian
+    from auctor.kernels.losses import gaussian
 
     mean, variance = (np.array(m) for m in zip(*moments, strict=True))
     predicted = float(gaussian.expected_error(np.full(2, 0.5), mean - cut, variance).value)
@@ -110,7 +110,7 @@ def test_blocks_of_dependent_columns_need_their_covariances():
     y, scores = np.repeat([1, 0], n), np.concatenate(X @ w) - 0.05 * d
     observed = error_rate(y, scores, threshold=0.0)
     assert expected_error(y, scores) == pytest.approx(observed, abs=0.02)
-    from auctor.kernels import gaussian
+    from auctor.kernels.losses import gaussian
 
     mean = np.array([0.05 * d, -0.05 * d])
     alone = np.array([(w * w @ X[k].var(axis=0)) for k in (0, 1)])

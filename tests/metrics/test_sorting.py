@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from auctor.kernels import sorting
+from auctor.kernels.linalg import sorting
 
 
 def arrays():

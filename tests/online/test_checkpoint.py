@@ -11,7 +11,7 @@ import pytest
 
 from auctor.core.archive import write_members
 from auctor.core.errors import AuctorError, DataError, ParameterError
-from auctor.kernels import buckets
+from auctor.kernels.online import buckets
 from auctor.online import (
     MiniBatchAuc,
     Oam,

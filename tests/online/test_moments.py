@@ -7,8 +7,8 @@ from scipy import sparse
 from auctor import metrics
 from auctor.data import as_data
 from auctor.online import OnlineGaussianAuc, Opauc
-from auctor.online.moments import add_rows, class_moments, fresh_moments
-from auctor.solvers.moments import class_moments as batch_moments
+from auctor.online.streaming.moments import add_rows, class_moments, fresh_moments
+from auctor.solvers.gaussian.moments import class_moments as batch_moments
 
 
 def rows_of(X):

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from auctor.data import as_data
-from auctor.kernels.aggressive import reservoir_slot
-from auctor.kernels.coordinate import next_random
+from auctor.kernels.descent.coordinate import next_random
+from auctor.kernels.online.aggressive import reservoir_slot
 from auctor.losses import PairwiseSquare
 from auctor.metrics import auc
 from auctor.minimise import minimise

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 from auctor import MetricClassifier, metrics
-from auctor.kernels.opauc import add_covariance, pair_slope, project_ball
-from auctor.kernels.reservoir import keep_row
+from auctor.kernels.online.opauc import add_covariance, pair_slope, project_ball
+from auctor.kernels.online.reservoir import keep_row
 from auctor.online import AdaOam, MiniBatchAuc, Opauc
 
 

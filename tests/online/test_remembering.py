@@ -11,8 +11,8 @@ from auctor.core.types import Columns
 from auctor.data import as_data
 from auctor.losses import PairwiseHinge
 from auctor.minimise import minimise
-from auctor.online import memory, remembering
 from auctor.online.checkpoint import load_checkpoint, save_checkpoint
+from auctor.online.streaming import memory, remembering
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import choose

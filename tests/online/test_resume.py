@@ -8,9 +8,9 @@ import pytest
 from auctor.cli.main import main
 from auctor.core.archive import write_archive
 from auctor.core.errors import AuctorError, DataError
-from auctor.data import open_stream
 from auctor.online import StreamingAUC, learn, load_checkpoint
 from auctor.online.checkpoint import read_checkpoint
+from auctor.tables import open_stream
 
 ROWS = 90
 

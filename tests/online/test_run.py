@@ -14,9 +14,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from auctor.cli.stream import learners
 from auctor.core.errors import DataError, ParameterError
-from auctor.data import open_stream
 from auctor.online import Oam, Spam, StreamingAUC, learn, load_checkpoint
 from auctor.online.checkpoint import read_checkpoint
+from auctor.tables import open_stream
 
 
 def make_rows(n=500, d=12, seed=0):
@@ -146,7 +146,7 @@ def test_a_limit_asks_for_no_more_than_it_needs():
 KILLED = textwrap.dedent(
     """
     import sys, time
-    from auctor.data import open_stream
+    from auctor.tables import open_stream
     from auctor.online import Oam, learn
     from auctor.online.checkpoint import read_checkpoint
 

@@ -9,7 +9,7 @@ from auctor.losses import PairwiseSquare
 from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.online import Fsauc, RegSolam, Solam
-from auctor.online.fsauc import stages
+from auctor.online.learners.fsauc import stages
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import Exact

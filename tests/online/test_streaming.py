@@ -13,7 +13,7 @@ import auctor
 from auctor import MetricClassifier, StreamingAUC, metrics
 from auctor.core.errors import DataError, ParameterError
 from auctor.online import AdaOam, MiniBatchAuc, OnlineGaussianAuc, Opauc
-from auctor.online.running_auc import POINTS
+from auctor.online.streaming.running_auc import POINTS
 
 LEARNERS = [
     StreamingAUC(),

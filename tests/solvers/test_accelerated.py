@@ -16,7 +16,7 @@ from auctor.solvers import (
     Fista,
     ProximalQuasiNewton,
 )
-from auctor.solvers.accelerated import admissible
+from auctor.solvers.sparse.accelerated import admissible
 
 EIGENVALUES = np.geomspace(1e-3, 2.0, 30)
 

@@ -11,9 +11,9 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, ElasticNet, NonNegative, Sum
 from auctor.problem import Problem
 from auctor.solvers import ProximalNewton, regularisation_path
-from auctor.solvers.anchors import Anchors
-from auctor.solvers.column_model import Store
-from auctor.solvers.line_model import in_one_call, minimise_over
+from auctor.solvers.sparse.history import Anchors
+from auctor.solvers.sparse.models.columns import Store
+from auctor.solvers.sparse.models.lines import in_one_call, minimise_over
 
 WIDE = 700
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import auctor.solvers.block as module
+import auctor.solvers.sparse.block as module
 from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.data import as_data
 from auctor.losses import Hinge, Huber, Logistic, PairwiseSquare, Poisson, Squared, SquaredHinge

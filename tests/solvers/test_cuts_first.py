@@ -19,7 +19,9 @@ from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Bmrm, Continuation, CutsFirst, SmoothFirst, bmrm, choose, cuts_first
+from auctor.solvers import Bmrm, Continuation, CutsFirst, SmoothFirst, choose
+from auctor.solvers.kinked import cuts_first
+from auctor.solvers.kinked import cutting_planes as bmrm
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from auctor.data import as_data
-from auctor.kernels.rows import first_twins
+from auctor.kernels.linalg.rows import first_twins
 from auctor.losses import Absolute, Hinge, Logistic, SquaredHinge
 from auctor.minimise import minimise
 from auctor.penalties import L2, ElasticNet

@@ -13,8 +13,8 @@ from auctor.online import Spam
 from auctor.penalties import L1, L2, Box, ElasticNet, GroupL2
 from auctor.problem import Problem
 from auctor.solvers import Exact, Fista, ProxSvrg, Spdam
-from auctor.solvers.prox_svrg import centred_rows
-from auctor.solvers.spdam import lengths
+from auctor.solvers.published.prox_svrg import centred_rows
+from auctor.solvers.published.spdam import lengths
 
 
 def two_gaussians(n=2000, d=10, p=0.1, seed=0, shift=1.5):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import auctor.solvers.interior_point as module
+import auctor.solvers.published.interior_point as module
 from auctor.core.errors import ConvergenceWarning, IncompatibleError, ParameterError
 from auctor.data import as_data
 from auctor.losses import Hinge, Huber, Logistic, Poisson, Squared, SquaredHinge

@@ -5,7 +5,7 @@ import pytest
 
 from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.data import as_data
-from auctor.kernels import lowrank as kernels
+from auctor.kernels.descent import lowrank as kernels
 from auctor.losses import Hinge, Logistic, PairwiseHinge, PairwiseSquare, SquaredHinge
 from auctor.losses.base import BaseLoss
 from auctor.minimise import minimise
@@ -19,8 +19,8 @@ from auctor.solvers import (
     OrthantWise,
     ProximalQuasiNewton,
 )
-from auctor.solvers.lhac import BOLDER, CALM, FEW, SHARE, greedy_set
-from auctor.solvers.lowrank_model import Survey, survey
+from auctor.solvers.sparse.lhac import BOLDER, CALM, FEW, SHARE, greedy_set
+from auctor.solvers.sparse.models.lowrank import Survey, survey
 
 FAMILY = [
     Lhac(),
@@ -226,7 +226,7 @@ def test_the_scale_gets_bolder_where_every_step_passes(monkeypatch):
     best = optimum(problem)
     bold = run(problem, Lhac(), best)
     assert bold[-1].pairs.shrink < 0.3 * Lhac().theta_shrink
-    monkeypatch.setattr("auctor.solvers.lhac.CALM", 10**9)
+    monkeypatch.setattr("auctor.solvers.sparse.lhac.CALM", 10**9)
     plain = run(problem, Lhac(), best)
     assert plain[-1].pairs.shrink == Lhac().theta_shrink
     assert len(bold) < 0.7 * len(plain)

@@ -8,7 +8,7 @@ from auctor.data import Dense, as_data
 from auctor.losses import Logistic, PairwiseHinge, SmoothedHinge, Squared
 from auctor.penalties import L1, L2, Box
 from auctor.problem import Problem
-from auctor.solvers.lowrank_model import (
+from auctor.solvers.sparse.models.lowrank import (
     Inner,
     Subproblem,
     budget,
@@ -17,7 +17,7 @@ from auctor.solvers.lowrank_model import (
     spec_of,
     survey,
 )
-from auctor.solvers.pairs import Pairs
+from auctor.solvers.sparse.pairs import Pairs
 
 
 def test_subproblem_moves_only_its_coordinates_and_into_the_box():

@@ -7,14 +7,14 @@ from auctor.core.errors import ParameterError
 from auctor.core.types import Target
 from auctor.data import as_data
 from auctor.data.memory import Dense
-from auctor.hessian import FACTOR_PARAMS
 from auctor.losses import FBeta, PairwiseHinge
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
+from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.solvers import Continuation, Lbfgs
-from auctor.solvers import metric as module
-from auctor.solvers.metric import SHARE, pair_metric
+from auctor.solvers.kinked import preconditioner as module
+from auctor.solvers.kinked.preconditioner import SHARE, pair_metric
 
 RNG = np.random.default_rng(3)
 #: Columns that are alike and of different scales.
@@ -129,7 +129,7 @@ def test_continuation_starts_with_it(strength, monkeypatch):
     assert state.inner.memory.metric is not None
     found = minimise(problem, solver, tol=1e-6)
     assert found.converged
-    monkeypatch.setattr("auctor.solvers.continuation.pair_metric", lambda problem: None)
+    monkeypatch.setattr("auctor.solvers.kinked.continuation.pair_metric", lambda problem: None)
     assert solver.init(problem, problem.start(), RNG).inner.memory.metric is None
     other = minimise(problem, solver, tol=1e-6)
     assert found.value == pytest.approx(other.value, abs=2e-6)

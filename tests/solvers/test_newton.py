@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from auctor.data import as_data
-from auctor.hessian import RowParts
 from auctor.losses import (
     Logistic,
     PairwiseHinge,
@@ -20,6 +19,7 @@ from auctor.losses import (
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
+from auctor.problem.hessian import RowParts
 from auctor.solvers import Exact, Lbfgs, Newton, choose
 from auctor.solvers.choose import WARM_UP
 

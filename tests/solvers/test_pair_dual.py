@@ -12,7 +12,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, ElasticNet
 from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, Lbfgs, PairDualAscent
-from auctor.solvers.pair_dual import every_pair
+from auctor.solvers.published.pair_dual import every_pair
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(80, 4))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auctor.solvers.pairs import THETA_RANGE, Pairs
+from auctor.solvers.sparse.pairs import THETA_RANGE, Pairs
 
 P, M = 30, 5
 

@@ -11,7 +11,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1
 from auctor.problem import Problem
 from auctor.solvers import ProximalQuasiNewton
-from auctor.solvers.proximal_quasi_newton import EXACT_PASSES, theoretical_steps
+from auctor.solvers.sparse.quasi_newton import EXACT_PASSES, theoretical_steps
 
 EIGENVALUES = np.geomspace(0.05, 2.0, 30)
 

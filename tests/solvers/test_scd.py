@@ -6,7 +6,7 @@ from scipy import sparse
 
 from auctor.core.errors import IncompatibleError
 from auctor.data import as_data
-from auctor.kernels.pointwise import curve_bound
+from auctor.kernels.losses.pointwise import curve_bound
 from auctor.losses import (
     Exponential,
     Hinge,

@@ -11,9 +11,9 @@ from auctor.penalties import L1, L2, ElasticNet
 from auctor.penalties.separable import Separable
 from auctor.problem import Problem
 from auctor.solvers import CoordinateDescent, Fista, ProximalNewton
-from auctor.solvers.column_model import Store
-from auctor.solvers.path import strength_max
-from auctor.solvers.screening import dual_radius, proven_zero
+from auctor.solvers.sparse.models.columns import Store
+from auctor.solvers.sparse.path import strength_max
+from auctor.solvers.sparse.screening import dual_radius, proven_zero
 
 N, D = 60, 300
 

@@ -10,7 +10,8 @@ from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Bmrm, Continuation, SmoothFirst, choose, smooth_first
+from auctor.solvers import Bmrm, Continuation, SmoothFirst, choose
+from auctor.solvers.kinked import smooth_first
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))

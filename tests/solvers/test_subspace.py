@@ -31,7 +31,7 @@ from auctor.solvers import (
     regularisation_path,
     strength_max,
 )
-from auctor.solvers.subspace import branch
+from auctor.solvers.sparse.subspace import branch
 
 D = 48
 

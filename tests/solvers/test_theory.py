@@ -13,8 +13,15 @@ from auctor.losses.base import BaseLoss
 from auctor.penalties import L1
 from auctor.problem import Problem
 from auctor.solvers import Lhac, ProximalQuasiNewton
-from auctor.solvers.lowrank_model import Candidate, Inner, Subproblem, descend, spec_of, survey
-from auctor.solvers.pairs import Diagonal, Pairs
+from auctor.solvers.sparse.models.lowrank import (
+    Candidate,
+    Inner,
+    Subproblem,
+    descend,
+    spec_of,
+    survey,
+)
+from auctor.solvers.sparse.pairs import Diagonal, Pairs
 
 # --- inexact steps, as inexact as allowed ---------------------------------------------------
 

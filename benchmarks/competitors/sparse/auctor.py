@@ -105,7 +105,7 @@ def path(
     threads: int,
 ) -> tuple[np.ndarray, dict[str, object]]:
     """`regularisation_path` over the given strengths."""
-    from auctor.solvers.path import regularisation_path
+    from auctor.solvers.sparse.path import regularisation_path
 
     problem = problem_of(X, y, form.at(strengths[0]), threads)
     with warnings.catch_warnings():

@@ -18,9 +18,9 @@ from auctor.cli.config import use_config
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from auctor.data.readers.base import Chunk
-    from auctor.data.schema import Schema
-    from auctor.data.table import Table
+    from auctor.tables.read import Table
+    from auctor.tables.readers.base import Chunk
+    from auctor.tables.schema import Schema
 
 C = TypeVar("C", bound=Callable[..., None])
 
@@ -163,7 +163,7 @@ def check_outputs(
             continue
         if _place(out) in taken:
             raise ParameterError(
-                f"{who} needs another file to write to; got {out} twice. Pass another name."
+                who, needs="another file to write to", got=f"{out} twice", todo="Pass another name."
             )
         taken.add(_place(out))
 
@@ -191,7 +191,7 @@ def read(
     labelled: bool = True,
 ) -> Table:
     """A file as a table, encoded by ``schema`` where one is given."""
-    from auctor.data.table import read_table
+    from auctor.tables.read import read_table
 
     options = options or Reading()
     extra: dict[str, Any] = {}
@@ -219,7 +219,7 @@ def read_chunks(
     path: str, options: Reading, *, who: str, schema: Schema | None, labelled: bool = False
 ) -> Iterator[Chunk]:
     """Chunks of a file, encoded by ``schema``, for files of any size."""
-    from auctor.data import open_stream
+    from auctor.tables import open_stream
 
     return open_stream(
         path,

@@ -118,7 +118,7 @@ def compare(
     from auctor.cli.contest import contest
     from auctor.cli.prepare import check_width
     from auctor.core.checks import check_choice
-    from auctor.estimators.registry import resolve_penalty
+    from auctor.training.registry import resolve_penalty
 
     check_choice(WHO, "penalty", penalty, PENALTIES)
     resolve_penalty(WHO, penalty, 1.0, l1_ratio)
@@ -161,8 +161,10 @@ def _hits(labels: Array | None) -> Array:
     classes = np.unique(labels) if labels is not None else np.empty(0)
     if labels is None or classes.size != 2:
         raise DataError(
-            f"{WHO} needs labels of two classes; got {classes.size}. "
-            "Keep two, or make the others one."
+            WHO,
+            needs="labels of two classes",
+            got=classes.size,
+            todo="Keep two, or make the others one.",
         )
     return np.asarray(labels == classes[1])
 

@@ -33,11 +33,15 @@ def load(path: Path) -> dict[str, Any]:
             return tomllib.load(file)
     except OSError as error:
         raise ParameterError(
-            f"{WHO} needs a file it can read; got {path}: {error.strerror or error}. "
-            "Check the path."
+            WHO,
+            needs="a file it can read",
+            got=f"{path}: {error.strerror or error}",
+            todo="Check the path.",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{WHO} needs TOML; got {path}: {error}. Correct the file.") from error
+        raise ParameterError(
+            WHO, needs="TOML", got=f"{path}: {error}", todo="Correct the file."
+        ) from error
 
 
 def names(params: list[Any]) -> dict[str, Any]:
@@ -110,7 +114,9 @@ def _check(given: Mapping[str, Any], known: Mapping[str, Any], place: str, meani
         if plain(name) not in {plain(other) for other in known}:
             near = difflib.get_close_matches(plain(name), list(known), n=1, cutoff=0.5)
             hint = f"Did you mean {near[0]}?" if near else "Remove it."
-            raise ParameterError(f"{WHO} needs known names ({meaning}); got {place} {name}. {hint}")
+            raise ParameterError(
+                WHO, needs=f"known names ({meaning})", got=f"{place} {name}", todo=hint
+            )
 
 
 def _value(name: str, value: Any, param: Any) -> Any:
@@ -124,7 +130,9 @@ def _value(name: str, value: Any, param: Any) -> Any:
     if not switch and not several and _scalar(value):
         return str(value)
     wanted = "true or false" if switch else "a list" if several else "a number or text"
-    raise ParameterError(f"{WHO} needs {name} to be {wanted}; got {value!r}. Correct the file.")
+    raise ParameterError(
+        WHO, needs=f"{name} to be {wanted}", got=f"{value!r}", todo="Correct the file."
+    )
 
 
 def _scalar(value: Any) -> bool:

@@ -15,10 +15,10 @@ from auctor import metrics
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.estimators import MetricClassifierCV
-from auctor.estimators.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
-from auctor.estimators.registry import known
 from auctor.losses import Logistic
 from auctor.solvers.choose import SOLVERS
+from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
+from auctor.training.registry import known
 
 WHO = "auctor compare"
 OURS, THEIRS = "auctor", "scikit-learn"

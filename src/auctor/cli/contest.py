@@ -23,10 +23,10 @@ from auctor.cli.contenders import OURS, THEIRS, WHO, Contender, Part, Rules
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import as_matrix, wrap
-from auctor.estimators.registry import resolve_penalty
 from auctor.losses import Logistic
 from auctor.problem import Problem
 from auctor.solvers import strength_max
+from auctor.training.registry import resolve_penalty
 
 #: Smallest strength over the largest: of smooth penalties, of those that make models sparse.
 SMOOTH_RATIO, KINKED_RATIO = 1e-7, 1e-4
@@ -132,8 +132,10 @@ def _check_rows(hits: Array, rules: Rules) -> None:
     least = max(rules.folds, 2) * 2
     if smallest < least:
         raise DataError(
-            f"{WHO} needs at least {least} rows of each class for {rules.folds} folds; got "
-            f"{smallest}. Use fewer folds, or more rows."
+            WHO,
+            needs=f"at least {least} rows of each class for {rules.folds} folds",
+            got=smallest,
+            todo="Use fewer folds, or more rows.",
         )
 
 

@@ -108,12 +108,14 @@ def convert(
 def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Write rows in another format."""
     from auctor.core.errors import ParameterError
-    from auctor.data.convert_file import convert
+    from auctor.tables.convert import convert
 
     if out.suffix in (".onnx", ".auctor"):
         raise ParameterError(
-            f"{WHO} needs a model to write {out.suffix}; got rows, {source}. "
-            "Train one with auctor train first."
+            WHO,
+            needs=f"a model to write {out.suffix}",
+            got=f"rows, {source}",
+            todo="Train one with auctor train first.",
         )
     done = convert(source, out, **options)
     return {
@@ -134,7 +136,7 @@ def _export(source: str, out: Path, dtype: str) -> dict[str, Any]:
 
     if out.suffix != ".onnx":
         raise ParameterError(
-            f"{WHO} needs a name ending in .onnx to convert a model; got {out}. Add the ending."
+            WHO, needs="a name ending in .onnx to convert a model", got=out, todo="Add the ending."
         )
     model = read_saved(source).model
     to_onnx(model, out, dtype=dtype)

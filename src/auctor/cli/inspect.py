@@ -25,9 +25,9 @@ from auctor.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from auctor.data.schema import Schema
-    from auctor.data.table import Table
     from auctor.saved import Saved
+    from auctor.tables.read import Table
+    from auctor.tables.schema import Schema
 
 WHO = "auctor inspect"
 #: Labels that are counted one by one.
@@ -102,7 +102,7 @@ def is_model(path: str) -> bool:
 
 def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
     """What a model file holds, as plain values."""
-    from auctor.estimators.calibrate import log_odds
+    from auctor.training.calibrate import log_odds
 
     model, notes = saved.model, saved.notes
     params = {name: _plain(value) for name, value in model.get_params(deep=False).items()}

@@ -87,7 +87,7 @@ def parts(kind: Kind) -> list[Part]:
 
 
 def _metrics() -> list[Part]:
-    from auctor.estimators.metric import ALIASES, METRICS
+    from auctor.training.metric import ALIASES, METRICS
 
     listed = []
     for name, metric in METRICS.items():
@@ -99,7 +99,7 @@ def _metrics() -> list[Part]:
 
 def _losses() -> list[Part]:
     from auctor import losses
-    from auctor.estimators.registry import LOSSES
+    from auctor.training.registry import LOSSES
 
     named = {name: type(make()) for name, make in LOSSES.items()}
     return _named(named) + _objects(losses, "value_grad", named)
@@ -107,7 +107,7 @@ def _losses() -> list[Part]:
 
 def _penalties() -> list[Part]:
     from auctor import penalties
-    from auctor.estimators.registry import PENALTIES
+    from auctor.training.registry import PENALTIES
 
     named = {name: type(make(1.0, None)) for name, make in PENALTIES.items()}
     return _named(named) + _objects(penalties, "prox", named)
@@ -126,7 +126,7 @@ def _learners() -> list[Part]:
 
 
 def _formats() -> list[Part]:
-    from auctor.data.formats import FORMATS, SUFFIXES
+    from auctor.tables.formats import FORMATS, SUFFIXES
 
     listed = []
     for name in FORMATS[1:]:

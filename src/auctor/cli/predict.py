@@ -82,7 +82,7 @@ def predict(
     check_outputs(WHO, [out], [model, data, config])
     if as_json and out == "-":
         raise ParameterError(
-            f"{WHO} needs --out with a file to print JSON about it; got -. Pass a file."
+            WHO, needs="--out with a file to print JSON about it", got="-", todo="Pass a file."
         )
     saved = read_saved(model)
     wanted = _wanted(
@@ -153,14 +153,18 @@ def _wanted(model: Any, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
     if not hasattr(model, "decision_function"):
         if chosen:
             raise ParameterError(
-                f"{WHO} needs a classifier to write {chosen[0]}; got {type(model).__name__}. "
-                f"Drop --{chosen[0]}."
+                WHO,
+                needs=f"a classifier to write {chosen[0]}",
+                got=f"{type(model).__name__}",
+                todo=f"Drop --{chosen[0]}.",
             )
         return ("predictions",)
     if "probabilities" in chosen and not has_probabilities(model):
         raise ParameterError(
-            f"{WHO} needs a calibrated model, or one of log_loss, to write probabilities; got "
-            "another. Train it with --calibrate sigmoid."
+            WHO,
+            needs="a calibrated model, or one of log_loss, to write probabilities",
+            got="another",
+            todo="Train it with --calibrate sigmoid.",
         )
     if chosen:
         return chosen
@@ -180,7 +184,7 @@ def _kind(out: str) -> str:
     kind = ENDINGS.get(Path(out).suffix.lower())
     if kind is None:
         raise ParameterError(
-            f"{WHO} needs --out with {', '.join(ENDINGS)}, or -; got {out}. Add the ending."
+            WHO, needs=f"--out with {', '.join(ENDINGS)}, or -", got=out, todo="Add the ending."
         )
     if kind == "parquet":
         require("pyarrow", extra="cli", who=WHO)
@@ -239,8 +243,10 @@ def _write_npy(out: str, names: list[str], chunks: _Counted) -> None:
     for columns in chunks:
         if len(columns) > 1 and any(column.dtype.kind not in "iufb" for column in columns):
             raise ParameterError(
-                f"{WHO} needs numbers to put several columns into NPY; got {', '.join(names)}. "
-                "Ask for one, or write CSV or Parquet."
+                WHO,
+                needs="numbers to put several columns into NPY",
+                got=f"{', '.join(names)}",
+                todo="Ask for one, or write CSV or Parquet.",
             )
         parts.append(columns[0] if len(columns) == 1 else np.column_stack(columns))
     array = np.concatenate(parts)

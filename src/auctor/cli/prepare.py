@@ -44,8 +44,10 @@ def tidy_labels(labels: Array, *, who: str) -> Array:
         kinds = {_is_number(label): label for label in np.unique(labels.astype(str)).tolist()}
         if len(kinds) == 2:
             raise DataError(
-                f"{who} needs labels of one kind; got numbers and text: {kinds[True]!r} and "
-                f"{kinds[False]!r}. Correct the label column."
+                who,
+                needs="labels of one kind",
+                got=f"numbers and text: {kinds[True]!r} and {kinds[False]!r}",
+                todo="Correct the label column.",
             )
         return labels.astype(str)
     return labels
@@ -72,8 +74,10 @@ def check_whole(labels: Array, source: str, *, who: str) -> None:
     wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
     if wrong.size:
         raise DataError(
-            f"{who} needs whole numbers or text as labels; got {wrong[0]:g} in {source}. "
-            "Check that --label names the right column."
+            who,
+            needs="whole numbers or text as labels",
+            got=f"{wrong[0]:g} in {source}",
+            todo="Check that --label names the right column.",
         )
 
 
@@ -83,8 +87,10 @@ def check_width(n_columns: int, first_index: int | None, *, who: str) -> None:
     if n_columns > most:
         last = n_columns - 1 + (first_index or 0)
         raise DataError(
-            f"{who} needs at most {most:,} columns to fit the memory; got {n_columns:,}, the "
-            f"largest index is {last}. Number the columns without gaps."
+            who,
+            needs=f"at most {most:,} columns to fit the memory",
+            got=f"{n_columns:,}, the largest index is {last}",
+            todo="Number the columns without gaps.",
         )
 
 
@@ -113,8 +119,10 @@ def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
     found = tidy_labels(labels, who=who)
     if found.dtype.kind == "f" and (missing := int(np.isnan(found).sum())):
         raise DataError(
-            f"{who} needs a label in every row; got {missing} missing of {found.size}. "
-            "Drop such rows, or pass --label with another column."
+            who,
+            needs="a label in every row",
+            got=f"{missing} missing of {found.size}",
+            todo="Drop such rows, or pass --label with another column.",
         )
     if numbers and found.dtype.kind not in "iufb":
         text = np.unique(found)
@@ -134,8 +142,10 @@ def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
 
 def _unknown(classes: Array, found: Array, who: str) -> DataError:
     return DataError(
-        f"{who} needs labels that the model knows ({_listed(classes)}); got {_listed(found)}. "
-        "Drop those rows, or train with them."
+        who,
+        needs=f"labels that the model knows ({_listed(classes)})",
+        got=f"{_listed(found)}",
+        todo="Drop those rows, or train with them.",
     )
 
 
@@ -160,8 +170,10 @@ def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntAr
         rows = np.flatnonzero(codes == position)
         if rows.size < 2:
             raise DataError(
-                f"{who} needs two rows of every class to hold some out; got one of {name!r}. "
-                "Drop that class, or set --test-size 0."
+                who,
+                needs="two rows of every class to hold some out",
+                got=f"one of {name!r}",
+                todo="Drop that class, or set --test-size 0.",
             )
         count = min(max(1, round(share * rows.size)), rows.size - 1)
         held[rng.choice(rows, size=count, replace=False)] = True
@@ -246,8 +258,10 @@ def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> Non
     if bad.size:
         found = bad if names is None else np.array(names, dtype=object)[bad]
         raise DataError(
-            f"{who} needs finite values; got infinity, NaN or a sum beyond all numbers in column "
-            f"{_listed(found)}. Correct these values, or drop the column."
+            who,
+            needs="finite values",
+            got=f"infinity, NaN or a sum beyond all numbers in column {_listed(found)}",
+            todo="Correct these values, or drop the column.",
         )
 
 

@@ -30,9 +30,9 @@ from auctor.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from auctor.data.table import Table
     from auctor.reports import Candidate, DataInfo, PathInfo
     from auctor.saved import Saved
+    from auctor.tables.read import Table
 
 WHO = "auctor report"
 
@@ -118,7 +118,7 @@ def _check_two(saved: Saved) -> None:
     count = saved.model.classes_.size
     if count != 2:
         raise DataError(
-            f"{WHO} needs a model of two classes; got one of {count}. Use auctor evaluate."
+            WHO, needs="a model of two classes", got=f"one of {count}", todo="Use auctor evaluate."
         )
 
 
@@ -136,8 +136,10 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
     hits = codes_of(table.labels, model.classes_, who=WHO) == 1
     if hits.all() or not hits.any():
         raise DataError(
-            f"{WHO} needs rows of both classes to measure on; got only "
-            f"{model.classes_.tolist()[int(hits[0])]!r}. Pass a file that has both."
+            WHO,
+            needs="rows of both classes to measure on",
+            got=f"only {model.classes_.tolist()[int(hits[0])]!r}",
+            todo="Pass a file that has both.",
         )
     likely = apply(model, "predict_proba", table.matrix) if has_probabilities(model) else None
     steps = [

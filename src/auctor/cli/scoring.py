@@ -20,9 +20,9 @@ from auctor.reports.info import Headline, headline
 from auctor.reports.intervals import wilson
 
 if TYPE_CHECKING:
-    from auctor.data.readers.base import Chunk
-    from auctor.data.schema import Schema
     from auctor.saved import Saved
+    from auctor.tables.readers.base import Chunk
+    from auctor.tables.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -50,23 +50,27 @@ def open_model(path: Path, *, who: str) -> Saved:
     saved = read_saved(path)
     if not hasattr(saved.model, "decision_function"):
         raise DataError(
-            f"{who} needs a classifier; got {type(saved.model).__name__} in {path}. "
-            "Use auctor predict."
+            who,
+            needs="a classifier",
+            got=f"{type(saved.model).__name__} in {path}",
+            todo="Use auctor predict.",
         )
     return saved
 
 
 def schema_of(saved: Saved) -> Schema:
     """How the columns of a file become those of a model."""
-    from auctor.data.schema import Column, Schema
+    from auctor.tables.schema import Column, Schema
 
     width = int(saved.model.n_features_in_)
     if saved.schema is not None:
         schema = Schema.from_json(saved.schema)
         if schema.n_features != width:
             raise DataError(
-                f"A model needs a schema of its {width} columns; got one of {schema.n_features}. "
-                "Save the model again."
+                "A model",
+                needs=f"a schema of its {width} columns",
+                got=f"one of {schema.n_features}",
+                todo="Save the model again.",
             )
         return schema
     names = getattr(saved.model, "feature_names_in_", None)
@@ -88,7 +92,7 @@ def chunks_for(
 
 def has_probabilities(model: Any) -> bool:
     """Whether a model gives probabilities."""
-    from auctor.estimators.calibrate import calibrators_of
+    from auctor.training.calibrate import calibrators_of
 
     return calibrators_of(model) is not None
 
@@ -123,8 +127,10 @@ def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
     absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
     if absent:
         raise DataError(
-            f"{who} needs rows of every class to measure on; got none of {absent[0]!r}. "
-            "Pass a file that has some."
+            who,
+            needs="rows of every class to measure on",
+            got=f"none of {absent[0]!r}",
+            todo="Pass a file that has some.",
         )
 
 
@@ -145,7 +151,7 @@ def evaluation(model: Any, rows: Scored, *, who: str) -> dict[str, Any]:
 
 def own_score(model: Any, rows: Scored) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
-    from auctor.estimators.metric import resolve_metric
+    from auctor.training.metric import resolve_metric
 
     metric = getattr(model, "metric", "auc")
     chosen = resolve_metric("auctor", metric, getattr(model, "surrogate", "auto"))

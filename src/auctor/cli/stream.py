@@ -28,10 +28,10 @@ from auctor.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from auctor.data.readers.base import Chunk
-    from auctor.data.schema import Schema
     from auctor.online.base import OnlineClassifier
     from auctor.online.run import Progress
+    from auctor.tables.readers.base import Chunk
+    from auctor.tables.schema import Schema
 
 WHO = "auctor stream"
 #: Seconds between two updates of the progress line.
@@ -107,8 +107,8 @@ def stream(
     """Learn to rank from a stream of rows, in one pass and bounded memory."""
     from auctor.cli.prepare import tidy_labels
     from auctor.core.checks import check_choice
-    from auctor.data import open_stream
     from auctor.online import learn
+    from auctor.tables import open_stream
 
     check_choice(WHO, "metric", metric, ("auc",))
     check_choice(WHO, "missing", missing, tuple(MISSING))
@@ -194,8 +194,10 @@ def make_learner(name: str, params: dict[str, Any]) -> OnlineClassifier:
     unknown = [key for key in params if key not in allowed]
     if unknown:
         raise ParameterError(
-            f"{WHO} needs parameters of {kind.__name__} ({', '.join(sorted(allowed))}); got "
-            f"{unknown[0]}. Drop it."
+            WHO,
+            needs=f"parameters of {kind.__name__} ({', '.join(sorted(allowed))})",
+            got=f"{unknown[0]}",
+            todo="Drop it.",
         )
     return kind(**params)
 
@@ -208,7 +210,9 @@ def _settings(given: list[str] | None, **named: Any) -> dict[str, Any]:
     for item in given or []:
         key, equals, value = item.partition("=")
         if not equals or not key:
-            raise ParameterError(f"{WHO} needs --set NAME=VALUE; got {item!r}. Write it so.")
+            raise ParameterError(
+                WHO, needs="--set NAME=VALUE", got=f"{item!r}", todo="Write it so."
+            )
         params[key] = _value(value)
     return params
 
@@ -227,7 +231,7 @@ def _source(data: list[str] | None) -> str | list[str]:
     if data:
         return data
     if sys.stdin.isatty():
-        raise DataError(f"{WHO} needs rows on standard input; got a terminal. Pass a file.")
+        raise DataError(WHO, needs="rows on standard input", got="a terminal", todo="Pass a file.")
     return "-"
 
 
@@ -239,7 +243,7 @@ def _classes(text: str | None) -> list[Any] | None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or parts[0] == parts[1]:
-        raise ParameterError(f"{WHO} needs --classes A,B; got {text!r}. Pass two labels.")
+        raise ParameterError(WHO, needs="--classes A,B", got=f"{text!r}", todo="Pass two labels.")
     try:
         return [float(part) for part in parts]
     except ValueError:
@@ -254,7 +258,7 @@ def _check_out(out: Path | None) -> None:
         return
     if out.suffix not in (".auctor", ".json", ".npz"):
         raise ParameterError(
-            f"{WHO} needs --out with .auctor, .json or .npz; got {out}. Add the ending."
+            WHO, needs="--out with .auctor, .json or .npz", got=out, todo="Add the ending."
         )
     check_destination(out, who=WHO)
 
@@ -321,7 +325,7 @@ def _say_interrupted(rows: int, checkpoint: Path | None, out: Path | None) -> No
 
 def _schema(model: OnlineClassifier, seen: list[Chunk]) -> Schema:
     """How another file is read for the model: by the names of the columns, if they have some."""
-    from auctor.data.schema import Column, Schema
+    from auctor.tables.schema import Column, Schema
 
     columns, label, first_index = seen[0][3:] if seen else (None, None, None)
     if columns:

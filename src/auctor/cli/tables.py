@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from auctor.core.types import Array
-    from auctor.data.schema import Schema
+    from auctor.tables.schema import Schema
 
 #: Files with more columns are summed up by kind.
 MANY_COLUMNS = 30

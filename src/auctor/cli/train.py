@@ -246,9 +246,9 @@ def make_model(
     """
     from auctor.core.errors import ParameterError
     from auctor.estimators import MetricClassifier, MetricClassifierCV
-    from auctor.estimators.metric import resolve_metric
-    from auctor.estimators.registry import known, resolve_penalty
     from auctor.solvers.choose import SOLVERS
+    from auctor.training.metric import resolve_metric
+    from auctor.training.registry import known, resolve_penalty
 
     resolve_metric(WHO, params["metric"], params["surrogate"])
     resolve_penalty(WHO, params["penalty"], 1.0, params["l1_ratio"])
@@ -263,7 +263,10 @@ def make_model(
         number = 0.0 if strength == "auto" else float(strength)
     except ValueError as error:
         raise ParameterError(
-            f"{WHO} needs strength to be a number or auto; got {strength!r}. Pass one of these."
+            WHO,
+            needs="strength to be a number or auto",
+            got=f"{strength!r}",
+            todo="Pass one of these.",
         ) from error
     model = MetricClassifier(**params | {"class_weight": weights, "strength": number})
     model._check_params()
@@ -298,8 +301,10 @@ def _class_weight(text: str | None) -> str | dict[str, float] | None:
             equals = ""
         if not equals or not name.strip():
             raise ParameterError(
-                f"{WHO} needs class weights as balanced or LABEL=WEIGHT,...; got {text!r}. "
-                "Write it so."
+                WHO,
+                needs="class weights as balanced or LABEL=WEIGHT,...",
+                got=f"{text!r}",
+                todo="Write it so.",
             )
     return weights
 

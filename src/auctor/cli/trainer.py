@@ -34,12 +34,12 @@ from auctor.core.errors import AuctorError, ConvergenceWarning, DataError, Param
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import as_matrix, wrap
-from auctor.data.schema import Schema
 from auctor.estimators import MetricClassifier, watch
-from auctor.estimators.metric import resolve_metric
 from auctor.reports import Candidate, DataInfo, PathInfo, build_report, render
 from auctor.reports.progress import Measure, Progress
 from auctor.saved import save
+from auctor.tables.schema import Schema
+from auctor.training.metric import resolve_metric
 
 WHO = "auctor train"
 
@@ -97,13 +97,17 @@ def load(
     classes = np.unique(labels)
     if classes.size < 2:
         raise DataError(
-            f"{WHO} needs at least two classes; got only {classes.tolist()[0]!r} in {data}. "
-            "Check the label column."
+            WHO,
+            needs="at least two classes",
+            got=f"only {classes.tolist()[0]!r} in {data}",
+            todo="Check the label column.",
         )
     if two and classes.size > 2:
         raise DataError(
-            f"{WHO} needs two classes to write a report; got {classes.size} in {data}. "
-            "Drop --report."
+            WHO,
+            needs="two classes to write a report",
+            got=f"{classes.size} in {data}",
+            todo="Drop --report.",
         )
     on_table(matrix, labels, columns, schema)
     if test is not None:
@@ -207,8 +211,10 @@ class Run:
         unknown = [name for name in given if name not in by_text]
         if unknown:
             raise ParameterError(
-                f"{WHO} needs class weights of the labels {', '.join(by_text)}; got "
-                f"{unknown[0]}. Correct --class-weight."
+                WHO,
+                needs=f"class weights of the labels {', '.join(by_text)}",
+                got=f"{unknown[0]}",
+                todo="Correct --class-weight.",
             )
         self.model.set_params(class_weight={by_text[name]: w for name, w in given.items()})
 

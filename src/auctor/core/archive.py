@@ -75,7 +75,7 @@ def read_archive(
     except DataError:
         raise
     except FileNotFoundError as error:
-        raise DataError(f"{who} needs a file; got {path}. Check the path.") from error
+        raise DataError(who, needs="a file", got=path, todo="Check the path.") from error
     except (OSError, EOFError, RuntimeError, NotImplementedError, MemoryError) as error:
         raise broken(path, who, str(error)) from error
     except (ValueError, struct.error, zipfile.BadZipFile) as error:
@@ -105,7 +105,10 @@ def broken(path: AnyPath, who: str, what: str) -> DataError:
     """The error for a file that cannot be used."""
     what = " ".join(what.split())[:300]
     return DataError(
-        f"{who} needs a file that is whole; got {what} in {path}. Write it again, or pass another."
+        who,
+        needs="a file that is whole",
+        got=f"{what} in {path}",
+        todo="Write it again, or pass another.",
     )
 
 
@@ -132,11 +135,18 @@ def _check_format(meta: Any, path: AnyPath, who: str, known: int, kind: str) -> 
         raise ValueError("an incomplete description (no format and version)")
     of = meta.get("kind", "checkpoint")
     if of != kind:
-        raise DataError(f"{who} needs a {kind}; got a {str(of)[:40]} in {path}. Pass another file.")
+        raise DataError(
+            who, needs=f"a {kind}", got=f"a {str(of)[:40]} in {path}", todo="Pass another file."
+        )
     if found > known:
         raise DataError(
-            f"{who} needs format {known} or older; got {found} in {path}, written by auctor "
-            f"{meta['version'][:40]}, while this is auctor {__version__}. Update auctor."
+            who,
+            needs=f"format {known} or older",
+            got=(
+                f"{found} in {path}, written by auctor {meta['version'][:40]}, while this "
+                f"is auctor {__version__}"
+            ),
+            todo="Update auctor.",
         )
 
 

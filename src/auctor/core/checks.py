@@ -40,8 +40,10 @@ def check_real(
         left = "(" if open_low or low == -math.inf else "["
         right = ")" if open_high or high == math.inf else "]"
         raise ParameterError(
-            f"{who} needs {name} in {left}{low:g}, {high:g}{right}; got {value!r}. "
-            "Pass a value in that range."
+            who,
+            needs=f"{name} in {left}{low:g}, {high:g}{right}",
+            got=f"{value!r}",
+            todo="Pass a value in that range.",
         )
     return number
 
@@ -50,8 +52,10 @@ def check_int(who: str, name: str, value: object, *, low: int = 0) -> int:
     """Return ``value`` as an int of at least ``low``, or raise ``ParameterError``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
         raise ParameterError(
-            f"{who} needs {name} to be an integer of at least {low}; got {value!r}. "
-            "Pass such an integer."
+            who,
+            needs=f"{name} to be an integer of at least {low}",
+            got=f"{value!r}",
+            todo="Pass such an integer.",
         )
     return int(value)
 
@@ -60,8 +64,10 @@ def check_choice(who: str, name: str, value: object, choices: tuple[str, ...]) -
     """Return ``value`` if it is one of ``choices``, or raise ``ParameterError``."""
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(
-            f"{who} needs {name} to be one of {', '.join(map(repr, choices))}; got {value!r}. "
-            "Pass one of these."
+            who,
+            needs=f"{name} to be one of {', '.join(map(repr, choices))}",
+            got=f"{value!r}",
+            todo="Pass one of these.",
         )
     return value
 
@@ -72,15 +78,21 @@ def check_vector(who: str, name: str, value: object, *, size: int | None = None)
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{who} needs {name} to be numbers; got {type(value).__name__}. Pass a numeric array."
+            who,
+            needs=f"{name} to be numbers",
+            got=f"{type(value).__name__}",
+            todo="Pass a numeric array.",
         ) from error
     if array.ndim != 1 or (size is not None and array.shape[0] != size):
         wanted = "one dimension" if size is None else f"shape ({size},)"
         raise DataError(
-            f"{who} needs {name} with {wanted}; got shape {array.shape}. Pass one value per entry."
+            who,
+            needs=f"{name} with {wanted}",
+            got=f"shape {array.shape}",
+            todo="Pass one value per entry.",
         )
     if not np.isfinite(array).all():
         raise DataError(
-            f"{who} needs {name} to be finite; got NaN or infinity. Remove or replace them."
+            who, needs=f"{name} to be finite", got="NaN or infinity", todo="Remove or replace them."
         )
     return array

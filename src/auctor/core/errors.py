@@ -1,4 +1,4 @@
-"""The exception family.
+"""The exception family, with one structure for every message.
 
 ::
 
@@ -12,13 +12,98 @@
     ConvergenceWarning       (UserWarning)  stopped before the tolerance was met
     DataWarning              (UserWarning)  data that may not be meant as they were read
 
-Every message reads "<who> needs <what>; got <value>. <One thing to do>."
+An error says who needs what, what was got, and one thing to do. It keeps these parts apart, so that
+Python and the command line can each show them in the words their users type.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-class AuctorError(Exception):
+
+class Option(NamedTuple):
+    """A parameter that a message names: ``label=`` in Python, ``--label`` on the command line."""
+
+    name: str
+    value: object = None
+
+    def in_python(self) -> str:
+        """The way a Python user types it."""
+        return f"{self.name}={'' if self.value is None else repr(self.value)}"
+
+
+class Message(Exception):
+    """Who needs what, what was got, one thing to do.
+
+    Parameters
+    ----------
+    who : str
+        The function, class or file that needs something.
+    needs : str, optional
+        What it needs. Without it, ``who`` is a whole sentence or two.
+    got : object, optional
+        What it got instead.
+    todo : str, optional
+        One thing to do, as a sentence. ``{option}`` stands for the parameter to change, and
+        ``{option2}`` for a second one.
+    option : str, Option or tuple of them, optional
+        The parameters that ``todo`` names.
+    """
+
+    def __init__(
+        self,
+        who: str = "",
+        needs: str | None = None,
+        got: object = None,
+        todo: str | None = None,
+        option: str | Option | tuple[str | Option, ...] = (),
+    ) -> None:
+        given = option if type(option) is tuple else (option,)
+        self.who, self.needs, self.got, self.todo = who, needs, got, todo
+        self.options = tuple(Option(one) if isinstance(one, str) else one for one in given)
+        super().__init__(self.render())
+
+    def render(
+        self,
+        who: Callable[[str], str] = str,
+        option: Callable[[Option], str] = Option.in_python,
+    ) -> str:
+        """The message as text.
+
+        Parameters
+        ----------
+        who : callable
+            How the name of who needs something is shown.
+        option : callable
+            How a parameter is shown.
+
+        Examples
+        --------
+        >>> error = DataError(
+        ...     "read_table", "a label", "none", "Pass {option} with its name.", option="label"
+        ... )
+        >>> str(error)
+        'read_table needs a label; got none. Pass label= with its name.'
+        >>> error.render(lambda who: "auctor", lambda option: f"--{option.name}")
+        'auctor needs a label; got none. Pass --label with its name.'
+        """
+        text = who(self.who) if self.needs is not None else self.who
+        if self.needs is not None:
+            text += f" needs {self.needs}"
+        if self.got is not None:
+            text += f"; got {self.got}"
+        if self.todo is not None:
+            text += f"{'' if text.endswith('.') else '.'} {self.todo}"
+        for number, one in enumerate(self.options, start=1):
+            text = text.replace("{option}" if number == 1 else f"{{option{number}}}", option(one))
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.who, self.needs, self.got, self.todo, self.options)
+
+
+class AuctorError(Message):
     """Base class of every error auctor raises on purpose."""
 
 
@@ -42,9 +127,13 @@ class MissingExtraError(AuctorError, ImportError):
     """An optional dependency that is not installed."""
 
 
-class ConvergenceWarning(UserWarning):
+class AuctorWarning(Message, UserWarning):
+    """Base class of every warning auctor gives."""
+
+
+class ConvergenceWarning(AuctorWarning):
     """The solver stopped before its tolerance was met."""
 
 
-class DataWarning(UserWarning):
+class DataWarning(AuctorWarning):
     """Data that may not be meant as they were read."""

@@ -34,26 +34,32 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
         pass
     except (OSError, ValueError) as error:  # too long, or with a null byte
         raise ParameterError(
-            f"{who} needs a file name that the system takes; got {str(path)[:80]!r}. "
-            "Pass another path."
+            who,
+            needs="a file name that the system takes",
+            got=f"{str(path)[:80]!r}",
+            todo="Pass another path.",
         ) from error
     if not folder.is_dir():
         raise ParameterError(
-            f"{who} needs an existing folder to write to; got {folder}. "
-            "Create it or pass another path."
+            who,
+            needs="an existing folder to write to",
+            got=folder,
+            todo="Create it or pass another path.",
         )
     if path.is_dir():
         raise ParameterError(
-            f"{who} needs a file to write to; got the folder {path}. Add a file name."
+            who, needs="a file to write to", got=f"the folder {path}", todo="Add a file name."
         )
     if path.exists() and not path.is_file():
         raise ParameterError(
-            f"{who} needs a regular file to write to; got {path}, a device or a pipe. "
-            "Pass another path."
+            who,
+            needs="a regular file to write to",
+            got=f"{path}, a device or a pipe",
+            todo="Pass another path.",
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ParameterError(
-            f"{who} needs a folder it may write to; got {folder}. Pass another path."
+            who, needs="a folder it may write to", got=folder, todo="Pass another path."
         )
     try:
         beside = _beside(path)
@@ -72,7 +78,10 @@ def _beside(path: Path) -> Path:
 def _unwritable(path: Path, error: OSError, who: str) -> ParameterError:
     advice = "Free some space or pass" if error.errno == errno.ENOSPC else "Pass"
     return ParameterError(
-        f"{who} needs to write {path}; got {error.strerror or error}. {advice} another path."
+        who,
+        needs=f"to write {path}",
+        got=f"{error.strerror or error}",
+        todo=f"{advice} another path.",
     )
 
 

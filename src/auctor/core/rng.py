@@ -22,7 +22,10 @@ def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"random_state needs an integer, a generator or None; got {seed!r}. Pass an integer."
+            "random_state",
+            needs="an integer, a generator or None",
+            got=f"{seed!r}",
+            todo="Pass an integer.",
         ) from error
 
 

@@ -17,8 +17,10 @@ from scipy.linalg.blas import dsyrk
 
 from auctor.core.needs import Access
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Kinds, Target
-from auctor.kernels import coordinate, linear
-from auctor.kernels.parallel import (
+from auctor.kernels.descent import coordinate
+from auctor.kernels.linalg import products as linear
+from auctor.kernels.linalg.sorting import ascending_order
+from auctor.kernels.runtime.parallel import (
     SERIAL_WORK,
     available_threads,
     balanced_cuts,
@@ -26,7 +28,6 @@ from auctor.kernels.parallel import (
     quiet_blas,
     run_tasks,
 )
-from auctor.kernels.sorting import ascending_order
 
 #: A block of a reduction reads at least this many entries, and this many times what it writes.
 BLOCK_ENTRIES, BLOCK_RATIO = 1 << 17, 8

@@ -20,11 +20,11 @@ from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray, Target
 from auctor.core.watching import step_callback
 from auctor.data import Dense, Sparse, as_matrix, wrap
-from auctor.data.convert import check_weight, refuse_masked
-from auctor.estimators.registry import resolve_penalty
+from auctor.data.coerce import check_weight, refuse_masked
 from auctor.minimise import minimise
 from auctor.problem import Problem
 from auctor.solvers import resolve
+from auctor.training.registry import resolve_penalty
 
 
 class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore[misc]
@@ -89,13 +89,17 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
             ) from error
         if flat.shape[0] != n:
             raise DataError(
-                f"{self._who} needs as many targets as rows; got {flat.shape[0]} and {n}. "
-                "Pass X and y of equal length."
+                self._who,
+                needs="as many targets as rows",
+                got=f"{flat.shape[0]} and {n}",
+                todo="Pass X and y of equal length.",
             )
         if flat.dtype.kind == "f" and not np.isfinite(flat).all():
             raise DataError(
-                f"{self._who} needs finite targets; got NaN or infinity. "
-                "Input y contains NaN or infinity: drop those rows."
+                self._who,
+                needs="finite targets",
+                got="NaN or infinity",
+                todo="Input y contains NaN or infinity: drop those rows.",
             )
         return flat
 
@@ -115,7 +119,10 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_ | int):
                 raise ParameterError(
-                    f"{self._who} needs {name} to be True or False; got {value!r}. Pass a bool."
+                    self._who,
+                    needs=f"{name} to be True or False",
+                    got=f"{value!r}",
+                    todo="Pass a bool.",
                 )
 
     def _solve(self, data: Dense | Sparse, loss: Loss, w0: FloatArray | None) -> Solution:

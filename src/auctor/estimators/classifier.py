@@ -13,16 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.core.watching import tell_stage
 from auctor.data import Dense, Sparse, wrap
-from auctor.data.convert import check_weight
-from auctor.estimators.advice import advice
+from auctor.data.coerce import check_weight
 from auctor.estimators.base import FitWarning, LinearEstimator, sentence
-from auctor.estimators.calibrate import (
+from auctor.losses import ExpectedError, GaussianAuc
+from auctor.losses.pairwise import Pairwise
+from auctor.metrics.grouped import group_codes
+from auctor.penalties import L2
+from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
+from auctor.training.advice import advice
+from auctor.training.calibrate import (
     KINDS,
     Calibrator,
     calibrators_of,
@@ -30,7 +35,7 @@ from auctor.estimators.calibrate import (
     log_odds,
     out_of_fold_scores,
 )
-from auctor.estimators.metric import (
+from auctor.training.metric import (
     Chosen,
     Cut,
     Measure,
@@ -38,11 +43,6 @@ from auctor.estimators.metric import (
     resolve_cut,
     resolve_metric,
 )
-from auctor.losses import ExpectedError, GaussianAuc
-from auctor.losses.pairwise import Pairwise
-from auctor.metrics.grouped import group_codes
-from auctor.penalties import L2
-from auctor.solvers.moments import fits, outnumbered, shrinkage
 
 #: Criteria of a threshold that weigh errors, and those that count rows.
 ERRORS, COUNTS = ("error", "balanced_error", "cost"), ("top",)
@@ -310,8 +310,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         unknown = labels[~np.isin(labels, self.classes_)]
         if unknown.size:
             raise DataError(
-                f"{self._who} needs labels among {self.classes_.tolist()} to score; got "
-                f"{unknown[0]!r}. Drop those rows, or fit with them."
+                self._who,
+                needs=f"labels among {self.classes_.tolist()} to score",
+                got=f"{unknown[0]!r}",
+                todo="Drop those rows, or fit with them.",
             )
         return labels
 
@@ -415,7 +417,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     def _read_labels(self, y: Any, n: int) -> Array:
         labels = self._read_target(y, n)
         if n < 2:
-            raise DataError(f"{self._who} needs at least two rows; got {n} sample. Pass more rows.")
+            raise DataError(
+                self._who, needs="at least two rows", got=f"{n} sample", todo="Pass more rows."
+            )
         try:
             check_classification_targets(labels)
         except (TypeError, ValueError) as error:
@@ -431,14 +435,18 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             classes, codes = np.unique(labels, return_inverse=True)
         except TypeError as error:
             raise DataError(
-                f"{self._who} needs labels of one type; got a mixture. Convert them to strings."
+                self._who,
+                needs="labels of one type",
+                got="a mixture",
+                todo="Convert them to strings.",
             ) from error
         present = np.unique(codes if weight is None else codes[weight > 0])
         if classes.size < 2 or present.size < classes.size:
             raise DataError(
-                f"{self._who} needs at least two classes, each with some weight; got "
-                f"{present.size} class(es): {classes[present][:3].tolist()}. "
-                "Pass rows of another class."
+                self._who,
+                needs="at least two classes, each with some weight",
+                got=f"{present.size} class(es): {classes[present][:3].tolist()}",
+                todo="Pass rows of another class.",
             )
         self.classes_ = classes
         return np.asarray(codes)
@@ -456,19 +464,25 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             unknown = [name for name in self.class_weight if name not in self.classes_.tolist()]
             if unknown:
                 raise ParameterError(
-                    f"{self._who} needs class_weight of the classes {self.classes_.tolist()}; got "
-                    f"{unknown[0]!r}. Use the labels of y as keys."
+                    self._who,
+                    needs=f"class_weight of the classes {self.classes_.tolist()}",
+                    got=f"{unknown[0]!r}",
+                    todo="Use the labels of y as keys.",
                 )
             factor = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
             if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
                 raise ParameterError(
-                    f"{self._who} needs class_weight > 0; got {self.class_weight}. "
-                    "Pass positive numbers."
+                    self._who,
+                    needs="class_weight > 0",
+                    got=self.class_weight,
+                    todo="Pass positive numbers.",
                 )
         else:
             raise ParameterError(
-                f"{self._who} needs class_weight to be None, 'balanced' or a dict; got "
-                f"{self.class_weight!r}. Pass one of these."
+                self._who,
+                needs="class_weight to be None, 'balanced' or a dict",
+                got=f"{self.class_weight!r}",
+                todo="Pass one of these.",
             )
         with np.errstate(over="ignore"):
             weights = base * factor[codes]
@@ -563,7 +577,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             return None
         if not isinstance(chosen.loss, Pairwise):
             raise IncompatibleError(
-                f"{self._who} needs a loss on pairs to use groups; got "
-                f"{type(chosen.loss).__name__}. Use metric='auc', or drop groups."
+                self._who,
+                needs="a loss on pairs to use groups",
+                got=f"{type(chosen.loss).__name__}",
+                todo="Use {option}, or drop groups.",
+                option=Option("metric", "auc"),
             )
         return group_codes(self._who, groups, n)

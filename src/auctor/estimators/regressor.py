@@ -10,9 +10,9 @@ from sklearn.base import RegressorMixin
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
 from auctor.data import wrap
-from auctor.data.convert import LARGEST, NOT_NUMBERS
+from auctor.data.coerce import LARGEST, NOT_NUMBERS
 from auctor.estimators.base import LinearEstimator
-from auctor.estimators.registry import resolve_loss
+from auctor.training.registry import resolve_loss
 
 
 class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
@@ -128,13 +128,17 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
             numbers = np.ascontiguousarray(target, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"{self._who} needs numeric targets; got {target.dtype}. "
-                "Use MetricClassifier for labels."
+                self._who,
+                needs="numeric targets",
+                got=target.dtype,
+                todo="Use MetricClassifier for labels.",
             ) from error
         largest = float(np.abs(numbers).max())
         if not largest <= LARGEST:
             raise DataError(
-                f"{self._who} needs finite targets below {LARGEST:g} in size; got {largest:g}. "
-                "Drop or rescale them."
+                self._who,
+                needs=f"finite targets below {LARGEST:g} in size",
+                got=f"{largest:g}",
+                todo="Drop or rescale them.",
             )
         return numbers

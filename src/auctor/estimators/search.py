@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
@@ -19,11 +19,11 @@ from auctor.core.watching import point_callback, tell_stage
 from auctor.data import Dense, Sparse, wrap
 from auctor.estimators.base import FitWarning, sentence
 from auctor.estimators.classifier import COUNTS, MetricClassifier
-from auctor.estimators.metric import Chosen, check_count, resolve_metric
-from auctor.estimators.registry import resolve_penalty
 from auctor.problem import Problem
 from auctor.solvers import Path, regularisation_path, strength_max
-from auctor.solvers.path import check_strengths, with_strength
+from auctor.solvers.sparse.path import check_strengths, with_strength
+from auctor.training.metric import Chosen, check_count, resolve_metric
+from auctor.training.registry import resolve_penalty
 
 if TYPE_CHECKING:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
@@ -270,7 +270,7 @@ class MetricClassifierCV(MetricClassifier):
             check_real(who, "ratio", self.ratio, low=0.0, high=1.0, open_low=True, open_high=True)
         if not isinstance(self.refit, bool | np.bool_ | int):
             raise ParameterError(
-                f"{who} needs refit to be True or False; got {self.refit!r}. Pass a bool."
+                who, needs="refit to be True or False", got=f"{self.refit!r}", todo="Pass a bool."
             )
         return with_strength(resolve_penalty(who, self.penalty, 1.0, self.l1_ratio), 1.0)
 
@@ -324,16 +324,23 @@ class MetricClassifierCV(MetricClassifier):
                 raise ValueError("no folds")
         except (TypeError, ValueError, IndexError) as error:
             raise ParameterError(
-                f"{self._who} needs cv to be a number of folds, a splitter or pairs of train and "
-                f"test rows; got {self.cv!r} ({sentence(error)}). Pass a number."
+                self._who,
+                needs="cv to be a number of folds, a splitter or pairs of train and test rows",
+                got=f"{self.cv!r} ({sentence(error)})",
+                todo="Pass a number.",
             ) from error
         for number, whole in enumerate(parts, start=1):
             train, test = (part[np.isin(part, kept)] for part in whole)
             if np.unique(rows.codes[train]).size < self.classes_.size or not test.size:
                 raise DataError(
-                    f"{self._who} needs every class in each training part and some test rows; got "
-                    f"a fold with {np.unique(rows.codes[train]).size} of {self.classes_.size} "
-                    f"classes in training and {test.size} test rows. Use stratified folds, or cv=5."
+                    self._who,
+                    needs="every class in each training part and some test rows",
+                    got=(
+                        f"a fold with {np.unique(rows.codes[train]).size} of {self.classes_.size} "
+                        f"classes in training and {test.size} test rows"
+                    ),
+                    todo="Use stratified folds, or {option}.",
+                    option=Option("cv", 5),
                 )
             tell_stage("fold", number, len(parts))
             yield train, test
@@ -347,9 +354,10 @@ class MetricClassifierCV(MetricClassifier):
         count, smallest = check_int(self._who, "cv", self.cv, low=2), int(sizes.min())
         if smallest < 2:
             raise DataError(
-                f"{self._who} needs at least two rows of every class to cross-validate; got "
-                f"{smallest} of class {self.classes_.tolist()[sizes.argmin()]!r}. Drop that class, "
-                "or use MetricClassifier."
+                self._who,
+                needs="at least two rows of every class to cross-validate",
+                got=f"{smallest} of class {self.classes_.tolist()[sizes.argmin()]!r}",
+                todo="Drop that class, or use MetricClassifier.",
             )
         if smallest < count:
             warnings.warn(
@@ -364,8 +372,10 @@ class MetricClassifierCV(MetricClassifier):
         several = np.unique(groups).size
         if several < 2:
             raise DataError(
-                f"{self._who} needs at least two groups to cross-validate; got {several}. Drop "
-                "groups, or use MetricClassifier."
+                self._who,
+                needs="at least two groups to cross-validate",
+                got=several,
+                todo="Drop groups, or use MetricClassifier.",
             )
         count = min(count, several)
         return StratifiedGroupKFold(count, shuffle=True, random_state=self._fold_seed())
@@ -475,9 +485,10 @@ class MetricClassifierCV(MetricClassifier):
             return float(scorer(model, X, y, **extra))
         except (AttributeError, NotFittedError, TypeError) as error:
             raise ParameterError(
-                f"{self._who} needs scoring to be one number from labels or decision values; got "
-                f"{self.scoring!r} ({sentence(error)}). Pass another scorer, or none for the "
-                "metric."
+                self._who,
+                needs="scoring to be one number from labels or decision values",
+                got=f"{self.scoring!r} ({sentence(error)})",
+                todo="Pass another scorer, or none for the metric.",
             ) from error
 
     # --- choice and final fit -----------------------------------------------------------------
@@ -488,8 +499,10 @@ class MetricClassifierCV(MetricClassifier):
         means = judged.mean(axis=0) if judged.size else np.array(np.nan)
         if np.isnan(means).all():
             raise DataError(
-                f"{self._who} needs scores that are numbers; got NaN in every fold or at every "
-                "strength. Use fewer folds, or check scoring."
+                self._who,
+                needs="scores that are numbers",
+                got="NaN in every fold or at every strength",
+                todo="Use fewer folds, or check scoring.",
             )
         best = int(np.nanargmax(means))
         if self.rule == "best" or judged.shape[0] < 2:

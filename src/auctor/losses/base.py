@@ -69,8 +69,10 @@ class BaseLoss:
         """Raise ``DataError`` when the target is outside the loss's domain."""
         if self.targets == "binary" and not (np.abs(target.y) == 1.0).all():
             raise DataError(
-                f"{type(self).__name__} needs targets encoded as -1 and +1; got "
-                f"{np.unique(target.y)[:4]}. Encode the labels first."
+                f"{type(self).__name__}",
+                needs="targets encoded as -1 and +1",
+                got=f"{np.unique(target.y)[:4]}",
+                todo="Encode the labels first.",
             )
 
     def value(self, scores: FloatArray, target: Target) -> float:

@@ -29,8 +29,8 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.needs import Coupling
 from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray, Target
-from auctor.kernels import thresholds
-from auctor.kernels.thresholds import Threshold
+from auctor.kernels.losses import thresholds
+from auctor.kernels.losses.thresholds import Threshold
 from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, PinballHinge
 
@@ -49,13 +49,17 @@ class Contingency(BaseLoss):
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
                 raise DataError(
-                    f"{type(self).__name__} needs both classes; got no {name} row with weight. "
-                    "Pass data with two classes."
+                    f"{type(self).__name__}",
+                    needs="both classes",
+                    got=f"no {name} row with weight",
+                    todo="Pass data with two classes.",
                 )
         if target.groups is not None:
             raise DataError(
-                f"{type(self).__name__} needs rows without groups; got groups. "
-                "Use a loss over pairs, or drop the groups."
+                f"{type(self).__name__}",
+                needs="rows without groups",
+                got="groups",
+                todo="Use a loss over pairs, or drop the groups.",
             )
 
 
@@ -295,8 +299,10 @@ class AtK(ThresholdLoss):
         real = isinstance(k, Real) and not isinstance(k, bool)
         if not real or not (0.0 < k < 1.0 or (isinstance(k, Integral) and k >= 1)):
             raise ParameterError(
-                f"{who} needs k to be an integer of at least 1 or a fraction in (0, 1); got {k!r}. "
-                "Pass a number of rows or a fraction of them."
+                who,
+                needs="k to be an integer of at least 1 or a fraction in (0, 1)",
+                got=f"{k!r}",
+                todo="Pass a number of rows or a fraction of them.",
             )
         check_real(who, "width", self.width, low=0.0)
 
@@ -311,8 +317,10 @@ class AtK(ThresholdLoss):
         top = float(self.k) if self.k < 1 else self.k / total
         if top > 1.0 + 1e-12:
             raise DataError(
-                f"{type(self).__name__} needs k of at most the total weight of the rows, "
-                f"{total:g}; got {self.k}. Pass a smaller k or a fraction in (0, 1)."
+                f"{type(self).__name__}",
+                needs=f"k of at most the total weight of the rows, {total:g}",
+                got=self.k,
+                todo="Pass a smaller k or a fraction in (0, 1).",
             )
         top = min(top, 1.0)
         if self.precision:

@@ -19,8 +19,8 @@ from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
 from auctor.core.protocols import Shifted, Shifts
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.kernels import fscore
-from auctor.kernels.sorting import ascending_order
+from auctor.kernels.linalg.sorting import ascending_order
+from auctor.kernels.losses import fscore
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
 

@@ -13,8 +13,8 @@ import numpy as np
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
-from auctor.kernels import gaussian
-from auctor.kernels.gaussian import Slopes
+from auctor.kernels.losses import gaussian
+from auctor.kernels.losses.gaussian import Slopes
 from auctor.losses.pairwise import Pairwise, PairwiseSquare
 
 #: Standard deviations below this fraction of the largest score are rounding.
@@ -123,8 +123,10 @@ class ExpectedAuc(OfMoments):
         super().check_target(target)
         if target.groups is not None:
             raise DataError(
-                "ExpectedAuc needs rows without groups; got groups. Use GaussianAuc, which "
-                "compares rows inside each group."
+                "ExpectedAuc",
+                needs="rows without groups",
+                got="groups",
+                todo="Use GaussianAuc, which compares rows inside each group.",
             )
 
     def of_moments(self, prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:

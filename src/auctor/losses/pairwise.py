@@ -19,7 +19,7 @@ from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
-from auctor.kernels import pairs
+from auctor.kernels.losses import pairs
 from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, SmoothedHinge
 from auctor.losses.sides import Facing, Side, Swept, both, facings, gradient, springs
@@ -42,21 +42,27 @@ class Pairwise(BaseLoss):
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if rows.rows.size == 0:
                 raise DataError(
-                    f"{who} needs both classes; got no {name} row with weight. "
-                    "Pass data with two classes."
+                    who,
+                    needs="both classes",
+                    got=f"no {name} row with weight",
+                    todo="Pass data with two classes.",
                 )
         groups = target.groups
         if groups is None:
             return
         if groups.shape != target.y.shape or groups.dtype.kind not in "iu":
             raise DataError(
-                f"{who} needs one integer group code per row; got {groups.dtype} of shape "
-                f"{groups.shape}. Encode the groups first."
+                who,
+                needs="one integer group code per row",
+                got=f"{groups.dtype} of shape {groups.shape}",
+                todo="Encode the groups first.",
             )
         if target.pairs.part.size == 0:
             raise DataError(
-                f"{who} needs a group with both classes; got {np.unique(groups).size} groups, none "
-                "with a positive and a negative row. Pass coarser groups, or none."
+                who,
+                needs="a group with both classes",
+                got=f"{np.unique(groups).size} groups, none with a positive and a negative row",
+                todo="Pass coarser groups, or none.",
             )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from auctor.core.curvature import PairCurvature
 from auctor.core.types import FloatArray, IntArray, Target
-from auctor.kernels import cells
+from auctor.kernels.losses import cells
 from auctor.losses.pairwise import Pairwise
 from auctor.losses.sides import Facing, both, drawn_partners, facings
 

@@ -12,7 +12,7 @@ from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
-from auctor.kernels import pairs, partial
+from auctor.kernels.losses import pairs, partial
 from auctor.losses.base import BaseLoss
 from auctor.losses.pairwise import Pairwise, arrays, room
 from auctor.losses.sides import Facing, Swept, facings, gradient, springs
@@ -74,8 +74,10 @@ class PartialPairwiseHinge(Pairwise):
         super().check_target(target)
         if target.groups is not None:
             raise DataError(
-                "PartialPairwiseHinge needs one ranking of all rows; got groups. "
-                "Leave groups out, or use PairwiseHinge."
+                "PartialPairwiseHinge",
+                needs="one ranking of all rows",
+                got="groups",
+                todo="Leave groups out, or use PairwiseHinge.",
             )
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

@@ -14,8 +14,8 @@ from auctor.core.errors import DataError
 from auctor.core.protocols import Shifted, Shifts
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
-from auctor.kernels import pointwise as kernels
-from auctor.kernels.thresholds import next_above, threshold
+from auctor.kernels.losses import pointwise as kernels
+from auctor.kernels.losses.thresholds import next_above, threshold
 from auctor.losses.base import BaseLoss
 
 
@@ -410,8 +410,10 @@ class Poisson(Pointwise):
         """Refuse negative counts."""
         if (target.y < 0).any():
             raise DataError(
-                f"Poisson needs targets >= 0; got {target.y.min():g}. Use another loss for "
-                "targets that can be negative."
+                "Poisson",
+                needs="targets >= 0",
+                got=f"{target.y.min():g}",
+                todo="Use another loss for targets that can be negative.",
             )
 
     def infimum(self, target: Target) -> float:

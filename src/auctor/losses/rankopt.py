@@ -8,7 +8,7 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.types import FloatArray, Target
-from auctor.kernels.coupling import coupled_sigmoid
+from auctor.kernels.losses.coupling import coupled_sigmoid
 from auctor.losses.base import BaseLoss
 from auctor.losses.pairwise import Pairwise
 

@@ -11,9 +11,9 @@ import numpy as np
 from auctor.core.curvature import PairCurvature
 from auctor.core.rng import spread
 from auctor.core.types import FloatArray, IntArray, PairRows, Target
-from auctor.kernels import pairs
-from auctor.kernels.parallel import available_threads, run_tasks
-from auctor.kernels.sorting import ascending_order
+from auctor.kernels.linalg.sorting import ascending_order
+from auctor.kernels.losses import pairs
+from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
 A = TypeVar("A")
 B = TypeVar("B")

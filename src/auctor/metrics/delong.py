@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_real
 from auctor.core.types import FloatArray
-from auctor.kernels.sorting import ascending_order, split, twice_mass_below
+from auctor.kernels.linalg.sorting import ascending_order, split, twice_mass_below
 from auctor.metrics.inputs import Inputs, validate
 from auctor.metrics.roc import area
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from auctor.core.checks import check_real
 from auctor.core.types import FloatArray
-from auctor.kernels import gaussian
+from auctor.kernels.losses import gaussian
 from auctor.metrics.delong import auc_interval
 from auctor.metrics.error import confusion_of
 from auctor.metrics.inputs import Inputs, validate

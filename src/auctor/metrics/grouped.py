@@ -62,8 +62,10 @@ def by_group(
         total, size = total + share * value, size + share
     if size == 0.0:
         raise DataError(
-            "by_group needs a group in which the metric is defined; got none. "
-            "Pass groups with rows of both classes."
+            "by_group",
+            needs="a group in which the metric is defined",
+            got="none",
+            todo="Pass groups with rows of both classes.",
         )
     return total / size
 
@@ -73,15 +75,19 @@ def group_codes(who: str, groups: object, n: int) -> IntArray:
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise DataError(
-            f"{who} needs one group per row; got shape {labels.shape} for {n} rows. "
-            "Pass a one-dimensional array of that length."
+            who,
+            needs="one group per row",
+            got=f"shape {labels.shape} for {n} rows",
+            todo="Pass a one-dimensional array of that length.",
         )
     if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise DataError(f"{who} needs a group for every row; got NaN. Drop or label those rows.")
+        raise DataError(
+            who, needs="a group for every row", got="NaN", todo="Drop or label those rows."
+        )
     try:
         codes = np.unique(labels, return_inverse=True)[1]
     except TypeError as error:
         raise DataError(
-            f"{who} needs groups of one type; got a mixture. Convert them to strings."
+            who, needs="groups of one type", got="a mixture", todo="Convert them to strings."
         ) from error
     return np.ascontiguousarray(codes, dtype=np.int64)

@@ -79,30 +79,40 @@ def _rows(
     y, values = np.asarray(y), np.asarray(values)
     if y.ndim != 1 or values.ndim != 1 or y.shape != values.shape:
         raise DataError(
-            f"{who} needs y and {name} with one dimension and the same length; got shapes "
-            f"{y.shape} and {values.shape}. Pass one value per row in each."
+            who,
+            needs=f"y and {name} with one dimension and the same length",
+            got=f"shapes {y.shape} and {values.shape}",
+            todo="Pass one value per row in each.",
         )
     if y.shape[0] == 0:
-        raise DataError(f"{who} needs at least one row; got none. Pass non-empty arrays.")
+        raise DataError(who, needs="at least one row", got="none", todo="Pass non-empty arrays.")
     if weight is None:
         return y, values, slice(None), None
     checked = check_vector(who, "weight", weight, size=y.shape[0])
     if checked.min() < 0.0:
         raise DataError(
-            f"{who} needs weight of at least zero; got {checked.min():g}. "
-            "Remove the rows of negative weight."
+            who,
+            needs="weight of at least zero",
+            got=f"{checked.min():g}",
+            todo="Remove the rows of negative weight.",
         )
     kept = checked > 0.0
     if not kept.any():
         raise DataError(
-            f"{who} needs a weight above zero; got only zeros. Pass weight=None for equal weights."
+            who,
+            needs="a weight above zero",
+            got="only zeros",
+            todo="Pass {option}None for equal weights.",
+            option="weight",
         )
     with np.errstate(over="ignore"):
         total = checked.sum()
     if not _WEIGHT_RANGE[0] <= total <= _WEIGHT_RANGE[1]:
         raise DataError(
-            f"{who} needs weight with a sum in [1e-100, 1e100]; got {total:g}. "
-            "Divide the weights by their mean."
+            who,
+            needs="weight with a sum in [1e-100, 1e100]",
+            got=f"{total:g}",
+            todo="Divide the weights by their mean.",
         )
     if kept.all():
         return y, values, slice(None), checked
@@ -123,8 +133,10 @@ def _positive(who: str, y: Array, kept: Any, needs: Classes) -> BoolArray:
     ]
     if missing:
         raise DataError(
-            f"{who} needs at least one {missing[0]} row of positive weight; got none in "
-            f"{positive.shape[0]}. Pass rows of both classes."
+            who,
+            needs=f"at least one {missing[0]} row of positive weight",
+            got=f"none in {positive.shape[0]}",
+            todo="Pass rows of both classes.",
         )
     return positive
 
@@ -140,8 +152,10 @@ def _labels(who: str, y: Array, kept: Any) -> tuple[Any, Any]:
         if high in pair:
             return pair
     raise DataError(
-        f"{who} needs two label values, the greater one positive; got only {high!r}. "
-        "Encode the labels as -1 and +1."
+        who,
+        needs="two label values, the greater one positive",
+        got=f"only {high!r}",
+        todo="Encode the labels as -1 and +1.",
     )
 
 
@@ -153,7 +167,10 @@ def _extremes(who: str, y: Array) -> tuple[Any, Any]:
         low, high = y.min(), y.max()
         if not np.isfinite(low) or not np.isfinite(high):
             raise DataError(
-                f"{who} needs finite labels; got NaN or infinity. Remove the rows without a label."
+                who,
+                needs="finite labels",
+                got="NaN or infinity",
+                todo="Remove the rows without a label.",
             )
         if np.count_nonzero(y == low) + np.count_nonzero(y == high) >= y.shape[0]:
             return low.item(), high.item()
@@ -161,12 +178,16 @@ def _extremes(who: str, y: Array) -> tuple[Any, Any]:
         values = np.unique(y)
     except TypeError as error:
         raise DataError(
-            f"{who} needs labels that can be ordered; got mixed types. "
-            "Encode the labels as -1 and +1."
+            who,
+            needs="labels that can be ordered",
+            got="mixed types",
+            todo="Encode the labels as -1 and +1.",
         ) from error
     if values.shape[0] > 2:
         raise DataError(
-            f"{who} needs two label values; got {values.shape[0]}. "
-            "Compare one class with the rest, one at a time."
+            who,
+            needs="two label values",
+            got=f"{values.shape[0]}",
+            todo="Compare one class with the rest, one at a time.",
         )
     return values[0], values[-1]

@@ -350,6 +350,11 @@ def depth_of(who: str, k: object, s: Sweep) -> float:
     if isinstance(k, Real) and not isinstance(k, Integral | np.bool_) and 0.0 < float(k) <= 1.0:
         return float(k) * total
     raise ParameterError(
-        f"{who} needs k to be an integer from 1 to the total weight of the rows, {total:g}, or a "
-        f"float in (0, 1]; got {k!r}. Pass one of these."
+        who,
+        needs=(
+            f"k to be an integer from 1 to the total weight of the rows, {total:g}, "
+            "or a float in (0, 1]"
+        ),
+        got=f"{k!r}",
+        todo="Pass one of these.",
     )

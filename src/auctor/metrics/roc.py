@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from auctor.core.checks import check_real
 from auctor.core.types import FloatArray
-from auctor.kernels.sorting import twice_ordered_pairs
+from auctor.kernels.linalg.sorting import twice_ordered_pairs
 from auctor.metrics.inputs import Inputs, validate
 from auctor.metrics.sweep import sorted_classes, sweep
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.types import FloatArray
-from auctor.kernels.sorting import ascending, ascending_with, counts_at_thresholds, split
+from auctor.kernels.linalg.sorting import ascending, ascending_with, counts_at_thresholds, split
 from auctor.metrics.inputs import Inputs
 
 #: Margin of a cut beyond all scores, relative to the largest magnitude among them.

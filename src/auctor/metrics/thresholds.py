@@ -155,4 +155,6 @@ def check_criterion(who: str, criterion: object, value: object, *, what: str = "
     if chosen.low is not None:
         check_real(who, f"the value of {criterion!r}", value, low=chosen.low, high=chosen.high)
     elif value is not None:
-        raise ParameterError(f"{who} needs no value with {criterion!r}; got {value!r}. Drop it.")
+        raise ParameterError(
+            who, needs=f"no value with {criterion!r}", got=f"{value!r}", todo="Drop it."
+        )

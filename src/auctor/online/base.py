@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError, DataTypeError, ParameterError
+from auctor.core.errors import DataError, DataTypeError, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, Columns, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
-from auctor.data.convert import check_weight, refuse_masked
+from auctor.data.coerce import check_weight, refuse_masked
 
 #: Labels that the rows of the other class may have where 1 is the only one so far.
 USUAL_NEGATIVES = (-1, 0)
@@ -191,7 +191,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice(self._who, "missing", self.missing, ("raise", "skip"))
         if not isinstance(self.grow, bool | np.bool_):
             raise ParameterError(
-                f"{self._who} needs grow to be True or False; got {self.grow!r}. Pass a bool."
+                self._who,
+                needs="grow to be True or False",
+                got=f"{self.grow!r}",
+                todo="Pass a bool.",
             )
 
     def _forget(self) -> None:
@@ -205,8 +208,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = self._flat(y)
         if labels.shape != (matrix.shape[0],):
             raise DataError(
-                f"{self._who} needs one label per row; got shape {labels.shape} for "
-                f"{matrix.shape[0]} rows. Pass X and y of equal length."
+                self._who,
+                needs="one label per row",
+                got=f"shape {labels.shape} for {matrix.shape[0]} rows",
+                todo="Pass X and y of equal length.",
             )
         weight = np.ones(labels.size)
         if sample_weight is not None:
@@ -226,8 +231,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _refuse_missing(self, bad: Array) -> None:
         if bad.any():
             raise DataError(
-                f"{self._who} needs a label in every row; got None, nan or infinity in "
-                f"{int(bad.sum())} of {bad.size} (Input y contains NaN). Drop those rows."
+                self._who,
+                needs="a label in every row",
+                got=(
+                    f"None, nan or infinity in {int(bad.sum())} of {bad.size} (Input y "
+                    "contains NaN)"
+                ),
+                todo="Drop those rows.",
             )
 
     def _flat(self, y: Any) -> Array:
@@ -252,8 +262,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not np.all(positive | negative):
             wrong = labels[~(positive | negative)][:1].tolist()
             raise DataError(
-                f"{self._who} needs labels among {classes.tolist()}; got {wrong}{when}. "
-                "Encode the labels the same way throughout."
+                self._who,
+                needs=f"labels among {classes.tolist()}",
+                got=f"{wrong}{when}",
+                todo="Encode the labels the same way throughout.",
             )
         return np.where(positive, 1.0, -1.0)
 
@@ -269,8 +281,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = self._close(known, found)
         if classes is not None and not np.array_equal(found, known):
             raise DataError(
-                f"{self._who} needs the classes of the first call, {known.tolist()}; got "
-                f"{found.tolist()}. Start a new learner for other classes."
+                self._who,
+                needs=f"the classes of the first call, {known.tolist()}",
+                got=f"{found.tolist()}",
+                todo="Start a new learner for other classes.",
             )
         return known
 
@@ -281,8 +295,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return lone
         if both.size > 2 or both[0] not in USUAL_NEGATIVES:
             raise DataError(
-                f"{self._who} needs labels among [1] and either -1 or 0; got {found[:3].tolist()} "
-                f"after {self.rows_seen_} rows. Pass classes= in the first partial_fit."
+                self._who,
+                needs="labels among [1] and either -1 or 0",
+                got=f"{found[:3].tolist()} after {self.rows_seen_} rows",
+                todo="Pass classes= in the first partial_fit.",
             )
         return both
 
@@ -298,9 +314,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if found.size != 2:
             kind = type_of_target(found) if found.size > 2 else "one class"
             raise DataError(
-                f"{self._who} needs two classes (Only binary classification is supported. The type "
-                f"of the target is {kind}.); got {found.size} class(es): {found[:3].tolist()}. "
-                "Pass classes= in the first partial_fit."
+                self._who,
+                needs=(
+                    "two classes (Only binary classification is supported. The type of the "
+                    f"target is {kind}.)"
+                ),
+                got=f"{found.size} class(es): {found[:3].tolist()}",
+                todo="Pass classes= in the first partial_fit.",
             )
         return found
 
@@ -310,7 +330,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.unique(_plain(labels))
         except TypeError as error:
             raise DataError(
-                f"{self._who} needs labels of one type; got a mixture. Convert them to strings."
+                self._who,
+                needs="labels of one type",
+                got="a mixture",
+                todo="Convert them to strings.",
             ) from error
 
     def _names(self, X: Any) -> Sequence[str] | None:
@@ -334,9 +357,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for old, new in zip(known, names, strict=False):
                 if old != new:
                     raise DataError(
-                        f"{self._who} needs the columns of the first call in their order (The "
-                        "feature names should match those that were passed during fit); got "
-                        f"{new!r} for {old!r}. Select them by name."
+                        self._who,
+                        needs=(
+                            "the columns of the first call in their order (The feature names "
+                            "should match those that were passed during fit)"
+                        ),
+                        got=f"{new!r} for {old!r}",
+                        todo="Select them by name.",
                     )
         elif known is not None:
             _warn(f"X does not have valid feature names, but {self._who} was fitted with")
@@ -344,14 +371,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _warn(f"X has feature names, but {self._who} was fitted without")
         if d != width and not self.grow:
             raise DataError(
-                f"{self._who} needs {width} columns as before; got X has {d} features, but "
-                f"{self._who} is expecting {width} features as input. Pass those columns, or set "
-                "grow=True."
+                self._who,
+                needs=f"{width} columns as before",
+                got=(f"X has {d} features, but {self._who} is expecting {width} features as input"),
+                todo="Pass those columns, or set {option}.",
+                option=Option("grow", True),
             )
         if d > width and known is not None and names is None:
             raise DataError(
-                f"{self._who} needs names for new columns, as the others have; got {d} columns "
-                f"without names after {width}. Pass a table."
+                self._who,
+                needs="names for new columns, as the others have",
+                got=f"{d} columns without names after {width}",
+                todo="Pass a table.",
             )
 
     def _fit_columns(self, d: int, names: Sequence[str] | None) -> None:

@@ -101,8 +101,10 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     name = type(learner).__name__
     if meta.get("learner") != name:
         raise ParameterError(
-            f"resume needs a checkpoint of {name}; got one of {meta.get('learner')} in {path}. "
-            "Pass another path, or that learner."
+            "resume",
+            needs=f"a checkpoint of {name}",
+            got=f"one of {meta.get('learner')} in {path}",
+            todo="Pass another path, or that learner.",
         )
     now = json.loads(json.dumps(params_of(learner)))
     then = meta.get("params")
@@ -114,8 +116,10 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
     ]
     if differs:
         raise ParameterError(
-            f"resume needs the parameters of the checkpoint {path}; got {', '.join(differs)}. "
-            "Set these, or pass another path."
+            "resume",
+            needs=f"the parameters of the checkpoint {path}",
+            got=f"{', '.join(differs)}",
+            todo="Set these, or pass another path.",
         )
 
 

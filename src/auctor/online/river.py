@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.online.base import OnlineClassifier, is_missing
 
 WHO = "Riverlike"
@@ -59,8 +59,11 @@ class Riverlike:
         self._columns = {name: k for k, name in enumerate(features)}
         if not self._columns and not learner.grow:
             raise ParameterError(
-                f"{WHO} needs a learner that may add columns; got grow=False. "
-                "Set grow=True, or pass features= with all names."
+                WHO,
+                needs="a learner that may add columns",
+                got="grow=False",
+                todo="Set {option}, or pass features= with all names.",
+                option=Option("grow", True),
             )
         self._rows: list[dict[int, float]] = []
         self._labels: list[Any] = []
@@ -83,8 +86,11 @@ class Riverlike:
         new = [name for name in numbers if name not in self._columns]
         if new and not self._learner.grow:
             raise DataError(
-                f"{WHO} needs features among those listed; got {new[0]!r}. "
-                "Set grow=True, or list it in features=."
+                WHO,
+                needs="features among those listed",
+                got=f"{new[0]!r}",
+                todo="Set {option}, or list it in features=.",
+                option=Option("grow", True),
             )
         for name in new:
             self._columns[name] = len(self._columns)
@@ -146,8 +152,10 @@ class Riverlike:
 def _number(name: Any, value: Any) -> float:
     if not isinstance(value, Real | np.bool_):
         raise DataError(
-            f"{WHO} needs numbers as features; got {value!r} for {name!r}. "
-            "Encode text first, for example as a feature of value 1 per word."
+            WHO,
+            needs="numbers as features",
+            got=f"{value!r} for {name!r}",
+            todo="Encode text first, for example as a feature of value 1 per word.",
         )
     return float(value)
 
@@ -161,6 +169,8 @@ def _usual_classes(labels: list[Any]) -> Any:
     if isinstance(label, Real) and label in (-1, 0, 1):
         return None if label == 1 else [label, 1]
     raise ParameterError(
-        f"{WHO} needs classes= for labels other than False/True, 0/1 and -1/+1; got {label!r}. "
-        "Pass both labels."
+        WHO,
+        needs="classes= for labels other than False/True, 0/1 and -1/+1",
+        got=f"{label!r}",
+        todo="Pass both labels.",
     )

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.files import check_destination, remove_leftovers
 from auctor.core.types import Array
-from auctor.data.readers.base import Chunk
-from auctor.data.stream import open_stream, same_columns
 from auctor.online.base import OnlineClassifier, missing_labels
 from auctor.online.checkpoint import restore, save_checkpoint
+from auctor.tables.readers.base import Chunk
+from auctor.tables.stream import open_stream, same_columns
 
 #: Rows that may be held back until a second class is seen.
 LOOK_AHEAD = 65_536
@@ -74,7 +74,7 @@ def learn(
     ----------
     learner : OnlineClassifier
         Learns in place.
-    source : path, "-", file object, iterable of (X, y), or what `auctor.data.open_stream` returns
+    source : path, "-", file object, iterable of (X, y), or what `auctor.tables.open_stream` returns
     classes : two labels, optional
         By default the labels seen in the first rows; needed when these are of one class and the
         labels are neither -1/+1, 0/1 nor False/True.
@@ -160,8 +160,11 @@ def _same(
             same_columns(None if names is None else tuple(names), _names(chunk))
             if label is not None and chunk.label not in (None, label):
                 raise DataError(
-                    f"learn needs the labels of the checkpoint, column {label!r}; got column "
-                    f"{chunk.label!r}. Pass label={label!r}, or another checkpoint."
+                    "learn",
+                    needs=f"the labels of the checkpoint, column {label!r}",
+                    got=f"column {chunk.label!r}",
+                    todo=f"Pass {{option}}{label!r}, or another checkpoint.",
+                    option="label",
                 )
             yield chunk
             names = label = None  # the first one says it all
@@ -179,7 +182,9 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
     """Restore a checkpoint where one is asked for; returns the rows to pass over and the label."""
     if path is None:
         if resume:
-            raise ParameterError("learn needs checkpoint= to resume from; got None. Pass its path.")
+            raise ParameterError(
+                "learn", needs="checkpoint= to resume from", got="None", todo="Pass its path."
+            )
         return 0, None
     check_destination(path, who="learn")
     remove_leftovers(path)
@@ -187,8 +192,11 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
         return 0, None
     if not resume:
         raise ParameterError(
-            f"learn needs a checkpoint that does not exist yet; got {path}. Pass resume=True to go "
-            "on from it, or another path."
+            "learn",
+            needs="a checkpoint that does not exist yet",
+            got=path,
+            todo="Pass {option} to go on from it, or another path.",
+            option=Option("resume", True),
         )
     return restore(path, learner)
 
@@ -207,8 +215,10 @@ def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -
         row = end
     if row < min(done, last):
         raise DataError(
-            f"learn needs the source that the checkpoint was made from; got {row} rows where "
-            f"{done} were read. Pass the same source from its start."
+            "learn",
+            needs="the source that the checkpoint was made from",
+            got=f"{row} rows where {done} were read",
+            todo="Pass the same source from its start.",
         )
 
 

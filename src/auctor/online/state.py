@@ -12,17 +12,17 @@ import numpy as np
 
 from auctor.core.rng import as_rng
 from auctor.core.types import Array
-from auctor.kernels import moments
-from auctor.kernels.buckets import MOST
+from auctor.kernels.online import moments
+from auctor.kernels.online.buckets import MOST
 from auctor.online.base import OnlineClassifier, State
-from auctor.online.memory import GROWING
-from auctor.online.mini_batch import MiniBatchAuc
-from auctor.online.moments import MomentClassifier
-from auctor.online.oam import Oam
-from auctor.online.ranker import LEVELS
-from auctor.online.running_auc import POINTS
-from auctor.online.spam import Spam
-from auctor.online.streaming import StreamingAUC
+from auctor.online.learners.mini_batch import MiniBatchAuc
+from auctor.online.learners.oam import Oam
+from auctor.online.learners.spam import Spam
+from auctor.online.streaming.memory import GROWING
+from auctor.online.streaming.moments import MomentClassifier
+from auctor.online.streaming.ranker import LEVELS
+from auctor.online.streaming.running_auc import POINTS
+from auctor.online.streaming.streaming import StreamingAUC
 
 #: Rows are counted in floats, which are exact up to here.
 MOST_ROWS = 1 << 53

@@ -29,16 +29,23 @@ class Sum(Separable):
         for part in parts:
             if not isinstance(part, Separable):
                 raise IncompatibleError(
-                    f"Sum needs separable penalties; got {type(part).__name__}. The prox of such "
-                    "a sum is not made of its parts'; write a penalty with its own prox."
+                    "Sum",
+                    needs="separable penalties",
+                    got=f"{type(part).__name__}",
+                    todo=(
+                        "The prox of such a sum is not made of its parts'; write a penalty with "
+                        "its own prox."
+                    ),
                 )
         self.parts = parts
         try:
             np.broadcast_shapes(*(level.shape for part in parts for level in part._levels))
         except ValueError as error:
             raise DataError(
-                f"Sum needs parts for the same number of columns; got {error}. Pass per-column "
-                "values of one length."
+                "Sum",
+                needs="parts for the same number of columns",
+                got=error,
+                todo="Pass per-column values of one length.",
             ) from error
         l1, l2, lower, upper = Separable()._levels
         for part in parts:

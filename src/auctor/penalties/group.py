@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.checks import check_int, check_real, check_vector
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array, BlockSpec, FloatArray, IntArray, SeparableSpec, TreeSpec
-from auctor.kernels import groups as kernels
+from auctor.kernels.penalties import groups as kernels
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.separable import Weights
 
@@ -74,8 +74,10 @@ class GroupL2(BasePenalty):
         self._size, self._lists = _parse(groups)
         if self._size and self._free.size:
             raise ParameterError(
-                f"GroupL2 needs groups as lists or labels to use free; got groups={groups!r}. "
-                "List the groups."
+                "GroupL2",
+                needs="groups as lists or labels to use free",
+                got=f"groups={groups!r}",
+                todo="List the groups.",
             )
         self._weights = None if weights is None else check_weights("GroupL2", weights)
         self._spec: BlockSpec | None = None
@@ -130,16 +132,20 @@ class GroupL2(BasePenalty):
         if self._size:
             if d % self._size:
                 raise ParameterError(
-                    f"GroupL2 needs a number of columns that is a multiple of {self._size}; got "
-                    f"{d}. Pass the groups as lists or labels."
+                    "GroupL2",
+                    needs=f"a number of columns that is a multiple of {self._size}",
+                    got=d,
+                    todo="Pass the groups as lists or labels.",
                 )
             lists = list(np.arange(d).reshape(-1, self._size))
         _check_cover(lists, self._free, d)
         size = np.array([g.size for g in lists], dtype=np.float64)
         if self._weights is not None and self._weights.shape != size.shape:
             raise ParameterError(
-                f"GroupL2 needs one weight per group ({size.size}); got {self._weights.size}. Pass "
-                "one per group."
+                "GroupL2",
+                needs=f"one weight per group ({size.size})",
+                got=self._weights.size,
+                todo="Pass one per group.",
             )
         counts = np.concatenate(([0], size, np.ones(self._free.size)))
         none = np.zeros(counts.size - 1)
@@ -196,7 +202,7 @@ def check_strength(who: str, strength: object) -> float:
     """A finite number >= 0."""
     number = check_real(who, "strength", strength, low=0.0)
     if math.isinf(number):
-        raise ParameterError(f"{who} needs a finite strength; got inf. Pass a number.")
+        raise ParameterError(who, needs="a finite strength", got="inf", todo="Pass a number.")
     return number
 
 
@@ -205,7 +211,7 @@ def check_weights(who: str, weights: Weights) -> FloatArray:
     checked = check_vector(who, "weights", weights)
     if (checked < 0).any():
         raise ParameterError(
-            f"{who} needs weights >= 0; got {checked.min():g}. Pass non-negative weights."
+            who, needs="weights >= 0", got=f"{checked.min():g}", todo="Pass non-negative weights."
         )
     return checked
 
@@ -217,7 +223,10 @@ def checked_columns(who: str, what: str, columns: Any) -> IntArray:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise ParameterError(
-            f"{who} needs {what} to hold column numbers from 0; got {columns!r}. Pass integers."
+            who,
+            needs=f"{what} to hold column numbers from 0",
+            got=f"{columns!r}",
+            todo="Pass integers.",
         )
     return array.astype(np.int64)
 
@@ -230,15 +239,19 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         items = list(groups)
     except TypeError as error:
         raise ParameterError(
-            f"GroupL2 needs groups as a size, labels or lists of columns; got {groups!r}. Pass one "
-            "of these."
+            "GroupL2",
+            needs="groups as a size, labels or lists of columns",
+            got=f"{groups!r}",
+            todo="Pass one of these.",
         ) from error
     if items and all(np.ndim(item) == 0 for item in items):
         labels = np.asarray(items)
         if labels.dtype.kind not in "iu":
             raise ParameterError(
-                f"GroupL2 needs integer labels, one per column; got {items[:4]}. Number the "
-                "groups, or pass lists of columns."
+                "GroupL2",
+                needs="integer labels, one per column",
+                got=f"{items[:4]}",
+                todo="Number the groups, or pass lists of columns.",
             )
         _, number = np.unique(labels, return_inverse=True)
         order = np.argsort(number, kind="stable")
@@ -247,7 +260,9 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
     empty = [k for k, group in enumerate(lists) if not group.size]
     if empty or not lists:
         what = f"group {empty[0]} is empty" if empty else "no group at all"
-        raise ParameterError(f"GroupL2 needs groups that hold columns; got {what}. Leave it out.")
+        raise ParameterError(
+            "GroupL2", needs="groups that hold columns", got=what, todo="Leave it out."
+        )
     return 0, lists
 
 
@@ -257,8 +272,10 @@ def _check_disjoint(lists: list[IntArray]) -> None:
     twice = values[counts > 1]
     if twice.size:
         raise ParameterError(
-            f"GroupL2 needs groups that share no column; got column {twice[0]} twice. Keep one, or "
-            "use TreeL2 where groups are nested."
+            "GroupL2",
+            needs="groups that share no column",
+            got=f"column {twice[0]} twice",
+            todo="Keep one, or use TreeL2 where groups are nested.",
         )
 
 
@@ -269,12 +286,16 @@ def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
         if group.size and group.max() >= d:
             beyond = "" if seen.all() else " (or a column is missing)"
             raise ParameterError(
-                f"GroupL2 needs groups of the columns 0 to {d - 1}; got column {group.max()}"
-                f"{beyond}. Number the columns from 0 and name those in no group in free=."
+                "GroupL2",
+                needs=f"groups of the columns 0 to {d - 1}",
+                got=f"column {group.max()}{beyond}",
+                todo="Number the columns from 0 and name those in no group in free=.",
             )
         seen[group] = True
     if not seen.all():
         raise ParameterError(
-            f"GroupL2 needs every one of {d} columns in a group; got none for column "
-            f"{np.flatnonzero(~seen)[0]}. Name unpenalised columns in free=."
+            "GroupL2",
+            needs=f"every one of {d} columns in a group",
+            got=f"none for column {np.flatnonzero(~seen)[0]}",
+            todo="Name unpenalised columns in free=.",
         )

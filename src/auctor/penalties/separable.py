@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.checks import check_real, check_vector
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import FloatArray, SeparableSpec, TreeSpec
-from auctor.kernels import prox as kernels
+from auctor.kernels.penalties import separable as kernels
 from auctor.penalties.base import BasePenalty
 
 Weights: TypeAlias = FloatArray | Sequence[float] | None
@@ -46,7 +46,9 @@ class Separable(BasePenalty):
         )
         low, high = self._levels[2:]
         if not (low <= high).all():
-            raise ParameterError(f"{who} needs lower <= upper; got {low} and {high}. Swap them.")
+            raise ParameterError(
+                who, needs="lower <= upper", got=f"{low} and {high}", todo="Swap them."
+            )
         self._spec: SeparableSpec | None = None
 
     def separable(self, d: int) -> SeparableSpec:
@@ -55,8 +57,10 @@ class Separable(BasePenalty):
             for level in self._levels:
                 if level.ndim and level.shape != (d,):
                     raise DataError(
-                        f"{type(self).__name__} needs one value per column ({d}); got "
-                        f"{level.shape[0]}. Pass an array of that length."
+                        f"{type(self).__name__}",
+                        needs=f"one value per column ({d})",
+                        got=f"{level.shape[0]}",
+                        todo="Pass an array of that length.",
                     )
             self._spec = SeparableSpec(*(np.full(d, level) for level in self._levels))
         return self._spec
@@ -115,12 +119,17 @@ def _checked(
         array = np.asarray(level, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"{who} needs {name} to be numbers; got {level!r}. Pass one, or one per column."
+            who,
+            needs=f"{name} to be numbers",
+            got=f"{level!r}",
+            todo="Pass one, or one per column.",
         ) from error
     if array.ndim > 1 or not ((array >= low) & (array <= high)).all():
         raise ParameterError(
-            f"{who} needs {name} in [{low:.3g}, {high:.3g}]; got {level}. Pass one number in that "
-            "range, or one per column."
+            who,
+            needs=f"{name} in [{low:.3g}, {high:.3g}]",
+            got=level,
+            todo="Pass one number in that range, or one per column.",
         )
     return array
 
@@ -129,13 +138,13 @@ def _level(who: str, strength: float, weights: Weights) -> float | FloatArray:
     """``strength`` times the per-column weights."""
     check_real(who, "strength", strength, low=0.0, high=math.inf)
     if math.isinf(strength):
-        raise ParameterError(f"{who} needs a finite strength; got inf. Pass a number.")
+        raise ParameterError(who, needs="a finite strength", got="inf", todo="Pass a number.")
     if weights is None:
         return float(strength)
     checked = check_vector(who, "weights", weights)
     if (checked < 0).any():
         raise ParameterError(
-            f"{who} needs weights >= 0; got {checked.min():g}. Pass non-negative weights."
+            who, needs="weights >= 0", got=f"{checked.min():g}", todo="Pass non-negative weights."
         )
     with np.errstate(over="ignore"):  # what overflows is refused by range
         return float(strength) * checked

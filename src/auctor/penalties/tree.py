@@ -13,7 +13,7 @@ import numpy as np
 from auctor.core.checks import check_int
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, SeparableSpec, TreeSpec
-from auctor.kernels import groups as kernels
+from auctor.kernels.penalties import groups as kernels
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.group import check_strength, check_weights, checked_columns
 from auctor.penalties.separable import Weights
@@ -37,8 +37,10 @@ class TreeNorm(BasePenalty):
         """The nested groups of d columns."""
         if d != self._d:
             raise ParameterError(
-                f"{type(self).__name__} needs one parent per column ({d}); got {self._d}. Pass an "
-                "array of that length."
+                f"{type(self).__name__}",
+                needs=f"one parent per column ({d})",
+                got=self._d,
+                todo="Pass an array of that length.",
             )
         return self._spec
 
@@ -120,13 +122,18 @@ class TreeL2(TreeNorm):
         d = m if columns is None else check_int("TreeL2", "columns", columns, low=1)
         if d > m:
             raise ParameterError(
-                f"TreeL2 needs one parent per column ({d}); got {m}. Pass parents of all nodes, "
-                "the columns first."
+                "TreeL2",
+                needs=f"one parent per column ({d})",
+                got=m,
+                todo="Pass parents of all nodes, the columns first.",
             )
         weight = np.ones(m) if weights is None else check_weights("TreeL2", weights)
         if weight.shape != (m,):
             raise ParameterError(
-                f"TreeL2 needs one weight per column ({m}); got {weight.size}. Pass one per column."
+                "TreeL2",
+                needs=f"one weight per column ({m})",
+                got=weight.size,
+                todo="Pass one per column.",
             )
         self._unit = weight
         super().__init__(TreeSpec(parent, order, strength * weight), d)
@@ -160,13 +167,17 @@ class TreeL2(TreeNorm):
             group = lists[k]
             if not group.size or group.max() >= columns or np.unique(group).size < group.size:
                 raise ParameterError(
-                    f"TreeL2 needs groups of the columns 0 to {columns - 1}, each once; got group "
-                    f"{k} with {group[:4].tolist()}. Correct it or leave it out."
+                    "TreeL2",
+                    needs=f"groups of the columns 0 to {columns - 1}, each once",
+                    got=f"group {k} with {group[:4].tolist()}",
+                    todo="Correct it or leave it out.",
                 )
             if (above[group] != above[group[0]]).any():
                 raise ParameterError(
-                    f"TreeL2 needs groups that are nested or disjoint; got group {k}, which "
-                    "shares only some of its columns with another. Split it."
+                    "TreeL2",
+                    needs="groups that are nested or disjoint",
+                    got=f"group {k}, which shares only some of its columns with another",
+                    todo="Split it.",
                 )
             parents[columns + k] = above[group[0]]
             above[group] = columns + k
@@ -201,21 +212,27 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
         array = np.asarray(parents)
     except ValueError as error:
         raise ParameterError(
-            "TreeL2 needs parents to be one integer per column; got lists of several lengths. "
-            "Pass the number of the column above, -1 at the top."
+            "TreeL2",
+            needs="parents to be one integer per column",
+            got="lists of several lengths",
+            todo="Pass the number of the column above, -1 at the top.",
         ) from error
     d = array.shape[0] if array.ndim == 1 else 0
     if d == 0 or array.dtype.kind not in "iu":
         raise ParameterError(
-            f"TreeL2 needs parents to be one integer per column; got shape {array.shape} of "
-            f"{array.dtype}. Pass the number of the column above, -1 at the top."
+            "TreeL2",
+            needs="parents to be one integer per column",
+            got=f"shape {array.shape} of {array.dtype}",
+            todo="Pass the number of the column above, -1 at the top.",
         )
     outside = np.flatnonzero((array < -1) | (array >= d))
     if outside.size:
         t = outside[0]
         raise ParameterError(
-            f"TreeL2 needs parents from -1 to {d - 1}; got {array[t]} for column {t}. Number the "
-            "columns from 0, with -1 at the top."
+            "TreeL2",
+            needs=f"parents from -1 to {d - 1}",
+            got=f"{array[t]} for column {t}",
+            todo="Number the columns from 0, with -1 at the top.",
         )
     parent = np.where(array < 0, d, array).astype(np.uint32)
     order = np.empty(d, dtype=np.uint32)
@@ -223,7 +240,9 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
     if count < d:
         on_cycle = np.setdiff1d(np.arange(d), order[:count])[0]
         raise ParameterError(
-            f"TreeL2 needs parents that form a tree; got a cycle that leads back to column "
-            f"{on_cycle}. Give one column of it the parent -1."
+            "TreeL2",
+            needs="parents that form a tree",
+            got=f"a cycle that leads back to column {on_cycle}",
+            todo="Give one column of it the parent -1.",
         )
     return parent, order

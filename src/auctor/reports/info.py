@@ -258,10 +258,15 @@ def build_report(
     paid = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
     if len(paid) != 2:
         raise ParameterError(
-            f"{WHO} needs two costs, of a false alarm and of a miss; got {len(paid)}. Pass a pair."
+            WHO,
+            needs="two costs, of a false alarm and of a miss",
+            got=f"{len(paid)}",
+            todo="Pass a pair.",
         )
     if not candidates:
-        raise ParameterError(f"{WHO} needs at least one candidate; got none. Pass the model.")
+        raise ParameterError(
+            WHO, needs="at least one candidate", got="none", todo="Pass the model."
+        )
     labels = np.asarray(y)
     models = tuple(
         model_info(labels, candidate, beta=beta, costs=(paid[0], paid[1]), seed=seed)
@@ -375,8 +380,10 @@ def weights(
     w = np.asarray(coef, dtype=np.float64).ravel()
     if names is not None and len(names) != w.size:
         raise DataError(
-            f"{WHO} needs one feature name per weight; got {len(names)} and {w.size}. "
-            "Pass feature_names=None where they are not known."
+            WHO,
+            needs="one feature name per weight",
+            got=f"{len(names)} and {w.size}",
+            todo="Pass feature_names=None where they are not known.",
         )
     used = np.flatnonzero(w)
     size = np.abs(w[used])

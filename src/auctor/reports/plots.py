@@ -99,8 +99,10 @@ def convergence(info: Info, ax: Any = None, *, against: str = "passes") -> Any:
     """Objective and gap of the first model against ``"passes"`` or ``"seconds"``."""
     if against not in ("passes", "seconds"):
         raise ParameterError(
-            f"convergence needs against to be 'passes' or 'seconds'; got {against!r}. "
-            "Pass one of these."
+            "convergence",
+            needs="against to be 'passes' or 'seconds'",
+            got=f"{against!r}",
+            todo="Pass one of these.",
         )
     model = _models(info)[0]
     trace = model.convergence
@@ -122,7 +124,10 @@ def path(info: ReportInfo | PathInfo, ax: Any = None) -> Any:
     found = info.path if isinstance(info, ReportInfo) else info
     if found is None:
         raise ParameterError(
-            "path needs a report with a path; got one without. Fit with MetricClassifierCV."
+            "path",
+            needs="a report with a path",
+            got="one without",
+            todo="Fit with MetricClassifierCV.",
         )
     ax = _axes(ax, "path", "Strength", found.metric)
     ax.errorbar(found.strengths, found.score_mean, yerr=found.score_se, label=found.metric)
@@ -139,7 +144,7 @@ def features(info: Info, ax: Any = None, *, limit: int = 30) -> Any:
     model = _models(info)[0]
     if model.weights is None:
         raise ParameterError(
-            "features needs a model with weights; got none. Pass coef in its Candidate."
+            "features", needs="a model with weights", got="none", todo="Pass coef in its Candidate."
         )
     top = model.weights.top[:limit][::-1]
     ax = _axes(ax, "features", "Weight", "")

@@ -10,9 +10,6 @@ from auctor.core.checks import check_int
 from auctor.core.result import Solution, Status, Trace
 from auctor.core.types import Array
 from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
-from auctor.estimators.calibrate import Isotonic, Sigmoid
-from auctor.estimators.metric import resolve_metric
-from auctor.estimators.registry import resolve_loss, resolve_penalty
 from auctor.saved.checks import Arrays, Json, labels, need, number, whole
 from auctor.saved.values import (
     decoded,
@@ -23,6 +20,9 @@ from auctor.saved.values import (
     floats,
 )
 from auctor.solvers.choose import SOLVERS
+from auctor.training.calibrate import Isotonic, Sigmoid
+from auctor.training.metric import resolve_metric
+from auctor.training.registry import resolve_loss, resolve_penalty
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")

@@ -29,10 +29,12 @@ def describe(model: Any, arrays: Arrays) -> Json:
     name = type(model).__name__
     if _kind(name) is not type(model):
         raise ParameterError(
-            f"save needs one of {', '.join(kinds())}; got {name}. Pass such a model."
+            "save", needs=f"one of {', '.join(kinds())}", got=name, todo="Pass such a model."
         )
     if not hasattr(model, "coef_"):
-        raise ParameterError(f"save needs a fitted model; got {name} without one. Call fit first.")
+        raise ParameterError(
+            "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
+        )
     params = model.get_params(deep=False)
     names = getattr(model, "feature_names_in_", None)
     return {

@@ -50,7 +50,7 @@ class Saved(NamedTuple):
     ----------
     model : MetricClassifier, MetricClassifierCV, LinearRegressor or a learner of auctor.online
     schema : dict or None
-        How the columns of a table become those of the model, as `auctor.data.Schema.to_json` says.
+        How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
     notes : dict
         Whatever came with the model, such as the command that trained it.
     meta : dict
@@ -110,8 +110,10 @@ def save(
         rebuild(parse_json(text.encode()), dict(arrays))
     except _NONSENSE as error:
         raise ParameterError(
-            f"save needs a model that can be loaded again; got {_short(error)}. "
-            "Correct the model first."
+            "save",
+            needs="a model that can be loaded again",
+            got=f"{_short(error)}",
+            todo="Correct the model first.",
         ) from error
     write_archive(path, meta, arrays, who="save")
 

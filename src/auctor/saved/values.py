@@ -65,8 +65,10 @@ def encoded(value: Any, where: str, arrays: dict[str, Array]) -> Any:
     name = next((name for name, part in parts().items() if part is kind), None)
     if name is None:
         raise ParameterError(
-            f"save needs {where} to be plain values, arrays or parts of auctor; got "
-            f"{_short(value)}. Set another value with set_params."
+            "save",
+            needs=f"{where} to be plain values, arrays or parts of auctor",
+            got=f"{_short(value)}",
+            todo="Set another value with set_params.",
         )
     given = {key: encoded(v, f"{where}.{key}", arrays) for key, v in _arguments(value).items()}
     return {"part": name, "arguments": given}
@@ -92,7 +94,10 @@ def encoded_array(array: Array, where: str, arrays: dict[str, Array]) -> Any:
         good = False
     if not good:
         raise ParameterError(
-            f"save needs {where} to be numbers or text; got {_short(array)}. Convert it first."
+            "save",
+            needs=f"{where} to be numbers or text",
+            got=f"{_short(array)}",
+            todo="Convert it first.",
         )
     arrays[where] = array
     return {"array": where}
@@ -123,8 +128,10 @@ def free_json(value: Any, where: str) -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: free_json(entry, where) for key, entry in value.items()}
     raise ParameterError(
-        f"save needs {where} to be JSON; got {_short(value)}. Pass numbers, text, lists and "
-        "dicts with text as keys."
+        "save",
+        needs=f"{where} to be JSON",
+        got=f"{_short(value)}",
+        todo="Pass numbers, text, lists and dicts with text as keys.",
     )
 
 

@@ -8,73 +8,73 @@ from typing import TYPE_CHECKING, Any
 from auctor.solvers.choose import choose, resolve
 
 if TYPE_CHECKING:
-    from auctor.solvers.accelerated import AcceleratedProximalQuasiNewton
-    from auctor.solvers.as_rows import AsRows
-    from auctor.solvers.block import BlockCoordinateDescent
-    from auctor.solvers.bmrm import Bmrm
-    from auctor.solvers.continuation import Continuation
-    from auctor.solvers.coordinate import CoordinateDescent
-    from auctor.solvers.cuts_first import CutsFirst
-    from auctor.solvers.dual import DualCoordinateAscent
-    from auctor.solvers.exact import Exact
-    from auctor.solvers.gaussian import GaussianDiscriminant, shrinkage
-    from auctor.solvers.gradient import GradientDescent
-    from auctor.solvers.interior_point import InteriorPoint
-    from auctor.solvers.lhac import Lhac
-    from auctor.solvers.nesterov import AcceleratedGradient
-    from auctor.solvers.newton import Newton
-    from auctor.solvers.orthant import OrthantWise
-    from auctor.solvers.pair_dual import PairDualAscent
-    from auctor.solvers.path import Path, regularisation_path, strength_max
-    from auctor.solvers.prox_svrg import ProxSvrg
-    from auctor.solvers.proximal import Fista, ProximalGradient
-    from auctor.solvers.proximal_newton import ProximalNewton
-    from auctor.solvers.proximal_point import ProximalPoint
-    from auctor.solvers.proximal_quasi_newton import ProximalQuasiNewton
-    from auctor.solvers.quasi_newton import Lbfgs
-    from auctor.solvers.row_space import RowSpace
-    from auctor.solvers.sampled_pairs import SampledPairs
-    from auctor.solvers.scd import StochasticCoordinateDescent
-    from auctor.solvers.smooth_first import SmoothFirst
-    from auctor.solvers.spdam import Spdam
-    from auctor.solvers.subspace import SubspaceNewton
+    from auctor.solvers.dual.ascent import DualCoordinateAscent
+    from auctor.solvers.gaussian.discriminant import GaussianDiscriminant, shrinkage
+    from auctor.solvers.kinked.continuation import Continuation
+    from auctor.solvers.kinked.cuts_first import CutsFirst
+    from auctor.solvers.kinked.cutting_planes import Bmrm
+    from auctor.solvers.kinked.proximal_point import ProximalPoint
+    from auctor.solvers.kinked.sampled_pairs import SampledPairs
+    from auctor.solvers.kinked.sets import AsRows
+    from auctor.solvers.kinked.smooth_first import SmoothFirst
+    from auctor.solvers.lbfgs import Lbfgs
+    from auctor.solvers.published.accelerated_gradient import AcceleratedGradient
+    from auctor.solvers.published.interior_point import InteriorPoint
+    from auctor.solvers.published.orthant_wise import OrthantWise
+    from auctor.solvers.published.pair_dual import PairDualAscent
+    from auctor.solvers.published.prox_svrg import ProxSvrg
+    from auctor.solvers.published.spdam import Spdam
+    from auctor.solvers.published.stochastic_coordinate import StochasticCoordinateDescent
+    from auctor.solvers.smooth.exact import Exact
+    from auctor.solvers.smooth.gradient import GradientDescent
+    from auctor.solvers.smooth.newton import Newton
+    from auctor.solvers.sparse.accelerated import AcceleratedProximalQuasiNewton
+    from auctor.solvers.sparse.block import BlockCoordinateDescent
+    from auctor.solvers.sparse.coordinate import CoordinateDescent
+    from auctor.solvers.sparse.lhac import Lhac
+    from auctor.solvers.sparse.path import Path, regularisation_path, strength_max
+    from auctor.solvers.sparse.proximal import Fista, ProximalGradient
+    from auctor.solvers.sparse.proximal_newton import ProximalNewton
+    from auctor.solvers.sparse.quasi_newton import ProximalQuasiNewton
+    from auctor.solvers.sparse.subspace import SubspaceNewton
+    from auctor.solvers.wide.row_space import RowSpace
 
 #: Where each name lives.
 _HOMES = {
-    "AcceleratedGradient": "nesterov",
-    "AcceleratedProximalQuasiNewton": "accelerated",
-    "AsRows": "as_rows",
-    "BlockCoordinateDescent": "block",
-    "Bmrm": "bmrm",
-    "Continuation": "continuation",
-    "CoordinateDescent": "coordinate",
-    "CutsFirst": "cuts_first",
-    "DualCoordinateAscent": "dual",
-    "Exact": "exact",
-    "Fista": "proximal",
-    "GaussianDiscriminant": "gaussian",
-    "GradientDescent": "gradient",
-    "InteriorPoint": "interior_point",
-    "Lbfgs": "quasi_newton",
-    "Lhac": "lhac",
-    "Newton": "newton",
-    "OrthantWise": "orthant",
-    "PairDualAscent": "pair_dual",
-    "Path": "path",
-    "ProxSvrg": "prox_svrg",
-    "ProximalGradient": "proximal",
-    "ProximalNewton": "proximal_newton",
-    "ProximalPoint": "proximal_point",
-    "ProximalQuasiNewton": "proximal_quasi_newton",
-    "RowSpace": "row_space",
-    "SampledPairs": "sampled_pairs",
-    "SmoothFirst": "smooth_first",
-    "Spdam": "spdam",
-    "StochasticCoordinateDescent": "scd",
-    "SubspaceNewton": "subspace",
-    "regularisation_path": "path",
-    "shrinkage": "gaussian",
-    "strength_max": "path",
+    "AcceleratedGradient": "published.accelerated_gradient",
+    "AcceleratedProximalQuasiNewton": "sparse.accelerated",
+    "AsRows": "kinked.sets",
+    "BlockCoordinateDescent": "sparse.block",
+    "Bmrm": "kinked.cutting_planes",
+    "Continuation": "kinked.continuation",
+    "CoordinateDescent": "sparse.coordinate",
+    "CutsFirst": "kinked.cuts_first",
+    "DualCoordinateAscent": "dual.ascent",
+    "Exact": "smooth.exact",
+    "Fista": "sparse.proximal",
+    "GaussianDiscriminant": "gaussian.discriminant",
+    "GradientDescent": "smooth.gradient",
+    "InteriorPoint": "published.interior_point",
+    "Lbfgs": "lbfgs",
+    "Lhac": "sparse.lhac",
+    "Newton": "smooth.newton",
+    "OrthantWise": "published.orthant_wise",
+    "PairDualAscent": "published.pair_dual",
+    "Path": "sparse.path",
+    "ProxSvrg": "published.prox_svrg",
+    "ProximalGradient": "sparse.proximal",
+    "ProximalNewton": "sparse.proximal_newton",
+    "ProximalPoint": "kinked.proximal_point",
+    "ProximalQuasiNewton": "sparse.quasi_newton",
+    "RowSpace": "wide.row_space",
+    "SampledPairs": "kinked.sampled_pairs",
+    "SmoothFirst": "kinked.smooth_first",
+    "Spdam": "published.spdam",
+    "StochasticCoordinateDescent": "published.stochastic_coordinate",
+    "SubspaceNewton": "sparse.subspace",
+    "regularisation_path": "sparse.path",
+    "shrinkage": "gaussian.discriminant",
+    "strength_max": "sparse.path",
 }
 
 __all__ = [

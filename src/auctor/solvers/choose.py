@@ -9,9 +9,9 @@ from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.core.needs import Coupling, Need
 from auctor.core.protocols import PointwiseLoss
 from auctor.core.types import FloatArray
-from auctor.hessian import FACTOR_PARAMS
 from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
+from auctor.problem.hessian import FACTOR_PARAMS
 
 #: Class of every solver by the name users type; its module is imported when it is asked for.
 SOLVERS = {
@@ -283,13 +283,20 @@ def resolve(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
             return choose(problem)
         if solver not in SOLVERS:
             raise ParameterError(
-                f"auctor needs solver to be 'auto', one of {', '.join(map(repr, SOLVERS))} or a "
-                f"solver object; got {solver!r}. Pass one of these."
+                "auctor",
+                needs=(
+                    f"solver to be 'auto', one of {', '.join(map(repr, SOLVERS))} or a solver "
+                    "object"
+                ),
+                got=f"{solver!r}",
+                todo="Pass one of these.",
             )
     elif isinstance(solver, type) or not hasattr(solver, "step"):
         raise ParameterError(
-            f"auctor needs solver to be a name or a solver object; got {solver!r}. "
-            "Pass an instance, such as auctor.solvers.Newton()."
+            "auctor",
+            needs="solver to be a name or a solver object",
+            got=f"{solver!r}",
+            todo="Pass an instance, such as auctor.solvers.Newton().",
         )
     chosen: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver
     check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")

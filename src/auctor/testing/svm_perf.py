@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from auctor.core.types import FloatArray, IntArray
-from auctor.solvers.bundle import Bundle
+from auctor.solvers.kinked.bundle import Bundle
 
 #: Loss of a labelling by its counts: true positives, false positives, false negatives, true
 #: negatives.

@@ -1,0 +1,316 @@
+"""The one place that looks at what kind of object a user passed in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from auctor.core.checks import check_vector
+from auctor.core.errors import DataError, DataTypeError
+from auctor.core.types import Array, FloatArray, Target
+from auctor.data.memory import Dense, Sparse, unsigned
+from auctor.kernels.linalg.products import increasing
+
+#: Squares and sums of larger entries overflow.
+LARGEST = 1e100
+
+#: Entries checked at once, while they are in the cache.
+STRIP = 1 << 15
+
+#: Kinds of numpy dtypes that convert to float but are no numbers: text, dates, records.
+NOT_NUMBERS = "USmMV"
+
+
+def as_data(
+    X: Any,
+    y: Any,
+    *,
+    weight: Any = None,
+    n_threads: int | None = None,
+    who: str = "auctor",
+) -> Dense | Sparse:
+    """Put a matrix and its target behind the `Data` protocol, without a copy where none is needed.
+
+    Parameters
+    ----------
+    X : array, CSR/CSC/other sparse matrix, pandas, polars or pyarrow table, shape (n, d)
+        float32 and float64 are kept; other numbers become float64.
+    y : (n,) numbers
+        Encoded target.
+    weight : (n,) non-negative numbers, optional
+    n_threads : int, optional
+    who : str
+        Name used in error messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_data(np.ones((2, 3)), [1, -1]).n_columns
+    3
+    """
+    matrix = as_matrix(X, who=who)
+    n = matrix.shape[0]
+    target = Target(
+        check_vector(who, "y", y, size=n),
+        None if weight is None else check_weight(weight, n, who=who),
+    )
+    return wrap(matrix, target, n_threads=n_threads)
+
+
+def wrap(matrix: Any, target: Target, *, n_threads: int | None = None) -> Dense | Sparse:
+    """Data over a matrix that `as_matrix` returned."""
+    kind = Dense if isinstance(matrix, np.ndarray) else Sparse
+    return kind(matrix, target, n_threads=n_threads)
+
+
+def as_matrix(X: Any, *, who: str = "auctor", finite: bool = True) -> Any:
+    """A float32 or float64 array, C or Fortran contiguous, or a canonical CSR or CSC matrix.
+
+    NaN and infinity are refused unless ``finite`` is False.
+    """
+    matrix = _as_sparse(X, who) if sparse.issparse(X) else _as_array(X, who)
+    if matrix.ndim != 2:
+        raise DataError(
+            who,
+            needs="X with two dimensions",
+            got=matrix.ndim,
+            todo="Reshape your data: X.reshape(-1, 1) for one column.",
+        )
+    n, d = matrix.shape
+    if n < 1 or d < 1:
+        raise DataError(
+            who,
+            needs="some rows and columns",
+            got=(
+                f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of "
+                "1 is required"
+            ),
+            todo="Pass some data.",
+        )
+    if finite:
+        _check_finite(matrix if isinstance(matrix, np.ndarray) else matrix.data, who)
+    return matrix
+
+
+def feature_names(X: Any) -> list[str] | None:
+    """Column names of a table, ``None`` for an array; refuses duplicates."""
+    if not _is_table(X):
+        return None
+    listed = [str(name) for name in _names(X)]
+    twice = (
+        sorted({name for name in listed if listed.count(name) > 1})
+        if len(set(listed)) < len(listed)
+        else []
+    )
+    if twice:
+        raise DataError(
+            "auctor",
+            needs="distinct column names",
+            got=f"{', '.join(twice[:5])} more than once",
+            todo="Rename or drop the repeated columns.",
+        )
+    return listed
+
+
+def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> FloatArray:
+    """Non-negative finite weights whose sum neither overflows nor vanishes.
+
+    Zeros only are refused unless ``zeros`` is True.
+    """
+    refuse_masked(weight, "sample_weight", who)
+    if np.asarray(weight).dtype.kind == "c":
+        raise DataError(
+            who,
+            needs="sample_weight to be real",
+            got="complex numbers",
+            todo="Pass their real part.",
+        )
+    checked = check_vector(who, "sample_weight", weight, size=n)
+    if (checked < 0).any():
+        raise DataError(
+            who,
+            needs="sample_weight >= 0",
+            got=f"{checked.min():g}",
+            todo="Remove or clip such weights.",
+        )
+    if not checked.any():
+        if zeros:
+            return checked
+        raise DataError(
+            who,
+            needs="some positive sample_weight",
+            got="zeros only",
+            todo="Pass weights that are not all zero.",
+        )
+    with np.errstate(over="ignore"):
+        total = float(checked.sum())
+    if not 1.0 / LARGEST <= total <= LARGEST:
+        raise DataError(
+            who,
+            needs=f"sample_weight with a sum in [{1.0 / LARGEST:g}, {LARGEST:g}]",
+            got=f"{total:g}",
+            todo="Divide the weights by their mean.",
+        )
+    return checked
+
+
+def refuse_masked(values: Any, name: str, who: str) -> None:
+    """Refuse a masked array with masked entries, whose mask numpy would drop silently."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise DataError(
+            who,
+            needs=f"{name} without missing entries",
+            got=f"a masked array with {int(np.ma.getmaskarray(values).sum())} of them",
+            todo="Fill or drop them.",
+        )
+
+
+def _as_sparse(X: Any, who: str) -> Any:
+    if np.iscomplexobj(X):
+        raise DataError(
+            who, needs="real numbers", got="Complex data not supported", todo="Drop them."
+        )
+    if X.format not in ("csr", "csc"):
+        X = X.tocsr()
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if not _canonical(X):
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _canonical(X: Any) -> bool:
+    """What ``has_canonical_format`` says, faster where there is much to look at."""
+    if X.indices.size < STRIP:
+        return bool(X.has_canonical_format)
+    return increasing(*unsigned(X)[:2])
+
+
+def _as_array(X: Any, who: str) -> Array:
+    refuse_masked(X, "X", who)
+    if hasattr(type(X), "collect"):
+        raise DataTypeError(
+            who,
+            needs="a table in memory",
+            got=f"a lazy {type(X).__name__}",
+            todo="Call .collect() first.",
+        )
+    try:
+        array = _table_to_array(X, who) if _is_table(X) else np.asarray(X)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{who} needs X with rows of equal length; got {error} Pad or drop the short ones."
+        ) from error
+    if np.iscomplexobj(array):
+        raise DataError(
+            who, needs="real numbers", got="Complex data not supported", todo="Drop them."
+        )
+    if array.dtype.kind in NOT_NUMBERS:
+        raise DataError(
+            who,
+            needs="numeric columns",
+            got=f"values of type {array.dtype}",
+            todo="Convert text and dates to numbers first.",
+        )
+    if array.dtype not in (np.float32, np.float64):
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            kind = DataTypeError if isinstance(error, TypeError) else DataError
+            raise kind(
+                f"{who} needs numeric columns; got a value that is no number ({error}: argument "
+                "must be a string or a number). Encode text and categories first."
+            ) from error
+    if array.ndim == 2 and not (array.flags.c_contiguous or array.flags.f_contiguous):
+        array = np.ascontiguousarray(array)
+    return array
+
+
+def _is_table(X: Any) -> bool:
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def _table_to_array(X: Any, who: str) -> Array:
+    """Columns of a pandas, polars or pyarrow table as one array; names the column that fails."""
+    feature_names(X)
+    bad = [name for name in _names(X) if not _is_numeric(X, name)]
+    if bad:
+        raise DataError(
+            who,
+            needs="numeric columns",
+            got=f"non-numeric {', '.join(map(repr, bad[:5]))}",
+            todo="Encode text, categories and dates first.",
+        )
+    array = X.to_numpy() if hasattr(X, "to_numpy") else None
+    if array is None or array.dtype == object:
+        array = np.column_stack([_floats(X, name) for name in _names(X)])
+    return np.asarray(array)
+
+
+def _names(X: Any) -> list[Any]:
+    return list(X.column_names if hasattr(X, "column_names") else X.columns)
+
+
+def _column(X: Any, name: Any) -> Array:
+    column = X[name]
+    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _floats(X: Any, name: Any) -> FloatArray:
+    """A numeric column as float64, its missing values as NaN."""
+    if hasattr(X[name], "isna"):
+        return np.asarray(X[name].to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(_column(X, name), dtype=np.float64)
+
+
+def _is_numeric(X: Any, name: Any) -> bool:
+    """Whether a column holds numbers; its values are looked at only if its dtype leaves doubt."""
+    column = _column(X[:0], name)
+    if column.dtype != object:
+        return column.ndim == 1 and column.dtype.kind not in NOT_NUMBERS
+    column = _column(X, name)
+    try:
+        column.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return not any(isinstance(value, str) for value in column)
+
+
+def _check_finite(values: Array, who: str) -> None:
+    """Refuse NaN, infinity and entries whose squares would overflow."""
+    flat = values.ravel(order="K")
+    with np.errstate(all="ignore"):
+        if np.dot(flat, flat) < LARGEST:  # one fast look; NaN and infinity fail it
+            return
+    low = high = 0.0
+    for start in range(0, flat.size, STRIP):
+        strip = flat[start : start + STRIP]
+        low = float(np.minimum(low, strip.min()))
+        high = float(np.maximum(high, strip.max()))
+    if np.isnan(low) or np.isnan(high):
+        raise DataError(
+            who,
+            needs="finite values in X",
+            got="NaN",
+            todo="Input X contains NaN: impute or drop them.",
+        )
+    extreme = max(-low, high)
+    if np.isinf(extreme):
+        raise DataError(
+            who,
+            needs="finite values in X",
+            got="infinity",
+            todo="Input X contains infinity: replace such entries.",
+        )
+    if extreme > LARGEST:
+        raise DataError(
+            who,
+            needs=f"entries of X below {LARGEST:g} in size",
+            got=f"{extreme:g}",
+            todo="Rescale that column.",
+        )

@@ -1,0 +1,351 @@
+"""Coordinate descent on quadratic models ``g.d + d.Hd/2 + penalty(w + d)``.
+
+Letters: w weights, d change, g gradient of the loss, a curvature of a coordinate, h curvature of
+the rows, r = h * (X d). Penalties come as `SeparableSpec` arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.penalties.separable import prox_one, separable_value, violation_one
+from auctor.kernels.runtime.compiled import fast_kernel, kernel
+
+#: From so many coordinates on, so many differences of iterates are extrapolated; their shares may
+#: add up to so much without sign: more would be an answer to rounding.
+MANY, MEMORY, LARGEST_MIX = 64, 5, 1e4
+
+
+@kernel
+def next_random(state: Array) -> Any:
+    """Advance a xorshift generator held in ``state[0]``; same seed, same sequence."""
+    x = state[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    state[0] = x
+    return x
+
+
+@kernel
+def shuffle(order: IntArray, count: int, state: Array) -> None:
+    """Shuffle the first ``count`` entries in place."""
+    for i in range(count - 1, 0, -1):
+        k = np.int64(next_random(state) % np.uint64(i + 1))
+        order[i], order[k] = order[k], order[i]
+
+
+@fast_kernel
+def _model_value(
+    gradient: FloatArray,
+    slope: FloatArray,
+    w: FloatArray,
+    x: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+) -> float:
+    """Model plus penalty at x, whose slope ``gradient + H (x - w)`` is at hand."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += (gradient[j] + slope[j]) * (x[j] - w[j])
+    return 0.5 * total + separable_value(x, l1, l2, lower, upper)
+
+
+@fast_kernel
+def _mix_of(xs: FloatArray, mix: FloatArray) -> float:
+    """Shares, of sum 1, that make the mixed difference of successive iterates shortest.
+
+    Returns what they add up to without sign; infinity where the differences tell nothing.
+    """
+    m = mix.shape[0]
+    products = np.empty((m, m))
+    for a in range(m):
+        for b in range(a + 1):
+            total = 0.0
+            for j in range(xs.shape[1]):
+                total += (xs[a + 1, j] - xs[a, j]) * (xs[b + 1, j] - xs[b, j])
+            products[a, b] = products[b, a] = total
+    trace = 0.0
+    for a in range(m):
+        trace += products[a, a]
+    for a in range(m):
+        products[a, a] += 1e-10 * trace
+        mix[a] = 1.0
+    for a in range(m):
+        if not products[a, a] > 0.0:
+            return math.inf
+        for b in range(a + 1, m):
+            z = products[b, a] / products[a, a]
+            mix[b] -= z * mix[a]
+            for c in range(a, m):
+                products[b, c] -= z * products[a, c]
+    whole, size = 0.0, 0.0
+    for a in range(m - 1, -1, -1):
+        for b in range(a + 1, m):
+            mix[a] -= products[a, b] * mix[b]
+        mix[a] /= products[a, a]
+        whole += mix[a]
+        size += abs(mix[a])
+    if whole == 0.0:
+        return math.inf
+    for a in range(m):
+        mix[a] /= whole
+    return size / abs(whole)
+
+
+@kernel
+def _mixed(values: FloatArray, mix: FloatArray, out: FloatArray) -> None:
+    """``out = sum_a mix[a] values[a + 1]``."""
+    out[:] = 0.0
+    for a in range(mix.shape[0]):
+        for j in range(out.shape[0]):
+            out[j] += mix[a] * values[a + 1, j]
+
+
+@fast_kernel
+def descend_matrix(
+    matrix: FloatArray,
+    gradient: FloatArray,
+    w: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    change: FloatArray,
+    max_sweeps: int,
+    tol: float,
+) -> int:
+    """Minimise over all coordinates with the Hessian at hand; sets ``change``, returns sweeps.
+
+    The Hessian is the leading block of ``matrix``. After one full sweep, sweeps visit the moving
+    coordinates only, until they are solved; then a full sweep checks the rest. Of many, every
+    `MEMORY` sweeps the iterates are extrapolated (Anderson), which is kept if it lowers the model.
+    Stops when the largest violation is at most ``tol``.
+    """
+    p = w.shape[0]
+    slope = gradient.copy()
+    x = w.copy()  # sums of changes would miss zeros and bounds by a rounding
+    xs, slopes = np.empty((MEMORY + 1, p)), np.empty((MEMORY + 1, p))
+    ahead, tilt, mix = np.empty(p), np.empty(p), np.empty(MEMORY)
+    sweeps, seen = max_sweeps, 0
+    for sweep in range(max_sweeps):
+        full = sweep % 8 == 0
+        worst = 0.0
+        for j in range(p):
+            at = x[j]
+            if not full and at == 0.0:
+                continue
+            worst = max(worst, violation_one(at, slope[j], l1[j], l2[j], lower[j], upper[j]))
+            a = matrix[j, j]
+            if a > 0.0:
+                new = prox_one(at - slope[j] / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
+            elif abs(slope[j]) < l1[j]:  # nothing but the penalty moves it
+                new = min(max(0.0, lower[j]), upper[j])
+            else:
+                continue
+            z = new - at
+            if z != 0.0:
+                x[j] = new
+                row = matrix[j]
+                for k in range(p):
+                    slope[k] += z * row[k]
+        if full and worst <= tol:
+            sweeps = sweep + 1
+            break
+        if p < MANY:
+            continue
+        xs[seen], slopes[seen] = x, slope
+        seen += 1
+        if seen > MEMORY:
+            seen = 0
+            if _mix_of(xs, mix) < LARGEST_MIX:
+                _mixed(xs, mix, ahead)
+                _mixed(slopes, mix, tilt)
+                now = _model_value(gradient, slope, w, x, l1, l2, lower, upper)
+                if _model_value(gradient, tilt, w, ahead, l1, l2, lower, upper) < now:
+                    x[:], slope[:] = ahead, tilt
+    change[:] = x - w
+    return sweeps
+
+
+@kernel
+def column_curvatures(
+    indptr: Array, indices: Array, values: Array, h: FloatArray, chosen: IntArray, out: FloatArray
+) -> None:
+    """``out[j] = X[:, j]^2 . h`` for the chosen columns."""
+    for j in chosen:
+        total = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            x = float(values[k])
+            total += x * x * h[indices[k]]
+        out[j] = total
+
+
+@kernel
+def column_sums(
+    indptr: Array, indices: Array, values: Array, h: FloatArray, chosen: IntArray, out: FloatArray
+) -> None:
+    """``out[j] = X[:, j] . h`` for the chosen columns."""
+    for j in chosen:
+        total = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            total += values[k] * h[indices[k]]
+        out[j] = total
+
+
+@kernel
+def combine_columns(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    change: FloatArray,
+    chosen: IntArray,
+    out: FloatArray,
+) -> None:
+    """``out += X @ change`` over the chosen columns."""
+    for j in chosen:
+        z = change[j]
+        if z != 0.0:
+            for k in range(indptr[j], indptr[j + 1]):
+                out[indices[k]] += z * values[k]
+
+
+@kernel
+def extract_columns(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    slot: Array,
+    column_ptr: IntArray,
+    rows_out: Array,
+    values_out: Array,
+) -> None:
+    """Gather from rows the columns whose ``slot`` is not negative, each in row order.
+
+    ``column_ptr[c]`` is where column c starts; it is left pointing at its end.
+    """
+    for i in range(indptr.shape[0] - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            c = slot[indices[k]]
+            if c >= 0:
+                at = column_ptr[c]
+                rows_out[at] = i
+                values_out[at] = values[k]
+                column_ptr[c] = at + 1
+
+
+@kernel
+def count_columns(indices: Array, counts: IntArray) -> None:
+    """Entries of each column."""
+    for k in range(indices.shape[0]):
+        counts[indices[k]] += 1
+
+
+@kernel
+def gram_chosen(
+    indptr: Array, indices: Array, values: Array, slot: Array, h: FloatArray, out: FloatArray
+) -> None:
+    """``X' diag(h) X`` over the columns whose ``slot`` is not negative, from compressed rows."""
+    size = out.shape[0]
+    where, x = np.empty(size + 1, dtype=np.uint32), np.empty(size + 1)
+    for i in range(indptr.shape[0] - 1):
+        count = 0
+        for k in range(indptr[i], indptr[i + 1]):
+            c = slot[indices[k]]
+            where[count], x[count] = c, values[k]  # no branch: it would often be mispredicted
+            count += c >= 0
+        for a in range(count):
+            row, z = out[where[a]], h[i] * x[a]
+            for b in range(a, count):
+                row[where[b]] += z * x[b]
+    for a in range(size):
+        for b in range(a):
+            out[a, b] += out[b, a]
+            out[b, a] = out[a, b]
+
+
+@kernel
+def descend_columns(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    h: FloatArray,
+    gradient: FloatArray,
+    curvature: FloatArray,
+    w: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    factors: FloatArray,
+    core: FloatArray,
+    chosen: IntArray,
+    change: FloatArray,
+    r: FloatArray,
+    max_sweeps: int,
+    tol: float,
+    state: Array,
+) -> tuple[int, float]:
+    """Minimise the model over the chosen columns, residuals updated; sets ``change`` and ``r``.
+
+    ``factors`` (columns by k) and ``core`` add a low-rank part to the Hessian. Coordinates that
+    rest at 0 with room to spare leave the sweep and are checked again at the end. Stops when the
+    summed violation of a full sweep is at most ``tol``. Returns sweeps and the entries read.
+    """
+    p, k_low = chosen.shape[0], core.shape[0]
+    order = chosen.copy()
+    low = np.zeros(k_low)  # core @ factors.T @ change
+    work = 0.0
+    active, room = p, np.inf
+    x = w + change  # kept, not summed up: zeros and bounds are met exactly
+    sweeps = max_sweeps
+    for sweep in range(max_sweeps):
+        full = room == np.inf
+        shuffle(order, active, state)
+        total = worst = 0.0
+        s = 0
+        while s < active:
+            j = order[s]
+            at = x[j]
+            start, stop = indptr[j], indptr[j + 1]
+            work += stop - start
+            slope = gradient[j]
+            for k in range(start, stop):
+                slope += values[k] * r[indices[k]]
+            for k in range(k_low):
+                slope += factors[j, k] * low[k]
+            if at == 0.0 and l1[j] - abs(slope) > room:
+                active -= 1
+                order[s], order[active] = order[active], order[s]
+                continue
+            s += 1
+            violation = violation_one(at, slope, l1[j], l2[j], lower[j], upper[j])
+            total += violation
+            worst = max(worst, violation)
+            a = curvature[j] + 1e-300
+            new = prox_one(at - slope / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
+            z = new - at
+            if z != 0.0:
+                x[j] = new
+                for k in range(start, stop):
+                    i = indices[k]
+                    r[i] += z * values[k] * h[i]
+                for k in range(k_low):
+                    for m in range(k_low):
+                        low[k] += core[k, m] * factors[j, m] * z
+        if total <= tol:
+            if full:
+                sweeps = sweep + 1
+                break
+            active, room = p, np.inf
+        else:
+            room = worst / h.shape[0]
+    for j in chosen:
+        change[j] = x[j] - w[j]
+    return sweeps, work

@@ -1,0 +1,406 @@
+"""Coordinate ascent on the dual of a row loss with a strongly convex separable penalty.
+
+Letters: u dual variable of a row (the slope of its loss at the optimum), p row weight, q squared
+length of a row in the metric of the penalty, v = -X'u, w = soft(v, l1) / l2.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.descent.coordinate import next_random
+from auctor.kernels.losses.pointwise import (
+    EPSILON,
+    EXPONENTIAL,
+    HINGE,
+    HUBER,
+    LOGISTIC,
+    QUANTILE,
+    SQUARED,
+    SQUARED_HINGE,
+    backward,
+    clipped,
+    soft,
+)
+from auctor.kernels.runtime.compiled import fast_kernel, kernel
+
+#: Squared length at which a row counts as empty.
+TINY = 1e-200
+#: Change of a margin below which the logistic slope is linear to rounding.
+LINEAR = 1e-7
+#: Slopes of the prox beyond which another slope is no start: its margin is too far away.
+STEEP = 1e6
+#: How much farther than before a score may move without waking its row.
+FARTHER = 1.25
+
+
+@kernel
+def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
+    """The b in (0, 1) with ``b = 1 / (1 + exp(z + t b))``, by guarded Newton on the margin.
+
+    The margin ``m = z + t b`` is the root of the increasing ``m - t / (1 + exp(m)) - z`` and lies
+    between z and z + t. It begins at ``b = start`` where that is inside (0, 1), else at
+    ``b = -z / t``, right to first order for large t.
+    """
+    low, high = z, z + t
+    m = clipped(0.0, low, high)
+    if 0.0 < start < 1.0 and t < STEEP:
+        m = z + t * start
+    elif low < 0.0 < high:
+        m = clipped(math.log((t + z) / -z), low, high)
+    b, last = 0.5, math.inf
+    for _ in range(60):
+        e = math.exp(-abs(m))
+        b = e / (1.0 + e) if m > 0.0 else 1.0 / (1.0 + e)
+        excess = m - t * b - z
+        if excess > 0.0:
+            high = m
+        else:
+            low = m
+        bend = b * (1.0 - b)
+        step = -excess / (1.0 + t * bend)
+        if abs(step) <= LINEAR:
+            return b - bend * step
+        m += step
+        if not low <= m <= high or abs(excess) > 0.5 * last:
+            m = 0.5 * (low + high)
+        last = abs(excess)
+    return b
+
+
+@kernel
+def exponential_slope(z: float, t: float) -> float:
+    """The b > 0 with ``b = exp(-(z + t b))``, by Newton on its logarithm, which is concave."""
+    x = -z if z > 0.0 else min(-z, math.log1p(max(-z, 0.0) / t) if t > 0.0 else -z)
+    for _ in range(60):
+        e = math.exp(x)
+        step = (x + z + t * e) / (1.0 + t * e)
+        x -= step
+        if abs(step) <= 1e-13 * (1.0 + abs(x)):
+            break
+    return math.exp(x)
+
+
+@kernel
+def prox_slope(
+    kind: int, param: float, width: float, z: float, y: float, t: float, start: float = 0.0
+) -> float:
+    """Slope of the loss at its prox: the u with ``u = loss'(z - t u)``, sought from ``start``."""
+    if kind == LOGISTIC:
+        return -y * logistic_slope(y * z, t, -y * start)
+    if kind == HINGE:
+        back = backward(param, y)
+        return -y * clipped((1.0 - y * z) / (t + width), -back, 1.0 - back)
+    if kind == SQUARED_HINGE:
+        return -y * max((1.0 - y * z) / (1.0 + t), 0.0)
+    if kind == EXPONENTIAL:
+        return -y * exponential_slope(y * z, t)
+    r = z - y
+    if kind == SQUARED:
+        return r / (1.0 + t)
+    if kind == HUBER:
+        return clipped(r / (1.0 + t), -param, param)
+    if kind == QUANTILE:
+        return clipped(r / (t + width), -param, 1.0 - param)
+    if kind == EPSILON:
+        return clipped(soft(r, param) / (t + width), -1.0, 1.0)
+    return exponential_slope(-(z + t * y), t) - y  # POISSON: e = exp(z - t (e - y))
+
+
+@kernel
+def keys_and_lengths(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    direction: FloatArray,
+    l2: FloatArray,
+    keys: FloatArray,
+    lengths: FloatArray,
+) -> None:
+    """Projections and squared lengths in the metric of the penalty (``l2``, or one for all)."""
+    for i in range(keys.shape[0]):
+        key = length = 0.0
+        if l2.shape[0] == 1:
+            for k in range(indptr[i], indptr[i + 1]):
+                x = float(values[k])
+                key += x * direction[indices[k]]
+                length += x * x
+            length /= l2[0]
+        else:
+            for k in range(indptr[i], indptr[i + 1]):
+                j, x = indices[k], float(values[k])
+                key += x * direction[j]
+                length += x * x / l2[j]
+        keys[i], lengths[i] = key, length
+
+
+@kernel
+def piece(kind: int, param: float, y: float, slope: float) -> tuple[float, float]:
+    """Ends of the piece around ``slope`` on which the conjugate of a closed loss is a parabola."""
+    if kind == HINGE:
+        back = backward(param, y)
+        return (back - 1.0, back) if y > 0.0 else (-back, 1.0 - back)
+    if kind == SQUARED_HINGE:
+        return (-math.inf, 0.0) if y > 0.0 else (0.0, math.inf)
+    if kind == HUBER:
+        return -param, param
+    if kind == QUANTILE:
+        return -param, 1.0 - param
+    if kind == EPSILON:
+        return (0.0, 1.0) if slope > 0.0 else (-1.0, 0.0)
+    return -math.inf, math.inf
+
+
+@kernel
+def inside(kind: int, param: float, y: float, u: float, p: float) -> bool:
+    """Whether a dual variable is inside its piece, where rounding decides whether it moves."""
+    low, high = piece(kind, param, y, u)
+    return p * low < u < p * high
+
+
+@kernel
+def wake(
+    kind: int,
+    param: float,
+    width: float,
+    y: FloatArray,
+    p: FloatArray,
+    q: FloatArray,
+    u: FloatArray,
+    scores: FloatArray,
+    before: FloatArray,
+    order: IntArray,
+) -> int:
+    """Move to the front of ``order`` the rows that may move soon; returns how many.
+
+    The others are at rest at the end of a piece, and stay there if their score moves a bit farther
+    than it did since ``before`` (just as far could be onto a kink, where rounding decides).
+    """
+    awake = 0
+    for s in range(order.shape[0]):
+        i = order[s]
+        t = max(q[i], TINY)
+        z, far = scores[i] + t * u[i], FARTHER * abs(scores[i] - before[i])
+        low = p[i] * prox_slope(kind, param, width, z - far, y[i], t * p[i])
+        high = p[i] * prox_slope(kind, param, width, z + far, y[i], t * p[i])
+        if low != u[i] or high != u[i] or inside(kind, param, y[i], u[i], p[i]):
+            order[s], order[awake] = order[awake], i
+            awake += 1
+    return awake
+
+
+@fast_kernel
+def row_score(indices: Array, values: Array, start: int, stop: int, w: FloatArray) -> float:
+    """Score of one row."""
+    score = 0.0
+    for k in range(start, stop):
+        score += values[k] * w[indices[k]]
+    return score
+
+
+@fast_kernel
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """``a @ b``."""
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += a[k] * b[k]
+    return total
+
+
+@kernel
+def pull_rows(
+    indptr: Array, indices: Array, values: Array, rows: IntArray, d: FloatArray, out: FloatArray
+) -> None:
+    """``out = X[rows].T @ d``."""
+    out[:] = 0.0
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        for k in range(indptr[i], indptr[i + 1]):
+            out[indices[k]] += d[r] * values[k]
+
+
+@kernel
+def free_step(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    kind: int,
+    param: float,
+    width: float,
+    y: FloatArray,
+    p: FloatArray,
+    q: FloatArray,
+    l2: FloatArray,
+    order: IntArray,
+    active: int,
+    rounds: int,
+    drop: float,
+    u: FloatArray,
+    w: FloatArray,
+    intercept: FloatArray,
+    spread: float,
+) -> int:
+    """A Newton step on the dual variables inside their pieces, by conjugate gradients.
+
+    At most ``rounds`` of them, until the squared residual has dropped by ``drop``. The step is bent
+    at the ends of the pieces and halved until it ascends. Updates u, w and the intercept; returns
+    the visits of rows.
+    """
+    rows = np.empty(active, dtype=np.int64)
+    residual = np.empty(active)
+    bend = 1.0 if kind in (SQUARED_HINGE, SQUARED, HUBER) else width
+    single = 1.0 / l2[0] if l2.shape[0] == 1 else 1.0
+    m = 0
+    for s in range(active):
+        i = order[s]
+        if not inside(kind, param, y[i], u[i], p[i]):
+            continue
+        t = max(q[i], TINY)
+        score = intercept[1] + row_score(indices, values, indptr[i], indptr[i + 1], w)
+        slope = prox_slope(kind, param, width, score + t * u[i], y[i], t * p[i])
+        if inside(kind, param, y[i], p[i] * slope, p[i]):
+            rows[m] = i
+            residual[m] = (p[i] * slope - u[i]) * (t + bend / p[i])
+            m += 1
+    rows, residual = rows[:m], residual[:m]
+    uphill = residual.copy()
+    size = np.empty(m)
+    for r in range(m):
+        size[r] = max(q[rows[r]], TINY) + bend / p[rows[r]]
+    step, image, pull = np.zeros(m), np.empty(m), np.empty(w.shape[0])
+    direction = residual / size
+    energy = dot(residual, direction)
+    first = energy
+    used = 0
+    while used < rounds and energy > drop * first:
+        used += 1
+        pull_rows(indptr, indices, values, rows, direction, pull)
+        if l2.shape[0] > 1:
+            pull /= l2
+        total = spread * direction.sum()
+        for r in range(m):
+            i = rows[r]
+            score = row_score(indices, values, indptr[i], indptr[i + 1], pull)
+            image[r] = score * single + total + bend / p[i] * direction[r]
+        curve = dot(direction, image)
+        if curve <= 0.0:
+            break
+        length = energy / curve
+        for r in range(m):
+            step[r] += length * direction[r]
+            residual[r] -= length * image[r]
+        last = energy
+        energy = dot(residual, residual / size)
+        direction = residual / size + energy / last * direction
+    share = 1.0
+    goal, change = np.empty(m), np.empty(m)
+    while share > 0.01 and m > 0:
+        used += 1
+        for r in range(m):
+            i = rows[r]
+            low, high = piece(kind, param, y[i], u[i])
+            goal[r] = clipped(u[i] + share * step[r], p[i] * low, p[i] * high)
+            change[r] = goal[r] - u[i]
+        pull_rows(indptr, indices, values, rows, change, pull)
+        total = change.sum()
+        gain = dot(uphill, change) - 0.5 * (dot(pull, pull / l2) + spread * total * total)
+        for r in range(m):
+            gain -= 0.5 * bend / p[rows[r]] * change[r] * change[r]
+        if gain > 0.0:
+            for r in range(m):
+                u[rows[r]] = goal[r]
+            w -= pull / l2
+            intercept[1] -= spread * total
+            break
+        share *= 0.5
+    return used * m
+
+
+@kernel
+def dual_sweeps(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    kind: int,
+    param: float,
+    width: float,
+    y: FloatArray,
+    p: FloatArray,
+    q: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    order: IntArray,
+    active: int,
+    sweeps: int,
+    rows: int,
+    leave: bool,
+    u: FloatArray,
+    v: FloatArray,
+    w: FloatArray,
+    intercept: FloatArray,
+    spread: float,
+    state: Array,
+) -> tuple[int, int]:
+    """Visit the active rows of ``order`` in random order, each taking its exact (majorised) step.
+
+    Updates u, w, the intercept, whose column has the curvature ``spread`` (0 for none), and v
+    where ``l1``, empty for none, gives the penalty an l1 part; a single ``l2`` serves all columns.
+    Sweeps end after as many, or after ``rows`` visits. With ``leave``, rows at rest at the end of
+    a piece go to the end of ``order`` and are left out. Returns the rows still active and the
+    visits. The slope of an empty row is that of its loss: a prox with next to no room.
+
+    ``intercept`` holds the multiplier of ``sum u = 0`` (an augmented Lagrangian, a step after each
+    sweep) and the intercept itself.
+    """
+    visits = 0
+    single = 1.0 / l2[0]
+    for _ in range(sweeps):
+        if visits >= rows or active == 0:
+            break
+        visits += active
+        s = 0
+        while s < active:
+            drawn = (next_random(state) >> np.uint64(32)) * np.uint64(active - s)
+            at = s + np.int64(drawn >> np.uint64(32))
+            i = order[at]
+            order[at], order[s] = order[s], i
+            t = max(q[i], TINY)
+            start, stop = indptr[i], indptr[i + 1]
+            score = intercept[1] + row_score(indices, values, start, stop, w)
+            old = u[i]
+            z = score + t * old
+            new = p[i] * prox_slope(kind, param, width, z, y[i], t * p[i], old / p[i])
+            change = new - old
+            if change == 0.0:
+                if leave and not inside(kind, param, y[i], old, p[i]):
+                    active -= 1
+                    order[s], order[active] = order[active], i
+                else:
+                    s += 1
+                continue
+            s += 1
+            u[i] = new
+            intercept[1] -= spread * change
+            if l1.shape[0] > 0:
+                for k in range(start, stop):
+                    j = indices[k]
+                    v[j] -= change * values[k]
+                    w[j] = soft(v[j], l1[j]) / l2[j]
+            elif l2.shape[0] == 1:
+                step = change * single
+                for k in range(start, stop):
+                    w[indices[k]] -= step * values[k]
+            else:
+                for k in range(start, stop):
+                    j = indices[k]
+                    w[j] -= change * values[k] / l2[j]
+        if spread > 0.0:
+            total = 0.0
+            for i in order:
+                total += u[i]
+            intercept[0] -= spread * total
+            intercept[1] = intercept[0] - spread * total
+    return active, visits

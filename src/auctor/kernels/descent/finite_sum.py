@@ -1,0 +1,142 @@
+"""Stochastic solvers for the pairwise square loss of data in memory.
+
+Up to a constant the loss is ``sum_i p_i (w.(x_i - m_i))^2 + (1 - w.d)^2``: p_i the weight of row i
+in its class, m_i the mean of its class, d the difference of the means.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.descent.coordinate import next_random
+from auctor.kernels.penalties.separable import prox_one
+from auctor.kernels.runtime.compiled import kernel
+
+
+@kernel
+def uniform(random: Array) -> float:
+    """A number in [0, 1)."""
+    return float(next_random(random) >> np.uint64(11)) * 2.0**-53
+
+
+@kernel
+def svrg_epoch(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    rows: IntArray,
+    own: Array,
+    means: FloatArray,
+    below: FloatArray,
+    scale: FloatArray,
+    anchor: FloatArray,
+    gradient: FloatArray,
+    step: float,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    w: FloatArray,
+    steps: int,
+    random: Array,
+) -> None:
+    """Proximal steps from the anchor with its gradient, corrected by one row each; updates w.
+
+    Row ``rows[k]`` of class ``own[k]`` is drawn with probability ``below[k + 1] - below[k]`` and
+    counts ``scale[k]`` times, the inverse of that times its weight. The term of the means is never
+    sampled.
+    """
+    d = w.shape[0]
+    change, pulls = np.zeros(d), np.zeros(d)
+    for _ in range(steps):
+        k = int(np.searchsorted(below, uniform(random), side="right")) - 1
+        k = min(max(k, 0), rows.shape[0] - 1)
+        mean = means[own[k]]
+        along = across = 0.0
+        for j in range(d):
+            change[j] = w[j] - anchor[j]
+            along -= change[j] * mean[j]
+            across += change[j] * (means[1, j] - means[0, j])
+            pulls[j] = 0.0
+        i = rows[k]
+        start, stop = indptr[i], indptr[i + 1]
+        for e in range(start, stop):
+            along += change[indices[e]] * values[e]
+        along *= 2.0 * scale[k]
+        for e in range(start, stop):
+            pulls[indices[e]] = along * values[e]
+        for j in range(d):
+            g = gradient[j] + pulls[j] - along * mean[j]
+            g += 2.0 * across * (means[1, j] - means[0, j])
+            w[j] = prox_one(w[j] - step * g, step, l1[j], l2[j], lower[j], upper[j])
+
+
+@kernel
+def spdam_epoch(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    rows: IntArray,
+    own: Array,
+    scale: FloatArray,
+    means: FloatArray,
+    ridge: FloatArray,
+    sigma: float,
+    tau: float,
+    theta: float,
+    batch: int,
+    steps: int,
+    order: IntArray,
+    dual: FloatArray,
+    u: FloatArray,
+    w: FloatArray,
+    ahead: FloatArray,
+    random: Array,
+) -> None:
+    """Primal-dual steps with ``batch`` rows each; updates dual, u, w, ahead and order.
+
+    Row k stands for ``scale[k] (x - m)``. Minimises
+    ``1/(2n) sum (w.z_k)^2 + (b.w)^2/2 + b.w + w'ridge w/2`` with b the difference of the means,
+    negatives first.
+    """
+    n, d = rows.shape[0], w.shape[0]
+    b = means[0] - means[1]
+    inverse = 1.0 / (ridge + 1.0 / tau)
+    solved = inverse * b
+    bend = 1.0 + (b * solved).sum()
+    gain, back, centre = np.zeros(d), np.zeros(2), np.zeros(2)
+    for _ in range(steps):
+        centre[:] = 0.0
+        back[:] = 0.0
+        for j in range(d):
+            gain[j] = 0.0
+            centre[0] += means[0, j] * ahead[j]
+            centre[1] += means[1, j] * ahead[j]
+        for k in range(batch):
+            other = k + np.int64(next_random(random) % np.uint64(n - k))
+            order[k], order[other] = order[other], order[k]
+            r = order[k]
+            i = rows[r]
+            start, stop = indptr[i], indptr[i + 1]
+            score = 0.0
+            for e in range(start, stop):
+                score += values[e] * ahead[indices[e]]
+            score = scale[r] * (score - centre[own[r]])
+            new = (dual[r] + sigma * score) / (1.0 + sigma)
+            change = (new - dual[r]) * scale[r] / n
+            dual[r] = new
+            back[own[r]] += change
+            for e in range(start, stop):
+                gain[indices[e]] += change * values[e]
+        along = 0.0
+        for j in range(d):
+            gain[j] -= back[0] * means[0, j] + back[1] * means[1, j]
+            r_j = w[j] / tau - u[j] - n / batch * gain[j] - b[j]
+            u[j] += gain[j]
+            gain[j] = inverse[j] * r_j
+            along += b[j] * gain[j]
+        for j in range(d):
+            new = gain[j] - solved[j] * along / bend
+            ahead[j] = new + theta * (new - w[j])
+            w[j] = new

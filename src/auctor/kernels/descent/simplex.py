@@ -1,0 +1,215 @@
+"""Concave quadratics over the simplex, by a primal active-set method.
+
+Maximises ``b'a - a'Ga/2`` over ``a >= 0, sum a = 1``. Entries not in ``active`` are zero; L is
+the Cholesky factor of ``G + shift`` on those that are, in their order. The shift changes nothing on
+the simplex, and leaves the matrix regular while the vectors behind G are affinely independent.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import FloatArray, IntArray
+from auctor.kernels.runtime.compiled import fast_kernel, kernel
+
+#: A pivot of the factor is at least this share of its diagonal entry: steps towards a vector that
+#: depends on the others are then long, and end where another weight is used up.
+PIVOT = 1e-13
+#: Rounding of an entry of the gradient, as a share of its offset and of its other terms.
+ROUNDING, UNIT = 1e-14, 2e-16
+#: Newton steps on one face before the factor is computed afresh.
+STEPS = 4
+
+
+@fast_kernel
+def _dot(x: FloatArray, y: FloatArray, n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel
+def _solve(L: FloatArray, size: int, x: FloatArray) -> None:
+    """Overwrite x with ``(L L')^-1 x``."""
+    for i in range(size):
+        x[i] = (x[i] - _dot(L[i], x, i)) / L[i, i]
+    for i in range(size - 1, -1, -1):
+        x[i] /= L[i, i]
+        for j in range(i):
+            x[j] -= L[i, j] * x[i]
+
+
+@kernel
+def _append(
+    G: FloatArray, shift: float, active: IntArray, size: int, L: FloatArray, new: int
+) -> None:
+    """Extend the factor by the entry ``new``."""
+    row = L[size]
+    for i in range(size):
+        row[i] = (G[active[i], new] + shift - _dot(L[i], row, i)) / L[i, i]
+    whole = G[new, new] + shift
+    row[size] = math.sqrt(max(whole - _dot(row, row, size), PIVOT * whole))
+    active[size] = new
+
+
+@kernel
+def factorise(G: FloatArray, shift: float, active: IntArray, size: int, L: FloatArray) -> None:
+    """Compute the factor of the active entries afresh."""
+    for k in range(size):
+        _append(G, shift, active, k, L, active[k])
+
+
+@kernel
+def _remove(active: IntArray, size: int, L: FloatArray, at: int) -> None:
+    """Drop the active entry at a position: shift the rows up, rotate the factor back."""
+    for i in range(at, size - 1):
+        active[i] = active[i + 1]
+        for j in range(i + 2):
+            L[i, j] = L[i + 1, j]
+    for i in range(at, size - 1):
+        length = math.hypot(L[i, i], L[i, i + 1])
+        c, s = L[i, i] / length, L[i, i + 1] / length
+        for k in range(i, size - 1):
+            x, y = L[k, i], L[k, i + 1]
+            L[k, i], L[k, i + 1] = c * x + s * y, c * y - s * x
+
+
+@kernel
+def _slope(
+    G: FloatArray, b: FloatArray, a: FloatArray, active: IntArray, size: int, i: int
+) -> float:
+    """Entry i of the gradient ``b - Ga``."""
+    row = G[i]
+    total = float(b[i])
+    for k in range(size):
+        total -= row[active[k]] * a[active[k]]
+    return total
+
+
+@kernel
+def _reach(G: FloatArray, a: FloatArray, active: IntArray, size: int) -> float:
+    """Sum of the lengths of the weighted vectors behind G."""
+    total = 0.0
+    for k in range(size):
+        total += a[active[k]] * math.sqrt(G[active[k], active[k]])
+    return total
+
+
+@kernel
+def _noise(G: FloatArray, b: FloatArray, reach: float, i: int) -> float:
+    """Rounding of entry i of the gradient."""
+    return max(ROUNDING * abs(float(b[i])), UNIT * math.sqrt(G[i, i]) * reach)
+
+
+@kernel
+def _settle(
+    G: FloatArray,
+    b: FloatArray,
+    shift: float,
+    tol: float,
+    a: FloatArray,
+    active: IntArray,
+    size: int,
+    L: FloatArray,
+) -> int:
+    """Maximise on the face of the active entries, dropping those whose weight is used up.
+
+    Newton steps from a fresh gradient, so that a worn factor costs steps and not digits.
+    """
+    steps = 0
+    while size > 1:
+        p, ones = np.empty(size), np.ones(size)
+        level, allowed = 0.0, tol
+        reach = _reach(G, a, active, size)
+        for k in range(size):
+            i = active[k]
+            p[k] = _slope(G, b, a, active, size, i)
+            level += a[i] * p[k]
+            allowed = max(allowed, _noise(G, b, reach, i))
+        worst = 0.0
+        for k in range(size):
+            p[k] -= level
+            worst = max(worst, abs(p[k]))
+        if worst <= allowed or steps >= 3 * STEPS:
+            break
+        if steps == STEPS:
+            factorise(G, shift, active, size, L)
+        _solve(L, size, p)
+        _solve(L, size, ones)
+        tilt = p.sum() / ones.sum()
+        length, used = 1.0, -1
+        for k in range(size):
+            p[k] -= tilt * ones[k]
+            if p[k] < 0.0 and a[active[k]] < -p[k] * length:
+                length, used = a[active[k]] / -p[k], k
+        for k in range(size):
+            a[active[k]] = max(a[active[k]] + length * p[k], 0.0)
+        if used < 0:
+            steps += 1
+            continue
+        a[active[used]] = 0.0
+        _remove(active, size, L, used)
+        size -= 1
+    return size
+
+
+@kernel
+def maximise(
+    G: FloatArray,
+    b: FloatArray,
+    n: int,
+    shift: float,
+    tol: float,
+    a: FloatArray,
+    active: IntArray,
+    size: int,
+    L: FloatArray,
+) -> int:
+    """Maximise over the first n entries from the feasible ``a``; returns the new ``size``.
+
+    With ``size`` 0 it starts from the best single entry. Stops when no entry's slope exceeds the
+    mean slope by more than ``tol``, which bounds the distance to the maximum.
+    """
+    if size == 0:
+        first = 0
+        for i in range(1, n):
+            if b[i] - 0.5 * G[i, i] > b[first] - 0.5 * G[first, first]:
+                first = i
+        a[:n] = 0.0
+        a[first] = 1.0
+        _append(G, shift, active, 0, L, first)
+        size = 1
+    value = -math.inf
+    for _ in range(10 * n + 100):
+        size = _settle(G, b, shift, tol, a, active, size, L)
+        total = 0.0
+        for k in range(size):
+            total += a[active[k]]
+        for k in range(size):
+            a[active[k]] /= total
+        slope = np.empty(n)
+        level = linear = 0.0
+        for i in range(n):
+            slope[i] = _slope(G, b, a, active, size, i)
+        for k in range(size):
+            level += a[active[k]] * slope[active[k]]
+            linear += a[active[k]] * b[active[k]]
+        best, new = 0.0, -1
+        reach = _reach(G, a, active, size)
+        inside = np.zeros(n, np.bool_)  # an active weight may be 0, too
+        for k in range(size):
+            inside[active[k]] = True
+        for i in range(n):
+            excess = slope[i] - level - max(tol, _noise(G, b, reach, i))
+            if not inside[i] and excess > best:
+                best, new = excess, i
+        reached = 0.5 * (level + linear)
+        if new < 0 or not reached > value:
+            break
+        value = reached
+        _append(G, shift, active, size, L, new)
+        size += 1
+    return size

@@ -1,0 +1,1 @@
+"""Products, sorting and access to rows and columns."""

@@ -1,0 +1,57 @@
+"""Finding rows that are equal, so that a row of weight k can count as k rows."""
+
+from __future__ import annotations
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.runtime.compiled import kernel
+
+
+@kernel
+def same_row(indptr: Array, indices: Array, values: Array, i: int, k: int) -> bool:
+    """Whether two rows hold the same entries, zeros aside; indices are sorted within a row."""
+    a, b = indptr[i], indptr[k]
+    a_stop, b_stop = indptr[i + 1], indptr[k + 1]
+    one = indptr.dtype.type(1)
+    while True:
+        while a < a_stop and values[a] == 0.0:
+            a += one
+        while b < b_stop and values[b] == 0.0:
+            b += one
+        if a == a_stop or b == b_stop:
+            return bool(a == a_stop and b == b_stop)
+        if indices[a] != indices[b] or values[a] != values[b]:
+            return False
+        a += one
+        b += one
+
+
+@kernel
+def first_twins(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    keys: FloatArray,
+    order: IntArray,
+    twin: IntArray,
+) -> int:
+    """Set ``twin`` of every row to the first row of ``order`` equal to it; returns how many differ.
+
+    ``order`` sorts the rows by ``keys``, which are equal for equal rows; the first of each kind
+    are moved to its front, in their order.
+    """
+    kinds = run = 0
+    for s in range(order.shape[0]):
+        i = order[s]
+        if kinds == 0 or keys[i] != keys[order[kinds - 1]]:
+            run = kinds
+        twin[i] = i
+        for k in range(run, kinds):
+            other = order[k]
+            if y[i] == y[other] and same_row(indptr, indices, values, i, other):
+                twin[i] = other
+                break
+        if twin[i] == i:
+            order[kinds] = i
+            kinds += 1
+    return kinds

@@ -1,0 +1,261 @@
+"""Sorting and counting in sorted scores: what every exact metric is made of.
+
+Scores are finite float64. An order-preserving map to unsigned integers lets a radix sort replace
+comparisons, which is two to six times faster than ``np.sort`` from a thousand values on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from auctor.core.types import FloatArray
+from auctor.kernels.runtime.compiled import kernel
+
+BoolArray = npt.NDArray[np.bool_]
+KeyArray = npt.NDArray[np.uint64]
+
+#: Below this many values the histograms of the radix sort cost more than a comparison sort.
+RADIX_FROM = 1024
+
+_SIGN = np.uint64(1 << 63)
+_ALL = np.uint64((1 << 64) - 1)
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_BITS = np.uint64(10)
+_DIGITS = 1 << 10
+_DIGIT = np.uint64(_DIGITS - 1)
+_PASSES = 7  # ceil(64 / 10)
+
+
+@kernel
+def _keys(values: FloatArray, keys: KeyArray) -> KeyArray:
+    """Unsigned integers in the order of ``values``; -0.0 and 0.0 get the same one.
+
+    ``keys`` takes them; it may be the memory of the values.
+    """
+    bits = values.view(np.uint64)
+    for i in range(keys.shape[0]):
+        x = bits[i]
+        if x == _SIGN:
+            x = _ZERO
+        keys[i] = x ^ (_ALL if x & _SIGN else _SIGN)
+    return keys
+
+
+@kernel
+def _values(keys: KeyArray) -> FloatArray:
+    """Inverse of `_keys`, in place."""
+    for i in range(keys.shape[0]):
+        x = keys[i]
+        keys[i] = x ^ (_SIGN if x & _SIGN else _ALL)
+    return keys.view(np.float64)
+
+
+@kernel
+def _digit_counts(keys: KeyArray) -> KeyArray:
+    """How often each digit occurs at each of the positions, (passes, digits)."""
+    counts = np.zeros((_PASSES, _DIGITS), np.uint64)
+    for i in range(keys.shape[0]):
+        x = keys[i]
+        for p in range(_PASSES):
+            counts[p, x & _DIGIT] += _ONE
+            x >>= _BITS
+    return counts
+
+
+@kernel
+def _scatter(
+    keys: KeyArray,
+    out: KeyArray,
+    payload: KeyArray | None,
+    payload_out: KeyArray | None,
+    place: KeyArray,
+    shift: np.uint64,
+) -> None:
+    """Stable sort by the digit at ``shift``; ``place`` holds its counts and is used up."""
+    total = _ZERO
+    for digit in range(_DIGITS):
+        count = place[digit]
+        place[digit] = total
+        total += count
+    for i in range(keys.shape[0]):
+        d = (keys[i] >> shift) & _DIGIT
+        k = place[d]
+        place[d] = k + _ONE
+        out[k] = keys[i]
+        if payload is not None and payload_out is not None:
+            payload_out[k] = payload[i]
+
+
+def _radix_sort(keys: KeyArray, payload: KeyArray | None) -> tuple[KeyArray, KeyArray | None]:
+    """Stable sort of ``keys``, least significant digit first; ``payload`` moves along.
+
+    Both arrays are used as work space.
+    """
+    counts = _digit_counts(keys)
+    out, payload_out = np.empty_like(keys), None if payload is None else np.empty_like(payload)
+    for p in range(_PASSES):
+        if counts[p].max() == keys.shape[0]:
+            continue  # one digit everywhere: nothing moves
+        _scatter(keys, out, payload, payload_out, counts[p], np.uint64(p) * _BITS)
+        keys, out = out, keys
+        payload, payload_out = payload_out, payload
+    return keys, payload
+
+
+def _fresh_keys(values: FloatArray) -> KeyArray:
+    return _keys(values, np.empty(values.shape[0], np.uint64))
+
+
+def ascending(values: FloatArray, *, spare: bool = False) -> FloatArray:
+    """Sorted copy of finite ``values``, which are used as work space where ``spare``; O(n).
+
+    Examples
+    --------
+    >>> ascending(np.array([3.0, -1.0, 2.0]))
+    array([-1.,  2.,  3.])
+    """
+    if values.shape[0] < RADIX_FROM:
+        return np.sort(values)
+    keys = _keys(values, values.view(np.uint64)) if spare else _fresh_keys(values)
+    return _values(_radix_sort(keys, None)[0])
+
+
+def ascending_with(values: FloatArray, companion: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sorted copy of finite ``values``, and ``companion`` in the same order; stable, O(n).
+
+    Examples
+    --------
+    >>> ascending_with(np.array([3.0, -1.0]), np.array([0.1, 0.2]))
+    (array([-1.,  3.]), array([0.2, 0.1]))
+    """
+    if values.shape[0] < RADIX_FROM:
+        order = np.argsort(values, kind="stable")
+        return values[order], companion[order]
+    keys, moved = _radix_sort(_fresh_keys(values), companion.copy().view(np.uint64))
+    assert moved is not None
+    return _values(keys), moved.view(np.float64)
+
+
+def ascending_order(values: FloatArray) -> KeyArray:
+    """Unsigned indices that sort finite ``values``, ties in their given order; O(n).
+
+    Examples
+    --------
+    >>> ascending_order(np.array([3.0, -1.0, 2.0]))
+    array([1, 2, 0], dtype=uint64)
+    """
+    n = values.shape[0]
+    if n < RADIX_FROM:
+        return np.argsort(values, kind="stable").astype(np.uint64)
+    order = _radix_sort(_fresh_keys(values), np.arange(n, dtype=np.uint64))[1]
+    assert order is not None
+    return order
+
+
+@kernel
+def _split(mask: BoolArray, values: FloatArray, inside: FloatArray, outside: FloatArray) -> None:
+    """Write every value to both, where the next one overwrites it unless it belongs there."""
+    i = _ZERO
+    j = _ZERO
+    for k in range(mask.shape[0]):
+        inside[i] = values[k]
+        outside[j] = values[k]
+        step = np.uint64(mask[k])
+        i += step
+        j += _ONE - step
+
+
+def split(mask: BoolArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``values[mask]`` and ``values[~mask]`` in one pass without branches."""
+    count = int(np.count_nonzero(mask))
+    # numpy asks for large pages, which compiled code does not.
+    inside, outside = np.empty(count + 1), np.empty(mask.shape[0] - count + 1)
+    _split(mask, values, inside, outside)
+    return inside[:-1], outside[:-1]
+
+
+@kernel
+def twice_ordered_pairs(pos: FloatArray, neg: FloatArray) -> np.uint64:
+    """Twice the pairs with ``pos > neg`` plus the pairs with ``pos == neg``, exactly.
+
+    Both arrays ascend. O(n_pos + n_neg).
+    """
+    n_neg = np.uint64(neg.shape[0])
+    low = _ZERO  # negatives below the current positive
+    high = _ZERO  # negatives below or equal
+    twice = _ZERO
+    for i in range(pos.shape[0]):
+        s = pos[i]
+        while low < n_neg and neg[low] < s:
+            low += _ONE
+        high = max(high, low)
+        while high < n_neg and neg[high] == s:
+            high += _ONE
+        twice += low + high
+    return twice
+
+
+@kernel
+def twice_mass_below(
+    s: FloatArray, order: KeyArray, other: FloatArray, mass: FloatArray
+) -> FloatArray:
+    """For each ``s_i``: twice the mass of ``other < s_i`` plus the mass of ``other == s_i``.
+
+    ``order`` sorts ``s``; ``other`` ascends and ``mass[k]`` is the mass of its first k entries.
+    """
+    n_other = np.uint64(other.shape[0])
+    low = _ZERO
+    high = _ZERO
+    out = np.empty(s.shape[0])
+    for i in range(order.shape[0]):
+        row = order[i]
+        while low < n_other and other[low] < s[row]:
+            low += _ONE
+        high = max(high, low)
+        while high < n_other and other[high] == s[row]:
+            high += _ONE
+        out[row] = mass[low] + mass[high]
+    return out
+
+
+@kernel
+def counts_at_thresholds(
+    pos: FloatArray,
+    neg: FloatArray,
+    pos_weight: FloatArray | None,
+    neg_weight: FloatArray | None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weight of positives and of negatives at or above each distinct score, from the top.
+
+    The arrays ascend; the results descend and start with the threshold +inf, above every score.
+    Without weights every row counts one.
+    """
+    i = np.uint64(pos.shape[0])
+    j = np.uint64(neg.shape[0])
+    threshold = np.empty(i + j + _ONE)
+    tp = np.empty(i + j + _ONE)
+    fp = np.empty(i + j + _ONE)
+    threshold[0] = np.inf
+    tp[0] = 0.0
+    fp[0] = 0.0
+    m = _ONE
+    above_pos = 0.0
+    above_neg = 0.0
+    while i > _ZERO or j > _ZERO:
+        if j == _ZERO or (i > _ZERO and pos[i - _ONE] > neg[j - _ONE]):
+            s = pos[i - _ONE]
+        else:
+            s = neg[j - _ONE]
+        while i > _ZERO and pos[i - _ONE] == s:
+            i -= _ONE
+            above_pos += 1.0 if pos_weight is None else pos_weight[i]
+        while j > _ZERO and neg[j - _ONE] == s:
+            j -= _ONE
+            above_neg += 1.0 if neg_weight is None else neg_weight[j]
+        threshold[m] = s + 0.0  # -0.0 becomes 0.0
+        tp[m] = above_pos
+        fp[m] = above_neg
+        m += _ONE
+    return threshold[:m].copy(), tp[:m].copy(), fp[:m].copy()

@@ -1,0 +1,1 @@
+"""Values, slopes and curvatures of losses."""

@@ -1,0 +1,359 @@
+"""The most violated labelling of F-beta, and its smoothing over levels of F.
+
+Weights are shares of the total; a labelling flips the mass B of the lowest positives and the mass
+C of the highest negatives. With ``factor = 1 + beta^2`` and ``m`` the mass of the positives,
+``1 - F = 1 - factor (m - B) / (factor m - B + C)``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.types import FloatArray, IntArray
+from auctor.kernels.runtime.compiled import kernel
+
+#: Values per block of moments.
+BLOCK = 64
+#: Levels whose weight is below exp(-CUT) of the largest are not looked for.
+CUT = 45.0
+#: Levels from which a lattice is not refined: so many tie where scores drown the levels.
+MOST_LEVELS = 1 << 15
+#: Rounding of a sum of shares.
+ROUNDING = 1e-15
+#: Columns of a table of levels; of the last two there is one each for positives and negatives.
+PHI, VALUE, MU, FLIPPED, BENT = 0, 1, 2, 3, 5
+
+
+@kernel
+def worst_labelling(
+    pos: FloatArray,
+    p: FloatArray,
+    neg: FloatArray,
+    q: FloatArray,
+    factor: float,
+    whole: bool,
+) -> tuple[float, int, int, float]:
+    """``max 1 - F + 2 (sum of flipped negatives' scores - of flipped positives')``.
+
+    ``pos`` ascends, ``neg`` descends. Returns the value, how many positives and how many negatives
+    are flipped, and the part of the next negative that is (0 if ``whole``). For given B the
+    objective is concave in C, a bisection over the negatives; for given C it is convex in B
+    between the positives. O(n_pos log n_neg).
+    """
+    m, total_neg = p.sum(), q.shape[0]
+    mass, score = np.zeros(total_neg + 1), np.zeros(total_neg + 1)
+    for j in range(total_neg):
+        mass[j + 1] = mass[j] + q[j]
+        score[j + 1] = score[j] + q[j] * neg[j]
+    best, best_i, best_j, best_part = -np.inf, 0, 0, 0.0
+    flipped = cost = 0.0
+    for i in range(p.shape[0] + 1):
+        last = i == p.shape[0]
+        hit = 0.0 if last else factor * max(m - flipped, 0.0)
+        rest = factor * m - flipped
+        # Last negative whose flip starts out with a gain.
+        low, high = 0, total_neg
+        while low < high:
+            middle = (low + high) // 2
+            if hit / (rest + mass[middle]) ** 2 + 2.0 * neg[middle] > 0.0:
+                low = middle + 1
+            else:
+                high = middle
+        full, part = low, 0.0
+        if low > 0:
+            j = low - 1
+            if neg[j] < 0.0:
+                room = np.sqrt(hit / (-2.0 * neg[j])) - rest - mass[j]
+                if room < q[j]:
+                    full, part = j, max(room, 0.0) / q[j]
+        for choice in range(2 if whole and part > 0.0 else 1):
+            take, share = (full + choice, 0.0) if whole else (full, part)
+            c = mass[take] + (share * q[take] if share > 0.0 else 0.0)
+            gain = score[take] + (share * q[take] * neg[take] if share > 0.0 else 0.0)
+            value = 1.0 - hit / (rest + c) + 2.0 * (gain - cost)
+            if value > best:
+                best, best_i, best_j, best_part = value, i, take, share
+        if not last:
+            flipped += p[i]
+            cost += p[i] * pos[i]
+    return best, best_i, best_j, best_part
+
+
+class Side(NamedTuple):
+    """Ascending values with weights, ready for sums of ramps and of smoothed hinges.
+
+    ``mass`` of the first i values, their ``moment`` about the last of them, and the moments
+    0, 1, 2 of every block about its first value: sums without cancellation.
+    """
+
+    value: FloatArray
+    weight: FloatArray
+    mass: FloatArray
+    moment: FloatArray
+    block: FloatArray
+
+
+@kernel
+def _prepare(value: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    n = value.shape[0]
+    mass, moment = np.zeros(n + 1), np.zeros(n + 1)
+    block = np.zeros((n // BLOCK, 3))
+    for i in range(n):
+        gap = value[i] - value[i - 1] if i > 0 else 0.0
+        moment[i + 1] = moment[i] + mass[i] * gap
+        mass[i + 1] = mass[i] + weight[i]
+        b = i // BLOCK
+        if b < block.shape[0]:
+            z = value[i] - value[b * BLOCK]
+            block[b, 0] += weight[i]
+            block[b, 1] += weight[i] * z
+            block[b, 2] += weight[i] * z * z
+    return mass, moment, block
+
+
+def side_of(value: FloatArray, weight: FloatArray) -> Side:
+    """A side over ascending values."""
+    return Side(value, weight, *_prepare(value, weight))
+
+
+@kernel
+def _position(value: FloatArray, x: float, inclusive: bool) -> int:
+    """Number of values below x, or up to x if ``inclusive``."""
+    low, high = 0, value.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if value[middle] < x or (inclusive and value[middle] == x):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _sums(side: Side, t: float, width: float) -> tuple[float, float, float]:
+    """Sums over a side of ramps, of their slopes times width, and of smoothed hinges of t - v."""
+    value, weight = side.value, side.weight
+    first, last = _position(value, t - width, True), _position(value, t, False)
+    full = side.mass[first]
+    hinges = 0.0
+    if first > 0:
+        hinges = side.moment[first] + full * (t - value[first - 1] - 0.5 * width)
+    sum0 = sum1 = sum2 = 0.0
+    i = first
+    while i < last:
+        b = i // BLOCK
+        if i % BLOCK == 0 and i + BLOCK <= last:
+            z = t - value[i]
+            m0, m1, m2 = side.block[b, 0], side.block[b, 1], side.block[b, 2]
+            sum0 += m0
+            sum1 += m0 * z - m1
+            sum2 += z * (m0 * z - 2.0 * m1) + m2
+            i += BLOCK
+        else:
+            z = t - value[i]
+            sum0 += weight[i]
+            sum1 += weight[i] * z
+            sum2 += weight[i] * z * z
+            i += 1
+    return full + sum1 / width, sum0, hinges + sum2 / (2.0 * width)
+
+
+@kernel
+def _level(
+    pos: Side, neg: Side, factor: float, phi: float, width: float, guess: float, level: FloatArray
+) -> None:
+    """``1 - phi`` plus the smoothed worst margin of labellings with F <= phi, as a `levels` row."""
+    m = pos.mass[-1]
+    up = factor - phi
+    goal = factor * m * (1.0 - phi)
+    low, high = 0.0, max(0.0, (pos.value[-1] + width) / up)
+    mu = high if phi == 0.0 else min(max(guess, 0.0), high)
+    share_pos = active_pos = hinges_pos = share_neg = active_neg = hinges_neg = 0.0
+    for _ in range(2000):
+        share_pos, active_pos, hinges_pos = _sums(pos, up * mu, width)
+        share_neg, active_neg, hinges_neg = _sums(neg, phi * mu, width)
+        miss = up * share_pos + phi * share_neg - goal
+        if abs(miss) <= ROUNDING or (miss > 0.0 and mu == 0.0) or phi == 0.0:
+            break
+        if miss > 0.0:
+            high = mu
+        else:
+            low = mu
+        bend = (up * up * active_pos + phi * phi * active_neg) / width
+        new = mu - miss / bend if bend > 0.0 else np.nan
+        if new <= 0.0 and low == 0.0:
+            new = 0.0
+        elif not low < new < high:
+            new = low + 0.5 * (high - low)
+        if abs(new - mu) <= 4e-16 * mu:
+            break
+        mu = new
+    level[PHI], level[MU] = phi, mu
+    level[VALUE] = 1.0 - phi + 2.0 * (hinges_pos + hinges_neg - mu * goal)
+    level[FLIPPED], level[FLIPPED + 1] = share_pos, share_neg
+    level[BENT], level[BENT + 1] = active_pos, active_neg
+
+
+@kernel
+def levels(pos: Side, neg: Side, factor: float, width: float, fine: int, heat: float) -> FloatArray:
+    """Levels ``j / 2^fine`` of F that come near the largest value, one per row.
+
+    Columns: phi, value, multiplier, and the masses flipped and on the ramp, of positives and of
+    negatives. The margin grows with phi, so the value falls by at most the distance between two
+    levels; an interval that stays ``CUT heat`` below the best so far is left alone, others are
+    halved.
+    """
+    size = 9
+    table = np.empty((256, BENT + 2))
+    guess = best = 0.0
+    for j in range(size):
+        _level(pos, neg, factor, 1.0 - j / 8.0, width, guess, table[j])
+        guess = table[j, MU]
+        best = max(best, table[j, VALUE]) if j else table[j, VALUE]
+    ends = np.arange(8)  # the level at the upper end of each interval
+    step = 1.0 / 8.0
+    for _ in range(3, fine):
+        if size >= MOST_LEVELS:
+            break
+        kept = np.empty(2 * ends.shape[0], np.int64)
+        count = 0
+        step *= 0.5
+        for e in range(ends.shape[0]):
+            at = ends[e]
+            if table[at, VALUE] + 2.0 * step < best - CUT * heat:
+                continue
+            if size == table.shape[0]:
+                table = np.concatenate((table, np.empty_like(table)))
+            phi = table[at, PHI] - step
+            _level(pos, neg, factor, phi, width, table[at, MU], table[size])
+            best = max(best, table[size, VALUE])
+            kept[count], kept[count + 1] = at, size
+            count += 2
+            size += 1
+        ends = kept[:count]
+    return table[:size]
+
+
+@kernel
+def mixed_ramps(
+    value: FloatArray, at: FloatArray, weight: FloatArray, width: float, out: FloatArray
+) -> None:
+    """``out[i] = sum_k weight_k min(max((at_k - value_i) / width, 0), 1)``; both ascend, O(n + k).
+
+    Moments of the ramps under way are kept relative to the current value.
+    """
+    size = at.shape[0]
+    full = weight.sum()
+    sum0 = sum1 = here = 0.0
+    first = last = 0  # ramps first..last are under way, those from last on are full
+    for i in range(value.shape[0]):
+        v = value[i]
+        while first < last and at[first] <= v:
+            sum0 -= weight[first]
+            sum1 -= weight[first] * (at[first] - here)
+            first += 1
+        if first == last:
+            sum0 = sum1 = 0.0
+            while last < size and at[last] <= v:
+                full -= weight[last]
+                last += 1
+            first = last
+        sum1 -= sum0 * (v - here)
+        here = v
+        while last < size and at[last] - v < width:
+            sum0 += weight[last]
+            sum1 += weight[last] * (at[last] - v)
+            full -= weight[last]
+            last += 1
+        share = (full if last < size else 0.0) + (sum1 / width if first < last else 0.0)
+        out[i] = min(max(share, 0.0), 1.0)
+
+
+class Ramps(NamedTuple):
+    """Flips ``min(max((at_k - value) / width, 0), 1)`` of ascending values at every level k.
+
+    Values ``first_k`` to ``last_k`` are on the ramp, those before are flipped.
+    """
+
+    value: FloatArray
+    at: FloatArray
+    first: IntArray
+    last: IntArray
+    width: float
+
+
+@kernel
+def level_sums(ramps: Ramps, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Per level, the sum of x over the values on its ramp, and of x times the flips; O(n + k)."""
+    value, at, first, last, width = ramps
+    total, moment = np.zeros(x.shape[0] + 1), np.zeros(x.shape[0] + 1)
+    for i in range(x.shape[0]):
+        total[i + 1] = total[i] + x[i]
+        moment[i + 1] = moment[i] + x[i] * value[i]
+    on_ramp, flipped = np.empty(at.shape[0]), np.empty(at.shape[0])
+    for k in range(at.shape[0]):
+        on_ramp[k] = total[last[k]] - total[first[k]]
+        ramp = at[k] * on_ramp[k] - (moment[last[k]] - moment[first[k]])
+        flipped[k] = total[first[k]] + ramp / width
+    return on_ramp, flipped
+
+
+@kernel
+def row_sums(ramps: Ramps, y: FloatArray, z: FloatArray) -> FloatArray:
+    """Per value, the sum of y over the levels on whose ramp it is, and of z times its flips."""
+    value, at, first, last, width = ramps
+    n = value.shape[0]
+    steps = np.zeros((n + 1, 2))  # of the part that does not depend on the value, of its slope
+    out = np.empty(n)
+    for k in range(at.shape[0]):
+        rise, slope = y[k] + z[k] * at[k] / width, z[k] / width
+        steps[first[k], 0] += rise - z[k]
+        steps[first[k], 1] -= slope
+        steps[last[k], 0] -= rise
+        steps[last[k], 1] += slope
+    level, slope = z.sum(), 0.0
+    for i in range(n):
+        level += steps[i, 0]
+        slope += steps[i, 1]
+        out[i] = level + slope * value[i]
+    return out
+
+
+class Bend(NamedTuple):
+    """What one class adds to the curvature of a mixture of levels.
+
+    ``share`` has the sign of the class, ``own`` is the diagonal, and ``cost`` is what a flip counts
+    for at every level.
+    """
+
+    rows: IntArray
+    share: FloatArray
+    own: FloatArray
+    cost: FloatArray
+    ramps: Ramps
+
+
+@kernel
+def bend_products(
+    V: FloatArray, pos: Bend, neg: Bend, weight: FloatArray, soft: FloatArray, heat: float
+) -> FloatArray:
+    """Products of the curvature with the rows of V; each O(n + k)."""
+    out = np.zeros_like(V)  # rows without weight are in neither class
+    for j in range(V.shape[0]):
+        v = V[j]
+        bent_pos, flipped_pos = level_sums(pos.ramps, pos.share * v[pos.rows])
+        bent_neg, flipped_neg = level_sums(neg.ramps, neg.share * v[neg.rows])
+        along = soft * (pos.cost * bent_pos + neg.cost * bent_neg)
+        slope = -2.0 * (flipped_pos + flipped_neg)
+        tilt = (2.0 / heat) * weight * (slope - (weight * slope).sum())
+        less_pos = row_sums(pos.ramps, along * pos.cost, tilt)
+        less_neg = row_sums(neg.ramps, along * neg.cost, tilt)
+        for i in range(pos.rows.shape[0]):
+            row = pos.rows[i]
+            out[j, row] = pos.own[i] * v[row] - pos.share[i] * less_pos[i]
+        for i in range(neg.rows.shape[0]):
+            row = neg.rows[i]
+            out[j, row] = neg.own[i] * v[row] - neg.share[i] * less_neg[i]
+    return out

@@ -1,0 +1,239 @@
+"""Sums over the pairs of two classes in O(n), once each class is sorted within its groups.
+
+One side has thresholds ``a``, the other values ``t``; both ascend within every group, whose rows
+are ``starts[g]:starts[g + 1]``. A pair enters through ``z = t - a`` and its two rows are always of
+the same group.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import FloatArray, IntArray
+from auctor.kernels.linalg.sorting import KeyArray
+from auctor.kernels.runtime.compiled import fast_kernel, kernel
+
+
+@kernel
+def by_group(order: KeyArray, group: IntArray, starts: IntArray) -> KeyArray:
+    """Stable rearrangement of ``order`` that puts one group after the other."""
+    place = starts.copy()
+    out = np.empty_like(order)
+    for k in range(order.shape[0]):
+        g = group[order[k]]
+        out[place[g]] = order[k]
+        place[g] += 1
+    return out
+
+
+@kernel
+def hinge_windows(
+    a: FloatArray,
+    p: FloatArray,
+    a_starts: IntArray,
+    t: FloatArray,
+    q: FloatArray,
+    t_starts: IntArray,
+    width: float,
+    slope: FloatArray,
+    low: IntArray,
+    high: IntArray,
+    level: FloatArray | None,
+) -> float:
+    """Return ``sum_ij p_i q_j H(t_j - a_i)``; set ``slope[i] = sum_j q_j H'(t_j - a_i)``.
+
+    H is the smoothed hinge ``H(z) = 0 (z <= 0), z^2/(2 width) (z <= width), z - width/2``, and
+    ``level[i]``, if asked for, ``sum_j q_j H(t_j - a_i)``. One sweep moves the window
+    ``0 < t - a_i < width`` (bounds stored in ``low``, ``high``). Its moments are kept relative to
+    the current ``a_i``, so their rounding is that of ``width`` and not that of the scores.
+    """
+    mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
+    total = 0.0
+    for g in range(a_starts.shape[0] - 1):
+        begin, end = t_starts[g], t_starts[g + 1]
+        _tail_moments(t, q, begin, end, mass, moment)
+        sum0 = sum1 = sum2 = 0.0
+        first = last = begin
+        at = 0.0
+        for i in range(a_starts[g], a_starts[g + 1]):
+            new = a[i]
+            while first < last and t[first] <= new:
+                z = t[first] - at
+                sum0 -= q[first]
+                sum1 -= q[first] * z
+                sum2 -= q[first] * z * z
+                first += 1
+            if first == last:
+                sum0 = sum1 = sum2 = 0.0
+                while last < end and t[last] <= new:
+                    last += 1
+                first = last
+            shift = new - at
+            sum2 += shift * (shift * sum0 - 2.0 * sum1)
+            sum1 -= shift * sum0
+            at = new
+            while last < end and t[last] - new < width:
+                z = t[last] - new
+                sum0 += q[last]
+                sum1 += q[last] * z
+                sum2 += q[last] * z * z
+                last += 1
+            low[i], high[i] = first, last
+            rise = value = 0.0
+            if last < end:
+                rise = mass[last]
+                value = moment[last] + mass[last] * (t[last] - new - 0.5 * width)
+            if first < last:
+                rise += sum1 / width
+                value += sum2 / (2.0 * width)
+            slope[i] = rise
+            total += p[i] * value
+            if level is not None:
+                level[i] = value
+    return total
+
+
+@kernel
+def _tail_moments(
+    t: FloatArray, q: FloatArray, begin: int, end: int, mass: FloatArray, moment: FloatArray
+) -> None:
+    """Mass of ``t[j:end]`` and its moment about ``t[j]``, for every j.
+
+    Sums of non-negative terms, so that an outlier below cancels nothing above it.
+    """
+    mass[end] = moment[end] = 0.0
+    for j in range(end - 1, begin - 1, -1):
+        mass[j] = mass[j + 1] + q[j]
+        moment[j] = 0.0
+        if j + 1 < end:
+            moment[j] = moment[j + 1] + mass[j + 1] * (t[j + 1] - t[j])
+
+
+@kernel
+def square_windows(
+    a: FloatArray,
+    p: FloatArray,
+    a_starts: IntArray,
+    t: FloatArray,
+    q: FloatArray,
+    t_starts: IntArray,
+    slope: FloatArray,
+    low: IntArray,
+    high: IntArray,
+) -> float:
+    """Return ``sum_ij p_i q_j max(0, t_j - a_i)^2``; set ``slope[i]`` to the sum of derivatives.
+
+    The window of row i, ``low[i]:high[i]``, holds all t above ``a_i``.
+    """
+    mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
+    second = np.empty(t.shape[0] + 1)
+    total = 0.0
+    for g in range(a_starts.shape[0] - 1):
+        begin, end = t_starts[g], t_starts[g + 1]
+        _tail_moments(t, q, begin, end, mass, moment)
+        second[end] = 0.0
+        for j in range(end - 1, begin - 1, -1):
+            second[j] = 0.0
+            if j + 1 < end:
+                step = t[j + 1] - t[j]
+                second[j] = second[j + 1] + step * (2.0 * moment[j + 1] + step * mass[j + 1])
+        first = begin
+        for i in range(a_starts[g], a_starts[g + 1]):
+            while first < end and t[first] <= a[i]:
+                first += 1
+            low[i], high[i] = first, end
+            slope[i] = 0.0
+            if first < end:
+                step = t[first] - a[i]
+                slope[i] = 2.0 * (moment[first] + step * mass[first])
+                value = second[first] + step * (2.0 * moment[first] + step * mass[first])
+                total += p[i] * value
+    return total
+
+
+@kernel
+def window_product(
+    low: IntArray,
+    high: IntArray,
+    own: FloatArray,
+    other: FloatArray,
+    q: FloatArray,
+    out: FloatArray,
+) -> None:
+    """``out[i] = sum of q_j (own_i - other_j)`` over j in low[i]..high[i], for each column.
+
+    Windows ascend, so each row of ``other`` enters and leaves once.
+    """
+    k = own.shape[1]
+    sum0 = 0.0
+    sum1 = np.zeros(k)
+    first = last = 0
+    for i in range(own.shape[0]):
+        while first < min(low[i], last):
+            sum0 -= q[first]
+            for c in range(k):
+                sum1[c] -= q[first] * other[first, c]
+            first += 1
+        if first == last:
+            sum0 = 0.0
+            sum1[:] = 0.0
+            first = last = max(last, low[i])
+        while last < high[i]:
+            sum0 += q[last]
+            for c in range(k):
+                sum1[c] += q[last] * other[last, c]
+            last += 1
+        for c in range(k):
+            out[i, c] = own[i, c] * sum0 - sum1[c]
+
+
+@kernel
+def window_mass(low: IntArray, high: IntArray, q: FloatArray, out: FloatArray) -> None:
+    """``out[i]`` = sum of q over low[i]..high[i]; windows ascend."""
+    total = 0.0
+    first = last = 0
+    for i in range(low.shape[0]):
+        while first < min(low[i], last):
+            total -= q[first]
+            first += 1
+        if first == last:
+            total = 0.0
+            first = last = max(last, low[i])
+        while last < high[i]:
+            total += q[last]
+            last += 1
+        out[i] = max(total, 0.0)
+
+
+@fast_kernel
+def group_means(
+    scores: FloatArray, rows: IntArray, share: FloatArray, start: IntArray
+) -> FloatArray:
+    """Mean score of the rows of every group."""
+    out = np.zeros(start.shape[0] - 1)
+    for g in range(out.shape[0]):
+        total = 0.0
+        for k in range(start[g], start[g + 1]):
+            total += share[k] * scores[rows[k]]
+        out[g] = total
+    return out
+
+
+@fast_kernel
+def square_slopes(
+    scores: FloatArray,
+    rows: IntArray,
+    weight: FloatArray,
+    start: IntArray,
+    mean: FloatArray,
+    shift: FloatArray,
+    grad: FloatArray,
+) -> float:
+    """Sum of ``weight (s - mean)^2``, and ``grad = 2 weight (s - mean + shift)`` at the rows."""
+    total = 0.0
+    for g in range(mean.shape[0]):
+        for k in range(start[g], start[g + 1]):
+            apart = scores[rows[k]] - mean[g]
+            total += weight[k] * apart * apart
+            grad[rows[k]] = 2.0 * weight[k] * (apart + shift[g])
+    return total

@@ -1,0 +1,250 @@
+"""Stochastic descent for many columns, at O(entries) per row.
+
+Four learners run side by side on the same rows. Each takes steps on the squared hinge loss
+``max(0, 1 - y (w.x + b))^2``, with classes of equal weight; a step is implicit, so that it never
+overshoots. Two have one step size for all columns, which shrinks with the root of the rows; two
+have a step size for each column, which shrinks with the root of the squares that it has seen.
+
+Rows are scored before they are learned, and the class means and covariances of these scores tell
+which combination of the four separates the classes best, as for any four columns. Rows with scores
+far out count less there, and so do old rows, from when the learners knew little.
+
+All that is known of a column is one line of a table, so that an entry of a row costs one cache
+line: its weight for each learner, the sum of squares, the row that touched it last, and its sums
+in the positive and the negative class.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.runtime.compiled import fast_kernel, kernel
+
+#: Step sizes of the learners; the first have one for all columns, as a multiple of one over the
+#: mean squared length of a row, the others one for each, of one over the mean sum of its entries.
+RATES = (30.0, 100.0, 0.3, 5.0)
+PLAIN, TRIED = 2, len(RATES)
+#: Places in a line of the table after the weights.
+SQUARES, TOUCHED, SUMS = TRIED, TRIED + 1, TRIED + 2
+LINE = TRIED + 4
+#: Weight of the newest row at which all are divided by it.
+HEAVY = 1e30
+#: The t-th row counts as t to this power when learners are judged.
+RECENT = 2.0
+#: Added to the correlations of their scores, besides TRIED over the rows of the smaller class.
+RIDGE = 1e-2
+#: Step size of the constant.
+CONSTANT_RATE = 2.0
+
+
+@kernel
+def shrink_all(ridge: float, units: FloatArray, now: float, table: FloatArray) -> None:
+    """Apply the ridge to all weights up to now."""
+    for j in range(table.shape[0]):
+        line = table[j]
+        if line[SQUARES] > 0.0:
+            idle = ridge * (now - line[TOUCHED])
+            own = units[1] / math.sqrt(line[SQUARES])
+            for k in range(TRIED):
+                line[k] /= 1.0 + idle * RATES[k] * (units[0] if k < PLAIN else own)
+            line[TOUCHED] = now
+
+
+@kernel
+def set_units(mass: FloatArray, average: FloatArray, latest: float, units: FloatArray) -> None:
+    """Units of step sizes, and the rows that count.
+
+    Of a step size for all columns; of one for each, times the root of its squares.
+    """
+    units[:] = 0.0
+    if average[0] > 0.0:
+        heft = latest * average[1]
+        units[2] = (mass[0] + mass[1]) / heft
+        units[0] = 1.0 / (average[2] * math.sqrt(units[2]))
+        units[1] = math.sqrt(heft) / average[0]
+
+
+@fast_kernel
+def judge(
+    score: FloatArray,
+    side: int,
+    weight: float,
+    keep: float,
+    judged: FloatArray,
+    centre: FloatArray,
+    scatter: FloatArray,
+) -> None:
+    """Take the scores of a row into the moments of its class; what was there fades."""
+    far = 0.0
+    for k in range(TRIED):
+        apart = score[k] - 0.5 * (centre[0, k] + centre[1, k])
+        variance = scatter[0, k, k] / max(judged[0], 1e-300)
+        variance += scatter[1, k, k] / max(judged[1], 1e-300)
+        if variance > 0.0:
+            far = max(far, apart * apart / variance)
+    judged *= keep
+    scatter *= keep
+    w = weight / (1.0 + far)
+    old = judged[side]
+    judged[side] += w
+    share = w / judged[side]
+    for k in range(TRIED):
+        for m in range(TRIED):
+            product = (score[k] - centre[side, k]) * (score[m] - centre[side, m])
+            scatter[side, k, m] += old * share * product
+    for k in range(TRIED):
+        centre[side, k] += share * (score[k] - centre[side, k])
+
+
+@fast_kernel
+def blend(
+    judged: FloatArray, centre: FloatArray, scatter: FloatArray, system: FloatArray, mix: FloatArray
+) -> None:
+    """Shares of the learners in the weights: the best linear discriminant of their scores.
+
+    Equal as long as there is nothing to tell.
+    """
+    if not (judged[0] > 0.0 and judged[1] > 0.0):
+        return
+    for k in range(TRIED):
+        variance = scatter[0, k, k] / judged[0] + scatter[1, k, k] / judged[1]
+        system[k, TRIED + 1] = 1.0 / math.sqrt(variance) if variance > 0.0 else 1.0
+    for k in range(TRIED):
+        scale = system[k, TRIED + 1]
+        for m in range(TRIED):
+            common = scatter[0, k, m] / judged[0] + scatter[1, k, m] / judged[1]
+            system[k, m] = scale * system[m, TRIED + 1] * common
+        system[k, k] = 1.0 + RIDGE + TRIED / (1.0 + min(judged[0], judged[1]))
+        gap = max(0.0, scale * (centre[0, k] - centre[1, k]))
+        system[k, TRIED] = gap + 1.0 / (1.0 + judged[0] + judged[1])
+    for k in range(TRIED):
+        for i in range(k + 1, TRIED):
+            part = system[i, k] / system[k, k]
+            for m in range(k + 1, TRIED + 1):
+                system[i, m] -= part * system[k, m]
+    total = 0.0
+    for i in range(TRIED):
+        k = TRIED - 1 - i
+        value = system[k, TRIED]
+        for m in range(k + 1, TRIED):
+            value -= system[k, m] * system[m, TRIED]
+        system[k, TRIED] = value / system[k, k]
+        mix[k] = system[k, TRIED] * system[k, TRIED + 1]
+        total += abs(mix[k])
+    mix /= total
+
+
+@fast_kernel
+def descend_rows(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    low: int,
+    high: int,
+    judging: bool,
+    ridge: float,
+    growth: float,
+    window: float,
+    scores: FloatArray,
+    table: FloatArray,
+    mass: FloatArray,
+    constant: FloatArray,
+    judged: FloatArray,
+    centre: FloatArray,
+    scatter: FloatArray,
+    mix: FloatArray,
+    average: FloatArray,
+    latest: FloatArray,
+    clock: IntArray,
+) -> None:
+    """Score rows low..high by the combination so far, each before learning from it.
+
+    Scores include the constants of the learners; a row of weight zero gets none.
+
+    Unless ``judging``, the combination stays; it rests on about ``window`` rows at most.
+
+    ``mass`` (2,) holds class weights, ``constant`` (tried,) the b of each learner, ``judged`` (2,),
+    ``centre`` (2, tried) and ``scatter`` (2, tried, tried) the moments of the scores, ``mix``
+    (tried,) the combination, ``average`` the running means of the sums of absolute entries, of row
+    weights and of squared lengths, ``clock`` the rows.
+    """
+    d = table.shape[0]
+    score, rate, units = np.empty(TRIED), np.empty(TRIED), np.empty(3)
+    system = np.empty((TRIED, TRIED + 2))
+    for i in range(low, high):
+        start, stop = indptr[i], indptr[i + 1]
+        if weight[i] == 0.0:
+            scores[i] = 0.0
+            continue
+        clock[0] += 1
+        heft, now = weight[i] * latest[0], float(clock[0])
+        side = 0 if y[i] > 0.0 else 1
+        set_units(mass, average, latest[0], units)
+
+        score[:] = constant
+        length = size = curvature = 0.0
+        for a in range(start, stop):
+            line, x = table[indices[a]], float(values[a])
+            length += abs(x)
+            size += x * x
+            if ridge > 0.0 and line[SQUARES] > 0.0:
+                idle = ridge * (now - 1.0 - line[TOUCHED])
+                own = units[1] / math.sqrt(line[SQUARES])
+                for k in range(PLAIN):
+                    line[k] /= 1.0 + idle * RATES[k] * units[0]
+                for k in range(PLAIN, TRIED):
+                    line[k] /= 1.0 + idle * RATES[k] * own
+            for k in range(TRIED):
+                score[k] += x * line[k]
+            line[TOUCHED] = now - 1.0
+            line[SQUARES] += heft * x * x
+            if line[SQUARES] > 0.0:
+                curvature += x * x / math.sqrt(line[SQUARES])
+        scores[i] = 0.0
+        for k in range(TRIED):
+            scores[i] += mix[k] * score[k]
+
+        average[0] += (length - average[0]) / now
+        average[1] += (weight[i] - average[1]) / now
+        average[2] += (size - average[2]) / now
+        mass[side] += heft
+        set_units(mass, average, latest[0], units)
+        rate[:] = 0.0
+        if mass[1 - side] > 0.0 and units[2] > 0.0:
+            share = mass[side] / (mass[0] + mass[1])
+            part = 0.5 * weight[i] / (share * average[1])
+            if judging:
+                keep = min(1.0 - RECENT / (units[2] + RECENT), 1.0 - 1.0 / (window + 1.0))
+                judge(score, side, weight[i] / average[1], keep, judged, centre, scatter)
+                blend(judged, centre, scatter, system, mix)
+            for k in range(TRIED):
+                step = RATES[k] * part
+                bend = step * (size * units[0] if k < PLAIN else curvature * units[1])
+                slack = max(0.0, 1.0 - y[i] * score[k]) / (1.0 + bend)
+                rate[k] = y[i] * slack * step * (units[0] if k < PLAIN else units[1])
+                drift = min(1.0, CONSTANT_RATE * part / math.sqrt(units[2]))
+                constant[k] += y[i] * drift * min(1.0, slack)
+
+        for a in range(start, stop):
+            line, x = table[indices[a]], float(values[a])
+            line[SUMS + side] += heft * x
+            if line[SQUARES] > 0.0:
+                z = x / math.sqrt(line[SQUARES])
+                for k in range(PLAIN):
+                    line[k] += rate[k] * x
+                for k in range(PLAIN, TRIED):
+                    line[k] += rate[k] * z
+
+        latest[0] *= growth
+        if latest[0] > HEAVY:
+            for j in range(d):
+                table[j, SQUARES] /= latest[0]
+                table[j, SUMS] /= latest[0]
+                table[j, SUMS + 1] /= latest[0]
+            mass /= latest[0]
+            latest[0] = 1.0

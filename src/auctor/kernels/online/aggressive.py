@@ -1,0 +1,229 @@
+"""One-pass learners that act on margins: pairs with buffered rows, single rows, exponential loss.
+
+``w = table[:, 0]`` (times SCALE in `uni_exp`); the sum of the iterates is
+``SUM_SCALE table[:, 0] - table[:, 1]``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray
+from auctor.kernels.descent.coordinate import next_random
+from auctor.kernels.runtime.compiled import inline_kernel, kernel
+
+#: Steps made; rows, their weight and weighted squared lengths; weight of the positives.
+STEPS, ROWS, TOTAL, SQUARES, POSITIVE = 0, 1, 2, 3, 4
+#: The scale, the sum of the scales averaged over, the total weight of these.
+SCALE, SUM_SCALE, MASS = 5, 6, 7
+SCALARS = 8
+
+#: A scale below this is multiplied into the columns, before rounding matters.
+SMALL = 1e-5
+
+
+@kernel
+def oam(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    cost: float,
+    sequential: bool,
+    kept: Array,
+    kept_values: FloatArray,
+    length: Array,
+    seen: FloatArray,
+    random: Array,
+    scratch: FloatArray,
+    table: FloatArray,
+    s: FloatArray,
+) -> None:
+    """Each row against the buffered rows of the other class, O(entries of these) each.
+
+    Class c (0 negative, 1 positive) has seen ``seen[c]`` rows and keeps some of them as
+    ``kept[c, b]``, with ``length[c, b]`` entries. ``scratch`` is zero between rows.
+    """
+    size = kept.shape[1]
+    moves = np.zeros(size)
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        label, own = (1.0, 1) if y[i] > 0.0 else (-1.0, 0)
+        other = 1 - own
+        s[ROWS] += 1.0
+        s[TOTAL] += weight[i]
+        seen[own] += 1.0
+        slot = reservoir_slot(int(seen[own]), size, random)
+        if slot < size:
+            keep(indices, values, start, stop, kept[own, slot], kept_values[own, slot])
+            length[own, slot] = stop - start
+        count = min(int(seen[other]), size)
+        if count == 0:
+            continue
+        most = 0.5 * cost * max(1.0, seen[other] / size) * weight[i] * s[ROWS] / s[TOTAL]
+        wx = square = total = 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            scratch[j] = x
+            wx += x * table[j, 0]
+            square += x * x
+        for b in range(count):
+            wz = across = far = 0.0
+            for k in range(length[other, b]):
+                j, z = kept[other, b, k], kept_values[other, b, k]
+                wz += z * table[j, 0]
+                across += z * scratch[j]
+                far += z * z
+            # What sequential steps owe to the row itself is written down at the end.
+            margin = label * (wx - wz - total * across)
+            apart = square + far - 2.0 * across
+            moves[b] = 0.0
+            if not sequential:
+                moves[b] = label * most if margin <= 1.0 else 0.0
+            elif margin < 1.0 and apart > 0.0:
+                moves[b] = label * min(most, (1.0 - margin) / apart)
+                wx += moves[b] * (square - across)
+                total += moves[b]
+                add_kept(
+                    kept[other, b], kept_values[other, b], length[other, b], -moves[b], table, s
+                )
+        if not sequential:
+            for b in range(count):
+                total += moves[b]
+                if moves[b] != 0.0:
+                    rows, entries = kept[other, b], kept_values[other, b]
+                    add_kept(rows, entries, length[other, b], -moves[b], table, s)
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            scratch[j] = 0.0
+            table[j, 0] += total * x
+            table[j, 1] += s[SUM_SCALE] * total * x
+        s[STEPS] += 1.0
+        s[SUM_SCALE] += 1.0
+        s[MASS] += 1.0
+
+
+@kernel
+def reservoir_slot(seen: int, size: int, random: Array) -> int:
+    """Where to keep row number ``seen`` so that all have the same chance; ``size`` is nowhere."""
+    if seen <= size:
+        return seen - 1
+    slot = int(np.int64(next_random(random) % np.uint64(seen)))
+    return min(slot, size)
+
+
+@inline_kernel
+def keep(indices: Array, values: Array, start: int, stop: int, to: Array, entries: Array) -> None:
+    """Copy a row."""
+    for at, k in enumerate(range(start, stop)):
+        to[at], entries[at] = indices[k], values[k]
+
+
+@inline_kernel
+def add_kept(
+    indices: Array, values: Array, length: int, move: float, table: FloatArray, s: FloatArray
+) -> None:
+    """Add a multiple of a kept row to w."""
+    for k in range(length):
+        j, z = indices[k], values[k]
+        table[j, 0] += move * z
+        table[j, 1] += s[SUM_SCALE] * move * z
+
+
+@kernel
+def passive_aggressive(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    cost: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> None:
+    """The nearest w without loss on each row, no step longer than ``cost``."""
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        label = 1.0 if y[i] > 0.0 else -1.0
+        wx = square = 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            wx += x * table[j, 0]
+            square += x * x
+        s[ROWS] += 1.0
+        s[TOTAL] += weight[i]
+        lack = 1.0 - label * wx
+        if lack > 0.0 and square > 0.0:
+            move = label * min(lack / square, cost * weight[i] * s[ROWS] / s[TOTAL])
+            for k in range(start, stop):
+                j, x = indices[k], float(values[k])
+                table[j, 0] += move * x
+                table[j, 1] += s[SUM_SCALE] * move * x
+        s[STEPS] += 1.0
+        s[SUM_SCALE] += 1.0
+        s[MASS] += 1.0
+
+
+@kernel
+def uni_exp(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    l2: float,
+    rate: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> None:
+    """Steps on ``(mean_pos exp(-w.x) + mean_neg exp(w.x)) / 2`` with a ridge.
+
+    Step t has the length ``rate / sqrt(t)`` over the mean squared length of the rows; no row moves
+    its own score by more than 1.
+    """
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        label = 1.0 if y[i] > 0.0 else -1.0
+        vx = square = 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            vx += x * table[j, 0]
+            square += x * x
+        s[ROWS] += 1.0
+        s[TOTAL] += weight[i]
+        s[SQUARES] += weight[i] * square
+        if label > 0.0:
+            s[POSITIVE] += weight[i]
+        if not (0.0 < s[POSITIVE] < s[TOTAL] and s[SQUARES] > 0.0):
+            continue
+        s[STEPS] += 1.0
+        p = s[POSITIVE] / s[TOTAL]
+        eta = rate / math.sqrt(s[STEPS]) * s[TOTAL] / s[SQUARES]
+        share = weight[i] * s[ROWS] / s[TOTAL] * 0.5 / (p if label > 0.0 else 1.0 - p)
+        # Beyond 30 the bound below decides, and exp would overflow.
+        move = eta * share * math.exp(min(-label * s[SCALE] * vx, 30.0))
+        if move * square > 1.0:
+            move = 1.0 / square
+        move *= label / s[SCALE]
+        past = s[SUM_SCALE] * move
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            table[j, 0] += move * x
+            table[j, 1] += past * x
+        s[SCALE] /= 1.0 + eta * l2
+        s[SUM_SCALE] += s[STEPS] * s[SCALE]
+        s[MASS] += s[STEPS]
+        if s[SCALE] < SMALL:
+            for j in range(table.shape[0]):
+                table[j, 1] -= s[SUM_SCALE] * table[j, 0]
+                table[j, 0] *= s[SCALE]
+            s[SCALE], s[SUM_SCALE] = 1.0, 0.0

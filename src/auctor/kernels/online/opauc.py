@@ -1,0 +1,298 @@
+"""Gradient steps on the pairwise square loss with running class moments.
+
+One row is compared with the mean and covariance of the other class, which stand for all its rows.
+Arrays have the positive class first. ``mass`` (2,) holds class weights, ``mean`` (2, d) means,
+``scatter`` (2, d, d) full matrices of centred products, not divided by the mass.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.descent.coordinate import next_random
+from auctor.kernels.runtime.compiled import fast_kernel, kernel
+
+
+@kernel
+def spread_row(indptr: Array, indices: Array, values: Array, i: int, out: FloatArray) -> None:
+    """Write row i with its zeros."""
+    out[:] = 0.0
+    for k in range(indptr[i], indptr[i + 1]):
+        out[indices[k]] = values[k]
+
+
+@fast_kernel
+def observe(
+    x: FloatArray, weight: float, side: int, mass: FloatArray, mean: FloatArray, scatter: FloatArray
+) -> None:
+    """Welford's update of the moments of one class."""
+    d = x.shape[0]
+    mass[side] += weight
+    share = weight / mass[side]
+    apart = x - mean[side]
+    for j in range(d):
+        mean[side, j] += share * apart[j]
+    factor = weight * (1.0 - share)
+    if factor > 0.0:
+        for i in range(d):
+            z = factor * apart[i]
+            if z != 0.0:
+                line = scatter[side, i]
+                for j in range(d):
+                    line[j] += z * apart[j]
+
+
+@fast_kernel
+def pair_slope(
+    x: FloatArray,
+    sign: float,
+    ridge: float,
+    w: FloatArray,
+    mean: FloatArray,
+    slope: FloatArray,
+) -> float:
+    """Set ``slope`` to ``ridge w + (u.w - sign) u`` with u = x - mean; returns ``u.u``."""
+    d = x.shape[0]
+    score = 0.0
+    size = 0.0
+    for j in range(d):
+        u = x[j] - mean[j]
+        score += u * w[j]
+        size += u * u
+    for j in range(d):
+        slope[j] = ridge * w[j] + (score - sign) * (x[j] - mean[j])
+    return size
+
+
+@fast_kernel
+def add_covariance(scatter: FloatArray, mass: float, w: FloatArray, slope: FloatArray) -> None:
+    """``slope += scatter @ w / mass``."""
+    d = w.shape[0]
+    for i in range(d):
+        line = scatter[i]
+        z = 0.0
+        for j in range(d):
+            z += line[j] * w[j]
+        slope[i] += z / mass
+
+
+@kernel
+def _rate(step: float, ridge: float, t: int, largest: float) -> float:
+    """The step given, or one that the curvature of the loss allows."""
+    return step if step > 0.0 else 1.0 / (ridge * t + 2.0 * largest)
+
+
+@kernel
+def opauc_rows(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    ridge: float,
+    step: float,
+    mass: FloatArray,
+    mean: FloatArray,
+    scatter: FloatArray,
+    w: FloatArray,
+    average: FloatArray,
+    largest: FloatArray,
+    clock: IntArray,
+) -> None:
+    """OPAUC with full covariances; a step of 0 means automatic ones.
+
+    In ``average`` the iterate after t rows weighs t.
+    """
+    d = w.shape[0]
+    x, slope = np.empty(d), np.empty(d)
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        side = 0 if y[i] > 0.0 else 1
+        other = 1 - side
+        spread_row(indptr, indices, values, i, x)
+        observe(x, weight[i], side, mass, mean, scatter)
+        clock[0] += 1
+        if mass[other] == 0.0:
+            continue
+        size = pair_slope(x, y[i], ridge, w, mean[other], slope)
+        largest[0] = max(largest[0], size)
+        add_covariance(scatter[other], mass[other], w, slope)
+        rate = _rate(step, ridge, clock[0], largest[0])
+        rate *= weight[i] * clock[0] / (mass[0] + mass[1])
+        for j in range(d):
+            w[j] -= rate * slope[j]
+            average[j] += 2.0 / (clock[0] + 1.0) * (w[j] - average[j])
+
+
+@kernel
+def random_signs(random: Array, size: float, out: FloatArray) -> None:
+    """Fill ``out`` with plus or minus ``size``."""
+    bits = np.uint64(0)
+    for k in range(out.shape[0]):
+        if k % 64 == 0:
+            bits = next_random(random)
+        out[k] = size if bits & np.uint64(1) else -size
+        bits >>= np.uint64(1)
+
+
+@fast_kernel
+def add_sketched_covariance(
+    sketch: FloatArray,
+    drift: FloatArray,
+    mean: FloatArray,
+    mass: float,
+    w: FloatArray,
+    part: FloatArray,
+    slope: FloatArray,
+) -> None:
+    """``slope += Y Y'w / mass`` with ``Y = sketch - mean drift'``, the sketch of centred rows."""
+    d, rank = sketch.shape
+    part[:] = 0.0
+    along = 0.0
+    for j in range(d):
+        z = w[j]
+        if z != 0.0:
+            along += z * mean[j]
+            line = sketch[j]
+            for k in range(rank):
+                part[k] += z * line[k]
+    shift = 0.0
+    for k in range(rank):
+        part[k] = (part[k] - along * drift[k]) / mass
+    for k in range(rank):
+        shift += drift[k] * part[k]
+    for j in range(d):
+        line = sketch[j]
+        z = -mean[j] * shift
+        for k in range(rank):
+            z += line[k] * part[k]
+        slope[j] += z
+
+
+@kernel
+def sketched_opauc_rows(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    ridge: float,
+    step: float,
+    mass: FloatArray,
+    mean: FloatArray,
+    sketch: FloatArray,
+    drift: FloatArray,
+    w: FloatArray,
+    average: FloatArray,
+    largest: FloatArray,
+    clock: IntArray,
+    random: Array,
+) -> None:
+    """OPAUC with a random sketch (2, d, rank) of the rows of each class for its covariance.
+
+    A row x enters the sketch as ``x a'`` with random signs a of length one, and ``drift`` (2, rank)
+    holds the sums of a.
+    """
+    d, rank = sketch.shape[1:]
+    x, slope, signs, part = np.empty(d), np.empty(d), np.empty(rank), np.empty(rank)
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        side = 0 if y[i] > 0.0 else 1
+        other = 1 - side
+        spread_row(indptr, indices, values, i, x)
+        mass[side] += weight[i]
+        share = weight[i] / mass[side]
+        for j in range(d):
+            mean[side, j] += share * (x[j] - mean[side, j])
+        random_signs(random, math.sqrt(weight[i] / rank), signs)
+        drift[side] += signs
+        for k in range(indptr[i], indptr[i + 1]):
+            line = sketch[side, indices[k]]
+            z = values[k]
+            for r in range(rank):
+                line[r] += z * signs[r]
+        clock[0] += 1
+        if mass[other] == 0.0:
+            continue
+        size = pair_slope(x, y[i], ridge, w, mean[other], slope)
+        largest[0] = max(largest[0], size)
+        add_sketched_covariance(
+            sketch[other], drift[other], mean[other], mass[other], w, part, slope
+        )
+        rate = _rate(step, ridge, clock[0], largest[0])
+        rate *= weight[i] * clock[0] / (mass[0] + mass[1])
+        for j in range(d):
+            w[j] -= rate * slope[j]
+            average[j] += 2.0 / (clock[0] + 1.0) * (w[j] - average[j])
+
+
+@fast_kernel
+def project_ball(u: FloatArray, metric: FloatArray, radius: float) -> None:
+    """Nearest point of the ball to u in the norm ``sum_j metric_j (.)_j^2``, in place.
+
+    That point is ``metric u / (metric + nu)`` with nu at which its length is the radius.
+    """
+    if (u * u).sum() <= radius * radius:
+        return
+    low, high = 0.0, metric.max() * math.sqrt((u * u).sum()) / radius
+    for _ in range(100):
+        nu = 0.5 * (low + high)
+        size = 0.0
+        for j in range(u.shape[0]):
+            z = metric[j] * u[j] / (metric[j] + nu)
+            size += z * z
+        if size > radius * radius:
+            low = nu
+        else:
+            high = nu
+        if high - low <= 1e-12 * high:
+            break
+    for j in range(u.shape[0]):
+        u[j] *= metric[j] / (metric[j] + high)
+
+
+@kernel
+def ada_oam_rows(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    ridge: float,
+    step: float,
+    damping: float,
+    radius: float,
+    mass: FloatArray,
+    mean: FloatArray,
+    scatter: FloatArray,
+    w: FloatArray,
+    squares: FloatArray,
+    clock: IntArray,
+) -> None:
+    """AdaOAM: the same slopes, divided by the root of the sum of their squares by coordinate."""
+    d = w.shape[0]
+    x, slope, metric = np.empty(d), np.empty(d), np.empty(d)
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        side = 0 if y[i] > 0.0 else 1
+        other = 1 - side
+        spread_row(indptr, indices, values, i, x)
+        observe(x, weight[i], side, mass, mean, scatter)
+        clock[0] += 1
+        if mass[other] == 0.0:
+            continue
+        pair_slope(x, y[i], ridge, w, mean[other], slope)
+        add_covariance(scatter[other], mass[other], w, slope)
+        relative = weight[i] * clock[0] / (mass[0] + mass[1])
+        for j in range(d):
+            z = relative * slope[j]
+            squares[j] += z * z
+            metric[j] = damping + math.sqrt(squares[j])
+            w[j] -= step * z / metric[j]
+        project_ball(w, metric, radius)

@@ -1,0 +1,245 @@
+"""One-pass learning of the pairwise square loss, row by row: SPAM with lazy penalties.
+
+A learner is a ``table`` with four entries per column, side by side so that a row's entry costs one
+cache line, and a vector ``s`` of scalars (their places are the constants below). With l1 strength
+k, cumulative threshold C and scale P, a column's weight is::
+
+    w = P (a - sign(a) k C)      a = table[j, 0], zero where the weight is
+
+so that a penalty step on all columns changes P and C alone. The sum of the iterates, the t-th
+counted t times, is ``a U - sign(a) k V - table[j, 1]`` with U and V the sums of ``t P`` and
+``t P C``. ``table[j, 2]`` and ``table[j, 3]`` hold the weighted sums of the positive and of the
+negative rows (or their known means); the products of w with them follow from
+``E = sum a m`` and ``F = sum sign(a) k m``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from auctor.core.types import Array, FloatArray
+from auctor.kernels.penalties.separable import prox_one
+from auctor.kernels.runtime.compiled import inline_kernel, kernel
+from auctor.kernels.runtime.vector import Quad, lane, line, plus, quad, set_line
+
+#: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
+STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
+#: Weight of the positive and negative rows behind the sums, and the prior if known (0: running).
+POSITIVE, NEGATIVE, PRIOR = 4, 5, 6
+#: P, C, U, V and the total weight of the averaged iterates.
+SCALE, SHRUNK, SUM_SCALE, SUM_SHRUNK, MASS = 7, 8, 9, 10, 11
+#: E and F for both classes.
+DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE = 12, 13, 14, 15
+#: Entries read; C when all columns were looked at last and when they will be again; buckets per C.
+ENTRIES, ORIGIN, HORIZON, FINENESS = 16, 17, 18, 19
+SCALARS = 20
+
+#: Step rules.
+INVERSE, SQRT, CONSTANT = 0, 1, 2
+#: A scale below this is multiplied into the columns, before rounding matters.
+SMALL = 1e-5
+
+
+@inline_kernel
+def step_length(rule: int, rate: float, t: float, ridge: float, size: float) -> float:
+    """Length of step t for rows of squared length ``size``."""
+    if rule == INVERSE:
+        return 1.0 / (ridge * t + 4.0 * size)
+    level = rate / math.sqrt(t) if rule == SQRT else rate
+    return min(level, 0.25) / size
+
+
+@inline_kernel
+def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bool:
+    """Count a row; whether both classes have been seen, so that a step can be made."""
+    s[ROWS] += 1.0
+    s[TOTAL] += weight
+    s[LENGTHS] += weight * math.sqrt(square)
+    if s[PRIOR] == 0.0:
+        s[POSITIVE if positive else NEGATIVE] += weight
+    return bool(s[POSITIVE] > 0.0 and s[NEGATIVE] > 0.0 and s[LENGTHS] > 0.0)
+
+
+@inline_kernel
+def class_shares(s: FloatArray, weight: float, positive: bool) -> tuple[float, float]:
+    """Multiple of a row that the sums of the positives and of the negatives take, if running."""
+    add = weight if s[PRIOR] == 0.0 else 0.0
+    return (add, 0.0) if positive else (0.0, add)
+
+
+@inline_kernel
+def mean_square(s: FloatArray) -> float:
+    """Square of the mean length of the rows; one outlier does not decide it."""
+    return float((s[LENGTHS] / s[TOTAL]) ** 2)
+
+
+@inline_kernel
+def prior(s: FloatArray) -> float:
+    """Share of the positive class."""
+    return float(s[PRIOR] if s[PRIOR] > 0.0 else s[POSITIVE] / s[TOTAL])
+
+
+@inline_kernel
+def pull(
+    positive: bool, p: float, share: float, score: float, other: float, eta: float, square: float
+) -> float:
+    """Multiple of the row that a gradient step adds to w, ``other`` the opposite mean score.
+
+    No row may move w further than its own curvature allows.
+    """
+    if positive:
+        slope = 2.0 * (1.0 - p) * share * (score - other - 1.0)
+    else:
+        slope = 2.0 * p * share * (score - other + 1.0)
+    if square * share * eta > 0.25:
+        eta = 0.25 / (square * share)
+    move = -eta * slope
+    return move if math.isfinite(move) else 0.0
+
+
+@inline_kernel
+def add_row(
+    indices: Array, values: Array, start: int, stop: int, table: FloatArray, step: Quad
+) -> None:
+    """Add multiples of a row to the four entries of its columns."""
+    for k in range(start, stop):
+        j = indices[k]
+        set_line(table, j, plus(line(table, j), float(values[k]), step))
+
+
+@kernel
+def spam_ridge(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    l2: float,
+    rule: int,
+    rate: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> None:
+    """Proximal steps with one l2 strength for all columns, O(entries of the row) each."""
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        products, square = quad(0.0, 0.0, 0.0, 0.0), 0.0
+        for k in range(start, stop):
+            x = float(values[k])
+            products = plus(products, x, line(table, indices[k]))
+            square += x * x
+        ax, positive = lane(products, 0), y[i] > 0.0
+        ready = count_row(s, weight[i], positive, square)
+        up, down = class_shares(s, weight[i], positive)
+        s[DOT_POSITIVE] += up * ax
+        s[DOT_NEGATIVE] += down * ax
+        t = scale = move = pace = 0.0
+        if ready:
+            s[STEPS] += 1.0
+            t, scale, p = s[STEPS], s[SCALE], prior(s)
+            ridge = p * (1.0 - p) * l2
+            eta = step_length(rule, rate, t, ridge, mean_square(s))
+            pace = eta * ridge
+            other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
+            share = weight[i] * s[ROWS] / s[TOTAL]
+            move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
+        step = quad(move, s[SUM_SCALE] * move, up, down)
+        add_row(indices, values, start, stop, table, step)
+        if not ready:
+            continue
+        s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
+        s[DOT_NEGATIVE] += move * (lane(products, 3) + down * square)
+        s[SCALE] = scale / (1.0 + pace)
+        s[SUM_SCALE] += t * s[SCALE]
+        s[MASS] += t
+        if s[SCALE] < SMALL:
+            unscale(table, s)
+
+
+@kernel
+def unscale(table: FloatArray, s: FloatArray) -> None:
+    """Multiply the scale into the columns and make their products exact again."""
+    s[DOT_POSITIVE] = s[DOT_NEGATIVE] = 0.0
+    for j in range(table.shape[0]):
+        table[j, 1] -= s[SUM_SCALE] * table[j, 0]
+        table[j, 0] *= s[SCALE]
+        s[DOT_POSITIVE] += table[j, 0] * table[j, 2]
+        s[DOT_NEGATIVE] += table[j, 0] * table[j, 3]
+    s[SCALE], s[SUM_SCALE] = 1.0, 0.0
+
+
+@inline_kernel
+def sign(a: float) -> float:
+    """-1, 0 or 1."""
+    return float((a > 0.0) - (a < 0.0))
+
+
+@kernel
+def settle(table: FloatArray, s: FloatArray, l1: FloatArray) -> None:
+    """Write scale and threshold into the columns and make their products exact again."""
+    one = l1.shape[0] == 1
+    scale, shrunk = s[SCALE], s[SHRUNK]
+    for place in (DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE):
+        s[place] = 0.0
+    for j in range(table.shape[0]):
+        a, level = table[j, 0], l1[0 if one else j]
+        table[j, 1] -= a * s[SUM_SCALE] - sign(a) * level * s[SUM_SHRUNK]
+        table[j, 0] = scale * max(abs(a) - level * shrunk, 0.0) * sign(a)
+        for own in (2, 3):
+            s[DOT_POSITIVE - 2 + own] += table[j, 0] * table[j, own]
+            s[SIGN_POSITIVE - 2 + own] += sign(table[j, 0]) * level * table[j, own]
+    s[SCALE], s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON] = 1.0, 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
+def spam_dense(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    rule: int,
+    rate: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> None:
+    """Proximal steps with any separable penalty, O(d) each."""
+    least = l2.min()
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        score = square = 0.0
+        positive = y[i] > 0.0
+        own = 2 if positive else 3
+        add = weight[i] if s[PRIOR] == 0.0 else 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            score += x * table[j, 0]
+            square += x * x
+            table[j, own] += add * x
+        if not count_row(s, weight[i], positive, square):
+            continue
+        s[STEPS] += 1.0
+        t, p = s[STEPS], prior(s)
+        q = p * (1.0 - p)
+        eta = step_length(rule, rate, t, q * least, mean_square(s))
+        other = 0.0
+        for j in range(table.shape[0]):
+            other += table[j, 0] * table[j, 5 - own]
+        other /= s[NEGATIVE] if positive else s[POSITIVE]
+        share = weight[i] * s[ROWS] / s[TOTAL]
+        move = pull(positive, p, share, score, other, eta, square)
+        for k in range(start, stop):
+            table[indices[k], 0] += move * values[k]
+        for j in range(table.shape[0]):
+            w = prox_one(table[j, 0], eta * q, l1[j], l2[j], lower[j], upper[j])
+            table[j, 0] = w
+            table[j, 1] -= t * w
+        s[MASS] += t

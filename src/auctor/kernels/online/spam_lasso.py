@@ -1,0 +1,300 @@
+"""SPAM with l1 strengths and boxes around zero; the letters and places are those of `online`.
+
+A column must be looked at in the step that thresholds it to zero, when k C reaches |a|. From time
+to time all are looked at; those that may get to zero before the next time are sorted by the C of
+that moment into `buckets`, which are emptied as C goes on. So are those that come close to zero in
+the meantime.
+
+The entries of a row that need more than a ridge step are put aside without a branch, and treated
+afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.online.buckets import BUCKET, MOST, NEXT, enter, leave
+from auctor.kernels.online.spam import (
+    DOT_NEGATIVE,
+    DOT_POSITIVE,
+    ENTRIES,
+    FINENESS,
+    HORIZON,
+    MASS,
+    NEGATIVE,
+    ORIGIN,
+    POSITIVE,
+    ROWS,
+    SCALE,
+    SHRUNK,
+    SIGN_NEGATIVE,
+    SIGN_POSITIVE,
+    SMALL,
+    STEPS,
+    SUM_SCALE,
+    SUM_SHRUNK,
+    TOTAL,
+    add_row,
+    class_shares,
+    count_row,
+    mean_square,
+    prior,
+    pull,
+    settle,
+    step_length,
+)
+from auctor.kernels.runtime.compiled import inline_kernel, kernel
+from auctor.kernels.runtime.vector import lane, line, plus, quad, set_line
+
+#: A cumulative threshold above this is written into the columns.
+LARGE = 1e3
+#: All columns are looked at when about this many entries per column were read, but not more often
+#: than after so many steps.
+SWEEP, LEAST = 1.4, 64.0
+
+
+@inline_kernel
+def signed(size: float, a: float) -> float:
+    """``size`` with the sign of a; zero where a is."""
+    return math.copysign(size, a) if a != 0.0 else 0.0
+
+
+@kernel
+def spam_lasso(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    y: FloatArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    l2: float,
+    lower: FloatArray,
+    upper: FloatArray,
+    rule: int,
+    rate: float,
+    table: FloatArray,
+    s: FloatArray,
+    heads: IntArray,
+    links: IntArray,
+) -> None:
+    """Proximal steps with l1 strengths and boxes around zero, O(entries of the row) each.
+
+    The arrays of the penalty have one entry, or one per column. A column whose weight keeps its
+    sign and stays away from zero moves as under a ridge, unless there are boxes.
+    """
+    one, single, strongest = l1.shape[0] == 1, l1[0], l1.max()
+    free = bool(np.isinf(lower).all() and np.isinf(upper).all())
+    least = 0.0 if free else np.inf  # in a box, no column moves as under a ridge
+    slow = np.empty(np.diff(indptr).max(), indptr.dtype)
+    for i in range(y.shape[0]):
+        if weight[i] == 0.0:
+            continue
+        start, stop = indptr[i], indptr[i + 1]
+        products, turned, square = quad(0.0, 0.0, 0.0, 0.0), 0.0, 0.0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            column = line(table, j)
+            products = plus(products, x, column)
+            turned += x * signed(single if one else l1[j], lane(column, 0))
+            square += x * x
+        s[ENTRIES] += float(stop - start)
+        ax, positive = lane(products, 0), y[i] > 0.0
+        ready = count_row(s, weight[i], positive, square)
+        up, down = class_shares(s, weight[i], positive)
+        s[DOT_POSITIVE] += up * ax
+        s[DOT_NEGATIVE] += down * ax
+        s[SIGN_POSITIVE] += up * turned
+        s[SIGN_NEGATIVE] += down * turned
+        if not ready:
+            add_row(indices, values, start, stop, table, quad(0.0, 0.0, up, down))
+            continue
+        s[STEPS] += 1.0
+        t, scale, shrunk, p = s[STEPS], s[SCALE], s[SHRUNK], prior(s)
+        q = p * (1.0 - p)
+        eta = step_length(rule, rate, t, q * l2, mean_square(s))
+        if positive:
+            other = (s[DOT_NEGATIVE] - shrunk * s[SIGN_NEGATIVE]) / s[NEGATIVE]
+        else:
+            other = (s[DOT_POSITIVE] - shrunk * s[SIGN_POSITIVE]) / s[POSITIVE]
+        share = weight[i] * s[ROWS] / s[TOTAL]
+        score = scale * (ax - shrunk * turned)
+        move = pull(positive, p, share, score, scale * other, eta, square) / scale
+        cut = eta * q / scale
+        if strongest > 0.0 and shrunk + cut >= s[HORIZON]:
+            sweep(table, s, heads, links, l1, cut)
+        horizon = s[HORIZON]
+        sums, moves = quad(0.0, 0.0, up, down), quad(move, s[SUM_SCALE] * move, 0.0, 0.0)
+        count = 0
+        for k in range(start, stop):
+            j, x = indices[k], float(values[k])
+            column = plus(line(table, j), x, sums)
+            a = lane(column, 0) + move * x
+            bound = (single if one else l1[j]) * horizon
+            alone = min(a * lane(column, 0), abs(a) - bound) > least
+            set_line(table, j, plus(column, x if alone else 0.0, moves))
+            slow[count] = k
+            count += not alone
+        s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
+        s[DOT_NEGATIVE] += move * (lane(products, 3) + down * square)
+        scale_now = max(scale / (1.0 + eta * q * l2), 1e-300)
+        count = threshold(
+            indices, values, slow, count, l1, lower, upper, free, move, cut, scale_now, table, s
+        )
+        s[SCALE], s[SHRUNK] = scale_now, shrunk + cut
+        if strongest > 0.0:
+            if count > 0:
+                line_up(indices, slow, count, l1, table, s, heads, links)
+            for bucket in range(bucket_of(s, shrunk), bucket_of(s, s[SHRUNK]) + 1):
+                if heads[bucket] > 0:
+                    empty(bucket, table, s, heads, links, l1)
+        s[SUM_SCALE] += t * s[SCALE]
+        s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
+        s[MASS] += t
+        if s[SCALE] < SMALL or s[SHRUNK] * strongest > LARGE:
+            settle(table, s, l1)
+
+
+@inline_kernel
+def threshold(
+    indices: Array,
+    values: Array,
+    slow: Array,
+    count: int,
+    l1: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    free: bool,
+    move: float,
+    cut: float,
+    scale: float,
+    table: FloatArray,
+    s: FloatArray,
+) -> int:
+    """Move the columns of some entries of a row, and take the penalty step on them.
+
+    ``scale`` is that after the step. Leaves in ``slow`` the entries whose columns may get to zero
+    before all are looked at again; returns their number.
+    """
+    one, single = l1.shape[0] == 1, l1[0]
+    shrunk, sum_scale, sum_shrunk, horizon = s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON]
+    dot_positive = dot_negative = sign_positive = sign_negative = 0.0
+    left = 0
+    for n in range(count):
+        k = slow[n]
+        j, x = indices[k], float(values[k])
+        old, level = table[j, 0], single if one else l1[j]
+        a = math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
+        a = math.copysign(max(abs(a) - level * cut, 0.0), a)
+        if not free:
+            a = max(a, (lower[0] if one else lower[j]) / scale)
+            a = min(a, (upper[0] if one else upper[j]) / scale)
+        a += signed(level, a) * (shrunk + cut)
+        change, turn = a - old, signed(level, a) - signed(level, old)
+        table[j, 0] = a
+        table[j, 1] += change * sum_scale - turn * sum_shrunk
+        change -= move * x
+        dot_positive += change * table[j, 2]
+        dot_negative += change * table[j, 3]
+        sign_positive += turn * table[j, 2]
+        sign_negative += turn * table[j, 3]
+        slow[left] = k
+        left += min(abs(a), level * horizon - abs(a)) > 0.0
+    s[DOT_POSITIVE] += dot_positive
+    s[DOT_NEGATIVE] += dot_negative
+    s[SIGN_POSITIVE] += sign_positive
+    s[SIGN_NEGATIVE] += sign_negative
+    return left
+
+
+@inline_kernel
+def line_up(
+    indices: Array,
+    some: Array,
+    count: int,
+    l1: FloatArray,
+    table: FloatArray,
+    s: FloatArray,
+    heads: IntArray,
+    links: IntArray,
+) -> None:
+    """See that the columns of some entries are in their bucket, or in an earlier one."""
+    one, single = l1.shape[0] == 1, l1[0]
+    for n in range(count):
+        j = indices[some[n]]
+        bucket = bucket_of(s, abs(table[j, 0]) / (single if one else l1[j]))
+        if links[j, BUCKET] > bucket + 1:
+            leave(heads, links, j)
+        if links[j, BUCKET] == 0:
+            enter(heads, links, j, bucket)
+
+
+@inline_kernel
+def bucket_of(s: FloatArray, threshold: float) -> int:
+    """Where a column belongs that is zero from this cumulative threshold on."""
+    place = (threshold - s[ORIGIN]) * s[FINENESS]
+    if not place < MOST - 1.0:  # also where it is not a number
+        return MOST - 1
+    return int(place) if place > 0.0 else 0
+
+
+@kernel
+def sweep(
+    table: FloatArray, s: FloatArray, heads: IntArray, links: IntArray, l1: FloatArray, cut: float
+) -> None:
+    """Put the columns that may get to zero before all are looked at again into buckets.
+
+    There are two buckets for a step that raises the threshold by ``cut``.
+    """
+    steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
+    steps = min(max(steps, LEAST), 0.5 * MOST)
+    used = MOST if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
+    for bucket in range(used):
+        after, heads[bucket] = heads[bucket], 0
+        while after > 0:
+            links[after - 1, BUCKET] = 0
+            after = links[after - 1, NEXT]
+    horizon = s[SHRUNK] + steps * cut
+    s[ORIGIN], s[FINENESS], s[HORIZON] = s[SHRUNK], 2.0 / max(cut, 1e-300), horizon
+    one, single = l1.shape[0] == 1, l1[0]
+    near, count = np.empty(table.shape[0], np.uint64), 0
+    for j in range(table.shape[0]):
+        a = abs(table[j, 0])
+        near[count] = j
+        count += min(a, (single if one else l1[j]) * horizon - a) > 0.0
+    for n in range(count):
+        j = near[n]
+        if links[j, BUCKET] == 0:
+            enter(heads, links, j, bucket_of(s, abs(table[j, 0]) / (single if one else l1[j])))
+
+
+@kernel
+def empty(
+    bucket: int,
+    table: FloatArray,
+    s: FloatArray,
+    heads: IntArray,
+    links: IntArray,
+    l1: FloatArray,
+) -> None:
+    """Set the columns of a bucket to zero that the threshold has reached."""
+    shrunk, after = s[SHRUNK], heads[bucket]
+    heads[bucket] = 0
+    while after > 0:
+        j = after - 1
+        after = links[j, NEXT]
+        links[j, BUCKET] = 0
+        a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
+        if abs(a) > level * shrunk:
+            if abs(a) < level * s[HORIZON]:
+                enter(heads, links, j, bucket_of(s, abs(a) / level))
+            continue
+        turn = signed(level, a)
+        table[j, 0] = 0.0
+        table[j, 1] -= a * s[SUM_SCALE] - turn * s[SUM_SHRUNK]
+        s[DOT_POSITIVE] -= a * table[j, 2]
+        s[DOT_NEGATIVE] -= a * table[j, 3]
+        s[SIGN_POSITIVE] -= turn * table[j, 2]
+        s[SIGN_NEGATIVE] -= turn * table[j, 3]

@@ -1,0 +1,295 @@
+"""Block coordinate descent on ``g.d + d.Hd/2 + sum_b weight_b |z_b|_2 + l1_b |z_b|_1``, z = w + d.
+
+Letters: z weights of the columns in play, K of them, block b at ``starts[b]:starts[b + 1]``; slope
+the model's gradient there; G the block's own matrix, e and V its eigenvalues and vectors, L a bound
+on e; h curvature of the rows; q = g + h * (X d) in score space. An exact intercept is eliminated:
+it adds ``-shift hx`` to the slope, with ``hx = X'h`` and ``shift = hx.d / sum(h)``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.linalg.columns import column_add, column_clear, column_dot
+from auctor.kernels.penalties.groups import block_factor, shrunk
+from auctor.kernels.runtime.compiled import kernel
+
+#: Steps on one block's own matrix where its minimiser has no closed form.
+OWN_STEPS = 20
+
+
+@kernel
+def block_products(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    h: FloatArray,
+    chosen: IntArray,
+    starts: IntArray,
+    own: IntArray,
+    out: FloatArray,
+) -> None:
+    """Each block's own matrix ``X_b' diag(h) X_b``, flat, block b from ``own[b]``."""
+    buffer = np.zeros(h.shape[0])
+    for b in range(starts.shape[0] - 1):
+        low, high = starts[b], starts[b + 1]
+        m = high - low
+        for s in range(low, high):
+            j = chosen[s]
+            column_add(indptr, indices, values, j, 1.0, h, buffer)
+            for t in range(low, s + 1):
+                x = column_dot(indptr, indices, values, chosen[t], buffer)
+                out[own[b] + (s - low) * m + t - low] = x
+                out[own[b] + (t - low) * m + s - low] = x
+            column_clear(indptr, indices, j, buffer)
+
+
+@kernel
+def rotated_minimiser(
+    e: FloatArray, V: FloatArray, slope: FloatArray, z: FloatArray, weight: float, out: FloatArray
+) -> None:
+    """Exact minimiser over one block with ``G = V diag(e) V'`` and no l1 part.
+
+    With ``c = V'(G z - slope)`` it is 0 if ``|c| <= weight``, else ``c nu/(e nu + weight)`` where
+    the norm nu solves ``|c/(e nu + weight)| = 1``; the inverse of that norm is concave in nu, so
+    Newton's method climbs to the root from wherever its first step lands.
+    """
+    m = e.shape[0]
+    c = np.empty(m)
+    square = start = 0.0
+    for i in range(m):
+        start += z[i] * z[i]
+        turned = push = 0.0
+        for k in range(m):
+            turned += V[k, i] * z[k]
+            push += V[k, i] * slope[k]
+        c[i] = e[i] * turned - push
+        square += c[i] * c[i]
+    if weight > 0.0:
+        if square <= weight * weight:
+            out[:] = 0.0
+            return
+        nu = math.sqrt(start)
+        for _ in range(60):
+            norm = slope_nu = 0.0
+            for i in range(m):
+                bottom = e[i] * nu + weight
+                x = c[i] / bottom
+                norm += x * x
+                slope_nu += x * x * e[i] / bottom
+            root = math.sqrt(norm)
+            # Newton on 1/root = 1; the derivative of 1/root is slope_nu / root^3.
+            move = (1.0 - 1.0 / root) * root * norm / slope_nu
+            nu = max(nu + move, 0.0)
+            if not abs(move) > 1e-14 * nu:
+                break
+        for i in range(m):
+            c[i] *= nu / (e[i] * nu + weight)
+    else:
+        for i in range(m):
+            c[i] /= e[i]
+    for k in range(m):
+        total = 0.0
+        for i in range(m):
+            total += V[k, i] * c[i]
+        out[k] = total
+
+
+@kernel
+def stepped_minimiser(
+    G: FloatArray,
+    L: float,
+    slope: FloatArray,
+    z: FloatArray,
+    weight: float,
+    l1: float,
+    out: FloatArray,
+) -> None:
+    """Majorised steps over one block on its own matrix, until they are a tenth of the first."""
+    m = z.shape[0]
+    current, trial = slope.copy(), np.empty(m)
+    out[:] = z
+    first = 0.0
+    for step in range(OWN_STEPS):
+        square = 0.0
+        for k in range(m):
+            trial[k] = shrunk(out[k] - current[k] / L, l1 / L)
+            square += trial[k] * trial[k]
+        factor = block_factor(math.sqrt(square), weight / L)
+        moved = 0.0
+        for k in range(m):
+            trial[k] = factor * trial[k] - out[k]
+            out[k] += trial[k]
+            moved = max(moved, abs(trial[k]))
+        if step == 0:
+            first = moved
+        if moved <= 0.1 * first:
+            return
+        for k in range(m):
+            if trial[k] != 0.0:
+                for i in range(m):
+                    current[i] += trial[k] * G[k, i]
+
+
+@kernel
+def minimise_block(
+    slope: FloatArray,
+    z: FloatArray,
+    weight: float,
+    l1: float,
+    L: float,
+    G: FloatArray,
+    e: FloatArray,
+    V: FloatArray,
+    turned: bool,
+    out: FloatArray,
+) -> float:
+    """New weights of a block into ``out``; returns the length of its move times L."""
+    m = z.shape[0]
+    resting, square = True, 0.0
+    for k in range(m):
+        resting = resting and z[k] == 0.0
+        square += shrunk(slope[k], l1) ** 2
+    if resting and square <= weight * weight:
+        out[:] = 0.0
+        return 0.0
+    if turned and l1 == 0.0:
+        rotated_minimiser(e, V.reshape(m, m), slope, z, weight, out)
+    else:
+        stepped_minimiser(G.reshape(m, m), L, slope, z, weight, l1, out)
+    moved = 0.0
+    for k in range(m):
+        moved += (out[k] - z[k]) ** 2
+    return L * math.sqrt(moved)
+
+
+@kernel
+def descend_gram(
+    gram: FloatArray,
+    slope: FloatArray,
+    starts: IntArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    L: FloatArray,
+    own: IntArray,
+    G: FloatArray,
+    e: FloatArray,
+    V: FloatArray,
+    turned: Array,
+    z: FloatArray,
+    max_sweeps: int,
+    tol: float,
+) -> tuple[int, bool]:
+    """Sweeps with the matrix of all columns in play; updates z and slope.
+
+    Returns the sweeps and whether the last one moved no block by more than ``tol``.
+    """
+    trial = np.empty(int(np.max(np.diff(starts))))
+    for sweep in range(max_sweeps):
+        worst = 0.0
+        for b in range(weight.shape[0]):
+            low, high = starts[b], starts[b + 1]
+            new = trial[: high - low]
+            moved = minimise_block(
+                slope[low:high],
+                z[low:high],
+                weight[b],
+                l1[b],
+                L[b],
+                G[own[b] : own[b + 1]],
+                e[low:high],
+                V[own[b] : own[b + 1]],
+                turned[b],
+                new,
+            )
+            if moved == 0.0:
+                continue
+            worst = max(worst, moved)
+            for k in range(low, high):
+                step = new[k - low] - z[k]
+                if step != 0.0:
+                    z[k] = new[k - low]
+                    row = gram[k]
+                    for i in range(slope.shape[0]):
+                        slope[i] += step * row[i]
+        if worst <= tol:
+            return sweep + 1, True
+    return max_sweeps, False
+
+
+@kernel
+def descend_residual(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    h: FloatArray,
+    q: FloatArray,
+    hx: FloatArray,
+    sum_h: float,
+    shift: float,
+    chosen: IntArray,
+    starts: IntArray,
+    weight: FloatArray,
+    l1: FloatArray,
+    L: FloatArray,
+    own: IntArray,
+    G: FloatArray,
+    e: FloatArray,
+    V: FloatArray,
+    turned: Array,
+    z: FloatArray,
+    max_sweeps: int,
+    tol: float,
+) -> tuple[int, bool, float]:
+    """Sweeps with column products; updates z and q.
+
+    Between two sweeps over all blocks, those that are zero are left alone. Returns the sweeps,
+    whether a sweep over all blocks moved none by more than ``tol``, and the entries read.
+    """
+    size = int(np.max(np.diff(starts)))
+    trial, slope = np.empty(size), np.empty(size)
+    work = 0.0
+    full, since = max_sweeps > 1, 0
+    for sweep in range(max_sweeps):
+        worst = 0.0
+        for b in range(weight.shape[0]):
+            low, high = starts[b], starts[b + 1]
+            if not full and not z[low:high].any():
+                continue
+            for k in range(low, high):
+                j = chosen[k]
+                work += indptr[j + 1] - indptr[j]
+                slope[k - low] = column_dot(indptr, indices, values, j, q) - shift * hx[k]
+            new = trial[: high - low]
+            moved = minimise_block(
+                slope[: high - low],
+                z[low:high],
+                weight[b],
+                l1[b],
+                L[b],
+                G[own[b] : own[b + 1]],
+                e[low:high],
+                V[own[b] : own[b + 1]],
+                turned[b],
+                new,
+            )
+            if moved == 0.0:
+                continue
+            worst = max(worst, moved)
+            for k in range(low, high):
+                step = new[k - low] - z[k]
+                if step != 0.0:
+                    j = chosen[k]
+                    z[k] = new[k - low]
+                    work += indptr[j + 1] - indptr[j]
+                    column_add(indptr, indices, values, j, step, h, q)
+                    if sum_h > 0.0:
+                        shift += step * hx[k] / sum_h
+        if full and worst <= tol:
+            return sweep + 1, True, work
+        since = 0 if full else since + 1
+        full = worst <= tol or since >= 10
+    return max_sweeps, False, work

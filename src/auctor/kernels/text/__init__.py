@@ -1,0 +1,1 @@
+"""Parsing of numbers and text."""

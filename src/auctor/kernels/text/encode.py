@@ -1,0 +1,84 @@
+"""Columns of numbers and categories to the rows of a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.runtime.compiled import kernel
+
+
+@kernel
+def encode_rows(
+    numbers: FloatArray,
+    features: Array,
+    places: IntArray,
+    offsets: IntArray,
+    indptr: Array,
+    indices: Array,
+    values: Array,
+) -> None:
+    """Compressed rows of columns of numbers and categories.
+
+    Column j is ``numbers[:, places[j]]`` at the index ``offsets[j]``, or where ``places[j] < 0`` a
+    one at the index that ``features[:, -1 - places[j]]`` has (none if that is negative).
+    """
+    entry = 0
+    indptr[0] = 0
+    for i in range(numbers.shape[0]):
+        for j in range(places.shape[0]):
+            place = places[j]
+            if place >= 0:
+                value = numbers[i, place]
+                if value != 0.0:
+                    indices[entry] = offsets[j]
+                    values[entry] = value
+                    entry += 1
+            else:
+                feature = features[i, -1 - place]
+                if feature >= 0:
+                    indices[entry] = feature
+                    values[entry] = 1.0
+                    entry += 1
+        indptr[i + 1] = entry
+
+
+@kernel
+def count_entries(numbers: FloatArray, features: Array, places: IntArray) -> int:
+    """Entries that `encode_rows` writes."""
+    total = 0
+    for i in range(numbers.shape[0]):
+        for j in range(places.shape[0]):
+            place = places[j]
+            if place >= 0:
+                total += numbers[i, place] != 0.0
+            else:
+                total += features[i, -1 - place] >= 0
+    return total
+
+
+@kernel
+def column_facts(numbers: FloatArray) -> FloatArray:
+    """Missing values, smallest, largest and mean of each column, NaN where there is no value."""
+    n, d = numbers.shape
+    facts = np.empty((4, d))
+    facts[0] = 0.0
+    facts[1] = np.inf
+    facts[2] = -np.inf
+    facts[3] = 0.0
+    for i in range(n):
+        for j in range(d):
+            value = numbers[i, j]
+            if np.isnan(value):
+                facts[0, j] += 1.0
+            else:
+                facts[1, j] = min(facts[1, j], value)
+                facts[2, j] = max(facts[2, j], value)
+                facts[3, j] += value
+    for j in range(d):
+        present = n - facts[0, j]
+        if present == 0:
+            facts[1:, j] = np.nan
+        else:
+            facts[3, j] /= present
+    return facts

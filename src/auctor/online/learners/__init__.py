@@ -1,0 +1,1 @@
+"""Published online learners."""

@@ -1,0 +1,84 @@
+"""Passive-aggressive learning: the smallest change that puts each row right."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_real
+from auctor.core.types import Columns, FloatArray
+from auctor.kernels.online import aggressive as kernels
+from auctor.online.base import OnlineClassifier, State, pad_columns
+from auctor.online.learners.oam import last_or_average
+
+
+class PassiveAggressive(OnlineClassifier):
+    """Linear classifier that moves to the nearest w without hinge loss on each row.
+
+    ``w += t y x`` with ``t = max(0, 1 - y w.x) / |x|^2``, at most C. There is no intercept; add a
+    column of ones for one. A row costs O(its entries).
+
+    Parameters
+    ----------
+    C : float > 0, optional
+        Largest step, times the row's weight over the mean weight; ``None`` is no bound, for data
+        without noise.
+    average : bool
+        Return the average of all iterates, or the last one.
+    passes : int
+        How often `fit` reads all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        What to do with rows that have NaN or infinity.
+    random_state : None
+        Nothing is random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[-1.0, 1.0], [-1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+    >>> PassiveAggressive(None).fit(X, [0, 0, 1, 1]).predict(X)
+    array([0, 0, 1, 1])
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer, Online passive-aggressive algorithms, 2006.
+    """
+
+    def __init__(
+        self,
+        C: float | None = 1.0,
+        *,
+        average: bool = True,
+        passes: int = 1,
+        grow: bool = False,
+        missing: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.average = average
+        self.passes = passes
+        self.grow = grow
+        self.missing = missing
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.C is not None:
+            check_real(self._who, "C", self.C, low=0.0, open_low=True)
+
+    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+        return {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
+
+    def _widen(self, state: State, extra: int) -> None:
+        pad_columns(state, {"table": (0,)}, extra)
+
+    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+        cost = math.inf if self.C is None else float(self.C)
+        kernels.passive_aggressive(*rows, y, weight, cost, state["table"], state["scalars"])
+
+    def _weights(self, state: State) -> FloatArray:
+        return last_or_average(state, self.average)

@@ -1,0 +1,174 @@
+"""SOLAM and regSOLAM: descent and ascent on the saddle form of the pairwise square loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_real
+from auctor.core.types import Columns, FloatArray
+from auctor.kernels.online import saddle as kernels
+from auctor.online.base import OnlineClassifier, State, pad_columns
+
+
+class _Saddle(OnlineClassifier):
+    """Steps on (w, a, b) down and on alpha up, ``rate / sqrt(t)`` long, and their average."""
+
+    rate: float
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
+
+    def _bounds(self) -> tuple[float, float]:
+        """Strength of the ridge and radius of the ball."""
+        raise NotImplementedError
+
+    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+        state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
+        state["scalars"][kernels.SCALE] = 1.0
+        return state
+
+    def _widen(self, state: State, extra: int) -> None:
+        pad_columns(state, {"table": (0,)}, extra)
+
+    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+        table, scalars = state["table"], state["scalars"]
+        kernels.solam(*rows, y, weight, *self._bounds(), float(self.rate), table, scalars)
+
+    def _weights(self, state: State) -> FloatArray:
+        table, s = state["table"], state["scalars"]
+        total: FloatArray = s[kernels.SUM_SCALE] * table[:, 0] - table[:, 1]
+        return total / (s[kernels.MASS] or 1.0)
+
+    def _threshold(self, state: State) -> float:
+        s = state["scalars"]
+        middle = 0.5 * (s[kernels.SUM_A] + s[kernels.SUM_B])
+        return float(middle / (s[kernels.MASS] or 1.0))
+
+    @property
+    def saddle_(self) -> FloatArray:
+        """Averages of a, b and alpha: mean scores of the classes, and their difference."""
+        s = self.state_["scalars"]
+        sums = s[[kernels.SUM_A, kernels.SUM_B, kernels.SUM_ALPHA]]
+        return np.asarray(sums / (s[kernels.MASS] or 1.0))
+
+
+class Solam(_Saddle):
+    """Linear scorer for AUC by stochastic descent and ascent, w kept in a ball.
+
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2`` over ``|w| <= radius``. Rows that come
+    before both classes were seen make no step. `predict` cuts in the middle between the estimates
+    of the mean scores.
+
+    A row costs O(its entries), memory is O(d).
+
+    Parameters
+    ----------
+    radius : float > 0
+    rate : float > 0
+        Step t is ``rate / sqrt(t)``, for w divided by the mean squared length of the rows so far.
+    passes : int
+        How often `fit` reads all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        What to do with rows that have NaN or infinity.
+    random_state : None
+        Nothing is random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+    >>> Solam(passes=20).fit(X, [0, 0, 1, 1]).score(X, [0, 0, 1, 1])
+    1.0
+
+    References
+    ----------
+    Ying, Wen, Lyu, Stochastic online AUC maximization, 2016; alpha ascends, as it must.
+    """
+
+    def __init__(
+        self,
+        radius: float = 10.0,
+        *,
+        rate: float = 1.0,
+        passes: int = 1,
+        grow: bool = False,
+        missing: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.radius = radius
+        self.rate = rate
+        self.passes = passes
+        self.grow = grow
+        self.missing = missing
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
+
+    def _bounds(self) -> tuple[float, float]:
+        return 0.0, float(self.radius)
+
+
+class RegSolam(_Saddle):
+    """`Solam` with a ridge in place of a given ball.
+
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2``, whose minimiser has
+    ``|w| <= sqrt(2 / strength)``.
+
+    Parameters
+    ----------
+    strength : float > 0
+    rate : float > 0
+        Step t is ``rate / sqrt(t)``, for w divided by the mean squared length of the rows so far.
+    passes : int
+        How often `fit` reads all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        What to do with rows that have NaN or infinity.
+    random_state : None
+        Nothing is random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+    >>> RegSolam(passes=20).fit(X, [0, 0, 1, 1]).score(X, [0, 0, 1, 1])
+    1.0
+
+    References
+    ----------
+    Natole, Fast optimization algorithms for AUC maximization, Albany 2020, chapter 3 (the ridge on
+    the scale of the loss).
+    """
+
+    def __init__(
+        self,
+        strength: float = 1e-2,
+        *,
+        rate: float = 1.0,
+        passes: int = 1,
+        grow: bool = False,
+        missing: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.strength = strength
+        self.rate = rate
+        self.passes = passes
+        self.grow = grow
+        self.missing = missing
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_real(self._who, "strength", self.strength, low=0.0, open_low=True)
+
+    def _bounds(self) -> tuple[float, float]:
+        return float(self.strength), math.sqrt(2.0 / self.strength)

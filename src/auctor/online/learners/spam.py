@@ -1,0 +1,249 @@
+"""SPAM: stochastic proximal steps on the pairwise square loss, one row at a time."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_real, check_vector
+from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.core.types import Columns, FloatArray, SeparableSpec
+from auctor.kernels.online import spam as kernels
+from auctor.kernels.online.buckets import MOST
+from auctor.kernels.online.spam_lasso import spam_lasso
+from auctor.kernels.runtime.vector import aligned
+from auctor.online.base import OnlineClassifier, State, pad_columns
+from auctor.penalties.separable import Separable
+from auctor.training.registry import resolve_penalty
+
+RULES = {"inverse": kernels.INVERSE, "sqrt": kernels.SQRT, "constant": kernels.CONSTANT}
+
+
+class Spam(OnlineClassifier):
+    """Linear scorer for AUC from single rows, with any separable penalty.
+
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength * penalty(w)``. With p the share
+    of positives and m the class means, a positive row moves w along
+    ``-2(1-p)(w.(x - m-) - 1) x``, a negative one along ``-2p(w.(x - m+) + 1) x``, followed by the
+    prox of the penalty: on average a gradient step on the loss times p(1-p). Rows that come before
+    both classes were seen are counted, and make no step. `predict` cuts in the middle between the
+    mean scores of the classes.
+
+    A row costs O(its entries), and O(d) where the l2 strength differs between columns or a box
+    leaves out zero. Memory is O(d).
+
+    Parameters
+    ----------
+    strength : float >= 0
+        Multiplier of the penalty, as in ``MetricClassifier("auc", surrogate="square")``.
+    penalty : "l2", "l1", "elastic_net", "none" or a separable penalty
+        An object carries its own strength.
+    l1_ratio : float in [0, 1], optional
+        Share of l1 for ``penalty="elastic_net"``; 0.5 by default.
+    step : "inverse", "sqrt" or "constant"
+        Length of step t: ``1 / (k t + 4 M)`` with k the l2 strength times p(1-p), or
+        ``rate / sqrt(t) / M``, or ``rate / M``; M is the squared mean length of the rows so far.
+        The last two are at most ``1 / (4 M)``, and so is the step of any row with M its own length.
+    rate : float > 0
+        Of "sqrt" and "constant".
+    average : bool
+        Return the average of all iterates, the t-th counted t times, or the last one. The last one
+        has exact zeros under l1, the average is closer to the minimiser.
+    means : "running", "data" or (prior, negative mean, positive mean)
+        Class means and share of positives: of the rows so far, or of all rows, by a first pass in
+        `fit`, or given.
+    passes : int
+        How often `fit` reads all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        What to do with rows that have NaN or infinity.
+    random_state : None
+        Nothing is random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+    >>> Spam(passes=20).fit(X, [0, 0, 1, 1]).score(X, [0, 0, 1, 1])
+    1.0
+
+    References
+    ----------
+    Natole, Ying, Lyu, Stochastic proximal algorithms for AUC maximization, 2018. Averages weigh
+    late iterates more: Lacoste-Julien, Schmidt, Bach, A simpler approach to obtaining an O(1/t)
+    convergence rate for the projected stochastic subgradient method, 2012.
+    """
+
+    def __init__(
+        self,
+        strength: float = 1e-4,
+        *,
+        penalty: Any = "l2",
+        l1_ratio: float | None = None,
+        step: str = "inverse",
+        rate: float = 10.0,
+        average: bool = True,
+        means: Any = "running",
+        passes: int = 1,
+        grow: bool = False,
+        missing: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.strength = strength
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.step = step
+        self.rate = rate
+        self.average = average
+        self.means = means
+        self.passes = passes
+        self.grow = grow
+        self.missing = missing
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn from all rows, ``passes`` times in their order."""
+        if not (isinstance(self.means, str) and self.means == "data"):
+            super().fit(X, y, sample_weight)
+            return self
+        first = type(self)(**self.get_params() | {"means": "running", "passes": 1})
+        first.fit(X, y, sample_weight)
+        self._given = _class_means(first.state_)
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            del self._given
+        return self
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_real(self._who, "strength", self.strength, low=0.0)
+        check_choice(self._who, "step", self.step, tuple(RULES))
+        check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
+        if isinstance(self.means, str):
+            check_choice(self._who, "means", self.means, ("running", "data"))
+
+    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+        state: State = {"table": np.zeros((d, 4)), "scalars": np.zeros(kernels.SCALARS)}
+        state["scalars"][kernels.SCALE] = 1.0
+        given = getattr(self, "_given", None)
+        if given is None and not isinstance(self.means, str):
+            given = self._checked_means(d)
+        elif given is None and self.means == "data":
+            raise ParameterError(
+                self._who,
+                needs="all rows at once for means='data'",
+                got="a first partial_fit",
+                todo="Call fit, or use means='running'.",
+            )
+        if given is not None:
+            scalars, (prior, negative, positive) = state["scalars"], given
+            scalars[[kernels.PRIOR, kernels.POSITIVE, kernels.NEGATIVE]] = prior, 1.0, 1.0
+            state["table"][:, 2], state["table"][:, 3] = positive, negative
+        spec = self._spec(d)
+        state["table"][:, 0] = np.clip(0.0, spec.lower, spec.upper)
+        _adopt(state, spec)
+        return state
+
+    def _checked_means(self, d: int) -> tuple[float, FloatArray, FloatArray]:
+        try:
+            prior, negative, positive = self.means
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                self._who,
+                needs="means to be 'running', 'data' or (prior, negative mean, positive mean)",
+                got=f"{self.means!r}",
+                todo="Pass one of these.",
+            ) from error
+        check_real(self._who, "prior", prior, low=0.0, high=1.0, open_low=True, open_high=True)
+        return (
+            float(prior),
+            check_vector(self._who, "negative mean", negative, size=d),
+            check_vector(self._who, "positive mean", positive, size=d),
+        )
+
+    def _spec(self, d: int) -> SeparableSpec:
+        """The arrays of the penalty, of length 1 where all columns are alike."""
+        penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
+        if not isinstance(penalty, Separable):
+            raise IncompatibleError(
+                self._who,
+                needs="a penalty that separates over columns",
+                got=f"{type(penalty).__name__}",
+                todo="Use l1, l2, elastic_net or a box.",
+            )
+        try:
+            return penalty.separable(1)
+        except DataError:
+            return penalty.separable(d)
+
+    def _widen(self, state: State, extra: int) -> None:
+        axes: dict[str, tuple[int, ...]] = {"table": (0,)}
+        if state["levels"].shape[1] > 1:
+            axes["levels"] = (1,)
+        if state["heads"].size:
+            axes["links"] = (0,)
+        pad_columns(state, axes, extra)
+
+    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+        spec = self._spec(state["table"].shape[0])
+        if not np.array_equal(np.stack(spec), state["levels"]):
+            _adopt(state, spec)
+        table = state["table"] = aligned(state["table"])
+        scalars, start = state["scalars"], (*rows, y, weight)
+        rule, rate = RULES[self.step], float(self.rate)
+        if not _lazy(spec):
+            full = SeparableSpec(*(np.full(table.shape[0], level) for level in spec))
+            kernels.spam_dense(*start, *full, rule, rate, table, scalars)
+        elif not spec.l1.any() and np.isinf((spec.lower, spec.upper)).all():
+            kernels.spam_ridge(*start, float(spec.l2[0]), rule, rate, table, scalars)
+        else:
+            strengths, box = (spec.l1, float(spec.l2[0])), (spec.lower, spec.upper)
+            lists = state["heads"], state["links"]
+            spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
+
+    def _weights(self, state: State) -> FloatArray:
+        table, s, (l1, _, lower, upper) = state["table"], state["scalars"], state["levels"]
+        a, turn = table[:, 0], np.sign(table[:, 0]) * l1
+        if self.average and s[kernels.MASS] > 0.0:
+            total = a * s[kernels.SUM_SCALE] - turn * s[kernels.SUM_SHRUNK] - table[:, 1]
+            w = total / s[kernels.MASS]
+        else:
+            w = s[kernels.SCALE] * (a - turn * s[kernels.SHRUNK])
+        return np.asarray(np.clip(w, lower, upper))
+
+    def _threshold(self, state: State) -> float:
+        s = state["scalars"]
+        if not min(s[kernels.POSITIVE], s[kernels.NEGATIVE]) > 0.0:
+            return 0.0
+        _, negative, positive = _class_means(state)
+        return 0.5 * float(self._weights(state) @ (negative + positive))
+
+
+def _class_means(state: State) -> tuple[float, FloatArray, FloatArray]:
+    """Share of positives, mean of the negatives, mean of the positives."""
+    table, s = state["table"], state["scalars"]
+    positive, negative = s[kernels.POSITIVE], s[kernels.NEGATIVE]
+    prior = s[kernels.PRIOR] or positive / (positive + negative)
+    return float(prior), table[:, 3] / negative, table[:, 2] / positive
+
+
+def _lazy(spec: SeparableSpec) -> bool:
+    """Whether a penalty step on an untouched column only shrinks it, by the same factor for all."""
+    around = bool((spec.lower <= 0.0).all() and (spec.upper >= 0.0).all())
+    return around and bool((spec.l2 == spec.l2[0]).all())
+
+
+def _adopt(state: State, spec: SeparableSpec) -> None:
+    """Go on with another penalty: nothing lazy is left of the old one."""
+    if "levels" in state:
+        kernels.settle(state["table"], state["scalars"], state["levels"][0])
+    used = bool(spec.l1.any())
+    state["heads"] = np.zeros(used * MOST, np.int64)
+    state["links"] = np.zeros((used * state["table"].shape[0], 2), np.int64)
+    state["levels"] = np.stack(spec)
+    kernels.settle(state["table"], state["scalars"], spec.l1)

@@ -1,0 +1,1 @@
+"""StreamingAUC and its parts."""

@@ -1,0 +1,427 @@
+"""The learner for streams that needs no tuning."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.types import Columns, FloatArray
+from auctor.kernels.online import adaptive
+from auctor.kernels.online.moments import judge_rows
+from auctor.online.base import State, pad_columns
+from auctor.online.streaming import memory, ranker, remembering, running_auc
+from auctor.online.streaming.moments import (
+    NAMES,
+    MomentClassifier,
+    Moments,
+    add_rows,
+    class_moments,
+    columns_seen,
+    flush,
+    growth_of,
+    midpoint,
+    ridge_solution,
+)
+
+#: Rows between two solutions for the scores of new rows, at first and at most.
+FIRST_REFRESH, LAST_REFRESH = 16, 1 << 16
+#: A solution is renewed after this share of the rows it rests on, but not before as many
+#: rows as columns: a factorisation then costs about as much as those.
+REFRESH_SHARE, REFRESH_COLUMNS = 0.125, 1.0
+#: Strengths tried side by side when none is given, as multiples of the average variance.
+RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
+#: What is left of the evidence for each of them when the solutions are renewed.
+FADING = 0.7
+JUDGE_NAMES = ("coef", "centre", "share", "margins", "chosen")
+WIDE_NAMES = (
+    "table",
+    "mass",
+    "constant",
+    "judged",
+    "judged_centre",
+    "judged_scatter",
+    "mix",
+    "average",
+    "latest",
+    "clock",
+)
+#: Losses of a pair; the square one needs no rows.
+SURROGATES = (*ranker.SURROGATES, "square")
+#: Weights from remembered rows that learners solved for last, and for which rows; as for moments.
+_RANKED: WeakKeyDictionary[StreamingAUC, tuple[State, Any, remembering.Ranked]] = (
+    WeakKeyDictionary()
+)
+
+
+class StreamingAUC(MomentClassifier):
+    """Learn to rank from a stream, in one pass and without tuning.
+
+    Minimises ``mean over pairs of H(1 - w.(x+ - x-)) + strength * Omega(w)`` over the rows seen so
+    far. ``H`` is the hinge of `surrogate`, rounded: ``z^2/2`` up to 1, ``z - 1/2`` beyond.
+
+    Rows are kept in a memory of fixed size. While all of them fit, ``coef_`` is that minimiser (of
+    all rows but the last few: at most one in 32). Afterwards the memory is a fair sample of each
+    class, or the latest rows with ``forget``, and ``coef_`` is a mixture: the minimiser over the
+    memory, and weights from all rows of the stream, in the proportion that best ranks rows not yet
+    learned. With more than ``max_exact_columns`` columns it is a mixture from the beginning, with
+    fewer if that is clearly better, as it may be when the stream changes.
+
+    Those other weights need no rows. Up to ``max_exact_columns`` columns they minimise the square
+    loss ``(1 - w.(x+ - x-))^2`` of all pairs exactly, by the means and covariances of both classes:
+    memory O(d^2), a row O(d^2), or O(entries^2) if it has few entries. With more columns they come
+    from stochastic steps, O(entries) per row and O(d) memory, on the squared hinge loss with
+    classes of equal weight: four learners with other step sizes side by side, in the combination
+    that separates the classes best on rows not yet learned. A stream whose columns grow beyond the
+    limit goes over from one to the other. With ``surrogate="square"`` or ``memory=0`` there are no
+    others.
+
+    Every row is scored, as by `decision_function`, before it is learned; ``auc_`` is the AUC of the
+    latest ``window`` such scores (ties count one half), and ``trace_`` its course. For those scores
+    weights are renewed when a quarter more rows have come (half of ``forget`` at most), at least
+    16; those from moments when an eighth more have. So learning costs a few passes over the memory
+    each time that the stream grows by a quarter, and reading ``coef_`` or predicting a few passes
+    each time that it has grown by a 32nd. `predict` cuts in the middle between the mean scores of
+    the classes.
+
+    Parameters
+    ----------
+    strength : float >= 0, optional
+        Of the penalty ``Omega = 1/2 |w|^2``. By default one of eleven is chosen by cross-validation
+        on the memory whenever rows have doubled, for ``Omega = 1/2 sum_j c_j w_j^2`` with ``c_j``
+        the standard deviation of a column over their mean. With the square loss, one of six
+        multiples of the average variance of the columns, 1e-9 to 1, that did best on rows not yet
+        learned; with more than ``max_exact_columns`` columns 0.
+    surrogate : "hinge", "squared_hinge", "logistic" or "square"
+        The loss of a pair.
+    memory : float >= 0
+        Megabytes of rows to keep. Solving for weights takes up to a few times as much meanwhile.
+    forget : float >= 2, optional
+        Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
+    max_exact_columns : int
+    window : int
+        Rows in the running estimate of the AUC.
+    trace_every : int
+        Rows between points of ``trace_``; doubled whenever there are 256 points.
+    passes : int
+        How often `fit` reads all rows; the first time counts for the memory, ``auc_``, ``trace_``
+        and choices.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        What to do with rows that have NaN or infinity.
+    random_state : int, optional
+        Decides which rows stay in a full memory.
+
+    Attributes
+    ----------
+    coef_ : (1, d) array
+    strength_ : float
+    intercept_ : (1,) array
+    classes_ : (2,) array
+        [1] while that is the only label.
+    feature_names_in_ : (d,) array
+        Names of the columns, if the first rows came in a table that has them.
+    auc_ : float
+        NaN while the window lacks a class.
+    trace_ : (points, 2) array
+        Rows seen and ``auc_`` then.
+    rows_seen_, skipped_rows_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> model = StreamingAUC()
+    >>> for _ in range(10):
+    ...     y = rng.integers(0, 2, size=200)
+    ...     X = rng.normal(size=(200, 3)) + y[:, None]
+    ...     model = model.partial_fit(X, y)
+    >>> 0.85 < model.auc_ < 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        strength: float | None = None,
+        *,
+        surrogate: str = "hinge",
+        memory: float = 64.0,
+        forget: float | None = None,
+        max_exact_columns: int = 1000,
+        window: int = 10_000,
+        trace_every: int = 1000,
+        passes: int = 1,
+        grow: bool = False,
+        missing: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.strength = strength
+        self.surrogate = surrogate
+        self.memory = memory
+        self.forget = forget
+        self.max_exact_columns = max_exact_columns
+        self.window = window
+        self.trace_every = trace_every
+        self.passes = passes
+        self.grow = grow
+        self.missing = missing
+        self.random_state = random_state
+
+    @property
+    def auc_(self) -> float:
+        """AUC of the latest rows, each scored before it was learned."""
+        return running_auc.window_auc(self.state_)
+
+    @property
+    def trace_(self) -> FloatArray:
+        """Rows seen and the AUC of the window then."""
+        return running_auc.trace_of(self.state_)
+
+    @property
+    def strength_(self) -> float:
+        """The strength that ``coef_`` minimises for."""
+        if self.strength is not None:
+            return self.strength
+        if "counted" in self.state_ and self.state_["blend"][1]:
+            return self._ranked(self.state_).strength
+        if "scatter" not in self.state_:
+            return 0.0
+        found = class_moments(self.state_, pooled=True).first(columns_seen(self.state_))
+        ridges = self._ridges(self.state_, found)
+        return 2.0 * float(ridges[int(self.state_["chosen"][0])])
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.strength is not None:
+            check_real(self._who, "strength", self.strength, low=0.0)
+        if self.forget is not None:
+            check_real(self._who, "forget", self.forget, low=2.0)
+        check_choice(self._who, "surrogate", self.surrogate, SURROGATES)
+        check_real(self._who, "memory", self.memory, low=0.0)
+        check_int(self._who, "max_exact_columns", self.max_exact_columns)
+        check_int(self._who, "window", self.window, low=1)
+        check_int(self._who, "trace_every", self.trace_every, low=1)
+
+    def _ridges(self, state: State, found: Moments) -> FloatArray:
+        """What is added to the variances, for each strength that is tried."""
+        tried, d = state["coef"].shape[0], found.mean.shape[1]
+        if self.strength is not None:
+            return np.full(tried, 0.5 * self.strength)
+        average = float(np.trace(found.covariance.sum(axis=0))) / d
+        ridges: FloatArray = average * np.array(RIDGES[:tried])
+        return ridges
+
+    def _solve(self, state: State, found: Moments) -> FloatArray:
+        ridge = self._ridges(state, found)[int(state["chosen"][0])]
+        return ridge_solution(found, float(ridge), between=True)
+
+    # --- state ----------------------------------------------------------------------------------
+
+    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+        window = running_auc.fresh_window(self.window, self.trace_every)
+        window["judging"] = np.ones(1, dtype=np.int64)
+        if self.memory and self.surrogate != "square":
+            window |= remembering.fresh(d, self.window, rng)
+        if d > self.max_exact_columns:
+            return window | _fresh_wide(d)
+        tried = 1 if self.strength is not None else len(RIDGES)
+        return {
+            **window,
+            **super()._fresh(d, rng),
+            "coef": np.zeros((tried, d)),
+            "centre": np.zeros((2, tried)),
+            "share": np.zeros(2),
+            "margins": np.zeros((2, tried)),
+            "chosen": np.array([tried // 2]),
+            "refresh": np.array([FIRST_REFRESH]),
+        }
+
+    def _again(self, state: State) -> None:
+        """Scores of rows that were learned say nothing: leave estimates and choices as they are."""
+        state["judging"][0] = 0
+
+    def _widen(self, state: State, extra: int) -> None:
+        if "scatter" in state and state["coef"].shape[1] + extra > self.max_exact_columns:
+            self._go_wide(state)
+        if "scatter" in state:
+            super()._widen(state, extra)
+        pad_columns(state, {"table": (0,), "coef": (1,), "kept_coef": (0,)}, extra)
+
+    def _go_wide(self, state: State) -> None:
+        """Give up the covariances: start the stochastic steps where the exact minimiser is."""
+        found = class_moments(state)
+        w = self._solution(state, found)
+        wide = _fresh_wide(w.size)
+        wide["mass"][:] = found.mass
+        wide["latest"][:] = state["latest"]
+        wide["clock"][0] = state["clock"][0]
+        variance = np.diagonal(found.covariance, axis1=1, axis2=2)
+        squares = found.mass @ (variance + found.mean**2)
+        table, sums = wide["table"], adaptive.SUMS
+        table[:, : adaptive.TRIED] = w[:, None]
+        table[:, adaptive.SQUARES] = squares
+        table[:, adaptive.TOUCHED] = state["clock"][0]
+        table[:, sums : sums + 2] = (found.mean * found.mass[:, None]).T
+        wide["constant"][:] = -midpoint(found.mean, w)
+        weight = state["window_weight"]
+        wide["average"][0] = np.sqrt(squares / max(found.mass.sum(), 1e-300)).sum()
+        wide["average"][2] = squares.sum() / max(found.mass.sum(), 1e-300)
+        wide["average"][1] = weight.sum() / max(1, np.count_nonzero(weight))
+        for name in [*JUDGE_NAMES, *NAMES, "refresh", "clock"]:
+            del state[name]
+        state.update(wide)
+
+    # --- learning -------------------------------------------------------------------------------
+
+    def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+        scores = np.empty(y.size)
+        remembers = "counted" in state and bool(state["judging"][0])
+        counted = np.cumsum(weight > 0.0, dtype=np.int64) if remembers else None
+        low = 0
+        while low < y.size:
+            pause = running_auc.until_point(state)
+            if "refresh" in state:
+                pause = min(pause, int(state["refresh"][0] - state["rows"][0]))
+            if counted is not None:
+                pause = min(pause, remembering.until_renewal(state, counted, low))
+            high = min(y.size, low + pause)
+            step = self._learn_exactly if "scatter" in state else self._learn_wide
+            step(state, rows, y, weight, low, high, scores)
+            if counted is not None:
+                remembering.score(state, rows, y, weight, low, high, scores)
+            if state["judging"][0]:
+                running_auc.remember(state, scores[low:high], y[low:high], weight[low:high])
+            else:
+                state["rows"] += high - low
+            if "refresh" in state and state["rows"][0] == state["refresh"][0]:
+                self._refresh(state)
+            if counted is not None:
+                self._remember(state, rows, y, weight, low, high)
+            low = high
+
+    def _remember(
+        self, state: State, rows: Columns, y: FloatArray, weight: FloatArray, low: int, high: int
+    ) -> None:
+        room, latest = 1e6 * self.memory, self.forget is not None
+        memory.add_rows(state, rows, y, weight, low, high, room=room, latest=latest)
+        if state["counted"][0] == state["renew"][0]:
+            remembering.renew(state, self._aim, self._means(state))
+
+    def _learn_exactly(
+        self,
+        state: State,
+        rows: Columns,
+        y: FloatArray,
+        weight: FloatArray,
+        low: int,
+        high: int,
+        scores: FloatArray,
+    ) -> None:
+        arrays = [state[name] for name in JUDGE_NAMES]
+        judge_rows(*rows, y, weight, low, high, scores, *arrays)
+        add_rows(state, rows, y, weight, low=low, high=high, forget=self.forget)
+        state["clock"] += high - low
+
+    def _learn_wide(
+        self,
+        state: State,
+        rows: Columns,
+        y: FloatArray,
+        weight: FloatArray,
+        low: int,
+        high: int,
+        scores: FloatArray,
+    ) -> None:
+        options = (self._wide_ridge, growth_of(self.forget), float(self.window))
+        judging = bool(state["judging"][0])
+        arrays = [state[name] for name in WIDE_NAMES]
+        adaptive.descend_rows(*rows, y, weight, low, high, judging, *options, scores, *arrays)
+
+    def _refresh(self, state: State) -> None:
+        """Choose the strength that did best so far, and solve for all of them again."""
+        flush(state)
+        seen = columns_seen(state)
+        found = class_moments(state, pooled=True).first(seen)
+        linear, square = state["margins"]
+        if state["judging"][0] and square.any():
+            state["chosen"][0] = np.argmax(linear * np.abs(linear) / np.maximum(square, 1e-300))
+            state["margins"] *= FADING
+        ridges = self._ridges(state, found)
+        coef = np.stack([ridge_solution(found, float(ridge), between=True) for ridge in ridges])
+        state["coef"][:, :seen] = coef
+        state["centre"][:] = np.einsum("sj,kj->sk", found.mean, coef)
+        state["share"][:] = found.mass / found.mass.sum() if found.known else 0.0
+        rows = float(state["rows"][0])
+        basis = rows if self.forget is None else min(rows, self.forget)
+        least = max(FIRST_REFRESH, REFRESH_COLUMNS * seen)
+        wait = max(least, min(REFRESH_SHARE * basis, LAST_REFRESH))
+        state["refresh"][0] = rows + int(wait)
+
+    @property
+    def _wide_ridge(self) -> float:
+        return 0.5 * (self.strength or 0.0)
+
+    # --- answers --------------------------------------------------------------------------------
+
+    def _answer(self, state: State) -> tuple[FloatArray, float]:
+        own, kept = state["blend"] if "counted" in state else (1.0, 0.0)
+        coef = np.zeros(self._width(state))
+        if own:
+            coef += own * self._base(state)
+        if kept:
+            coef += kept * self._ranked(state).coef
+        return coef, midpoint(self._means(state), coef)
+
+    def _base(self, state: State) -> FloatArray:
+        """Weights from what is known of all rows: their moments, or the stochastic steps."""
+        if "scatter" in state:
+            return self._solution(state, class_moments(state, pooled=True))
+        table, units = state["table"].copy(), np.zeros(3)
+        adaptive.set_units(state["mass"], state["average"], float(state["latest"][0]), units)
+        adaptive.shrink_all(self._wide_ridge, units, float(state["clock"][0]), table)
+        coef: FloatArray = (table[:, : adaptive.TRIED] * state["mix"]).sum(axis=1)
+        return coef
+
+    def _width(self, state: State) -> int:
+        return int(state["mean"].shape[1] if "scatter" in state else state["table"].shape[0])
+
+    def _means(self, state: State) -> FloatArray:
+        """Means of both classes."""
+        if "scatter" in state:
+            return class_moments(state, pooled=True).mean
+        sums = state["table"][:, adaptive.SUMS : adaptive.SUMS + 2].T
+        means: FloatArray = sums / np.maximum(state["mass"], 1e-300)[:, None]
+        return means
+
+    @property
+    def _aim(self) -> remembering.Aim:
+        return remembering.Aim(ranker.SURROGATES[self.surrogate], self.strength, self.forget)
+
+    def _ranked(self, state: State) -> remembering.Ranked:
+        """Weights from remembered rows, kept until answers count more of them."""
+        last = remembering.settled_rows(state, self.forget)
+        key = (last, int(state["thinned"][0]), self._width(state), self.get_params())
+        kept = _RANKED.get(self)
+        if kept is None or kept[0] is not state or kept[1] != key:
+            found = remembering.ranked(state, self._aim, last)
+            kept = _RANKED[self] = (state, key, found)
+        return kept[2]
+
+
+def _fresh_wide(d: int) -> State:
+    tried = adaptive.TRIED
+    return {
+        "table": np.zeros((d, adaptive.LINE)),
+        "mass": np.zeros(2),
+        "constant": np.zeros(tried),
+        "judged": np.zeros(2),
+        "judged_centre": np.zeros((2, tried)),
+        "judged_scatter": np.zeros((2, tried, tried)),
+        "mix": np.full(tried, 1.0 / tried),
+        "average": np.zeros(3),
+        "latest": np.ones(1),
+        "clock": np.zeros(1, dtype=np.int64),
+    }

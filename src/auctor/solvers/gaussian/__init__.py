@@ -1,0 +1,1 @@
+"""Solvers for losses of Gaussian scores."""

@@ -1,0 +1,389 @@
+"""Closed forms for Gaussian scores: one linear system for AUC, a one-dimensional search for error.
+
+Moments of the classes are all that is needed of the data, and in a basis where both covariances are
+diagonal every trial costs O(columns), whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from auctor.core.checks import check_choice, check_real
+from auctor.core.errors import ParameterError
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.kernels.losses import gaussian
+from auctor.kernels.losses.gaussian import Slopes, expected_error
+from auctor.losses.gaussian import OfMoments
+from auctor.problem import Point, Problem
+from auctor.problem.hessian import floored, solver_of
+from auctor.solvers.gaussian.moments import (
+    ClassMoments,
+    Covariance,
+    Shrinkage,
+    average_variances,
+    check_covariance,
+    class_moments,
+    fits,
+    shrinkage,
+    shrinkage_of,
+)
+
+__all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
+
+#: Where the search for t begins, as logits.
+LOGITS = np.linspace(-14.0, 14.0, 57)
+#: Ratios of the class means tried where there is no intercept.
+RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
+#: Farthest t outside (0, 1), and how many directions at each end of the variances' ratio are tried
+#: alone.
+FAR, ENDS = 1e6, 8
+#: Local minima of the first grid that are refined.
+REFINED = 3
+#: Squared distance of the classes, in variances, beyond which log-odds say nothing.
+SEPARATED = 1e4
+#: Variance, as a fraction of the squared difference of the means, below which a class is constant.
+PILED = 1e-8
+
+
+@dataclass(frozen=True)
+class GaussianState:
+    """A point, and the violation of the optimality conditions under the solver's own estimate.
+
+    At the start it is infinite: a slope of zero there may be a plateau.
+    """
+
+    point: Point
+    stalled: bool = False
+    violation: float | None = math.inf
+    dual: Point | None = None
+
+
+@dataclass(frozen=True)
+class GaussianDiscriminant:
+    """The best direction for Gaussian scores, from class means and covariances.
+
+    `ExpectedAuc` has the closed form ``w = (S+ + S-)^-1 (mu+ - mu-)``. For `ExpectedError` the
+    optimum is ``w(t) = (t S+ + (1 - t) S-)^-1 (mu+ - mu-)`` with the best intercept, a quadratic's
+    root: a search over t, first in (0, 1), each trial O(columns) after both covariances have been
+    made diagonal together, then a quasi-Newton polish of the best few, as the loss is not convex.
+    With equal covariances it is linear discriminant analysis; where the larger class alone is best,
+    the intercept predicts it.
+
+    ``L2(strength)`` adds ``strength / 2`` to the variances of each class. With more columns than
+    rows the problem is solved in a basis of the rows. The length of w is such that the scores are
+    the log-odds of a Gaussian model with one common covariance: the difference of the class means
+    equals the average variance within the classes.
+
+    Parameters
+    ----------
+    shrinkage : None, "auto" or float in [0, 1]
+        Weight of the average variance times the identity in each class's covariance; "auto" is the
+        Ledoit-Wolf intensity (see `shrinkage`), for full covariances.
+    covariance : "full", "diagonal", lists of column indices, or int
+        Which covariances are estimated: all, none (independent columns), those within blocks, or
+        those of columns at most so many apart.
+
+    Notes
+    -----
+    One pass for the means and one Gram matrix. With a shrinkage, or a covariance other than full,
+    the gap is the violation of the optimality conditions under that estimate; the value is still
+    that of the observed scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import ExpectedError
+    >>> from auctor.minimise import minimise
+    >>> from auctor.penalties import NoPenalty
+    >>> data = as_data(np.array([[1.0], [2.0], [4.0], [5.0]]), [-1.0, -1.0, 1.0, 1.0])
+    >>> found = minimise(Problem(ExpectedError(), NoPenalty(), data), GaussianDiscriminant())
+    >>> found.coef.round(6), round(found.intercept, 6)
+    (array([12.]), -36.0)
+
+    References
+    ----------
+    Anderson, Bahadur, Classification into two multivariate normal distributions with different
+    covariance matrices, 1962. Ghanbari, Optimization algorithms for machine learning problems,
+    2019, chapter 4.
+    """
+
+    shrinkage: str | float | None = None
+    covariance: Covariance = "full"
+
+    needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM
+
+    def __post_init__(self) -> None:
+        who = "GaussianDiscriminant"
+        if isinstance(self.shrinkage, str):
+            check_choice(who, "shrinkage", self.shrinkage, ("auto",))
+        elif self.shrinkage is not None:
+            check_real(who, "shrinkage", self.shrinkage, low=0.0, high=1.0)
+        check_covariance(who, self.covariance)
+        if self.shrinkage == "auto" and self.covariance != "full":
+            raise ParameterError(
+                who,
+                needs="covariance='full' for shrinkage='auto'",
+                got=f"{self.covariance!r}",
+                todo="Pass a number as shrinkage, or none.",
+            )
+
+    @staticmethod
+    def fits(problem: Problem) -> bool:
+        """Whether the matrices are small enough."""
+        return fits(problem.data)
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> GaussianState:
+        """State at the starting point."""
+        return GaussianState(problem.evaluate(w))
+
+    def step(self, problem: Problem, state: GaussianState) -> GaussianState:
+        """Move to the best direction, at the scale of log-odds."""
+        moments, w = _direction(problem, self._moments(problem))
+        _warn_if_constant(problem, moments, w)
+        coef = moments.lift(_log_odds_scale(moments, w) * w)
+        point = problem.centred(problem.evaluate(problem.join(coef, 0.0)))
+        plain = self.shrinkage is None and self.covariance == "full"
+        own = None if plain else _violation(problem, moments, w)
+        return GaussianState(point, stalled=True, violation=own)
+
+    def _moments(self, problem: Problem) -> ClassMoments:
+        """Moments with ridge and shrinkage added."""
+        data, d = problem.data, problem.n_columns
+        ridge = 0.5 * problem.ridge[:d]
+        even = bool((ridge == ridge[0]).all())
+        moments = class_moments(data, self.covariance, reduce=even, counts=problem.counts)
+        k = moments.mean.shape[1]  # less than d in a basis of the rows
+        level = ridge if k == d else np.full(k, ridge[0])
+        if self.shrinkage is None:
+            return moments.plus(np.stack([level, level]))
+        if isinstance(self.shrinkage, str):
+            amounts = np.array(shrinkage_of(data, moments, problem.counts)[:2])
+        else:
+            amounts = np.full(2, float(self.shrinkage))
+        target = np.outer(amounts * average_variances(moments, d), np.ones(k))
+        return moments.times(1.0 - amounts).plus(level + target)
+
+
+# --- directions -----------------------------------------------------------------------------
+
+
+def _direction(problem: Problem, moments: ClassMoments) -> tuple[ClassMoments, FloatArray]:
+    """The best weights, and the moments in the basis that they refer to."""
+    best = _auc_direction(moments)
+    separates = problem.has_intercept and _constant(moments, best).all()
+    if problem.loss.shift_invariant or separates or not best.any():
+        return moments, best
+    if problem.has_intercept:  # a common shift is its business
+        moments = replace(moments, mean=moments.mean - moments.mean.mean(axis=0))
+    flat = moments.diagonalised()
+    search = _Search(flat.prior, flat.mean, flat.covariance, problem.has_intercept)
+    return flat, search.best()
+
+
+def _violation(problem: Problem, moments: ClassMoments, w: FloatArray) -> float:
+    """Largest slope of the loss under these moments, at unit length of w and its best intercept."""
+    mean, variance = moments.scores(w)
+    if problem.has_intercept:
+        mean = mean + gaussian.best_shift(moments.prior, mean, variance)
+    loss = cast(OfMoments, problem.loss)
+    _, by_mean, by_variance = loss.of_moments(moments.prior, mean, variance)
+    slope = by_mean @ moments.mean + 2.0 * (by_variance @ moments.spread(w))
+    return float(np.abs(slope).max(initial=0.0) * np.linalg.norm(w))
+
+
+def _log_odds_scale(moments: ClassMoments, w: FloatArray) -> float:
+    """Factor that makes the difference of the class means equal the variance within them.
+
+    Where scores hardly vary, or the means do not differ, one that makes it 2, or the variance 1.
+    """
+    _, variance = moments.scores(w)
+    apart, within = float(moments.contrast @ w), float(moments.prior @ variance)
+    if apart <= 0.0:
+        return 1.0 / math.sqrt(within) if within > 0.0 else 1.0
+    return apart / within if apart * apart < SEPARATED * within else 2.0 / apart
+
+
+def _constant(moments: ClassMoments, w: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which classes have scores that do not vary, next to the difference of their means."""
+    apart = float(moments.contrast @ w)
+    return np.asarray((moments.scores(w)[1] <= PILED * apart * apart) & (apart > 0.0))
+
+
+def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) -> None:
+    """Warn of scores that do not vary in a class; for AUC, in both."""
+    constant = _constant(moments, w)
+    if constant.all() or (constant.any() and not problem.loss.shift_invariant):
+        classes = "both classes" if constant.all() else "a class"
+        warnings.warn(
+            f"GaussianDiscriminant found scores that hardly vary within {classes}: rows are too "
+            "few for the columns, or a column gives the label away. Add L2(strength), or set "
+            "shrinkage='auto'.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
+def _auc_direction(moments: ClassMoments) -> FloatArray:
+    """``(S+ + S-)^-1 contrast``, or a direction without variance if that separates better."""
+    total, contrast = moments.covariance[0] + moments.covariance[1], moments.contrast
+    if moments.diagonal:
+        known = total > 1e-28 * float(total.max(initial=0.0))
+        best = np.where(known, contrast / np.where(known, total, 1.0), 0.0)
+        left = np.where(known, 0.0, contrast)
+    else:
+        best = solver_of(total)(contrast)
+        left = contrast - total @ best
+    piled = left / floored(moments.variances.sum(axis=0))
+    return piled if _separation(moments, piled) > _separation(moments, best) else best
+
+
+def _separation(moments: ClassMoments, w: FloatArray) -> float:
+    """Difference of the mean scores over their standard deviation."""
+    apart, variance = float(moments.contrast @ w), float((moments.spread(w) @ w).sum())
+    rounding = (1e-10 * float(np.abs(w) @ np.sqrt(moments.variances.sum(axis=0)))) ** 2
+    return apart / math.sqrt(max(variance, rounding, 1e-300)) if apart > 0.0 else 0.0
+
+
+class _Search:
+    """Smallest expected error over directions, in a basis with diagonal covariances."""
+
+    def __init__(
+        self, prior: FloatArray, mean: FloatArray, variance: FloatArray, shifted: bool
+    ) -> None:
+        self.prior, self.mean, self.variance, self.shifted = prior, mean, variance, shifted
+
+    def best(self) -> FloatArray:
+        """From grids, refined near their lowest points, polished in all directions."""
+        if not self.shifted:
+            return self._polish(min(map(self._along, RATIOS), key=self._error))
+        starts = [self._along(1.0), *self._beyond()]
+        return self._settle(min(map(self._polish, starts), key=self._error))
+
+    def _beyond(self) -> list[FloatArray]:
+        """The best weights for t below 0, for t above 1, and the best single direction.
+
+        A class whose mean is on the wrong side gains by variance, so t need not be in (0, 1), only
+        such that the mixed variances are positive; at an end of that all weight is on one
+        direction.
+        """
+        first, second = self.variance
+        more, less = first > second, first < second
+        low = float(np.max(second[more] / (second - first)[more], initial=-FAR))
+        high = float(np.min(second[less] / (second - first)[less], initial=FAR))
+        share = scipy.special.expit(LOGITS)
+        by_ratio = np.argsort(first / floored(second))
+        ends = np.unique(np.concatenate((by_ratio[:ENDS], by_ratio[-ENDS:])))
+        single = np.zeros((first.size, ends.size))
+        single[ends, np.arange(ends.size)] = 1.0
+        tried = (
+            self._weights(low * share),
+            self._weights(1.0 + (high - 1.0) * share),
+            np.hstack((single, -single)),
+        )
+        return [w[:, int(np.argmin(self.value(w)))] for w in tried]
+
+    def _error(self, w: FloatArray) -> float:
+        return float(self.value(w[:, None])[0])
+
+    def value(self, w: FloatArray) -> FloatArray:
+        """Expected errors of the columns of w."""
+        return self._slopes(w).value
+
+    def _weights(self, t: FloatArray, ratio: float = 1.0) -> FloatArray:
+        """``(t S+ + (1 - t) S-)^-1 (mu+ - ratio mu-)`` for every t, as columns."""
+        mixed = np.outer(self.variance[0], t) + np.outer(self.variance[1], 1.0 - t)
+        pull = self.mean[0] - ratio * self.mean[1]
+        return np.where(mixed != 0.0, pull[:, None] / np.where(mixed != 0.0, mixed, 1.0), 0.0)
+
+    def _at_logits(self, logits: FloatArray, ratio: float) -> FloatArray:
+        return self._weights(scipy.special.expit(logits), ratio)
+
+    def _along(self, ratio: float) -> FloatArray:
+        """Best weights for one ratio of the means."""
+        values = np.concatenate(
+            [self.value(self._at_logits(some, ratio)) for some in np.array_split(LOGITS, 8)]
+        )
+        inner = np.r_[True, values[1:] <= values[:-1]] & np.r_[values[:-1] <= values[1:], True]
+        lowest = sorted(np.flatnonzero(inner), key=lambda i: values[i])[:REFINED]
+        if not self.shifted:
+            lowest = lowest[:1]
+        places = [float(LOGITS[i]) for i in lowest]
+        places += [self._refine(int(i), ratio) for i in lowest]
+        return min((self._at_logits(np.array([x]), ratio)[:, 0] for x in places), key=self._error)
+
+    def _refine(self, i: int, ratio: float) -> float:
+        """The best logit between two neighbours on the grid."""
+        from scipy.optimize import minimize_scalar  # slow to load, and every choice loads this
+
+        ends = float(LOGITS[max(i - 1, 0)]), float(LOGITS[min(i + 1, LOGITS.size - 1)])
+        found = minimize_scalar(
+            lambda x: float(self.value(self._at_logits(np.array([x]), ratio))[0]),
+            bounds=ends,
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        return float(found.x)
+
+    def _polish(self, w: FloatArray) -> FloatArray:
+        """L-BFGS from w, at unit variance; kept if better."""
+        from scipy.optimize import minimize
+
+        size = float(np.sqrt((self.variance @ (w * w)).sum()))
+        if size == 0.0:
+            return w
+        w = w / size
+        found = minimize(
+            self._value_grad,
+            w,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 500, "ftol": 0.0, "gtol": 1e-13, "maxcor": 20},
+        )
+        values = self.value(np.column_stack((w, found.x)))
+        return cast(FloatArray, found.x) if values[1] <= values[0] else w
+
+    def _settle(self, w: FloatArray) -> FloatArray:
+        """Secant steps to the t that its own weights ask for; exact where values are flat."""
+
+        def asked(w: FloatArray) -> float:
+            _, _, by_variance = self._slopes(w)
+            return float(by_variance[0] / by_variance.sum())
+
+        with np.errstate(all="ignore"):
+            t = asked(w)
+            miss = asked(self._weights(np.array([t]))[:, 0]) - t
+            step = miss
+            for _ in range(30):
+                t += step
+                before, miss = miss, asked(self._weights(np.array([t]))[:, 0]) - t
+                if not math.isfinite(miss) or miss in (0.0, before):
+                    break
+                step *= miss / (before - miss)
+            settled = self._weights(np.array([t]))[:, 0]
+            found = self._roughness(settled) < self._roughness(w)
+        return settled if found else w
+
+    def _roughness(self, w: FloatArray) -> float:
+        """Largest slope at unit length of w."""
+        return float(np.abs(self._value_grad(w)[1]).max() * np.linalg.norm(w))
+
+    def _slopes(self, w: FloatArray) -> Slopes:
+        """Expected error at the best intercept, with its derivatives in the moments."""
+        mean, variance = self.mean @ w, self.variance @ (w * w)
+        if self.shifted:
+            mean = mean + gaussian.best_shift(self.prior, mean, variance)
+        return expected_error(self.prior, mean, variance)
+
+    def _value_grad(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Expected error at the best intercept, which does not enter the gradient."""
+        value, by_mean, by_variance = self._slopes(w)
+        return float(value), by_mean @ self.mean + 2.0 * (by_variance @ self.variance) * w

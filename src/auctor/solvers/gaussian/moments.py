@@ -1,0 +1,410 @@
+"""Class means and covariances of a data set, in a basis where they are small or diagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.linalg import eigh
+
+from auctor.core.checks import check_int
+from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.core.protocols import Data
+from auctor.core.result import Counts
+from auctor.core.types import ClassRows, FloatArray, IntArray
+
+#: Largest matrix that is decomposed: columns, or rows where those are fewer.
+MOST = 4000
+#: Up to this many entries a dense copy of wide data is made.
+DENSE_ENTRIES = 1 << 27
+#: Variances this much smaller than the squared mean are computed again from centred columns.
+CANCELLED = 1e-7
+#: Eigenvalues below this, of a matrix with unit diagonal, count as zero.
+RANK = 1e-12
+
+#: ``"full"``, ``"diagonal"``, blocks of column indices, or the width of a band around the diagonal.
+Covariance: TypeAlias = str | int | Sequence[Sequence[int]]
+Lift: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class ClassMoments:
+    """Moments of both classes, the positive one first.
+
+    Attributes
+    ----------
+    prior : (2,) array
+        Weight of each class.
+    mean : (2, k) array
+    covariance : (2, k, k) array
+        Or (2, k), variances, where the covariances are diagonal.
+    lift : callable
+        From weights of the k directions to weights of the columns.
+    """
+
+    prior: FloatArray
+    mean: FloatArray
+    covariance: FloatArray
+    lift: Lift
+
+    @property
+    def contrast(self) -> FloatArray:
+        """Difference of the means, exactly zero where it is rounding."""
+        apart = self.mean[0] - self.mean[1]
+        rounding = 1e-14 * np.abs(self.mean).max(axis=0)
+        return np.asarray(np.where(np.abs(apart) <= rounding, 0.0, apart))
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the covariances are diagonal."""
+        return self.covariance.ndim == 2
+
+    @property
+    def variances(self) -> FloatArray:
+        """Variances of both classes, (2, k)."""
+        full = self.covariance
+        own = full if self.diagonal else np.stack([np.diag(matrix) for matrix in full])
+        return np.asarray(np.maximum(own, 0.0))
+
+    def times(self, factor: FloatArray) -> ClassMoments:
+        """With the covariance of each class multiplied by a factor."""
+        shape = (2,) + (1,) * (self.covariance.ndim - 1)
+        return replace(self, covariance=self.covariance * factor.reshape(shape))
+
+    def plus(self, ridge: FloatArray) -> ClassMoments:
+        """With ``ridge`` (2, k) added to the variances."""
+        if self.diagonal:
+            return replace(self, covariance=self.covariance + ridge)
+        covariance = self.covariance.copy()
+        for matrix, level in zip(covariance, ridge, strict=True):
+            matrix[np.diag_indices_from(matrix)] += level
+        return replace(self, covariance=covariance)
+
+    def scores(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means and variances (2,) of the scores of weights w on the k directions."""
+        return self.mean @ w, np.maximum((self.spread(w) * w).sum(axis=1), 0.0)
+
+    def spread(self, w: FloatArray) -> FloatArray:
+        """Covariances times w, (2, k)."""
+        return self.covariance * w if self.diagonal else self.covariance @ w
+
+    def diagonalised(self) -> ClassMoments:
+        """In a basis where both covariances are diagonal and add to one; flat directions go."""
+        if self.diagonal:
+            return self
+        total = self.covariance[0] + self.covariance[1]
+        scale = unit_scale(np.diag(total))
+        values, vectors = eigh(total * scale * scale[:, None], check_finite=False)
+        kept = values > RANK * max(float(values[-1]), 1e-300)
+        white = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+        share, turn = eigh(white.T @ self.covariance[0] @ white, check_finite=False)
+        share, basis = np.clip(share, 0.0, 1.0), white @ turn
+        return replace(
+            self,
+            mean=self.mean @ basis,
+            covariance=np.stack([share, 1.0 - share]),
+            lift=lambda w: self.lift(basis @ w),
+        )
+
+
+def unit_scale(variance: FloatArray) -> FloatArray:
+    """``1 / sd`` of every column, 0 for those that do not vary."""
+    flat = variance <= 1e-28 * float(variance.max(initial=0.0))
+    return np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, variance)))
+
+
+# --- estimates ------------------------------------------------------------------------------
+
+
+def wide(data: Data) -> bool:
+    """Whether rows are fewer than columns, so that a basis of the rows is smaller."""
+    return data.n_rows < data.n_columns
+
+
+def outnumbered(data: Data) -> bool:
+    """Whether columns outnumber the rows that differ and have weight."""
+    return int(np.count_nonzero(data.kinds.total(data.target.share))) < data.n_columns
+
+
+def fits(data: Data) -> bool:
+    """Whether covariances of all columns, or inner products of all rows, can be decomposed."""
+    return min(data.n_rows, data.n_columns) <= MOST
+
+
+def class_moments(
+    data: Data,
+    covariance: Covariance = "full",
+    *,
+    reduce: bool = True,
+    counts: Counts | None = None,
+) -> ClassMoments:
+    """Means and covariances of both classes, weighted, with divisor n.
+
+    One pass for the means and one weighted Gram matrix, or with fewer rows than columns the inner
+    products of the rows; a column whose mean dwarfs its deviation is centred in a further pass.
+
+    Parameters
+    ----------
+    data : Data
+    covariance : "full", "diagonal", blocks or int
+        Blocks are lists of column indices, outside which covariances are zero. An integer m keeps
+        those of columns at most m apart, and projects onto the positive semi-definite matrices.
+    reduce : bool
+        Whether wide data may be expressed in a basis of its rows.
+    counts : Counts, optional
+        Where the passes are counted.
+    """
+    if min(rows.rows.size for rows in data.target.classes) == 0:
+        raise DataError(
+            "Gaussian moments need rows of both classes, encoded as -1 and +1; got "
+            f"{np.unique(data.target.y)[:4]}. Encode the labels first."
+        )
+    work = Counts() if counts is None else counts
+    work.passes += 2
+    totals = np.array([rows.total for rows in data.target.classes])
+    prior = totals / totals.sum()
+    if reduce and covariance == "full" and wide(data):
+        return _of_rows(data, prior, work)
+    mean = np.stack([data.gradient(_spread(data, rows)) for rows in data.target.classes])
+    if isinstance(covariance, str) and covariance == "diagonal":
+        work.passes += 2
+        squares = [data.square_gradient(_spread(data, rows)) for rows in data.target.classes]
+        variance = np.stack(squares) - mean * mean
+        again = np.flatnonzero((variance < CANCELLED * mean * mean).any(axis=0))
+        for low in range(0, again.size, MOST):
+            some = again[low : low + MOST]
+            variance[:, some] = _centred_variance(data, mean, some)
+        return ClassMoments(prior, mean, np.maximum(variance, 0.0), lambda w: w)
+    if data.n_columns > MOST:
+        raise IncompatibleError(
+            f"Gaussian moments need at most {MOST} columns for this covariance; got "
+            f"{data.n_columns}. Use covariance='diagonal', or GaussianAuc."
+        )
+    mask = _mask(covariance, data.n_columns)
+    work.passes += data.gram_passes()
+    parts = []
+    for rows, m in zip(data.target.classes, mean, strict=True):
+        matrix = data.rows(rows.rows).gram(rows.share) - np.outer(m, m)
+        again = np.flatnonzero(np.diag(matrix) < CANCELLED * m * m)
+        if again.size:
+            work.passes += 1.0 + again.size / 6.0
+            matrix[again] = _centred_gram(data, rows, m, again)
+            matrix[:, again] = matrix[again].T
+        if mask is not None:
+            matrix = np.where(mask, matrix, 0.0)
+        parts.append(_semidefinite(matrix) if isinstance(covariance, int) else matrix)
+    return ClassMoments(prior, mean, np.stack(parts), lambda w: w)
+
+
+def _spread(data: Data, rows: ClassRows) -> FloatArray:
+    """The shares of one class over all rows."""
+    out = np.zeros(data.n_rows)
+    out[rows.rows] = rows.share
+    return out
+
+
+def _mask(covariance: Covariance, d: int) -> FloatArray | None:
+    """Which entries of a covariance to keep; ``None`` for all."""
+    if isinstance(covariance, str):
+        return None
+    mask = np.eye(d, dtype=bool)
+    if isinstance(covariance, int):
+        place = np.arange(d)
+        return np.asarray(np.abs(place[:, None] - place) <= covariance)
+    for block in covariance:
+        index = np.asarray(block, dtype=np.int64)
+        if index.size and not (index.min() >= 0 and index.max() < d):
+            raise DataError(
+                "GaussianDiscriminant",
+                needs=f"blocks of column indices below {d}",
+                got=block,
+                todo="Count columns from 0.",
+            )
+        mask[np.ix_(index, index)] = True
+    return mask
+
+
+def check_covariance(who: str, covariance: object) -> None:
+    """Raise ``ParameterError`` unless it is of a known kind."""
+    if isinstance(covariance, str) and covariance in ("full", "diagonal"):
+        return
+    if isinstance(covariance, int):
+        check_int(who, "covariance", covariance)
+        return
+    if isinstance(covariance, Sequence) and not isinstance(covariance, str):
+        indices = [i for block in covariance if isinstance(block, Sequence) for i in block]
+        if indices and all(isinstance(i, int) for i in indices):
+            return
+    raise ParameterError(
+        who,
+        needs=(
+            "covariance to be 'full', 'diagonal', lists of column indices or the width of a band"
+        ),
+        got=f"{covariance!r}",
+        todo="Pass one of these.",
+    )
+
+
+def _strips(data: Data, rows: ClassRows) -> list[tuple[FloatArray, FloatArray]]:
+    """Dense copies of a class's rows, some at a time, with their shares."""
+    size = max(1, (1 << 22) // data.n_columns)
+    cuts = range(0, rows.rows.size, size)
+    return [
+        (data.rows(rows.rows[low : low + size]).to_dense(), rows.share[low : low + size])
+        for low in cuts
+    ]
+
+
+def _centred_gram(data: Data, rows: ClassRows, mean: FloatArray, some: IntArray) -> FloatArray:
+    """Covariances of some columns with all, from deviations, through dense strips."""
+    out = np.zeros((some.size, data.n_columns))
+    for X, share in _strips(data, rows):
+        strip = (X - mean) * np.sqrt(share)[:, None]
+        out += strip[:, some].T @ strip
+    return out
+
+
+def _centred_variance(data: Data, mean: FloatArray, some: IntArray) -> FloatArray:
+    """Variances of some columns from deviations."""
+    out = np.zeros((2, some.size))
+    for rows, m, into in zip(data.target.classes, mean, out, strict=True):
+        for X, share in _strips(data, rows):
+            into += share @ (X[:, some] - m[some]) ** 2
+    return out
+
+
+def _semidefinite(matrix: FloatArray) -> FloatArray:
+    """Nearest positive semi-definite matrix."""
+    values, vectors = eigh(matrix, check_finite=False)
+    return matrix if values[0] >= 0.0 else (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+
+def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
+    """Moments of wide data in an orthonormal basis of its centred rows."""
+    n = data.n_rows
+    if n > MOST:
+        raise IncompatibleError(
+            f"Gaussian moments need at most {MOST} rows or columns; got {n} rows and "
+            f"{data.n_columns} columns. Use GaussianAuc, or covariance='diagonal'."
+        )
+    centre = data.gradient(data.target.share)
+    inner = _inner_products(data, centre, work)
+    values, vectors = eigh(inner, check_finite=False)
+    kept = values > RANK * max(float(values[-1]), 1e-300)
+    root, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    rows = vectors * root
+    mean, covariance = [], []
+    for chosen in data.target.classes:
+        part = rows[chosen.rows]
+        mean.append(chosen.share @ part)
+        part = (part - mean[-1]) * np.sqrt(chosen.share)[:, None]
+        covariance.append(part.T @ part)
+
+    def lift(w: FloatArray) -> FloatArray:
+        alpha = vectors @ (w / root)
+        return np.asarray(data.gradient(alpha) - centre * alpha.sum())
+
+    return ClassMoments(prior, np.stack(mean), np.stack(covariance), lift)
+
+
+def _inner_products(data: Data, centre: FloatArray, work: Counts) -> FloatArray:
+    """``(x_i - centre)'(x_j - centre)`` of all rows: from a dense copy, or row by row."""
+    n = data.n_rows
+    if n * data.n_columns <= DENSE_ENTRIES:
+        work.passes += n / 6.0
+        X = data.to_dense()
+        X -= centre
+        return X @ X.T
+    work.passes += 2 * n
+    inner = np.empty((n, n))
+    unit = np.zeros(n)
+    for i in range(n):
+        unit[i] = 1.0
+        inner[i] = data.scores(data.gradient(unit))
+        unit[i] = 0.0
+    side = data.scores(centre)
+    inner += float(centre @ centre) - side - side[:, None]
+    return 0.5 * (inner + inner.T)
+
+
+# --- shrinkage ------------------------------------------------------------------------------
+
+
+class Shrinkage(NamedTuple):
+    """Ledoit-Wolf intensities of the classes, and the ridge that does the same to their sum.
+
+    Attributes
+    ----------
+    positive, negative : float in [0, 1]
+        Weight of the average variance times the identity in place of each class's covariance.
+    strength : float
+        For ``L2(strength)`` with `GaussianAuc`, `ExpectedAuc` or `ExpectedError`.
+    """
+
+    positive: float
+    negative: float
+    strength: float
+
+
+def shrinkage(data: Data) -> Shrinkage:
+    """How much to shrink class covariances towards a multiple of the identity.
+
+    The intensity of least expected squared error, ``sum_i p_i^2 |x x' - S|^2 / |S - m I|^2`` with
+    m the average variance. Rows count as their effective number, ``1 / sum p_i^2`` over rows that
+    differ, so neither repetition nor the scale of weights matters. The target is the same variance
+    for every column: standardise columns of different scale first. Costs the moments of
+    `class_moments` and three
+    passes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> X = np.random.default_rng(0).normal(size=(40, 100))
+    >>> found = shrinkage(as_data(X, np.where(np.arange(40) % 2, 1.0, -1.0)))
+    >>> found.positive > 0.5
+    True
+
+    References
+    ----------
+    Ledoit, Wolf, A well-conditioned estimator for large-dimensional covariance matrices, 2004.
+    """
+    return shrinkage_of(data, class_moments(data))
+
+
+def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None) -> Shrinkage:
+    """`shrinkage`, given full or diagonal moments."""
+    d, noises = data.n_columns, []
+    if counts is not None:
+        counts.passes += 4
+    lengths = data.row_lengths(np.ones(d))
+    sizes = [float((matrix * matrix).sum()) for matrix in moments.covariance]
+    for rows, mean, size in zip(data.target.classes, _column_means(data), sizes, strict=True):
+        about = lengths - 2.0 * data.scores(mean) + float(mean @ mean)
+        fourth = float(rows.share @ np.maximum(about[rows.rows], 0.0) ** 2)
+        # Equal rows count as one of their weight, so that weights are repetitions.
+        merged = data.kinds.total(_spread(data, rows))
+        noises.append(float(merged @ merged) * max(fourth - size, 0.0))
+    levels = average_variances(moments, d)
+    found = [_intensity(*parts, d) for parts in zip(noises, sizes, levels.tolist(), strict=True)]
+    total = moments.covariance[0] + moments.covariance[1]
+    level = float(levels.sum())
+    common = _intensity(sum(noises), float((total * total).sum()), level, d)
+    return Shrinkage(found[0], found[1], common * level / max(1.0 - common, 1e-6))
+
+
+def _column_means(data: Data) -> FloatArray:
+    return np.stack([data.gradient(_spread(data, rows)) for rows in data.target.classes])
+
+
+def average_variances(moments: ClassMoments, d: int) -> FloatArray:
+    """Average variance of the d columns in each class."""
+    return np.asarray(moments.variances.sum(axis=1) / d)
+
+
+def _intensity(noise: float, size: float, level: float, d: int) -> float:
+    """Noise over distance from the target, at most 1."""
+    distance = size - d * level * level
+    return min(1.0, noise / distance) if distance > 1e-14 * size else 1.0

@@ -1,0 +1,1 @@
+"""Solvers for losses with kinks: smoothing and cutting planes."""

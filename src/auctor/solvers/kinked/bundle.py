@@ -1,0 +1,135 @@
+"""Cutting planes of a loss, and the point where they and an l2 penalty are lowest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+from auctor.kernels.descent import simplex
+
+#: The quadratic program is solved to this share of the mean offset, where rounding allows.
+ACCURACY = 1e-13
+#: The shift of the Gram matrix follows its diagonal when that has grown by this factor.
+GROWTH = 1e3
+#: Rounding of a product.
+ULP = 1.2e-16
+#: Solves that cuts without weight stay for where cuts are too many.
+HASTE = 5
+#: Cuts that room is made for at a time: each is as long as the columns are many.
+ROOM = 16
+
+
+class Lowest(NamedTuple):
+    """Where the model is lowest, and its value there: a lower bound on the objective."""
+
+    w: FloatArray
+    value: float
+
+
+class Bundle:
+    """Cuts ``loss(w) >= slope.w + offset`` of a loss with the penalty ``sum l2_j w_j^2 / 2``.
+
+    With the slopes divided by ``sqrt(l2)`` as rows of A, the model's minimum over w is the maximum
+    of ``offset.a - |A'a|^2 / 2`` over the simplex. The Gram matrix ``A A'``, the weights a and the
+    factor of the active part are kept from solve to solve; one more cut costs one more row.
+
+    Parameters
+    ----------
+    l2 : (n_columns,) array > 0
+    patience : int
+        Cuts without weight for this many solves are dropped; the value of the model at its lowest
+        point stays as it is.
+    most : int, optional
+        From this many cuts on, those without weight are dropped after ``HASTE`` solves.
+    """
+
+    def __init__(self, l2: FloatArray, patience: int, most: int | None = None) -> None:
+        self.root, self.patience, self.most = np.sqrt(l2), patience, most
+        self.count, self.size, self.shift = 0, 0, 0.0
+        self.cuts = np.zeros((0, l2.size))
+        self.offset, self.weight = np.zeros(0), np.zeros(0)
+        self.gram, self.factor = np.zeros((0, 0)), np.zeros((0, 0))
+        self.active = np.zeros(0, dtype=np.int64)
+        self.idle = np.zeros(0, dtype=np.int64)
+
+    def add(self, slope: FloatArray, offset: float) -> None:
+        """Store a cut."""
+        n = self.count
+        if n == self.offset.size:
+            self._grow(max(32, 2 * n))
+        if n == self.cuts.shape[0]:
+            self.cuts.resize((n + ROOM, self.root.size), refcheck=False)  # where it is, if it can
+        np.divide(slope, self.root, out=self.cuts[n])
+        self.gram[n, : n + 1] = self.gram[: n + 1, n] = self.cuts[: n + 1] @ self.cuts[n]
+        self.offset[n], self.weight[n], self.idle[n] = offset, 0.0, 0
+        self.count += 1
+        top = float(self.gram[n, n])
+        if top > GROWTH * self.shift or not self.shift:
+            self.shift = top or 1.0
+            simplex.factorise(self.gram, self.shift, self.active, self.size, self.factor)
+
+    def take(self, other: Bundle | None) -> None:
+        """Take over the cuts of another strength, whose bundle is used up: they are large."""
+        if other is None or not other.count:
+            return
+        n, scale = other.count, other.root / self.root
+        self.count, self.cuts, other.cuts = n, other.cuts, np.zeros((0, self.root.size))
+        self.offset, self.active, self.factor = other.offset, other.active, other.factor
+        self.weight, self.idle = np.zeros_like(other.weight), other.idle
+        for cut in self.cuts[:n]:
+            cut *= scale
+        self.gram = other.gram
+        self.gram[:n, :n] = self.cuts[:n] @ self.cuts[:n].T
+        other.count, self.shift = 0, float(self.gram[:n, :n].diagonal().max()) or 1.0
+
+    def lowest(self) -> Lowest:
+        """Solve the quadratic program, from the weights of the last solve."""
+        n = self.count
+        tol = ACCURACY * float(np.abs(self.offset[:n]) @ self.weight[:n])
+        self.size = simplex.maximise(
+            self.gram, self.offset, n, self.shift, tol,
+            self.weight, self.active, self.size, self.factor,
+        )  # fmt: skip
+        self.idle[:n] += 1
+        self.idle[self.active[: self.size]] = 0
+        self._prune()
+        pull = self.weight[: self.count] @ self.cuts[: self.count]
+        linear = float(self.weight[: self.count] @ self.offset[: self.count])
+        # Slopes that cancel leave rounding in their place, which must not raise the bound.
+        sizes = np.sqrt(self.gram[: self.count, : self.count].diagonal())
+        rounding = ULP * self.count * float(self.weight[: self.count] @ sizes)
+        length = float(np.linalg.norm(pull)) + rounding
+        return Lowest(-pull / self.root, linear - 0.5 * length * length)
+
+    def _grow(self, capacity: int) -> None:
+        n = self.count
+        for name in ("offset", "weight", "active", "idle"):
+            old = getattr(self, name)
+            new = np.zeros(capacity, dtype=old.dtype)
+            new[:n] = old[:n]
+            setattr(self, name, new)
+        for name in ("gram", "factor"):
+            square = np.zeros((capacity, capacity))
+            square[:n, :n] = getattr(self, name)[:n, :n]
+            setattr(self, name, square)
+
+    def _prune(self) -> None:
+        """Drop the idle cuts once they are a quarter of all; the others close ranks."""
+        n, patience = self.count, self.patience
+        if self.most is not None and n >= self.most:
+            patience = min(patience, HASTE)
+        kept = self.idle[:n] <= patience
+        keep = np.flatnonzero(kept)
+        m = keep.size
+        if n - m < max(8, n // 4):
+            return
+        place = np.cumsum(kept) - 1
+        self.active[: self.size] = place[self.active[: self.size]]
+        for k, cut in enumerate(keep.tolist()):
+            self.cuts[k] = self.cuts[cut]  # one by one: they are large
+        for array in (self.offset, self.weight, self.idle):
+            array[:m] = array[keep]
+        self.gram[:m, :m] = self.gram[np.ix_(keep, keep)]
+        self.count = m

@@ -1,0 +1,400 @@
+"""Cutting planes: bundle methods for regularised risk minimisation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from auctor.core.checks import check_int
+from auctor.core.needs import Need
+from auctor.core.protocols import Shifts
+from auctor.core.shift import ShiftedScores
+from auctor.core.types import FloatArray
+from auctor.problem import Point, Problem
+from auctor.solvers.kinked.bundle import Bundle
+
+#: ``w -> (risk, subgradient)``: where cuts come from, instead of the loss.
+Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
+
+#: A line search stops within this share of the gap above the lowest value on its line, or within
+#: the whole gap while there are at most so many cuts; it first tries a multiple of the last one's
+#: step, then larger multiples of that.
+SHARP, BLUNT_CUTS, WIDEN, EXPAND = 0.1, 3, 2.0, 4.0
+#: Where lines have nothing new, a cut at the model's minimiser leaves at most this share of the
+#: gap, or it is the last one.
+HOPE = 0.999
+#: Cuts in a row that may raise neither the bound nor lower the best value: such are rounding.
+QUIET = 30
+#: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
+LEAST_REACH = 1e-9
+#: Rounding of a cut, as a share of the terms it is the difference of.
+ROUNDING = 1e-14
+#: The intercept's share of the gap, of the loss, and at the start of the null loss, that a cut may
+#: lose.
+PINNED, LEVEL, FIRST_LOSS = 1e-4, 1e-14, 1e-7
+#: Numbers that cuts may hold: as a share of the entries of the data, and in any case.
+CUTS_SHARE, CUTS_ROOM = 0.25, 12_500_000
+#: First trial of another intercept, in score units.
+FIRST_SHIFT = 1e-2
+#: Most trials of a line search, and of intercepts.
+MOST_TRIALS, MOST_SHIFTS = 20, 100
+#: Objectives of so many null losses are too high for their cut to be used.
+HIGH = 1e6
+
+
+class Query(NamedTuple):
+    """A point with a cut: ``loss >= dscores.scores + offset`` whatever the intercept."""
+
+    point: Point
+    dscores: FloatArray
+    offset: float
+
+    @property
+    def value(self) -> float:
+        """Objective at the point."""
+        return self.point.value
+
+
+@dataclass(frozen=True)
+class BmrmState:
+    """The best point, the next cut, the cuts, the lower bound and the last line search's step.
+
+    The cuts are updated in place. ``known`` says that there is one at the best point, and ``plain``
+    is the gap when the last cut was taken without a line search for want of anything new; ``quiet``
+    counts the cuts since one improved the bound or the best value.
+    """
+
+    best: Query
+    query: Query
+    bundle: Bundle
+    lower: float | None
+    reach: float = 1.0
+    known: bool = False
+    plain: float = math.inf
+    quiet: int = 0
+    stalled: bool = False
+    dual: Point | None = None
+
+    @property
+    def point(self) -> Point:
+        """The best point."""
+        return self.best.point
+
+    @property
+    def gap(self) -> float:
+        """What is known of the distance to the minimum, infinite before the first model."""
+        return math.inf if self.lower is None else max(self.best.value - self.lower, 0.0)
+
+
+@dataclass(frozen=True)
+class Bmrm:
+    """Cutting planes: minimise the penalty plus the highest of all tangents seen so far.
+
+    A step adds the tangent at the latest point, two passes over the data, and solves a quadratic
+    program over the simplex exactly; its value is a lower bound on the objective, so the gap to
+    the best point seen is a certificate. For any convex loss, with kinks or without. An intercept
+    is made exact at every point, where a combination of two tangents does not depend on it.
+
+    Parameters
+    ----------
+    line_search : bool
+        Search the line from the best point to the model's minimiser, which costs evaluations of
+        the loss but no pass, and take the cut at the nearest trial beyond its lowest point;
+        otherwise the published method, with cuts at the minimisers unless the loss is infinite
+        there.
+    patience : int >= 1
+        Cuts without weight for this many steps are dropped.
+    oracle : callable, optional
+        ``oracle(w) -> (risk, subgradient)`` of the loss at w, to choose among subgradients.
+
+    References
+    ----------
+    Teo et al., Bundle methods for regularized risk minimization, JMLR 2010; Joachims, A support
+    vector method for multivariate performance measures, 2005; Franc, Sonnenburg, Optimized cutting
+    plane algorithm for large-scale risk minimization, JMLR 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.minimise import minimise
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import Hinge
+    >>> from auctor.penalties import L2
+    >>> data = as_data(np.array([[1.0], [-1.0]]), [1.0, -1.0])
+    >>> minimise(Problem(Hinge(), L2(0.5), data), Bmrm(), tol=1e-9).coef.round(6)
+    array([1.])
+    """
+
+    line_search: bool = True
+    patience: int = 100
+    oracle: Oracle | None = None
+
+    needs = Need.CONVEX_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY
+
+    def __post_init__(self) -> None:
+        check_int("Bmrm", "patience", self.patience, low=1)
+
+    @classmethod
+    def examples(cls) -> list[Bmrm]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(line_search=False)]
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BmrmState:
+        """State at the starting point; cuts only where an earlier solve of a path left some."""
+        query = first_query(problem, problem.evaluate(w))
+        bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
+        if problem.kept is not None:
+            bundle.take(problem.kept.get(Bundle))
+            problem.kept[Bundle] = bundle
+        return BmrmState(query, query, bundle, None if self.oracle is None else -math.inf)
+
+    def step(self, problem: Problem, state: BmrmState) -> BmrmState:
+        """Add the latest cut, minimise the model, look there (or on the way)."""
+        bundle, best = state.bundle, state.best
+        if not math.isfinite(state.query.offset):
+            return replace(state, stalled=True)
+        bundle.add(*self._cut(problem, state.query))
+        lowest = bundle.lowest()
+        before = -math.inf if state.lower is None else state.lower
+        quiet = 0 if lowest.value > before else state.quiet + 1
+        known = state.known or state.query is best
+        state = replace(state, lower=max(lowest.value, before), quiet=quiet, known=known)
+        aim = problem.join(lowest.w, problem.intercept(best.point.w))
+        if np.array_equal(aim, best.point.w):
+            return _asked(state, best, best)
+        line = Line(problem, best, aim, PINNED * state.gap)
+        if not self.line_search:
+            trial = line.at(1.0)
+            if math.isfinite(trial.value):
+                return _asked(state, trial.query, best)
+        sharp = 1.0 if bundle.count <= BLUNT_CUTS else SHARP
+        low, beyond = lowest_on(line, min(1.0, WIDEN * state.reach), sharp * state.gap)
+        state = replace(state, reach=low.step or max(0.5 * state.reach, LEAST_REACH))
+        if not (beyond.query is best and state.known):
+            return _asked(replace(state, plain=math.inf), beyond.query, low.query)
+        aimed = line.at(1.0)
+        if state.gap > HOPE * state.plain or not math.isfinite(aimed.value):
+            return replace(state, stalled=True)
+        return _asked(replace(state, plain=state.gap), aimed.query, best)
+
+    def _cut(self, problem: Problem, query: Query) -> tuple[FloatArray, float]:
+        """Slope and offset in the column weights, by one pass over the data."""
+        coef = problem.coef(query.point.w)
+        if self.oracle is not None:
+            risk, slope = self.oracle(coef)
+            return slope, risk - float(slope @ coef)
+        if query.dscores is query.point.dscores:
+            return problem.coef(query.point.gradient), query.offset
+        return problem.coef(problem.pull_back(query.dscores)), query.offset
+
+
+def _most_cuts(problem: Problem) -> int:
+    """Cuts that are few enough beside the data: each is as long as the columns are many."""
+    room = max(CUTS_ROOM, CUTS_SHARE * problem.data.n_entries)
+    return int(room) // max(1, problem.data.n_columns)
+
+
+def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:
+    """The state with its next cut and the better of the points."""
+    best = min((query, found, state.best), key=lambda q: q.value)
+    again = query is state.query or np.array_equal(query.point.w, state.query.point.w)
+    same = best is state.best
+    quiet = state.quiet if same else 0
+    return replace(
+        state,
+        best=best,
+        query=query,
+        known=state.known and same,
+        quiet=quiet,
+        stalled=again or quiet >= QUIET,
+    )
+
+
+class Trial(NamedTuple):
+    """A query on a line and the slope of the objective there."""
+
+    step: float
+    query: Query
+    slope: float
+
+    @property
+    def value(self) -> float:
+        """Objective at the trial; infinite where it, or its cut, is not finite."""
+        return self.query.value if math.isfinite(self.query.offset) else math.inf
+
+
+class Line:
+    """The objective from a query to an aim, least over the intercept; one pass in all."""
+
+    def __init__(self, problem: Problem, start: Query, aim: FloatArray, accuracy: float) -> None:
+        self.problem, self.accuracy, self._origin = problem, accuracy, start.point
+        self._direction = aim - start.point.w
+        self._change = problem.score_change(self._direction)
+        ridge = problem.ridge * self._direction
+        self._pull = float(ridge @ start.point.w)
+        self.curve = float(ridge @ self._direction)
+        self.start = self._trial(0.0, start)
+
+    def _trial(self, step: float, query: Query) -> Trial:
+        slope = float(query.dscores @ self._change) + self._pull + step * self.curve
+        return Trial(step, query, slope)
+
+    def at(self, step: float) -> Trial:
+        """Evaluate at a share of the way."""
+        origin = self._origin
+        point = self.problem.evaluate(
+            origin.w + step * self._direction, scores=origin.scores + step * self._change
+        )
+        scale = max(abs(self.start.query.value), abs(self.problem.null.loss))
+        if point.value <= HIGH * HIGH * scale:
+            query = balanced(self.problem, point, self.accuracy)
+            if query.value <= HIGH * scale:
+                return self._trial(step, query)
+        return Trial(step, Query(point, origin.dscores, math.inf), math.inf)
+
+
+def lowest_on(line: Line, first: float, accuracy: float) -> tuple[Trial, Trial]:
+    """The lowest trial on a line, to an accuracy, and the nearest one beyond the minimum.
+
+    Both are the start where its slope shows that nothing ahead is lower, and the aim where all is
+    still falling there. Tangents of the loss plus the exact quadratic bound the objective from
+    below; the next trial is where the two that bracket the minimum are lowest.
+    """
+    low = high = best = line.start
+    step = first
+    for _ in range(MOST_TRIALS):
+        if high.slope < 0.0:
+            if high.step == 1.0:
+                break
+            low, high, step = high, line.at(step), min(EXPAND * step, 1.0)
+            trial = high
+        else:
+            at = 0.1
+            if math.isfinite(high.value):
+                at, bound = _lower_model(low, high, line.curve)
+                if best.value - bound <= accuracy:
+                    break
+            at = min(max(at, 0.02), 0.98)
+            trial = line.at(low.step + at * (high.step - low.step))
+            low, high = (trial, high) if trial.slope < 0.0 else (low, trial)
+        best = trial if trial.value < best.value else best
+    return best, high if math.isfinite(high.value) else best
+
+
+def _lower_model(low: Trial, high: Trial, curve: float) -> tuple[float, float]:
+    """Where (as a share of the interval) and how low the higher of two parabolas is lowest."""
+    width = high.step - low.step
+    left, right, bend = low.slope * width, high.slope * width, curve * width * width
+    # Their curvature is the same, so they cross once: the left one is higher before.
+    apart = right - left - bend
+    at = (low.value - high.value + right - 0.5 * bend) / apart if apart > 0.0 else 0.5
+    if bend > 0.0:
+        at = max(min(at, -left / bend), 1.0 - right / bend)
+    at = min(max(at, 0.0), 1.0)
+    from_left = low.value + left * at + 0.5 * bend * at * at
+    from_right = high.value - right * (1.0 - at) + 0.5 * bend * (1.0 - at) ** 2
+    return at, max(from_left, from_right)
+
+
+def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
+    """The point with its best intercept, and a cut there that does not depend on the intercept.
+
+    At a kink that is a combination of tangents on both sides, lower by the accuracy at most. The
+    cut is not finite where there is none.
+    """
+    if problem.loss.smooth:
+        point = problem.centred(point)
+    if not point.imbalance:
+        return Query(point, point.dscores, _offset(point))
+    loss, scores, target = problem.loss, point.scores, problem.data.target
+    # Where a loss knows a short way, that may round differently from the points.
+    for shifts in (loss.shifts(scores, target), ShiftedScores(loss, scores, target)):
+        low, high = (_shifted(problem, point, by) for by in _ends(shifts, accuracy))
+        left, right = _tilt(low), _tilt(high)
+        for end in (low, high):
+            if not end.imbalance:
+                return Query(end, end.dscores, _offset(end))
+        if left < 0.0 < right:
+            break
+    share = right / (right - left) if left < 0.0 < right else math.nan
+    return Query(
+        low if low.value <= high.value else high,
+        share * low.dscores + (1.0 - share) * high.dscores,
+        share * _offset(low) + (1.0 - share) * _offset(high),
+    )
+
+
+def _ends(shifts: Shifts, accuracy: float) -> tuple[float, float]:
+    """Changes of the intercept on both sides of the best one, whose tangents lose so much there."""
+    low, high = _bracket(shifts)
+    for k in range(MOST_SHIFTS):
+        left, right = low.slope, high.slope
+        if not left < 0.0 < right:
+            break
+        fall = (low.value - high.value + right * (high.by - low.by)) / (right - left)
+        least = min(low.value, high.value)
+        at = low.by + (fall if k % 3 < 2 else 0.5 * (high.by - low.by))
+        enough = max(accuracy, LEVEL * abs(least))
+        if least - (low.value + left * fall) <= enough or not low.by < at < high.by:
+            break
+        middle = _Shift.at(shifts, at)
+        low, high = (middle, high) if middle.slope < 0.0 else (low, middle)
+    return low.by, high.by
+
+
+def first_query(problem: Problem, point: Point) -> Query:
+    """The point with its best intercept and a cut there, where no gap is known yet."""
+    return balanced(problem, point, FIRST_LOSS * abs(problem.null.loss))
+
+
+class _Shift(NamedTuple):
+    """The loss and its slope where the intercept is changed ``by`` something."""
+
+    by: float
+    value: float
+    slope: float
+
+    @classmethod
+    def at(cls, shifts: Shifts, by: float) -> _Shift:
+        """Evaluate."""
+        shifted = shifts.at(by)
+        return cls(by, shifted.value, shifted.slope)
+
+
+def _bracket(shifts: Shifts) -> tuple[_Shift, _Shift]:
+    """Changes of the intercept, up and down, between which the loss is lowest."""
+    low = high = here = _Shift.at(shifts, 0.0)
+    stride = FIRST_SHIFT
+    while math.isfinite(stride) and low.slope * high.slope > 0.0:
+        if here.slope > 0.0:
+            low, high = _Shift.at(shifts, -stride), low
+        else:
+            low, high = high, _Shift.at(shifts, stride)
+        stride *= 4.0
+    return low, high
+
+
+def _tilt(point: Point) -> float:
+    """Slope in the intercept."""
+    return float(point.dscores.sum())
+
+
+def _offset(point: Point) -> float:
+    """Value of the tangent at the point where all scores are zero, less what may be rounding."""
+    along = float(point.dscores @ point.scores)
+    size = np.abs(point.scores)
+    rounding = ROUNDING * (abs(point.loss) + float(np.abs(point.dscores) @ size))
+    if point.problem.loss.shift_invariant:  # slopes sum to zero, but for rounding
+        rounding += abs(_tilt(point)) * float(size.max())
+    return point.loss - along - rounding
+
+
+def _shifted(problem: Problem, point: Point, by: float) -> Point:
+    """The point with another intercept; no pass over the data."""
+    w = point.w.copy()
+    w[-1] += by
+    return problem.evaluate(w, scores=point.scores + by)

@@ -1,0 +1,82 @@
+"""The curvature of losses on pairs, roughly: a metric for L-BFGS."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+
+from auctor.core.needs import Need
+from auctor.core.protocols import Data
+from auctor.core.rng import systematic
+from auctor.core.types import FloatArray, Target
+from auctor.losses import PairwiseSquare
+from auctor.problem import Problem
+from auctor.problem.hessian import FACTOR_PARAMS, Hessian
+
+#: Share of the curvature of the square loss that kinked ones have, and what is added to a diagonal,
+#: as a share of it.
+SHARE, FLOOR = 0.25, 1e-8
+#: Rows of a sample, at least and for every column.
+LEAST, PER_COLUMN = 2500, 12
+#: Rows that differ times columns below which steps take less time than the matrix.
+SMALL = 20_000
+#: Mean of the squared eigenvalues over the square of their mean below which steps need no metric.
+ROUND = 1.5
+#: Variance of a column as a share of its mean square, below which it may be rounding.
+NARROW = 1e-8
+
+
+def pair_metric(problem: Problem) -> FloatArray | None:
+    """Upper Cholesky factor of the penalty's Hessian plus a share of the pairwise square's.
+
+    The latter is of a sample where rows are many, but has of every column at least what all rows
+    have. None for losses that do not say what a pair costs, pairs in groups, many columns, small
+    data, columns far from zero, and where all eigenvalues are alike.
+    """
+    fits = problem.n_params <= FACTOR_PARAMS and problem.data.target.groups is None
+    lacks = (Need.PAIR_LOSS | Need.GRAM | Need.ROWS) & ~problem.provides
+    if lacks or not fits or problem.n_distinct * problem.n_columns < SMALL:
+        return None
+    rows = _sample(problem)
+    whole = rows is problem.data
+    sampled = problem if whole else Problem(problem.loss, problem.penalty, rows)
+    hessian = _of_square(sampled)
+    matrix = hessian.matrix()
+    diagonal = np.diag_indices_from(matrix)
+    matrix[diagonal] -= problem.ridge
+    if np.any(matrix[diagonal] < NARROW * rows.square_gradient(hessian.row_curvature)):
+        return None
+    if not whole:
+        all_rows = _of_square(problem).diagonal() - problem.ridge
+        matrix[diagonal] = np.maximum(matrix[diagonal], all_rows)
+        problem.counts.passes += sampled.counts.passes * rows.n_rows / problem.data.n_rows
+    matrix *= SHARE
+    matrix[diagonal] += problem.ridge
+    entries = matrix[diagonal]
+    if entries.size * float((matrix * matrix).sum()) <= ROUND * float(entries.sum()) ** 2:
+        return None
+    matrix[diagonal] += np.where(entries > 0.0, FLOOR * entries, entries.max())
+    try:
+        factor: FloatArray = cholesky(matrix, check_finite=False)
+    except LinAlgError:
+        return None
+    return factor
+
+
+def _of_square(problem: Problem) -> Hessian:
+    square, zeros = problem.with_loss(PairwiseSquare()), np.zeros(problem.n_params)
+    return square.hessian(square.evaluate(zeros, scores=np.zeros(problem.data.n_rows)))
+
+
+def _sample(problem: Problem) -> Data:
+    """Evenly spaced ones of the rows that differ, half of each class; all where these are few."""
+    data, size = problem.data, max(LEAST, PER_COLUMN * problem.n_columns)
+    if problem.n_distinct <= size:
+        return data
+    kinds, drawn = data.kinds, []
+    for side in data.target.classes:
+        share = np.zeros(data.n_rows)
+        share[side.rows] = side.share
+        drawn.append(systematic(kinds.total(share), size // 2)[0])
+    rows = kinds.order[kinds.starts[np.concatenate(drawn)]]
+    return data.rows(rows).with_target(Target(np.repeat([1.0, -1.0], size // 2)))

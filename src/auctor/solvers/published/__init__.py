@@ -1,0 +1,1 @@
+"""Published methods kept as baselines; none of them is chosen by default."""

@@ -1,0 +1,258 @@
+"""Primal interior point for l1-type penalties: few, expensive, reliable steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.checks import check_real
+from auctor.core.curvature import LowRankCurvature
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray, SeparableSpec
+from auctor.kernels.linalg.columns import row_products
+from auctor.problem import Point, Problem
+from auctor.problem.hessian import MODEL_FLOOR, Hessian, floored, solver_of
+
+#: Backtracking: sufficient decrease, factor and trials.
+ARMIJO, SHRINK, TRIALS = 0.01, 0.5, 60
+#: The barrier moves on after a step at least this long.
+LONG_STEP = 0.5
+#: Ridge of unpenalised columns in the system of the rows, relative to their own curvature.
+TRACE = 1e-6
+
+
+class Barrier(NamedTuple):
+    """``min over u of l1 u - mu log(u^2 - w^2)``: value, slope and curvature in each weight."""
+
+    value: float
+    slope: FloatArray
+    curve: FloatArray
+
+
+def barrier(w: FloatArray, l1: FloatArray, mu: float) -> Barrier:
+    """The barrier of ``|w_j| <= u_j`` with its bounds u at their minimisers.
+
+    They solve ``l1 (u^2 - w^2) = 2 mu u``, so the slope ``2 mu w/(u^2 - w^2)`` is ``l1 w/u`` and
+    the curvature left after eliminating u is ``2 mu/(u^2 + w^2)``.
+    """
+    slope, curve = np.zeros_like(w), np.zeros_like(w)
+    on = l1 > 0.0
+    x, level = w[on], l1[on]
+    width = mu / level
+    u = width + np.hypot(width, x)
+    slope[on] = level * (x / u)
+    curve[on] = 2.0 * mu / (u * u + x * x)
+    # u^2 - w^2 = 2 width u without cancellation.
+    value = float(level @ u - mu * np.log(2.0 * width * u).sum())
+    return Barrier(value, slope, curve)
+
+
+@dataclass(frozen=True)
+class InteriorState:
+    """The point shown, the dense point behind it, and the barrier's weight."""
+
+    point: Point
+    inner: Point
+    mu: float
+    stalled: bool = False
+    dual: Point | None = None
+
+
+@dataclass(frozen=True)
+class InteriorPoint:
+    """Newton's method on a log barrier for l1 and elastic-net penalties.
+
+    Minimises ``loss + sum l1_j u_j + l2_j/2 w_j^2 - mu sum log(u_j^2 - w_j^2)`` for falling mu,
+    with the bounds u eliminated in closed form; mu follows the duality gap. One Newton system per
+    step: of the columns where there are at least as many rows (O(n p^2)), otherwise of the rows by
+    the Woodbury identity (O(n^2 p), no p by p matrix). Iterates are dense; the point shown has
+    those weights at zero that one coordinate step would put there, if its objective is no worse.
+
+    Parameters
+    ----------
+    growth : float > 1
+        How far ahead of the duality gap the barrier runs.
+    direct : bool, optional
+        Force (or forbid) the system of the columns.
+
+    References
+    ----------
+    Koh, Kim, Boyd, An interior-point method for large-scale l1-regularized logistic regression,
+    2007.
+    """
+
+    growth: float = 2.0
+    direct: bool | None = None
+
+    needs = (
+        Need.SMOOTH_LOSS
+        | Need.CURVATURE
+        | Need.ROW_LOSS
+        | Need.SEPARABLE_PENALTY
+        | Need.UNBOUNDED
+        | Need.GRAM
+        | Need.COLUMNS
+    )
+
+    def __post_init__(self) -> None:
+        check_real("InteriorPoint", "growth", self.growth, low=1.0, open_low=True)
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> InteriorState:
+        """State at the starting point."""
+        point = problem.centred(problem.evaluate(w))
+        return InteriorState(point, point, self._first(problem, point))
+
+    @staticmethod
+    def _first(problem: Problem, point: Point) -> float:
+        """The first barrier weight.
+
+        From zero, where bounds u are wide: as long as a weight that moves scores by one. From a
+        start with a small gap, what suits that gap.
+        """
+        spec = _spec(problem)
+        penalised = spec.l1 > 0.0
+        if not penalised.any():
+            return 1.0
+        problem.counts.passes += 1
+        square = problem.data.square_gradient(problem.data.target.share)[penalised]
+        length = float(np.sqrt(np.median(square[square > 0.0]))) if square.any() else 1.0
+        wide = float(spec.l1[penalised].mean()) / length
+        if not problem.certifiable or not problem.coef(point.w).any():
+            return wide
+        suited = problem.certificate(point).gap / (2 * int(penalised.sum()))
+        return min(wide, suited) if suited > 0.0 else wide
+
+    def step(self, problem: Problem, state: InteriorState) -> InteriorState:
+        """One Newton step with backtracking; then the barrier falls and weights are thresholded."""
+        spec, point, mu = _spec(problem), state.inner, state.mu
+        edge = barrier(problem.coef(point.w), spec.l1, mu)
+        gradient = problem.total_gradient(point) + problem.join(edge.slope, 0.0)
+        direction = -self._solve(problem, point, spec.l2 + edge.curve, gradient)
+        found = _search(problem, spec, point, direction, gradient, mu)
+        if found is None:
+            smaller = self._next(problem, spec, point, mu, 1.0)
+            return replace(state, mu=smaller, stalled=smaller == mu or mu <= self._least(point))
+        inner, length = found
+        inner = problem.centred(inner)
+        shown = _thresholded(problem, spec, inner)
+        return InteriorState(shown, inner, self._next(problem, spec, inner, mu, length))
+
+    @staticmethod
+    def _least(point: Point) -> float:
+        """A barrier weight lost in the rounding of the objective."""
+        return 1e-18 * abs(point.value)
+
+    def _next(
+        self, problem: Problem, spec: SeparableSpec, point: Point, mu: float, length: float
+    ) -> float:
+        """The next barrier weight: behind the gap by the factor ``growth``, after long steps."""
+        if length < LONG_STEP:
+            return mu
+        if not problem.certifiable:
+            return mu / self.growth
+        terms = 2 * int(np.count_nonzero(spec.l1))
+        behind = problem.certificate(point).gap / max(1, terms)
+        return min(max(behind, mu) / self.growth, mu)
+
+    def _solve(
+        self, problem: Problem, point: Point, ridge: FloatArray, r: FloatArray
+    ) -> FloatArray:
+        """Newton system ``([X 1]' h [X 1] + ridge) x = r``."""
+        n, p = problem.data.n_rows, problem.n_columns
+        h = problem.loss.curvature(point.scores, problem.data.target).diagonal
+        direct = n >= p if self.direct is None else self.direct
+        if direct:
+            joined = problem.join(ridge, 0.0)
+            hessian = Hessian(
+                problem.data, LowRankCurvature(h), joined, problem.has_intercept, problem.counts
+            )
+            return solver_of(hessian.matrix(), floor=MODEL_FLOOR)(r)
+        if not ridge.all():
+            # Columns without a penalty get a trace of one, or their inverse would be infinite.
+            problem.counts.passes += 1
+            ridge = np.where(ridge > 0.0, ridge, TRACE * floored(problem.data.square_gradient(h)))
+        return _woodbury(problem, h, ridge, r)
+
+
+def _spec(problem: Problem) -> SeparableSpec:
+    spec = problem.penalty.separable(problem.n_columns)
+    assert spec is not None
+    return spec
+
+
+def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray) -> FloatArray:
+    """``(X'hX + ridge)^-1`` through ``I + sqrt(h) X ridge^-1 X' sqrt(h)``; intercept by its Schur.
+
+    With ``A x = r - b g``, ``g = X'h`` and the last row ``g.x + sum(h) b = r_b``.
+    """
+    data, n = problem.data, problem.data.n_rows
+    root, inverse = np.sqrt(h), 1.0 / ridge
+    # A product of rows costs as much as n/2 passes, through BLAS a sixth of that or so.
+    problem.counts.passes += 1.0 + n / 6.0
+    system = root[:, None] * row_products(data.columns(), n, inverse) * root
+    system[np.diag_indices_from(system)] += 1.0
+    solve = solver_of(system)
+
+    def apply(v: FloatArray) -> FloatArray:
+        problem.counts.passes += 2
+        first = inverse * v
+        inner = root * solve(root * data.scores(first))
+        return first - inverse * data.gradient(inner)
+
+    x = apply(problem.coef(r))
+    if not problem.has_intercept:
+        return x
+    problem.counts.passes += 1
+    side = data.gradient(h)
+    turned = apply(side)
+    bottom = float(h.sum()) - float(side @ turned)
+    b = (float(r[-1]) - float(side @ x)) / bottom if bottom > 0.0 else 0.0
+    return np.append(x - b * turned, b)
+
+
+def _search(
+    problem: Problem,
+    spec: SeparableSpec,
+    point: Point,
+    direction: FloatArray,
+    gradient: FloatArray,
+    mu: float,
+) -> tuple[Point, float] | None:
+    """Backtracking on the barrier function in score space; the point and its step length."""
+
+    def total(at: Point) -> float:
+        w = problem.coef(at.w)
+        return at.loss + 0.5 * float(spec.l2 @ (w * w)) + barrier(w, spec.l1, mu).value
+
+    slope, start = float(gradient @ direction), total(point)
+    if not slope < 0.0:
+        return None
+    change = problem.score_change(direction)
+    size = 1.0
+    for _ in range(TRIALS):
+        new = problem.evaluate(point.w + size * direction, scores=point.scores + size * change)
+        if total(new) <= start + ARMIJO * size * slope:
+            return new, size
+        size *= SHRINK
+    return None
+
+
+def _thresholded(problem: Problem, spec: SeparableSpec, point: Point) -> Point:
+    """The point with those weights at zero that one coordinate step would put there, if no worse.
+
+    Barrier weights are never zero: an idle one is about ``mu/(l1 - |slope|)``, far within the
+    ``(l1 - |slope|)/curvature`` that such a step covers.
+    """
+    w = problem.coef(point.w)
+    slope = np.abs(problem.coef(point.gradient) + spec.l2 * w)
+    problem.counts.passes += 1
+    h = problem.loss.curvature(point.scores, problem.data.target).diagonal
+    curve = problem.data.square_gradient(h) + spec.l2
+    idle = (w != 0.0) & (curve * np.abs(w) <= spec.l1 - slope)
+    if not idle.any():
+        return point
+    joined = problem.join(np.where(idle, 0.0, w), problem.intercept(point.w))
+    sparse = problem.centred(problem.evaluate(joined))
+    return sparse if sparse.value <= point.value else point

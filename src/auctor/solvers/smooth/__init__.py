@@ -1,0 +1,1 @@
+"""Solvers for smooth losses and smooth penalties."""

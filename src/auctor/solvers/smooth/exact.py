@@ -1,0 +1,69 @@
+"""The exact minimiser of a quadratic loss: one linear system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.problem import Problem
+from auctor.problem.hessian import DENSE_ENTRIES, floored, solver_of
+from auctor.solvers.smooth.conjugate import truncated_cg
+from auctor.solvers.smooth.gradient import Plain
+
+#: Up to this many parameters the matrix is formed and factorised.
+DIRECT_PARAMS = 1500
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Solve the normal equations of a quadratic loss with a ridge penalty.
+
+    For the pairwise square loss they read ``(S+ + S- + dd' + strength/2) w = d`` with the class
+    covariances S and mean difference d: one pass for the moments and a Cholesky factorisation when
+    columns are few, conjugate gradients on the operator when they are many. A further step, if
+    asked for, refines the solution.
+
+    Parameters
+    ----------
+    direct : bool, optional
+        Force (or forbid) the factorisation.
+    """
+
+    direct: bool | None = None
+
+    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.QUADRATIC_LOSS | Need.SMOOTH_PENALTY
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> Plain:
+        """State at the starting point."""
+        return Plain(problem.evaluate(w))
+
+    def step(self, problem: Problem, state: Plain) -> Plain:
+        """Solve for the change that zeroes the gradient."""
+        point = state.point
+        gradient = problem.total_gradient(point)
+        new = problem.evaluate(point.w + self._change(problem, state, gradient))
+        new = problem.centred(new)
+        improved = new.value < point.value
+        return Plain(new if improved else point, stalled=not improved)
+
+    def _change(self, problem: Problem, state: Plain, gradient: FloatArray) -> FloatArray:
+        hessian = problem.hessian(state.point)
+        direct = self.direct
+        if direct is None:
+            cheap = problem.data.gram_passes() <= 2.0 * problem.n_params
+            if hessian.by_pairs:
+                cheap = problem.data.n_rows * problem.n_params <= DENSE_ENTRIES
+            direct = problem.n_params <= DIRECT_PARAMS and cheap
+        if direct:
+            return -solver_of(hessian.matrix())(gradient)
+        scale = floored(hessian.diagonal())
+        return truncated_cg(
+            hessian.matvec,
+            gradient,
+            lambda v: v / scale,
+            rtol=1e-8,
+            max_iter=10 * problem.n_params,
+        ).step

@@ -1,0 +1,143 @@
+"""Trust-region Newton with preconditioned conjugate gradients."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.problem import Point, Problem
+from auctor.problem.hessian import RowParts
+from auctor.solvers.lbfgs import Lbfgs, LbfgsState
+from auctor.solvers.line_search import Ray, Trial, wolfe
+from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
+
+#: Decreases below this share of the objective drown in its rounding.
+ROUNDING = 1e-14
+#: Damping of the first step after one that went wrong, the least, and the factor between them.
+FIRST, LEAST, CHANGE = 1e-3, 1e-6, 4.0
+
+
+@dataclass(frozen=True)
+class NewtonState:
+    """The point, the damping of the next step, and the steps of L-BFGS so far with its state.
+
+    ``parts`` is what Hessians leave to the next.
+    """
+
+    point: Point
+    damping: float = 0.0
+    warm_steps: int = 0
+    warm: LbfgsState | None = None
+    stalled: bool = False
+    dual: Point | None = None
+    parts: RowParts = field(default_factory=RowParts)
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Truncated Newton steps in a trust region, each CG product one fused pass over the data.
+
+    The preconditioner is a factorised Hessian where parameters are few (then a step may be exact)
+    and its diagonal where they are many. A step that overshoots is cut back along its direction in
+    score space, at no further pass over the data, and those after it are damped (Levenberg and
+    Marquardt's form of a trust region) by the variances of the columns, as if the curvature were
+    spread over all rows: columns whose rows have none where the step starts may meet some.
+
+    Parameters
+    ----------
+    forcing : float in (0, 1)
+        Loosest relative accuracy of a linear solve; it tightens as the gradient falls.
+    max_cg : int
+        Products per step.
+    warm_up : int
+        First so many steps of L-BFGS, which are enough where columns are alike.
+
+    References
+    ----------
+    More, The Levenberg-Marquardt algorithm: implementation and theory, 1978; Lin, More, Newton's
+    method for large bound-constrained optimization problems, 1999.
+    """
+
+    forcing: float = 0.1
+    max_cg: int = 500
+    warm_up: int = 0
+
+    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
+
+    def __post_init__(self) -> None:
+        who = "Newton"
+        check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_int(who, "max_cg", self.max_cg, low=1)
+        check_int(who, "warm_up", self.warm_up)
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> NewtonState:
+        """State at the starting point."""
+        point = problem.centred(problem.evaluate(w))
+        warm = Lbfgs().init(problem, point.w, rng) if self.warm_up else None
+        return NewtonState(point, warm=warm)
+
+    def step(self, problem: Problem, state: NewtonState) -> NewtonState:
+        """One trust-region step, or one of the warm-up."""
+        point = state.point
+        if state.warm is not None and state.warm_steps < self.warm_up and not state.warm.stalled:
+            warm = Lbfgs().step(problem, state.warm)
+            return NewtonState(warm.point, warm_steps=state.warm_steps + 1, warm=warm)
+        gradient = problem.total_gradient(point)
+        cut = self._solve(problem, state, gradient)
+        predicted = 0.5 * float((cut.residual - gradient) @ cut.step)
+        if not predicted > 0.0:
+            # A flat model (every pair or row on a linear piece): search along the gradient.
+            return self._moved(
+                problem, replace(state, damping=0.0), wolfe(Ray(problem, point, -gradient))
+            )
+        ray = Ray(problem, point, cut.step)
+        full = ray.at(1.0)
+        if predicted <= ROUNDING * abs(point.value):
+            return self._last_digits(problem, state, full, gradient)
+        ratio = (point.value - full.value) / predicted
+        adjusted = replace(state, damping=_adjusted(state.damping, ratio))
+        if ratio > 0.25:
+            return self._moved(problem, adjusted, full)
+        return self._moved(problem, adjusted, wolfe(ray, curvature=0.1))
+
+    @staticmethod
+    def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
+        if trial is None:
+            return replace(state, stalled=True)
+        return replace(state, point=problem.centred(trial.point))
+
+    @staticmethod
+    def _last_digits(
+        problem: Problem, state: NewtonState, full: Trial, gradient: FloatArray
+    ) -> NewtonState:
+        """Where the objective no longer resolves a step, the gradient judges it."""
+        new = problem.centred(full.point)
+        shorter = np.linalg.norm(problem.total_gradient(new)) < np.linalg.norm(gradient)
+        return replace(state, point=new) if shorter else replace(state, stalled=True)
+
+    def _solve(self, problem: Problem, state: NewtonState, gradient: FloatArray) -> Truncated:
+        """The minimum of the damped model, exact where the preconditioner is."""
+        hessian = problem.hessian(state.point, state.parts)
+        if state.damping:
+            hessian = hessian.damped(state.damping * problem.spread)
+        precondition, exact = hessian.preconditioner()
+        if exact:
+            p = -precondition(gradient)
+            return Truncated(p, np.zeros_like(p))
+        rtol = min(self.forcing, math.sqrt(float(np.linalg.norm(gradient))))
+        return truncated_cg(hessian.matvec, gradient, precondition, rtol=rtol, max_iter=self.max_cg)
+
+
+def _adjusted(damping: float, ratio: float) -> float:
+    """For the next step, by how well the model predicted this one."""
+    if ratio < 0.25:
+        return max(CHANGE * damping, FIRST)
+    if ratio < 0.75:
+        return damping
+    less = CHANGE if ratio < 1.2 else CHANGE * CHANGE
+    return damping / less if damping > LEAST else 0.0

@@ -1,0 +1,1 @@
+"""Solvers for penalties with kinks: l1, boxes, groups, trees."""

@@ -1,0 +1,1 @@
+"""Quadratic models of the objective on a working set."""

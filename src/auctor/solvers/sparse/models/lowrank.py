@@ -1,0 +1,286 @@
+"""The quadratic model shared by the proximal quasi-Newton family, and how a step is taken on it.
+
+A `Subproblem` is the model of the loss, with a matrix of `auctor.solvers.sparse.pairs`, plus the
+penalty on the coordinates that may move; coordinate descent in `auctor.kernels.descent.lowrank`
+solves it, exactly or not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.types import Array, FloatArray, SeparableSpec
+from auctor.kernels.descent import lowrank as kernels
+from auctor.problem import Point, Problem
+from auctor.problem.hessian import floored
+from auctor.solvers.sparse.pairs import Matrix, Pairs, Restricted
+
+#: Rounding allowed in tests of decrease, relative to the objective.
+ROUNDING = 1e-14
+#: The prox parameter grows at most this often in one step.
+MOST_TRIALS = 60
+#: Steps in a row without a new least value before rounding is blamed.
+MOST_IDLE = 100
+
+ORDERS = {"cyclic": kernels.CYCLIC, "shuffled": kernels.SHUFFLED, "iid": kernels.IID}
+
+
+def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
+    """The penalty of every column and, if asked, of the intercept, which has none."""
+    spec = problem.penalty.separable(problem.n_columns)
+    assert spec is not None
+    if not (intercept and problem.has_intercept):
+        return spec
+    ends = (0.0, 0.0, -math.inf, math.inf)
+    return SeparableSpec(*(np.append(part, end) for part, end in zip(spec, ends, strict=True)))
+
+
+class Survey(NamedTuple):
+    """Minimum-norm subgradient and kind of every coordinate (see `kernels.descent.lowrank`)."""
+
+    steepest: FloatArray
+    kind: Array
+
+    def movable(self) -> Array:
+        """Coordinates that do not rest on a kink or bound where they are optimal."""
+        return np.flatnonzero(self.kind != kernels.PINNED)
+
+
+def survey(point: Point, spec: SeparableSpec) -> Survey:
+    """Look at every coordinate of a point that has a penalty; O(p)."""
+    size = spec.l1.shape[0]
+    steepest, kind = np.empty(size), np.empty(size, dtype=np.uint8)
+    kernels.classify(point.w[:size], point.gradient[:size], *spec, steepest, kind)
+    return Survey(steepest, kind)
+
+
+class Inner(NamedTuple):
+    """How coordinate descent runs: order, when steps count as nothing, its random state."""
+
+    order: int
+    tiny: float
+    state: Array
+
+    @classmethod
+    def seeded(cls, rng: np.random.Generator, order: str, *, exact: bool = False) -> Inner:
+        """Random state from ``rng``; exact runs go on until steps vanish in rounding."""
+        state = rng.integers(1, 2**63, size=1).astype(np.uint64)
+        return cls(ORDERS[order], 1e-28 if exact else 1e-20, state)
+
+
+class Candidate(NamedTuple):
+    """A point proposed by the model, with the model's change of the loss alone."""
+
+    w: FloatArray
+    rise: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class Subproblem:
+    """Minimise ``Q_H(u, w) = gradient.(u - w) + 1/2 |u - w|_H^2 + penalty(u)`` on some coordinates.
+
+    ``H = scale B + extra B_0``; both may change between solves without rebuilding anything.
+    """
+
+    origin: FloatArray
+    index: Array
+    w: FloatArray
+    gradient: FloatArray
+    spec: SeparableSpec
+    model: Restricted
+
+    @classmethod
+    def at(cls, point: Point, matrix: Matrix, spec: SeparableSpec, index: Array) -> Subproblem:
+        """The model around a point, with everything gathered into contiguous arrays."""
+        part = SeparableSpec(*(level[index] for level in spec))
+        return cls(
+            point.w, index, point.w[index], point.gradient[index], part, matrix.restrict(index)
+        )
+
+    def solve(self, inner: Inner, *, scale: float, extra: float, passes: int) -> Candidate:
+        """Coordinate descent from w (from its projection, if w is outside the box)."""
+        u = np.clip(self.w, self.spec.lower, self.spec.upper)
+        base, diagonal, rows, hats = self.model
+        project = (u - self.w) @ hats
+        order, tiny, state = inner
+        data = (self.w, self.gradient, base, diagonal, rows, hats)
+        steps = kernels.sweeps(
+            *data, *self.spec, scale, extra, order, passes, tiny, state, u, project
+        )
+        linear, curve = kernels.model_change(
+            self.w, u, self.gradient, base, rows, project, scale, extra
+        )
+        w = self.origin.copy()
+        w[self.index] = u
+        return Candidate(w, linear + curve, steps)
+
+
+# --- a step ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModelState:
+    """The point, the pairs (updated in place), and counters of the work so far."""
+
+    point: Point
+    pairs: Pairs
+    spec: SeparableSpec
+    inner: Inner
+    iteration: int = 0
+    free: int = 0
+    coordinate_steps: int = 0
+    backtracks: int = 0
+    least: float = math.inf
+    idle: int = 0
+    stalled: bool = False
+    dual: Point | None = None
+
+
+M = TypeVar("M", bound=ModelState)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """An accepted step: the new point, the ``scale`` and ``extra`` of its H, and the work."""
+
+    point: Point
+    scale: float
+    extra: float
+    steps: int
+    trials: int
+
+
+def descend(
+    problem: Problem,
+    point: Point,
+    model: Subproblem,
+    inner: Inner,
+    *,
+    passes: int,
+    rho: float,
+    scale: float = 1.0,
+    extra: float = 0.0,
+    harder: Callable[[float, float], tuple[float, float]],
+) -> Descent | None:
+    """Solve the model with ever larger H until ``F(p) - F(w) <= rho (Q_H(p, w) - F(w))``.
+
+    Every solve starts from w again, so the model never rises. The intercept is not in the model: it
+    is at its best at w and at every trial, so F is a function of the columns alone. ``harder`` maps
+    (scale, extra) to the next pair. ``None`` when nothing moves, or H has grown beyond all measure.
+    One pass over the data per trial.
+    """
+    steps = 0
+    for trial in range(MOST_TRIALS):
+        candidate = model.solve(inner, scale=scale, extra=extra, passes=passes)
+        steps += candidate.steps
+        if np.array_equal(candidate.w, point.w):
+            return None
+        new = settled(problem, problem.evaluate(candidate.w))
+        predicted = candidate.rise + new.penalty - point.penalty
+        if new.value - point.value <= rho * predicted + ROUNDING * abs(point.value):
+            return Descent(new, scale, extra, steps, trial + 1)
+        scale, extra = harder(scale, extra)
+    return None
+
+
+def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) -> M:
+    """The state after an accepted step: the pair stored, work counted."""
+    old, new = state.point, done.point
+    if learn:
+        change = new.gradient - old.gradient
+        state.pairs.add(problem.coef(new.w - old.w), problem.coef(change))
+    # Rounding lets values rise and fall again, so only a new least value is progress.
+    idle = 0 if new.value < min(state.least, old.value) else state.idle + 1
+    return replace(
+        state,
+        point=new,
+        iteration=state.iteration + 1,
+        coordinate_steps=state.coordinate_steps + done.steps,
+        backtracks=state.backtracks + done.trials - 1,
+        least=min(state.least, new.value),
+        idle=idle,
+        stalled=idle >= MOST_IDLE,
+    )
+
+
+def settled(problem: Problem, point: Point) -> Point:
+    """The point with its intercept at the minimiser; no pass over the data."""
+    return problem.centred(point) if math.isfinite(point.loss) else point
+
+
+def column_metric(problem: Problem, power: float) -> FloatArray:
+    """Weighted second moments of the columns to a power: their relative curvature, for any loss.
+
+    One pass, none for power 0. Power 1 would be right for columns that do not overlap, 0 for ones
+    of equal scale.
+    """
+    if power == 0.0:
+        return np.ones(problem.n_columns)
+    problem.counts.passes += 1
+    moments = problem.data.square_gradient(problem.data.target.share)
+    out: FloatArray = floored(moments) ** power
+    return out
+
+
+def curvature_along_gradient(problem: Problem, point: Point, metric: FloatArray) -> float:
+    """``d'(Hessian)d / d'diag(metric)d`` along ``d = gradient / metric``, by a difference.
+
+    One pass, no second derivatives. Where it says nothing, the curvature of a step that would lower
+    the loss to its infimum.
+    """
+    direction = np.zeros_like(point.w)
+    size = metric.shape[0]
+    direction[:size] = point.gradient[:size] / metric
+    square = float(point.gradient @ direction)
+    excess = point.loss - problem.loss.infimum(problem.data.target)
+    if not (square > 0.0 and math.isfinite(square)):
+        return 1.0
+    if not 0.0 < excess < math.inf:
+        excess = abs(point.loss) or 1.0
+    change = -problem.score_change(direction)
+    step = 1e-3 * excess / square
+    near = problem.loss.value_grad(point.scores + step * change, problem.data.target)[1]
+    curve = float(change @ (near - point.dscores)) / (step * square)
+    problem.counts.evaluations += 1
+    return curve if 0.0 < curve < math.inf else 0.5 * square / excess
+
+
+# --- inner budgets --------------------------------------------------------------------------
+
+
+#: Passes of coordinate descent at outer iteration k = 1, 2, ... for a rate.
+BUDGETS: dict[str, Callable[[int, float], float]] = {
+    "linear": lambda k, rate: 1.0 + rate * k,
+    "log": lambda k, rate: 1.0 + rate * math.log(k),
+    "constant": lambda k, rate: rate,
+}
+MOST_PASSES = 1000
+
+
+def budget(inner: str, k: int, rate: float) -> int:
+    """Passes at iteration k, between 1 and 1000.
+
+    Examples
+    --------
+    >>> [budget("linear", k, 0.2) for k in (1, 5, 400)]
+    [1, 2, 81]
+    """
+    return int(min(max(BUDGETS[inner](k, rate), 1.0), MOST_PASSES))
+
+
+def check_model(
+    who: str, memory: int, order: str, scaling: float, *, rho: float = 1.0, growth: float = 2.0
+) -> None:
+    """Refuse settings shared by the family that cannot work."""
+    check_int(who, "memory", memory, low=1)
+    check_real(who, "scaling", scaling, low=0.0, high=1.0)
+    check_choice(who, "order", order, tuple(ORDERS))
+    check_real(who, "rho", rho, low=0.0, high=1.0, open_low=True)
+    check_real(who, "growth", growth, low=1.0, open_low=True)

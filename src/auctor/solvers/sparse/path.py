@@ -1,0 +1,389 @@
+"""Regularisation paths: one problem at many strengths, each solved from the one before."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_int, check_real, check_vector
+from auctor.core.errors import ConvergenceWarning, ParameterError
+from auctor.core.needs import Need
+from auctor.core.protocols import Penalty
+from auctor.core.result import Solution, Status
+from auctor.core.rng import as_rng
+from auctor.core.types import FloatArray, IntArray
+from auctor.kernels.runtime.parallel import quiet_blas
+from auctor.minimise import Solver, minimise
+from auctor.problem import Goal, Known, Point, Problem
+from auctor.solvers.choose import resolve
+from auctor.solvers.sparse.models.columns import score_change
+from auctor.solvers.sparse.proximal_newton import ProximalNewton
+
+#: Width of a smoothed loss whose null model stands in for a kinked one, in units of the null loss.
+WIDTH = 1e-6
+
+#: Called after every point with its strength and solution; returning True ends the path.
+OnPoint = Callable[[float, Solution], bool | None]
+
+
+@dataclass(frozen=True)
+class Path:
+    """Solutions along decreasing strengths.
+
+    Attributes
+    ----------
+    strengths : (n,) array
+        Decreasing; those that were solved.
+    solutions : tuple of Solution
+    complete : bool
+        Whether every strength asked for was solved; a time budget, a callback or Ctrl-C may have
+        ended the path before.
+    """
+
+    strengths: FloatArray
+    solutions: tuple[Solution, ...] = field(repr=False)
+    complete: bool = True
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    @property
+    def coef(self) -> FloatArray:
+        """Column weights, one row per strength."""
+        return np.vstack([s.coef for s in self.solutions])
+
+    @property
+    def intercept(self) -> FloatArray:
+        """Intercepts."""
+        return np.array([s.intercept for s in self.solutions])
+
+    @property
+    def n_nonzero(self) -> IntArray:
+        """Numbers of columns in the models."""
+        return np.array([np.count_nonzero(s.coef) for s in self.solutions])
+
+    @property
+    def gap(self) -> FloatArray:
+        """Certified gaps, or optimality violations."""
+        return np.array([s.gap for s in self.solutions])
+
+    @property
+    def value(self) -> FloatArray:
+        """Objectives."""
+        return np.array([s.value for s in self.solutions])
+
+    @property
+    def converged(self) -> bool:
+        """Whether every point met the tolerance."""
+        return all(s.converged for s in self.solutions)
+
+
+def strength_max(problem: Problem) -> float:
+    """The smallest strength at which a model without columns is optimal.
+
+    ``|X' u|_*`` with u the score gradient of the null model, which has its best intercept, and
+    ``|.|_*`` the dual norm of the penalty's kink at 0; one pass over the data. It is exact for
+    smooth losses. A kinked loss with an intercept has many subgradients at its null model; one is
+    taken from a smoothed form (width 1e-6 of the null loss), so the result is an upper bound. For a
+    loss that is not convex, the empty model is stationary there. The penalty's own strength does
+    not matter.
+
+    Parameters
+    ----------
+    problem : Problem
+        Every column must have a share in the penalty's kink, so l2 or unpenalised columns are
+        refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import Squared
+    >>> from auctor.penalties import L1
+    >>> data = as_data(np.eye(2), [3.0, 1.0])
+    >>> strength_max(Problem(Squared(), L1(), data, fit_intercept=False))
+    1.5
+    """
+    unit = with_strength(problem.penalty, 1.0)
+    spec = unit.separable(problem.n_columns)
+    if spec is not None:
+        _need_kink(unit, bool((spec.l1 > 0.0).all()))
+        pull = _null_pull(problem)
+        return float((np.abs(pull) / spec.l1).max())
+    return _dual_norm(unit, _null_pull(problem))
+
+
+def regularisation_path(
+    problem: Problem,
+    *,
+    strengths: Sequence[float] | FloatArray | None = None,
+    n: int = 100,
+    ratio: float = 1e-3,
+    solver: str | Solver[Any] | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    max_seconds: float | None = None,
+    on_point: OnPoint | None = None,
+    rng: int | np.random.Generator | None = None,
+    on_failure: str = "warn",
+) -> Path:
+    """Solve a problem at many strengths, from the largest down, each from where the last two lead.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its penalty is used with each strength in turn; its own strength does not matter. Data,
+        counts and whatever the data have cached are shared by all points.
+    strengths : sequence of floats >= 0, optional
+        Used in decreasing order, each once; by default ``n`` in geometric progression from
+        `strength_max`.
+    n : int >= 1
+        Number of default strengths.
+    ratio : float in (0, 1)
+        Smallest default strength over the largest.
+    solver : str or Solver, optional
+        By default `choose` decides at each strength.
+    tol, max_iter
+        Of each point, as in `minimise`.
+    max_seconds : float, optional
+        Of the whole path; when it ends, the path ends too.
+    on_point : callable, optional
+        Receives each strength with its `Solution`; returning True ends the path.
+    rng : int or Generator, optional
+    on_failure : {"warn", "ignore"}
+        Whether points that missed the tolerance give a warning, one for the path.
+
+    Returns
+    -------
+    Path
+        Ctrl-C returns the points done so far, where there are any; the point it came in is the
+        last and has the status INTERRUPTED.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import Squared
+    >>> from auctor.penalties import L1
+    >>> data = as_data(np.eye(2), [3.0, 1.0])
+    >>> problem = Problem(Squared(), L1(), data, fit_intercept=False)
+    >>> path = regularisation_path(problem, strengths=[0.2, 1.5, 1.0])
+    >>> path.coef.round(6)
+    array([[0. , 0. ],
+           [1. , 0. ],
+           [2.6, 0.6]])
+    """
+    who = "regularisation_path"
+    check_real(who, "tol", tol, low=0.0)
+    check_choice(who, "on_failure", on_failure, ("warn", "ignore"))
+    if max_seconds is not None:
+        check_real(who, "max_seconds", max_seconds, low=0.0)
+    levels = _levels(problem, strengths, n, ratio)
+    run = _Run(problem, solver, tol, max_iter, as_rng(rng), max_seconds, on_point)
+    with quiet_blas():
+        for strength in levels:
+            try:
+                if not run.point(float(strength)):
+                    break
+            except KeyboardInterrupt:
+                if not run.solutions:
+                    raise
+                run.cut = True
+                break
+    done = tuple(run.solutions)
+    path = Path(levels[: len(done)], done, len(done) == levels.size and not run.cut)
+    if on_failure == "warn" and not path.converged:
+        warnings.warn(_advice(path), ConvergenceWarning, stacklevel=2)
+    return path
+
+
+class _Run:
+    """A path in progress."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: str | Solver[Any] | None,
+        tol: float,
+        max_iter: int,
+        rng: np.random.Generator,
+        max_seconds: float | None,
+        on_point: OnPoint | None,
+    ) -> None:
+        self.problem, self.on_point = problem.keeping(), on_point
+        self.solver = "auto" if solver is None else solver
+        self.chosen: tuple[Need, Solver[Any]] | None = None
+        self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rng": rng}
+        self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds
+        self.trail: list[tuple[float, Known]] = []  # the last two points
+        self.solutions: list[Solution] = []
+        self.cut = False
+
+    def point(self, strength: float) -> bool:
+        """Solve at one strength; whether the path goes on."""
+        left = self.end - time.perf_counter()
+        if self.solutions and left <= 0.0:
+            return False
+        penalty = with_strength(self.problem.penalty, strength)
+        alike = bool(self.solutions) and strength > 0.0
+        self.problem = self.problem.with_penalty(penalty, alike=alike)
+        assert self.problem.kept is not None
+        self.problem.kept[Goal] = Goal(self.problem.tolerance(self.options["tol"]))
+        solution = minimise(
+            self.problem,
+            self.resolved(),
+            w0=self.predict(strength),
+            max_seconds=None if math.isinf(left) else max(left, 0.0),
+            on_failure="ignore",
+            **self.options,
+        )
+        self.trail = [*self.trail[-1:], (strength, self.known(solution))]
+        self.solutions.append(solution)
+        stop = self.on_point is not None and self.on_point(strength, solution)
+        self.cut = solution.status in (Status.INTERRUPTED, Status.MAX_SECONDS)
+        return not (stop or self.cut)
+
+    def resolved(self) -> Solver[Any]:
+        """The solver of the next point; proximal Newton steps are preferred at any strength."""
+        provides = self.problem.provides
+        if self.chosen is None or self.chosen[0] != provides:
+            solver = resolve(self.solver, self.problem)
+            if not isinstance(solver, ProximalNewton):
+                return solver
+            self.chosen = provides, solver
+        return self.chosen[1]
+
+    def known(self, solution: Solution) -> Known:
+        """The parameters of a solution, with their scores where the solver left them."""
+        problem = self.problem
+        assert problem.kept is not None
+        w = problem.join(solution.coef, solution.intercept)
+        left: Known | None = problem.kept.get(Known)
+        if left is not None and np.array_equal(left.w, w):
+            return left
+        return Known(w, np.full(problem.data.n_rows, np.nan))
+
+    def predict(self, strength: float) -> FloatArray | None:
+        """Where the line through the last two points leads: lasso paths are lines in pieces.
+
+        Columns that would change sign stay where they are.
+        """
+        assert self.problem.kept is not None
+        if len(self.trail) < 2:
+            return self.trail[-1][1].w if self.trail else None
+        (before, old), (last, now) = self.trail
+        ahead = min((last - strength) / (before - last), 1.0)
+        change = ahead * (now.w - old.w)
+        moving = np.flatnonzero(self.problem.coef(change))
+        turns = moving[np.sign(now.w[moving] + change[moving]) != np.sign(now.w[moving])]
+        scores = now.scores + ahead * (now.scores - old.scores)
+        if turns.size and np.isfinite(scores).all():
+            back = np.zeros_like(change)
+            back[turns] = change[turns]
+            scores -= score_change(self.problem, back)
+        change[turns] = 0.0
+        new: FloatArray = now.w + change
+        self.problem.kept[Known] = Known(new, scores)
+        return new
+
+
+def _levels(
+    problem: Problem, strengths: Sequence[float] | FloatArray | None, n: int, ratio: float
+) -> FloatArray:
+    """The strengths of a path, checked and decreasing."""
+    who = "regularisation_path"
+    if strengths is None:
+        check_int(who, "n", n, low=1)
+        check_real(who, "ratio", ratio, low=0.0, high=1.0, open_low=True, open_high=True)
+        top = strength_max(problem)
+        if not 0.0 < top < math.inf:
+            raise ParameterError(
+                who,
+                needs="columns that explain something to find strengths",
+                got=f"a null model that is optimal at strength {top:g}",
+                todo="Pass strengths.",
+            )
+        return np.geomspace(top, top * ratio, n)
+    return check_strengths(who, strengths)
+
+
+def check_strengths(who: str, strengths: object) -> FloatArray:
+    """Distinct numbers >= 0, the largest first."""
+    levels = check_vector(who, "strengths", strengths)
+    if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
+        raise ParameterError(
+            who,
+            needs="a sequence of strengths >= 0",
+            got=f"{strengths!r}",
+            todo="Pass such numbers.",
+        )
+    return np.unique(levels)[::-1]
+
+
+def with_strength(penalty: Penalty, strength: float) -> Penalty:
+    """The penalty with another strength."""
+    rebuild = getattr(penalty, "with_strength", None)
+    if rebuild is None:
+        raise ParameterError(
+            "A path",
+            needs="a penalty with a strength",
+            got=f"{type(penalty).__name__}",
+            todo="Derive it from auctor.penalties.BasePenalty.",
+        )
+    changed: Penalty = rebuild(strength)
+    return changed
+
+
+def _need_kink(penalty: Penalty, kinked: bool) -> None:
+    if not kinked:
+        raise ParameterError(
+            "strength_max",
+            needs="a penalty with a kink at 0 in every column",
+            got=f"{type(penalty).__name__} without one in some",
+            todo="Pass the strengths yourself.",
+        )
+
+
+def _null_pull(problem: Problem) -> FloatArray:
+    """Minus the gradient of the loss at the null model, or a subgradient."""
+    if problem.has_intercept and not problem.loss.smooth:
+        smoothed = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
+        if smoothed is None:
+            raise ParameterError(
+                "strength_max",
+                needs="a loss that is smooth or has a smoothed form",
+                got=f"{type(problem.loss).__name__}",
+                todo="Pass the strengths yourself.",
+            )
+        problem = problem.with_loss(smoothed)
+    start: Point = problem.evaluate(problem.start())
+    return -problem.coef(start.gradient)
+
+
+def _dual_norm(norm: Penalty, v: FloatArray) -> float:
+    """Dual norm of v: ``1 / (K c)``, c < 1 the largest factor that brings ``K v`` into the ball."""
+    largest = float(np.abs(v).max())
+    tiny = np.full_like(v, 1e-300)
+    _need_kink(norm, norm.dual_scale(tiny) > 0.0 and norm.dual_scale(-tiny) > 0.0)
+    if largest == 0.0:
+        return 0.0
+    stretch = 1.0 / largest
+    while (scale := norm.dual_scale(stretch * v)) == 1.0:
+        stretch *= 1e6
+    return 1.0 / (stretch * scale)
+
+
+def _advice(path: Path) -> str:
+    """One sentence on the points that missed the tolerance, and one thing to do."""
+    missed = [k for k, s in enumerate(path.solutions) if not s.converged]
+    worst = max((path.solutions[k] for k in missed), key=lambda s: s.gap / (s.tol or 1.0))
+    return (
+        f"{len(missed)} of {len(path)} points of a regularisation path missed the tolerance, the "
+        f"first at strength {path.strengths[missed[0]]:.3g}. The worst: {worst.advice()}"
+    )

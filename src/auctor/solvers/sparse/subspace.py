@@ -1,0 +1,295 @@
+"""Newton's method where a penalty on nested groups is smooth: tree norms, groups, l1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.needs import Need
+from auctor.core.protocols import Penalty
+from auctor.core.result import Counts
+from auctor.core.types import Array, FloatArray, IntArray, TreeSpec
+from auctor.kernels.penalties import groups as kernels
+from auctor.penalties.separable import Separable
+from auctor.penalties.tree import TreeNorm
+from auctor.problem import Point, Problem
+from auctor.problem.hessian import floored
+from auctor.solvers.smooth.conjugate import truncated_cg
+from auctor.solvers.sparse.proximal import MOST_TRIALS, first_step, proximal_step
+
+#: Columns of a part, over those that are not zero.
+GROWTH = 1.5
+#: From this share of all columns on, a part is not worth copying.
+WHOLE = 0.7
+#: How far conjugate gradients reduce the residual.
+RESIDUAL = 0.2
+#: Changes of the objective below this, relative to it, may be rounding.
+ROUNDING = 1e-14
+#: Lengths of a Newton step that are tried.
+LENGTHS = (1.0, 0.5, 0.2, 0.05)
+
+
+class Pace(NamedTuple):
+    """The length of proximal steps, and the damping of Newton steps."""
+
+    length: float
+    damping: float = 0.0
+
+
+@dataclass(frozen=True)
+class SubspaceState:
+    """The point, how fast to go, and the accuracy asked of the working set."""
+
+    point: Point
+    pace: Pace
+    fraction: float
+    stalled: bool = False
+    dual: Point | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some columns, as a problem of their own; the others are 0."""
+
+    problem: Problem
+    spec: TreeSpec
+    chosen: IntArray
+
+    def enter(self, point: Point) -> Point:
+        """A point of the whole problem whose other columns are 0."""
+        last = point.w.shape[0] - point.problem.n_columns
+        keep = np.append(self.chosen, point.problem.n_columns + np.arange(last))
+        inside = replace(point, problem=self.problem, w=point.w[keep])
+        vars(inside)["gradient"] = point.gradient[keep]
+        return inside
+
+    def leave(self, problem: Problem, inside: Point) -> Point:
+        """The same point of the whole problem."""
+        coef = np.zeros(problem.n_columns)
+        coef[self.chosen] = self.problem.coef(inside.w)
+        w = problem.join(coef, self.problem.intercept(inside.w))
+        return replace(inside, problem=problem, w=w)
+
+
+@dataclass(frozen=True)
+class SubspaceNewton:
+    """Proximal steps find the groups that are not zero, Newton steps move the columns in them.
+
+    A norm of nested groups is smooth where its groups are not zero; l1 has groups of one. Each
+    inner iteration takes one proximal step, exact for the whole tree, and then minimises the
+    second-order model of loss and penalty over the columns whose groups are not zero, by conjugate
+    gradients; groups that the step would turn around are set to 0. All this happens on a working
+    set: the columns that are not zero, those that violate optimality most, and their ancestors'
+    groups. One pass over all data per step gives the next working set and the certificate.
+
+    Parameters
+    ----------
+    fraction : float in (0, 1)
+        Accuracy on a working set relative to the violation of optimality before.
+    max_moves : int
+        Inner iterations per step.
+    max_products : int
+        Conjugate gradient iterations per Newton step.
+    fewest : int
+        The working set holds at least this many columns, and half as many again as are not zero.
+
+    References
+    ----------
+    Jenatton, Mairal, Obozinski, Bach, Proximal methods for hierarchical sparse coding, 2011;
+    Curtis, Dai, Robinson, A subspace acceleration method for minimization involving a group
+    sparsity-inducing regularizer, 2022.
+    """
+
+    fraction: float = 0.1
+    max_moves: int = 20
+    max_products: int = 40
+    fewest: int = 200
+
+    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY
+
+    def __post_init__(self) -> None:
+        who = type(self).__name__
+        check_real(who, "fraction", self.fraction, low=0.0, high=1.0, open_low=True, open_high=True)
+        for name in ("max_moves", "max_products", "fewest"):
+            check_int(who, name, getattr(self, name), low=1)
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SubspaceState:
+        """State at the starting point."""
+        point = problem.centred(problem.evaluate(w))
+        return SubspaceState(point, Pace(first_step(problem, point)), self.fraction)
+
+    def step(self, problem: Problem, state: SubspaceState) -> SubspaceState:
+        """Choose a working set and minimise over it."""
+        point, pace = state.point, state.pace
+        violation = violation_of(point)
+        if not violation.any():
+            return replace(state, stalled=True)
+        part = self._part(problem, point, violation)
+        x = start = part.enter(point)
+        goal = now = float(np.linalg.norm(violation[part.chosen]))
+        goal *= state.fraction
+        # On all columns every move has a certificate.
+        for _ in range(self.max_moves if part.problem is not problem else 1):
+            new, pace = self._move(part, x, pace)
+            left = float(np.linalg.norm(violation_of(new)))
+            if new.value >= x.value and left >= now:
+                break
+            x, now = new, left
+            if left <= goal:
+                break
+        part_counts, total = part.problem.counts, problem.counts
+        if part_counts is not total:
+            share = part.problem.data.n_entries / max(1, problem.data.n_entries)
+            total.passes += share * part_counts.passes
+            total.evaluations += part_counts.evaluations
+        if x is start:
+            tight = state.fraction < 1e-6
+            return replace(state, pace=pace, fraction=0.1 * state.fraction, stalled=tight)
+        return SubspaceState(problem.centred(part.leave(problem, x)), pace, self.fraction)
+
+    def _part(self, problem: Problem, point: Point, violation: FloatArray) -> Part:
+        """The columns that are not zero and the worst of the others, as a problem."""
+        spec = tree_of(problem)
+        inside = problem.coef(point.w) != 0.0
+        count = int(inside.sum())
+        room = max(self.fewest, int(GROWTH * count)) - count
+        rest = np.flatnonzero(~inside & (violation > 0.0))
+        if rest.size > room:
+            rest = rest[np.argpartition(-violation[rest], room - 1)[:room]]
+        inside[rest] = True
+        if inside.sum() > WHOLE * problem.n_columns:
+            return Part(problem, spec, np.arange(problem.n_columns))
+        chosen, smaller = branch(spec, inside)
+        separable = problem.penalty.separable(problem.n_columns)
+        penalty: Penalty = TreeNorm(smaller, chosen.size)
+        if separable is not None:
+            penalty = Separable(separable.l1[chosen], separable.l2[chosen])
+        data = problem.data.only(chosen)
+        sub = Problem(
+            problem.loss, penalty, data, fit_intercept=problem.fit_intercept, counts=Counts()
+        )
+        return Part(sub, smaller, chosen)
+
+    def _move(self, part: Part, x: Point, pace: Pace) -> tuple[Point, Pace]:
+        """A proximal step where groups that are zero want to move, and a Newton step."""
+        local = Local.at(part, x)
+        if not violation_of(x)[~local.smooth].any():
+            new, damping = self._newton(part, local, pace.damping)
+            pace = Pace(pace.length, damping)
+            if new is not x:
+                return new, pace
+        y, length = proximal(x, pace.length)
+        new, damping = self._newton(part, Local.at(part, y), pace.damping)
+        return new, Pace(length, damping)
+
+    def _newton(self, part: Part, local: Local, damping: float) -> tuple[Point, float]:
+        """The first of a few lengths of a Newton step to decrease the objective; the damping."""
+        problem, spec, y = part.problem, part.spec, local.point
+        coef, d = problem.coef(y.w), problem.n_columns
+        hessian = problem.hessian(y)
+        where = problem.join(local.smooth.astype(np.float64), 1.0)
+        gradient, diagonal = y.gradient + problem.ridge * y.w, hessian.diagonal()
+        gradient[:d] += local.pull[:d] * coef
+        diagonal[:d] += local.pull[:d] - (1.0 - damping) * local.flat[:d] * coef * coef
+        inverse = where / floored(diagonal)
+
+        def product(v: FloatArray) -> FloatArray:
+            out = hessian.matvec(v)
+            kernels.tree_bend(coef, v, *spec, local.norm, local.pull, damping, out)
+            return out * where
+
+        found = truncated_cg(
+            product,
+            gradient * where,
+            lambda v: inverse * v,
+            rtol=RESIDUAL,
+            max_iter=self.max_products,
+        )
+        if not found.step.any():
+            return y, damping
+        moved = problem.score_change(found.step)
+        less = 0.25 * damping if damping > 0.01 else 0.0
+        more = min(1.0, max(4.0 * damping, 0.25))
+        for size in LENGTHS:
+            w = y.w + size * found.step
+            straight = problem.coef(w).copy()
+            kernels.tree_turned(coef, problem.coef(w), *spec)
+            same = np.array_equal(straight, problem.coef(w))
+            new = problem.evaluate(w, scores=y.scores + size * moved if same else None)
+            if new.value < y.value or polishes(new, y):
+                return new, less if size == 1.0 else more
+        return y, more
+
+
+@dataclass(frozen=True)
+class Local:
+    """The penalty around a point: norms, sums of ``weight/norm`` and ``weight/norm^3``, kinks."""
+
+    point: Point
+    norm: FloatArray
+    pull: FloatArray
+    flat: FloatArray
+    smooth: Array
+
+    @classmethod
+    def at(cls, part: Part, point: Point) -> Local:
+        """Evaluate it."""
+        d, m = part.problem.n_columns, part.spec.weight.shape[0]
+        norm, pull, flat = np.empty(m + 1), np.empty(m + 1), np.empty(m + 1)
+        smooth = np.empty(m + 1, dtype=bool)
+        kernels.tree_local(part.problem.coef(point.w), *part.spec, norm, pull, flat, smooth)
+        return cls(point, norm, pull, flat, smooth[:d])
+
+
+def polishes(new: Point, old: Point) -> bool:
+    """Whether a step too small for values to tell lowers the violation."""
+    if not new.value <= old.value + ROUNDING * abs(old.value):
+        return False
+    after, before = (float(np.linalg.norm(violation_of(p))) for p in (new, old))
+    return after < 0.9 * before
+
+
+def proximal(x: Point, length: float) -> tuple[Point, float]:
+    """A backtracked proximal step, and the length to try next."""
+    for _ in range(MOST_TRIALS):
+        y = proximal_step(x.problem, x, length)
+        if y is not None:
+            change = y.w - x.w
+            curve = float(change @ (y.gradient - x.gradient))
+            fit = float(change @ change) / curve if curve > 0.0 else np.inf
+            return y, float(np.clip(fit, length, 4.0 * length))
+        length *= 0.5
+    return x, length
+
+
+def tree_of(problem: Problem) -> TreeSpec:
+    """The nested groups of a problem's penalty."""
+    return cast(TreeSpec, problem.penalty.tree(problem.n_columns))  # type: ignore[attr-defined]
+
+
+def violation_of(point: Point) -> FloatArray:
+    """Distance of the gradient to optimality, column by column."""
+    problem = point.problem
+    return problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
+
+
+def branch(spec: TreeSpec, inside: Array) -> tuple[IntArray, TreeSpec]:
+    """The chosen columns, and the tree with only what is above them.
+
+    Nodes above that hold a column which is not chosen stay, without their column.
+    """
+    d, m = inside.shape[0], spec.weight.shape[0]
+    kept = np.zeros(m + 1, dtype=bool)
+    kept[:d] = inside
+    kernels.tree_above(spec.parent, spec.order, kept)
+    chosen = np.flatnonzero(inside)
+    others = np.flatnonzero(kept[:m] & ~np.append(inside, np.zeros(m - d, dtype=bool)))
+    nodes = np.concatenate((chosen, others))
+    slot = np.full(m + 1, nodes.size, dtype=np.uint32)
+    slot[nodes] = np.arange(nodes.size)
+    slot[m] = nodes.size
+    order = spec.order[kept[spec.order]]
+    return chosen, TreeSpec(slot[spec.parent[nodes]], slot[order], spec.weight[nodes])

@@ -1,0 +1,1 @@
+"""Solvers for data with more columns than rows."""

@@ -1,0 +1,20 @@
+"""Tables: reading, schema, encoding and writing."""
+
+from auctor.tables.read import Table, read_table
+from auctor.tables.readers import read_svmlight
+from auctor.tables.readers.base import Chunk
+from auctor.tables.schema import Column, ColumnSummary, Schema
+from auctor.tables.stream import open_stream
+from auctor.tables.write import write_table
+
+__all__ = [
+    "Chunk",
+    "Column",
+    "ColumnSummary",
+    "Schema",
+    "Table",
+    "open_stream",
+    "read_svmlight",
+    "read_table",
+    "write_table",
+]

@@ -1,0 +1,228 @@
+"""From one format to another, without the whole file in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from auctor.core.checks import check_choice, check_int
+from auctor.core.errors import DataError
+from auctor.core.files import AnyPath, check_destination
+from auctor.tables.encode import Encoder
+from auctor.tables.formats import TABLES, check_delimiter, check_format, format_of, format_to_write
+from auctor.tables.infer import (
+    CATEGORICAL,
+    MISSING,
+    WHOLE_COLUMN,
+    Look,
+    Rules,
+    infer,
+    leave_out_empty,
+    long_integers,
+    look_through,
+    warn_of_text,
+)
+from auctor.tables.read import read_table
+from auctor.tables.readers.arrays import npz_chunks
+from auctor.tables.readers.base import Settings, Source, TableFile, yes_no
+from auctor.tables.readers.columns import listed
+from auctor.tables.readers.svmlight import svmlight_chunks
+from auctor.tables.stream import CHUNK_ROWS, first_index, is_file
+from auctor.tables.write import Names, Part, block_part, free_name, write_parts, write_table
+
+WHO = "convert"
+#: Formats that keep text and missing values as they are.
+_WITH_WORDS = ("csv", "tsv", "parquet", "arrow")
+
+
+class Converted(NamedTuple):
+    """What was written.
+
+    Parameters
+    ----------
+    rows, columns : int
+    source, destination : str
+        Formats.
+    """
+
+    rows: int
+    columns: int
+    source: str
+    destination: str
+
+
+def convert(
+    source: Any,
+    destination: AnyPath,
+    *,
+    format: str = "auto",
+    to: str = "auto",
+    label: str | int | None = None,
+    columns: Sequence[str] | None = None,
+    categorical: str = "one_hot",
+    buckets: int = 1024,
+    missing: str = "refuse",
+    labelled: bool = True,
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    header: bool | str = "auto",
+    delimiter: str | None = None,
+) -> Converted:
+    r"""Write the rows of a file to one of another format, chunk by chunk.
+
+    Tables keep text and missing values when they become tables; as svmlight, NPZ or NPY their
+    categories become numbers and missing values are refused or filled, as in `read_table`. That
+    takes one look through the file before; the rules "median" and "most_frequent" take the whole
+    file into memory. Whole numbers beyond 2^53 are refused, as they would be rounded. The new file
+    appears whole or not at all.
+
+    Parameters
+    ----------
+    source : path, "-" or file object
+    destination : path
+    format, to : str
+        Formats of the source and the destination; "auto" goes by the names, and refuses to write
+        to one whose ending it does not know.
+    label, columns, categorical, buckets, missing, labelled, n_features, zero_based, header, delimiter
+        As in `read_table`.
+
+    Examples
+    --------
+    >>> import io, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "rows.svm"
+    >>> convert(io.BytesIO(b"y,a,b\n1,2,red\n0,0,blue\n"), path, format="csv")
+    Converted(rows=2, columns=3, source='csv', destination='svmlight')
+    >>> path.read_text()
+    '1 1:2 3:1\n0 2:1\n'
+    """  # noqa: E501
+    check_format(WHO, format)
+    check_choice(WHO, "to", to, ("auto", "svmlight", *TABLES))
+    check_choice(WHO, "categorical", categorical, CATEGORICAL)
+    check_choice(WHO, "missing", missing, MISSING)
+    rules = Rules(categorical, check_int(WHO, "buckets", buckets, low=1), missing, columns)
+    if not is_file(source):
+        raise DataError(
+            WHO,
+            needs="a path, '-' or a file",
+            got=f"{type(source).__name__}",
+            todo="Pass one of these.",
+        )
+    path = check_destination(destination, who=WHO)
+    wanted = format_to_write(path.name, who=WHO) if to == "auto" else to
+    settings = Settings(
+        CHUNK_ROWS,
+        label,
+        None if n_features is None else check_int(WHO, "n_features", n_features, low=1),
+        first_index(WHO, zero_based, None),
+        yes_no(WHO, "header", header),
+        check_delimiter(WHO, delimiter),
+        labelled,
+        who=WHO,
+    )
+    file = Source(source, WHO)
+    try:
+        found = format_of(file.name) if format == "auto" else format
+        file.keep()
+        opened = None if found == "svmlight" else TABLES[found](file, settings)
+        counter = _Counter()
+        if opened is None:
+            parts = _unnamed(file, found, settings, wanted)
+            names = Names(None, "label")
+        elif wanted not in _WITH_WORDS and missing in WHOLE_COLUMN:
+            look, kinds = look_through(opened, rules, file.name, WHO)
+            _refuse_long_integers(look, opened, kinds, file.name)
+            return _in_memory(file, path, found, wanted, settings, rules)
+        else:
+            names, parts = _named(opened, file.name, wanted, rules)
+        write_parts(path, counter.count(parts), names, wanted, WHO)
+        return Converted(counter.rows, counter.columns, found, wanted)
+    finally:
+        file.close()
+
+
+class _Counter:
+    """Counts rows and columns that pass."""
+
+    rows = columns = 0
+
+    def count(self, parts: Iterator[Part]) -> Iterator[Part]:
+        for part in parts:
+            rows, columns = part.shape
+            self.rows += rows
+            self.columns = max(self.columns, columns)
+            yield part
+
+
+def _named(file: TableFile, name: str, wanted: str, rules: Rules) -> tuple[Names, Iterator[Part]]:
+    """Rows of a table, with or without their words."""
+    look, kinds = look_through(file, rules, name, WHO)
+    _refuse_long_integers(look, file, kinds, name)
+    if wanted in _WITH_WORDS:
+        used = [c for c, kind in zip(file.names, kinds, strict=True) if kind != "skip"]
+        if not look.rows or not used:
+            raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
+        warn_of_text(look, file, kinds, name, WHO)
+        parts = (block_part(block, kinds) for block in file.blocks(kinds))
+        return _names(used, file), parts
+    if rules.missing != "zero" and leave_out_empty(look, file, kinds, name, WHO):
+        look = Look()
+        for block in file.blocks(kinds):
+            look.add(block)
+    warn_of_text(look, file, kinds, name, WHO)
+    schema, _ = infer(look, file, kinds, rules, name, WHO)
+    encode = Encoder(schema, file, name, WHO)
+    rows = (Part(encode(block), block.labels) for block in file.blocks(encode.kinds))
+    return _names(list(schema.feature_names or ()), file), rows
+
+
+def _refuse_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> None:
+    if found := long_integers(look, file, kinds):
+        raise DataError(
+            WHO,
+            needs="whole numbers up to 2^53, so as to keep every digit",
+            got=f"{listed(found)} of {name}",
+            todo="Drop such columns, or put a letter before the numbers.",
+        )
+
+
+def _names(columns: list[str], file: TableFile) -> Names:
+    if file.named and file.label is not None and file.label not in columns:
+        return Names(columns, file.label)
+    return Names(columns, free_name(columns))
+
+
+def _unnamed(file: Source, found: str, settings: Settings, wanted: str) -> Iterator[Part]:
+    """Compressed rows, all as wide as the widest where the new file needs that."""
+    if found == "svmlight" and wanted not in ("svmlight", "npz") and settings.n_features is None:
+        width = 1
+        for chunk in svmlight_chunks(file, settings):
+            width = max(width, chunk.matrix.shape[1])
+        settings = replace(settings, n_features=width)
+    file.rewind()
+    chunks = svmlight_chunks if found == "svmlight" else npz_chunks
+    for chunk in chunks(file, settings):
+        yield Part(chunk.matrix, chunk.labels)
+
+
+def _in_memory(
+    file: Source, path: Any, found: str, wanted: str, settings: Settings, rules: Rules
+) -> Converted:
+    file.rewind()
+    table = read_table(
+        file.raw(),
+        found,
+        label=settings.label,
+        columns=rules.columns,
+        categorical=rules.categorical,
+        buckets=rules.buckets,
+        missing=rules.missing,
+        labelled=settings.labelled,
+        n_features=settings.n_features,
+        header="auto" if settings.header is None else settings.header,
+        delimiter=settings.delimiter,
+    )
+    write_table(path, table.matrix, table.labels, columns=table.schema.feature_names, format=wanted)
+    rows, columns = table.matrix.shape
+    return Converted(rows, columns, found, wanted)

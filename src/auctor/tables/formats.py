@@ -1,0 +1,106 @@
+"""Formats of files: which one a name means, and who opens it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from auctor.core.checks import check_choice
+from auctor.core.errors import ParameterError
+from auctor.tables.readers.arrays import npy_file, npz_file
+from auctor.tables.readers.arrow import ipc_file, parquet_file
+from auctor.tables.readers.base import Settings, Source, TableFile
+from auctor.tables.readers.delimited import DelimitedFile
+
+
+def _tsv_file(source: Source, settings: Settings) -> TableFile:
+    return DelimitedFile(source, replace(settings, delimiter=settings.delimiter or "\t"))
+
+
+#: What opens a file with columns; svmlight has none, and a NPZ file may hold compressed rows.
+TABLES: dict[str, Callable[[Source, Settings], TableFile | None]] = {
+    "csv": DelimitedFile,
+    "tsv": _tsv_file,
+    "parquet": parquet_file,
+    "arrow": ipc_file,
+    "npz": npz_file,
+    "npy": npy_file,
+}
+FORMATS = ("auto", "svmlight", *TABLES)
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".npz": "npz",
+    ".npy": "npy",
+}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+#: Endings of svmlight files; others are read as svmlight, not written.
+SVMLIGHT = ("", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
+
+
+def format_of(name: str) -> str:
+    """Format that the name of a file means; svmlight if it means nothing.
+
+    Examples
+    --------
+    >>> [format_of(name) for name in ("a.csv.gz", "b.feather", "c")]
+    ['csv', 'arrow', 'svmlight']
+    """
+    return SUFFIXES.get(_suffix(name), "svmlight")
+
+
+def format_to_write(name: str, *, who: str) -> str:
+    """The same, for a file to be written; refuses a name that means nothing.
+
+    Examples
+    --------
+    >>> [format_to_write(name, who="convert") for name in ("a.csv.gz", "b.txt", "c")]
+    ['csv', 'svmlight', 'svmlight']
+    """
+    found = format_of(name)
+    if found == "svmlight" and _suffix(name) not in SVMLIGHT:
+        raise ParameterError(
+            who,
+            needs=(
+                f"a name whose ending says the format, such as {', '.join(SUFFIXES)} or "
+                f"{SVMLIGHT[1]}"
+            ),
+            got=name,
+            todo="Pass to= with the format.",
+        )
+    return found
+
+
+def _suffix(name: str) -> str:
+    """The ending of a name, before that of a compressed file."""
+    stem, suffix = os.path.splitext(name.lower())
+    return os.path.splitext(stem)[1] if suffix in COMPRESSED else suffix
+
+
+def check_format(who: str, format: str) -> str:
+    """Refuse a format that is not known."""
+    return check_choice(who, "format", format, FORMATS)
+
+
+def check_delimiter(who: str, delimiter: str | None) -> str | None:
+    """Refuse what cannot stand between fields."""
+    if delimiter is not None and (
+        not isinstance(delimiter, str)
+        or len(delimiter) != 1
+        or not delimiter.isascii()
+        or delimiter in '"\r\n'
+    ):
+        raise ParameterError(
+            who,
+            needs="delimiter to be one ASCII character",
+            got=f"{delimiter!r}",
+            todo="Pass ',' or ';'.",
+        )
+    return delimiter

@@ -1,0 +1,299 @@
+"""What the columns of a table hold, and how they become numbers."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.errors import DataError, DataWarning
+from auctor.core.types import FloatArray
+from auctor.kernels.text.encode import column_facts
+from auctor.tables.encode import refuse_missing
+from auctor.tables.readers.base import Block, TableFile
+from auctor.tables.readers.columns import listed, meaning
+from auctor.tables.schema import Column, ColumnSummary, Schema
+
+CATEGORICAL = ("one_hot", "hash", "refuse")
+MISSING = ("refuse", "mean", "median", "zero", "most_frequent")
+#: Rules that need all numbers of a column at once.
+WHOLE_COLUMN = ("median", "most_frequent")
+#: Text of which this share spells numbers is a column of numbers with something wrong in it.
+MOSTLY = 0.9
+#: Whole numbers beyond this are no longer told apart.
+EXACT = 2**53
+_LONG = re.compile(r"[+-]?[0-9]{16,400}")
+
+
+class Rules(NamedTuple):
+    """How to encode columns.
+
+    Parameters
+    ----------
+    categorical : {"one_hot", "hash", "refuse"}
+    buckets : int
+    missing : {"refuse", "mean", "median", "zero", "most_frequent"}
+    columns : sequence of str, optional
+        Those to use; by default all.
+    """
+
+    categorical: str = "one_hot"
+    buckets: int = 1024
+    missing: str = "refuse"
+    columns: Sequence[str] | None = None
+
+
+@dataclass
+class Look:
+    """What was seen of some columns.
+
+    Parameters
+    ----------
+    rows : int
+    facts : (4, k) array
+        Missing values, smallest, largest and mean of the columns of numbers.
+    words : list of dict
+        How often each word came, for the columns of words.
+    """
+
+    rows: int = 0
+    facts: FloatArray = field(default_factory=lambda: np.empty((4, 0)))
+    words: list[dict[str, int]] = field(default_factory=list)
+
+    def add(self, block: Block) -> None:
+        """Look at more rows."""
+        facts = column_facts(block.numbers)
+        if not self.rows:
+            self.facts = facts
+            self.words = [{} for _ in block.words]
+        else:
+            self._merge(facts, block.n_rows)
+        for k, known in enumerate(self.words):
+            codes = block.codes[:, k]
+            counts = np.bincount(codes[codes >= 0], minlength=len(block.words[k])).tolist()
+            for word, count in zip(block.words[k], counts, strict=True):
+                known[word] = known.get(word, 0) + count
+        self.rows += block.n_rows
+
+    def _merge(self, facts: FloatArray, rows: int) -> None:
+        before, after = self.rows - self.facts[0], rows - facts[0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            old = np.where(before > 0, self.facts[3] * (before / (before + after)), 0.0)
+            new = np.where(after > 0, facts[3] * (after / (before + after)), 0.0)
+        self.facts = np.array(
+            [
+                self.facts[0] + facts[0],
+                np.fmin(self.facts[1], facts[1]),
+                np.fmax(self.facts[2], facts[2]),
+                np.where(before + after > 0, old + new, np.nan),
+            ]
+        )
+
+    def number(self, name: str, k: int) -> ColumnSummary:
+        """Summary of a column of numbers."""
+        low, high, mean = (None if np.isnan(x) else float(x) for x in self.facts[1:, k])
+        return ColumnSummary(name, "number", int(self.facts[0, k]), None, low, high, mean)
+
+    def category(self, name: str, k: int) -> ColumnSummary:
+        """Summary of a column of words."""
+        missing = self.rows - sum(self.words[k].values())
+        return ColumnSummary(name, "category", missing, len(self.words[k]))
+
+
+def first_kinds(file: TableFile, rules: Rules, name: str, who: str) -> list[str]:
+    """How to read each column, as far as the first rows tell."""
+    kinds = ["number"] * len(file.names)
+    for k in file.word_columns:
+        kinds[k] = "category"
+    if rules.columns is not None:
+        wanted = set(rules.columns)
+        absent = [column for column in rules.columns if column not in set(file.names)]
+        if absent:
+            raise DataError(
+                who,
+                needs=f"columns that are in {name}",
+                got=f"{listed(absent)}",
+                todo=f"Choose among {listed(file.names)}.",
+            )
+        kinds = [k if c in wanted else "skip" for c, k in zip(file.names, kinds, strict=True)]
+    blocks = file.blocks(kinds, strict=False)
+    next(blocks, None)
+    for k in file.surprises:
+        kinds[k] = "category"
+    return kinds
+
+
+def look_through(file: TableFile, rules: Rules, name: str, who: str) -> tuple[Look, list[str]]:
+    """Look at a whole file without keeping its rows."""
+    kinds = first_kinds(file, rules, name, who)
+    for strict in (False, True):
+        look = Look()
+        for block in file.blocks(kinds, strict=strict):
+            if not file.surprises:
+                look.add(block)
+        if not file.surprises:
+            break
+        for k in file.surprises:
+            kinds[k] = "category"
+    return look, kinds
+
+
+def leave_out_empty(look: Look, file: TableFile, kinds: list[str], name: str, who: str) -> bool:
+    """Mark columns without any value to be skipped, with a warning; whether there are some."""
+    used = [k for k, kind in enumerate(kinds) if kind != "skip"]
+    places = {kind: iter(range(len(kinds))) for kind in ("number", "category")}
+    empty = []
+    for k in used:
+        place = next(places[kinds[k]])
+        number = kinds[k] == "number"
+        if look.facts[0, place] == look.rows if number else not look.words[place]:
+            empty.append(k)
+    if not look.rows or not empty or len(empty) == len(used):
+        return False
+    for k in empty:
+        kinds[k] = "skip"
+    out = [repr(file.names[k]) for k in empty]
+    _warn(f"{who} leaves out {listed(out)} of {name}: no row has a value there.")
+    return True
+
+
+def warn_of_text(look: Look, file: TableFile, kinds: Sequence[str], name: str, who: str) -> None:
+    """Say which columns are text because of a few values that are no numbers."""
+    texts = (k for k, kind in enumerate(kinds) if kind == "category")
+    for k, words in zip(texts, look.words, strict=True):
+        if k not in file.first_words:
+            continue
+        total = sum(words.values())
+        numbers = sum(count for word, count in words.items() if meaning(word) is not None)
+        if numbers >= MOSTLY * total:
+            _warn(
+                f"{who} takes column {file.names[k]!r} of {name} as text of {len(words)} "
+                f"categories: {numbers} of {total} values are numbers, {file.first_words[k]} is "
+                "none. Correct it, or leave it empty and pass missing=."
+            )
+
+
+def long_integers(look: Look, file: TableFile, kinds: Sequence[str]) -> list[str]:
+    """Columns with whole numbers that a float does not hold, each with one of them.
+
+    Only columns that may have some are read again.
+    """
+    numbers = [k for k, kind in enumerate(kinds) if kind == "number"]
+    largest = np.fmax(-look.facts[1], look.facts[2]).tolist()
+    chosen = [
+        k for k, x in zip(numbers, largest, strict=True) if x >= EXACT and k not in file.floats
+    ]
+    if not chosen:
+        return []
+    found: dict[int, str] = {}
+    again = ["category" if k in chosen else "skip" for k in range(len(kinds))]
+    for block in file.blocks(again):
+        for k, words in zip(chosen, block.words, strict=True):
+            long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT)
+            word = next(long, None) if k not in found else None
+            if word is not None:
+                found[k] = word
+    return [f"{word} in {file.names[k]!r}" for k, word in sorted(found.items())]
+
+
+def warn_of_long_integers(
+    look: Look, file: TableFile, kinds: Sequence[str], name: str, who: str
+) -> None:
+    """Say which columns hold whole numbers that are not told apart."""
+    if found := long_integers(look, file, kinds):
+        _warn(
+            f"{who} rounds whole numbers beyond 2^53: {listed(found)} of {name}. Drop such a "
+            "column, or put a letter before its numbers to make them text."
+        )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, DataWarning, stacklevel=5)
+
+
+def infer(
+    look: Look,
+    file: TableFile,
+    kinds: Sequence[str],
+    rules: Rules,
+    name: str,
+    who: str,
+    numbers: FloatArray | None = None,
+) -> tuple[Schema, tuple[ColumnSummary, ...]]:
+    """How columns become numbers, by what they hold; some rules need the ``numbers`` themselves."""
+    columns: list[Column] = []
+    summary: list[ColumnSummary] = []
+    n = c = 0
+    for column, kind in zip(file.names, kinds, strict=True):
+        if kind == "number":
+            values = None if numbers is None else numbers[:, n]
+            columns.append(Column(column, kind, _number_fill(look.facts[:, n], rules, values)))
+            summary.append(look.number(column, n))
+            n += 1
+        elif kind == "category":
+            columns.append(_category(column, look.words[c], rules))
+            summary.append(look.category(column, c))
+            c += 1
+    if not look.rows or not columns:
+        raise DataError(
+            who,
+            needs="some rows and columns",
+            got=f"{look.rows} rows of {len(columns)} columns besides the label in {name}",
+            todo="Check the file.",
+        )
+    words = [column.name for column in columns if column.kind == "category"]
+    if words and rules.categorical == "refuse":
+        raise DataError(
+            who,
+            needs="columns of numbers",
+            got=f"text in {listed(words)} of {name}",
+            todo="Pass categorical='one_hot' or 'hash', or choose other columns.",
+        )
+    refused = {
+        facts.name: facts.missing
+        for facts, column in zip(summary, columns, strict=True)
+        if facts.missing and column.fill is None
+    }
+    if refused:
+        advice = "Fill or drop them first."
+        if rules.missing == "refuse":
+            advice = "Pass missing= with a rule, such as 'mean', or fill or drop them first."
+        refuse_missing(refused, name, who, advice=advice)
+    schema = Schema.of(columns, file.label)
+    if not schema.n_features:
+        raise DataError(
+            who, needs="a column that is not empty", got=f"none in {name}", todo="Check the file."
+        )
+    return schema, tuple(summary)
+
+
+def _category(name: str, words: dict[str, int], rules: Rules) -> Column:
+    fill = "" if rules.missing == "zero" else None
+    if words and rules.missing not in ("refuse", "zero"):
+        most = max(words.values())
+        fill = min(word for word, count in words.items() if count == most)
+    if rules.categorical == "hash":
+        return Column(name, "category", fill, buckets=rules.buckets)
+    return Column(name, "category", fill, tuple(sorted(words)))
+
+
+def _number_fill(facts: FloatArray, rules: Rules, values: FloatArray | None) -> float | None:
+    if rules.missing == "zero":
+        return 0.0
+    if rules.missing == "refuse" or np.isnan(facts[1]):
+        return None
+    if rules.missing == "mean":
+        fill = float(facts[3])
+    else:
+        assert values is not None
+        known = values[~np.isnan(values)]
+        if rules.missing == "median":
+            fill = float(np.median(known))
+        else:
+            found, counts = np.unique(known, return_counts=True)
+            fill = float(found[np.argmax(counts)])
+    return fill if np.isfinite(fill) else None

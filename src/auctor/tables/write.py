@@ -1,0 +1,436 @@
+"""Writing rows to files of any format, a chunk at a time, all or nothing."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+from scipy import sparse
+
+from auctor.core.checks import check_choice
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.files import AnyPath, replacing
+from auctor.core.optional import require
+from auctor.core.types import Array
+from auctor.data.coerce import as_matrix
+from auctor.tables.formats import COMPRESSED, FORMATS, format_of
+from auctor.tables.readers.base import BLOCK, Block
+from auctor.tables.readers.columns import LABEL_NAMES, check_names, made_up
+
+#: Rows that are written at a time.
+CHUNK_ROWS = 8192
+#: More columns than this do not fit a table.
+MOST_COLUMNS = 20_000
+
+Column = Array | tuple[Array, list[str]]
+
+
+class Part(NamedTuple):
+    """Some rows to write: a matrix or columns, and labels.
+
+    Parameters
+    ----------
+    matrix : (n, d) array, CSR matrix, or list of columns
+        A column is an array of numbers, or codes (-1 for a missing one) and the words they mean.
+    labels : (n,) array, optional
+    """
+
+    matrix: Any
+    labels: Array | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        if not isinstance(self.matrix, list):
+            return cast(tuple[int, int], self.matrix.shape)
+        first = self.matrix[0]
+        return len(first[0] if isinstance(first, tuple) else first), len(self.matrix)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of a table."""
+        if isinstance(self.matrix, list):
+            return self.matrix
+        dense = _dense(self.matrix)
+        return [dense[:, k] for k in range(dense.shape[1])]
+
+
+class Names(NamedTuple):
+    """Names of the columns, if any, and of the label."""
+
+    columns: list[str] | None
+    label: str
+
+
+def write_table(
+    path: AnyPath,
+    matrix: Any,
+    labels: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    format: str = "auto",
+) -> None:
+    r"""Write a matrix and its labels to a file that `read_table` reads.
+
+    The file appears whole or not at all. Text is compressed if the name ends in .gz, .bz2, .xz or
+    .zst. Svmlight has no names and no columns behind its last entry; NPY gets the labels as its
+    last column; NPZ what `scipy.sparse.save_npz` writes, or X, and y.
+
+    Parameters
+    ----------
+    path : path
+    matrix : (n, d) array, CSR matrix or table
+    labels : (n,) numbers or text, optional
+    columns : sequence of str, optional
+        Names of the columns.
+    format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
+        "auto" goes by the name of the file; what it does not know is svmlight.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> write_table(path, [[1.5, 2.0]], ["yes"], columns=["a", "b"])
+    >>> path.read_text()
+    'label,a,b\nyes,1.5,2\n'
+    """
+    who = "write_table"
+    matrix = as_matrix(matrix, who=who, finite=False)
+    if not isinstance(matrix, np.ndarray):
+        matrix = matrix.tocsr()
+    n, d = matrix.shape
+    known = None if labels is None else np.asarray(labels)
+    if known is not None and known.shape != (n,):
+        raise DataError(
+            who,
+            needs="one label per row",
+            got=f"shape {known.shape} for {n} rows",
+            todo="Pass as many labels as rows.",
+        )
+    names = None if columns is None else check_names(str(path), list(columns), who)
+    if names is not None and len(names) != d:
+        raise DataError(
+            who,
+            needs="one name per column",
+            got=f"{len(names)} for {d} columns",
+            todo="Pass as many.",
+        )
+    parts = (
+        Part(
+            matrix[low : low + CHUNK_ROWS], None if known is None else known[low : low + CHUNK_ROWS]
+        )
+        for low in range(0, n, CHUNK_ROWS)
+    )
+    write_parts(path, parts, Names(names, free_name(names or ())), format, who)
+
+
+def write_parts(path: AnyPath, parts: Iterator[Part], names: Names, format: str, who: str) -> None:
+    """Write rows as they come."""
+    check_choice(who, "format", format, FORMATS)
+    name = str(path).lower()
+    found = format_of(name) if format == "auto" else format
+    suffix = next((suffix for suffix in COMPRESSED if name.endswith(suffix)), None)
+    if suffix and found not in ("svmlight", "csv", "tsv"):
+        raise ParameterError(
+            who,
+            needs=f"a name without {suffix} for {found} files",
+            got=path,
+            todo=f"Drop {suffix}.",
+        )
+    if found in ("parquet", "arrow"):
+        require("pyarrow", extra="cli", who=f"{who} of {found}")
+    if suffix == ".zst":
+        require("zstandard", extra="cli", who=f"{who} of {path}")
+    with replacing(path, who=who) as file, _packing(file, suffix) as body:
+        first = next(parts, None)
+        if first is None:
+            raise DataError(who, needs="some rows", got="none", todo="Check the source.")
+        WRITERS[found](body, chain((first,), parts), names, who)
+
+
+@contextmanager
+def _packing(file: BinaryIO, suffix: str | None) -> Iterator[BinaryIO]:
+    """The same file, or one that compresses into it."""
+    if suffix is None:
+        yield file
+        return
+    if suffix == ".gz":
+        packed: Any = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+    elif suffix == ".bz2":
+        packed = bz2.BZ2File(file, "wb")
+    elif suffix == ".xz":
+        packed = lzma.LZMAFile(file, "wb")  # noqa: SIM115
+    else:
+        zstandard = require("zstandard", extra="cli", who="write_table")
+        packed = zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+    with packed:
+        yield packed
+
+
+def _write_svmlight(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+    for part in parts:
+        rows = sparse.csr_array(part.matrix)
+        labels = _number_labels(part.labels, who)
+        entries = [
+            f"{index}:{_short(value)}"
+            for index, value in zip((rows.indices + 1).tolist(), rows.data.tolist(), strict=True)
+        ]
+        ends = rows.indptr.tolist()
+        lines = [
+            " ".join([_short(label), *entries[low:high]])
+            for label, low, high in zip(labels.tolist(), ends, ends[1:], strict=False)
+        ]
+        file.write("\n".join([*lines, ""]).encode())
+
+
+def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], None]:
+    def write(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+        header = True
+        for part in parts:
+            columns = part.columns
+            if header:
+                fields = _fields(names, part, who)
+                file.write(_joined([[field] for field in fields], delimiter, who))
+                header = False
+            if part.labels is not None:
+                columns = [part.labels, *columns]
+            file.write(_joined([_texts(column) for column in columns], delimiter, who))
+
+    return write
+
+
+def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], None]:
+    def write(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        writer = schema = None
+        try:
+            for part in parts:
+                columns = [_arrow(column) for column in part.columns]
+                if part.labels is not None:
+                    columns.insert(0, pa.array(part.labels))
+                batch = pa.table(columns, names=_fields(names, part, who))
+                if writer is None:
+                    opener = parquet.ParquetWriter if kind == "parquet" else pa.ipc.new_file
+                    schema = batch.schema
+                    writer = opener(file, schema)
+                writer.write_table(batch.cast(schema))
+        finally:
+            if writer is not None:
+                writer.close()
+
+    return write
+
+
+def _write_npy(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+    rows = width = 0
+    for part in parts:
+        dense = _narrow(part.matrix, who)
+        if part.labels is not None:
+            dense = np.column_stack([dense, _number_labels(part.labels, who)])
+        if not rows:
+            width = dense.shape[1]
+            _npy_header(file, (0, width), np.float64)
+        file.write(np.ascontiguousarray(dense, np.float64).tobytes())
+        rows += dense.shape[0]
+    # The header has room for any number of rows.
+    file.seek(0)
+    _npy_header(file, (rows, width), np.float64)
+    file.seek(0, 2)
+
+
+def _write_npz(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+    """Members are written one after the other, so that rows wait in temporary files."""
+    labels: list[Array] = []
+    ends: list[Array] = [np.zeros(1, np.int64)]
+    rows = entries = width = 0
+    compressed = False
+    with tempfile.TemporaryFile() as values, tempfile.TemporaryFile() as indices:
+        for part in parts:
+            compressed = sparse.issparse(part.matrix)
+            if compressed:
+                matrix = sparse.csr_array(part.matrix)
+                values.write(matrix.data.astype(np.float64, copy=False).tobytes())
+                indices.write(matrix.indices.astype(np.int64, copy=False).tobytes())
+                ends.append(matrix.indptr[1:].astype(np.int64) + entries)
+                entries += matrix.nnz
+                width = max(width, matrix.shape[1])
+            else:
+                dense = _dense(part.matrix)
+                values.write(np.ascontiguousarray(dense, np.float64).tobytes())
+                width = dense.shape[1]
+            rows += part.matrix.shape[0]
+            if part.labels is not None:
+                labels.append(part.labels)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            if compressed:
+                _member(archive, "indices", (entries,), np.int64, indices)
+                _member(archive, "indptr", (rows + 1,), np.int64, np.concatenate(ends))
+                _member(archive, "format", (), np.dtype("S3"), np.array(b"csr"))
+                _member(archive, "shape", (2,), np.int64, np.array([rows, width], np.int64))
+                _member(archive, "data", (entries,), np.float64, values)
+            else:
+                _member(archive, "X", (rows, width), np.float64, values)
+            for name, array in (
+                ("y", np.concatenate(labels) if labels else None),
+                ("columns", None if names.columns is None else np.array(names.columns)),
+            ):
+                if array is not None:
+                    _member(archive, name, array.shape, array.dtype, array)
+
+
+def _member(
+    archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], kind: Any, content: Any
+) -> None:
+    """Add an array from memory or from a file of its bytes."""
+    with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+        _npy_header(member, shape, kind)
+        if isinstance(content, np.ndarray):
+            member.write(np.ascontiguousarray(content).tobytes())
+        else:
+            content.seek(0)
+            shutil.copyfileobj(content, member, BLOCK)
+
+
+def _npy_header(file: Any, shape: tuple[int, ...], kind: Any) -> None:
+    description = np.lib.format.dtype_to_descr(np.dtype(kind))
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": description, "fortran_order": False, "shape": shape}
+    )
+
+
+WRITERS: dict[str, Callable[[BinaryIO, Iterator[Part], Names, str], None]] = {
+    "svmlight": _write_svmlight,
+    "csv": _write_delimited(","),
+    "tsv": _write_delimited("\t"),
+    "parquet": _write_arrow("parquet"),
+    "arrow": _write_arrow("arrow"),
+    "npz": _write_npz,
+    "npy": _write_npy,
+}
+
+
+def free_name(columns: Sequence[str]) -> str:
+    """A name for the label that no column has."""
+    taken = set(columns)
+    usual = (name for name in LABEL_NAMES if name not in taken)
+    return next(usual, "_".join([*LABEL_NAMES, str(len(taken))]))
+
+
+def _fields(names: Names, part: Part, who: str) -> list[str]:
+    """Names of the columns of a table, the label first."""
+    width = len(part.columns)
+    if width > MOST_COLUMNS:
+        raise ParameterError(
+            who,
+            needs=f"at most {MOST_COLUMNS} columns for a table",
+            got=width,
+            todo="Write svmlight or NPZ.",
+        )
+    columns = made_up(width) if names.columns is None else names.columns
+    return columns if part.labels is None else [names.label, *columns]
+
+
+def _dense(matrix: Any) -> Array:
+    return matrix if isinstance(matrix, np.ndarray) else cast(Array, matrix.toarray())
+
+
+def _narrow(matrix: Any, who: str) -> Array:
+    """A dense matrix; refuses compressed rows that are too wide for one."""
+    if matrix.shape[1] > MOST_COLUMNS and not isinstance(matrix, np.ndarray):
+        raise ParameterError(
+            who,
+            needs=f"at most {MOST_COLUMNS} columns for a dense file",
+            got=f"{matrix.shape[1]}",
+            todo="Write svmlight or NPZ.",
+        )
+    return _dense(matrix)
+
+
+def _number_labels(labels: Array | None, who: str) -> Array:
+    if labels is None:
+        raise DataError(who, needs="labels for this format", got="none", todo="Write CSV or NPZ.")
+    if labels.dtype.kind not in "biuf":
+        raise DataError(
+            who,
+            needs="numbers as labels for this format",
+            got=f"text such as {str(labels[0])!r}",
+            todo="Encode the labels as 0 and 1 first.",
+        )
+    return labels.astype(np.float64)
+
+
+def _short(value: float) -> str:
+    """The shortest decimal that reads back as the same number."""
+    text = repr(value)
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _texts(column: Column) -> list[str]:
+    """A column as text, "" for a missing value."""
+    if isinstance(column, tuple):
+        codes, words = column
+        found = [*words, ""]
+        return [found[code] for code in codes.tolist()]
+    if column.dtype.kind == "f":
+        return ["" if value != value else _short(value) for value in column.tolist()]
+    return [str(value) for value in column.tolist()]
+
+
+def _joined(columns: list[list[str]], delimiter: str, who: str) -> bytes:
+    """Lines of fields, with quotes where they need them."""
+    quoted = [[_field(text, delimiter, who) for text in column] for column in columns]
+    lines = [delimiter.join(row) for row in zip(*quoted, strict=True)]
+    return "\n".join([*lines, ""]).encode()
+
+
+def _field(text: str, delimiter: str, who: str) -> str:
+    if text.isalnum():
+        return text
+    if "\n" in text:
+        raise DataError(
+            who,
+            needs="text without line ends for this format",
+            got=f"{text[:40]!r}",
+            todo="Write Parquet, or replace them.",
+        )
+    if delimiter in text or '"' in text or "\r" in text or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _arrow(column: Column) -> Any:
+    import pyarrow as pa
+
+    if isinstance(column, tuple):
+        codes, words = column
+        places = pa.array(codes, mask=codes < 0)
+        return pa.DictionaryArray.from_arrays(
+            places, pa.array(words, pa.string())
+        ).dictionary_decode()
+    return pa.array(column, from_pandas=True)
+
+
+def block_part(block: Block, kinds: Sequence[str]) -> Part:
+    """The rows of a block with its words."""
+    columns: list[Column] = []
+    n = c = 0
+    for kind in kinds:
+        if kind == "number":
+            columns.append(block.numbers[:, n])
+            n += 1
+        elif kind == "category":
+            columns.append((block.codes[:, c], block.words[c]))
+            c += 1
+    return Part(columns, block.labels)

@@ -1,0 +1,1 @@
+"""Turns labels, weights, folds, strengths and thresholds into a fitted model."""

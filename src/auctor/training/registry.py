@@ -1,0 +1,96 @@
+"""Names that users type, resolved to objects in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from auctor.core.errors import Option, ParameterError
+from auctor.core.protocols import Loss, Penalty
+from auctor.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Poisson,
+    Quantile,
+    Squared,
+)
+from auctor.penalties import L1, L2, ElasticNet, NoPenalty
+
+#: Losses for regression by name.
+LOSSES: dict[str, Callable[[], Loss]] = {
+    "squared": Squared,
+    "huber": Huber,
+    "absolute": Absolute,
+    "quantile": Quantile,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "poisson": Poisson,
+}
+
+
+def _elastic_net(strength: float, l1_ratio: float | None) -> Penalty:
+    return ElasticNet(strength, 0.5 if l1_ratio is None else l1_ratio)
+
+
+#: Penalties by name, made from (strength, l1_ratio).
+PENALTIES: dict[str, Callable[[float, float | None], Penalty]] = {
+    "none": lambda strength, l1_ratio: NoPenalty(),
+    "l2": lambda strength, l1_ratio: L2(strength),
+    "l1": lambda strength, l1_ratio: L1(strength),
+    "elastic_net": _elastic_net,
+}
+
+
+def resolve_loss(who: str, loss: object) -> Loss:
+    """A regression loss for a name or an object."""
+    if isinstance(loss, str):
+        return LOSSES[known(who, "loss", loss, LOSSES)]()
+    return as_loss(who, "loss", loss)
+
+
+def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float | None) -> Penalty:
+    """A penalty for a name with its strength, or an object that carries its own."""
+    if l1_ratio is not None and penalty != "elastic_net":
+        raise ParameterError(
+            who,
+            needs="penalty='elastic_net' to use l1_ratio",
+            got=f"{penalty!r}",
+            todo="Set {option} or drop l1_ratio.",
+            option=Option("penalty", "elastic_net"),
+        )
+    if penalty is None:
+        penalty = "none"
+    if isinstance(penalty, str):
+        return PENALTIES[known(who, "penalty", penalty, PENALTIES)](strength, l1_ratio)
+    if isinstance(penalty, type) or not hasattr(penalty, "prox"):
+        raise ParameterError(
+            who,
+            needs="penalty to be a name or a penalty object",
+            got=f"{penalty!r}",
+            todo=f"Names: {', '.join(PENALTIES)}.",
+        )
+    return cast(Penalty, penalty)
+
+
+def known(who: str, what: str, name: object, table: Mapping[str, object]) -> str:
+    """The name, if the table has it."""
+    if not isinstance(name, str) or name not in table:
+        raise ParameterError(
+            who,
+            needs=f"{what} to be one of {', '.join(map(repr, table))} or an object",
+            got=f"{name!r}",
+            todo="Pass one of these.",
+        )
+    return name
+
+
+def as_loss(who: str, what: str, loss: object) -> Loss:
+    """The object, if it is a loss."""
+    if isinstance(loss, type) or not hasattr(loss, "value_grad"):
+        raise ParameterError(
+            who,
+            needs=f"{what} to be a name or a loss object",
+            got=f"{loss!r}",
+            todo="Pass an instance, such as auctor.losses.Logistic().",
+        )
+    return cast(Loss, loss)
