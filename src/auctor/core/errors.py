@@ -59,9 +59,11 @@ class Message(Exception):
         todo: str | None = None,
         option: str | Option | tuple[str | Option, ...] = (),
     ) -> None:
-        given = option if type(option) is tuple else (option,)
+        given = (option,) if isinstance(option, str | Option) else option
         self.who, self.needs, self.got, self.todo = who, needs, got, todo
-        self.options = tuple(Option(one) if isinstance(one, str) else one for one in given)
+        self.options: tuple[Option, ...] = tuple(
+            Option(one) if isinstance(one, str) else one for one in given
+        )
         super().__init__(self.render())
 
     def render(
