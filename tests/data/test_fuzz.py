@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_broken_files_are_refused_or_read_right(tmp_path):
     pytest.importorskip("pyarrow")
     command = [sys.executable, "-m", "benchmarks.fuzz", "readers", "--cases", "600", "--seed", "3"]
