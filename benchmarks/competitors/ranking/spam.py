@@ -13,8 +13,6 @@ import scipy.sparse as sp
 from benchmarks.competitors import Fit
 
 name = "spam-l2"
-kind = "pairwise"
-layouts = ("csr",)
 
 
 def available() -> str | None:
@@ -23,11 +21,6 @@ def available() -> str | None:
         from auctor.kernels.runtime.compiled import kernel  # noqa: F401
     except ImportError as error:
         return str(error)
-    return None
-
-
-def refuses(rows: int, columns: int) -> str | None:
-    """Nothing."""
     return None
 
 
@@ -40,7 +33,7 @@ def fit(
     seed: int = 0,
 ) -> Fit:
     """A fixed number of passes from zero, rows in a new random order each pass."""
-    from benchmarks.competitors._spam_kernel import one_pass, row_statistics
+    from benchmarks.competitors.ranking.spam_kernel import one_pass, row_statistics
 
     rng = np.random.default_rng(seed)
     positive = y > 0

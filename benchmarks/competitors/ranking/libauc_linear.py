@@ -1,8 +1,9 @@
 """LibAUC's pairwise loss on a linear model, in an environment of its own because of PyTorch.
 
-``AUCTOR_LIBAUC_PYTHON`` names its interpreter; ``.venv-libauc/bin/python`` by default. Run as
-``python benchmarks/competitors/libauc_linear.py IN.npz OUT.npz`` it does the whole protocol there:
-per outer fold, tune the weight decay on inner folds by AUC, fit, score the test rows.
+``AUCTOR_LIBAUC_PYTHON`` names its interpreter; ``.venv-libauc/bin/python`` by default. Run
+as ``python benchmarks/competitors/ranking/libauc_linear.py IN.npz OUT.npz`` it does the whole
+protocol there: per outer fold, tune the weight decay on inner folds by AUC, fit, score the test
+rows.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from pathlib import Path
 import numpy as np
 
 name = "libauc"
-#: It runs a protocol of its own, not one fit.
-kind = "protocol"
 #: Full-batch steps of Adam with a cosine schedule; not tuned per set.
 STEPS = 300
 RATE = 0.05
@@ -26,7 +25,7 @@ RATE = 0.05
 
 def python() -> str:
     """The interpreter that has LibAUC."""
-    default = Path(__file__).resolve().parents[2] / ".venv-libauc" / "bin" / "python"
+    default = Path(__file__).resolve().parents[3] / ".venv-libauc" / "bin" / "python"
     return os.environ.get("AUCTOR_LIBAUC_PYTHON", str(default))
 
 

@@ -6,8 +6,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks.competitors import Fit
-from benchmarks.competitors.sparse import installed
+from benchmarks.competitors import Fit, installed
 from benchmarks.problems.forms import Form
 from benchmarks.problems.generated import Matrix
 
