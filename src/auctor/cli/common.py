@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from auctor.tables.read import Table
-    from auctor.tables.readers.base import Chunk
+    from auctor.tables import Chunk
     from auctor.tables.schema import Schema
 
 C = TypeVar("C", bound=Callable[..., None])

@@ -1,4 +1,4 @@
-"""What readers share: chunks and blocks of rows, bytes from anywhere, and places in a file."""
+"""Where bytes come from: files, file objects and standard input, plain or compressed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ import sys
 import tempfile
 import threading
 import zlib
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar, cast
+from collections.abc import Generator, Iterator
+from typing import Any, BinaryIO, TypeVar, cast
 
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError
 from auctor.core.optional import require
-from auctor.core.types import Array, FloatArray
-from auctor.tables.schema import Schema
 
 T = TypeVar("T")
 
@@ -28,153 +25,18 @@ WHO = "open_stream"
 
 #: Bytes of text that are read at a time.
 BLOCK = 1 << 20
-#: A line longer than this is no text.
+#: Bytes after which text without a line end is refused: the file is probably not text.
 LONGEST_LINE = 1 << 28
-#: A chunk ends after about this many stored entries, however few rows these are.
-CHUNK_ENTRIES = 1 << 22
 
-#: How compressed files begin.
+#: First bytes of compressed files.
 MAGIC = {
     b"\x1f\x8b": "gz",
     b"BZh": "bz2",
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zst",
 }
+#: Byte order mark that some programs put before UTF-8 text.
 MARK = b"\xef\xbb\xbf"
-
-
-class Chunk(NamedTuple):
-    """Some rows of a stream.
-
-    Parameters
-    ----------
-    matrix : (n, d) array or CSR matrix
-    labels : (n,) array
-        NaN where the source has no labels and none are needed.
-    first_row : int
-        Number of rows of the stream before these.
-    columns : tuple of str, optional
-        Names of the columns, where the source has them.
-    label : str, optional
-        Name of the label column of a table, made up where it has none.
-    first_index : int, optional
-        Where indices start (svmlight).
-    """
-
-    matrix: Any
-    labels: Array
-    first_row: int = 0
-    columns: tuple[str, ...] | None = None
-    label: str | None = None
-    first_index: int | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.matrix.shape[0])
-
-    def part(self, low: int, high: int) -> Chunk:
-        """Rows ``low`` to ``high`` of the chunk."""
-        if low == 0 and high >= self.n_rows:
-            return self
-        return self._replace(
-            matrix=self.matrix[low:high],
-            labels=self.labels[low:high],
-            first_row=self.first_row + low,
-        )
-
-
-class Block(NamedTuple):
-    """Some rows of a table before its words become numbers.
-
-    Parameters
-    ----------
-    numbers : (n, k) array
-        Columns that are read as numbers, in the order of the file; missing ones are NaN.
-    codes : (n, c) int32 array
-        Columns that are read as words: positions in ``words``, -1 for a missing one.
-    words : list of c lists of str
-    labels : (n,) array, optional
-    """
-
-    numbers: FloatArray
-    codes: Array
-    words: list[list[str]]
-    labels: Array | None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.numbers.shape[0])
-
-
-class TableFile(Protocol):
-    """A file with columns.
-
-    ``names`` are those of the columns beside the label, made up where the file has none
-    (``named``). ``word_columns`` holds the positions of columns that cannot be numbers, whatever
-    they contain, ``floats`` those of columns that are floating-point in the file. After `blocks`
-    with ``strict=False``, ``surprises`` holds those of columns that were read as numbers and have
-    something else, ``first_words`` what that was, and where.
-    """
-
-    names: tuple[str, ...]
-    named: bool
-    label: str | None
-    word_columns: frozenset[int]
-    floats: frozenset[int]
-    surprises: set[int]
-    first_words: dict[int, str]
-
-    def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
-        """Rows from the first one on; each column is a "number", a "category" or "skip"."""
-        ...
-
-
-@dataclass
-class Settings:
-    """How to read; readers keep here what one file decides for the next.
-
-    Parameters
-    ----------
-    chunk_rows : int
-    label : str or int, optional
-    n_features : int, optional
-    first_index : int, optional
-        0 or 1 (svmlight); ``None`` until the first block of text decides.
-    header : bool, optional
-        Whether the first line has the names of the columns (CSV); ``None`` looks at it.
-    delimiter : str, optional
-        One character (CSV); ``None`` looks at the first line.
-    labelled : bool
-        Whether there must be a label column.
-    schema : Schema, optional
-        How columns become numbers; a first line with one of its names is a header.
-    who : str
-        Name used in error messages.
-    width : int
-        Columns seen so far (svmlight).
-    """
-
-    chunk_rows: int
-    label: str | int | None = None
-    n_features: int | None = None
-    first_index: int | None = None
-    header: bool | None = None
-    delimiter: str | None = None
-    labelled: bool = True
-    schema: Schema | None = None
-    who: str = WHO
-    width: int = 0
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        """Names of columns to expect."""
-        return () if self.schema is None else tuple(c.name for c in self.schema.columns)
-
-    def most_rows(self, n_fields: int) -> int:
-        """Rows per chunk of a table."""
-        return max(1, min(self.chunk_rows, CHUNK_ENTRIES // max(1, n_fields)))
 
 
 class Source:
@@ -407,20 +269,6 @@ def _binary(file: Any) -> BinaryIO:
 def _zstd_error() -> type[Exception]:
     """What zstandard raises, once it was imported."""
     return getattr(sys.modules.get("zstandard"), "ZstdError", EOFError)
-
-
-def yes_no(who: str, name: str, value: bool | str) -> bool | None:
-    """True, False, or None for "auto"."""
-    if isinstance(value, str) and value == "auto":
-        return None
-    if not isinstance(value, bool):
-        raise ParameterError(
-            who,
-            needs=f"{name} to be True, False or 'auto'",
-            got=f"{value!r}",
-            todo="Pass one of these.",
-        )
-    return value
 
 
 def ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator[T, None, None]:

@@ -11,20 +11,23 @@ import numpy as np
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
-from auctor.tables.readers.base import Block, Settings, Source, shown
-from auctor.tables.readers.columns import (
+from auctor.tables.blocks import Block
+from auctor.tables.columns import (
     check_names,
     check_width,
     find_label,
     is_missing,
     listed,
+    long_words,
     meaning,
 )
+from auctor.tables.options import ReadOptions
+from auctor.tables.source import Source, shown
 
 _IPC_MAGIC = b"ARROW1"
 
 
-def parquet_file(source: Source, settings: Settings) -> ArrowFile:
+def parquet_file(source: Source, options: ReadOptions) -> ArrowFile:
     """Open a Parquet file; it is read group by group."""
     _check_source(source, "Parquet")
     from pyarrow import parquet
@@ -34,14 +37,14 @@ def parquet_file(source: Source, settings: Settings) -> ArrowFile:
         schema = file.schema_arrow
 
     def batches(names: list[str]) -> Iterator[Any]:
-        rows = settings.most_rows(len(schema))
+        rows = options.most_rows(len(schema))
         columns = None if len(names) == len(schema) else names
         yield from file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
 
-    return ArrowFile(source, settings, schema, batches, "a Parquet file")
+    return ArrowFile(source, options, schema, batches, "a Parquet file")
 
 
-def ipc_file(source: Source, settings: Settings) -> ArrowFile:
+def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
     """Open an Arrow IPC (Feather) file or stream."""
     _check_source(source, "Arrow")
     import pyarrow as pa
@@ -58,7 +61,7 @@ def ipc_file(source: Source, settings: Settings) -> ArrowFile:
             schema = pa.ipc.open_stream(raw).schema
 
     def batches(names: list[str]) -> Iterator[Any]:
-        rows = settings.most_rows(len(schema))
+        rows = options.most_rows(len(schema))
         if whole:
             parts = (file.get_batch(k) for k in range(file.num_record_batches))
         else:
@@ -69,7 +72,7 @@ def ipc_file(source: Source, settings: Settings) -> ArrowFile:
             for low in range(0, batch.num_rows, rows):
                 yield batch.slice(low, rows).select(names)
 
-    return ArrowFile(source, settings, schema, batches, "an Arrow file")
+    return ArrowFile(source, options, schema, batches, "an Arrow file")
 
 
 class ArrowFile:
@@ -78,30 +81,30 @@ class ArrowFile:
     def __init__(
         self,
         source: Source,
-        settings: Settings,
+        options: ReadOptions,
         schema: Any,
         batches: Callable[[list[str]], Iterator[Any]],
         kind: str,
     ) -> None:
-        self.source, self.settings = source, settings
+        self.source, self.options = source, options
         self._batches, self._kind = batches, kind
         with _reading(source, kind):
             self._fields = {field.name: field for field in schema}
-            fields = check_names(source.name, list(schema.names), settings.who)
+            fields = check_names(source.name, list(schema.names), options.who)
         if fields != list(schema.names):
             raise DataError(
-                settings.who,
+                options.who,
                 needs="a name for every column",
                 got=f"an empty one in {source.name}",
                 todo="Rename it.",
             )
-        label = find_label(source.name, fields, settings, len(fields))
+        label = find_label(source.name, fields, options, len(fields))
         self.named = True
         self.label = None if label is None else fields[label]
         self.names = tuple(name for name in fields if name != self.label)
         self.surprises: set[int] = set()
         self.first_words: dict[int, str] = {}
-        check_width(source.name, len(self.names), settings)
+        check_width(source.name, len(self.names), options)
         self.word_columns = frozenset(
             k for k, name in enumerate(self.names) if _is_dictionary(self._fields[name].type)
         )
@@ -121,6 +124,10 @@ class ArrowFile:
                 if batch.num_rows:
                     yield self._block(batch, kinds, strict)
 
+    def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
+        """For each of some columns that has one, a whole number beyond 2^53."""
+        return long_words(self, columns)
+
     def _block(self, batch: Any, kinds: Sequence[str], strict: bool) -> Block:
         numbers = np.empty((batch.num_rows, list(kinds).count("number")))
         codes = np.empty((batch.num_rows, list(kinds).count("category")), np.int32)
@@ -131,7 +138,7 @@ class ArrowFile:
                 numbers[:, n] = self._numbers(batch.column(name), k, strict)
                 n += 1
             elif kind == "category":
-                codes[:, len(words)], known = _coded(batch.column(name))
+                codes[:, len(words)], known = coded(batch.column(name))
                 words.append(known)
         labels = None
         if self.label is not None:
@@ -147,13 +154,13 @@ class ArrowFile:
                 zero_copy_only=False
             )
             return values
-        codes, words = _coded(column)
+        codes, words = coded(column)
         meanings = [meaning(word) for word in words]
         if None in meanings:
             if strict:
                 word = words[meanings.index(None)]
                 raise DataError(
-                    self.settings.who,
+                    self.options.who,
                     needs="numeric columns",
                     got=(
                         f"{shown(word.encode())} in {self.names[k]!r} of type {column.type} in "
@@ -177,7 +184,7 @@ class ArrowFile:
             return np.asarray(column.to_numpy(zero_copy_only=False))
         if column.null_count:
             raise DataError(
-                self.settings.who,
+                self.options.who,
                 needs="a label in every row",
                 got=f"null in {self.label!r} of {self.source.name}",
                 todo="Drop such rows first.",
@@ -187,7 +194,7 @@ class ArrowFile:
         words = [str(value) for value in column.to_pylist()]
         if any("\0" in word for word in words):
             raise DataError(
-                self.settings.who,
+                self.options.who,
                 needs="text as labels",
                 got=f"a zero byte in {self.label!r} of {self.source.name}",
                 todo="Replace it.",
@@ -203,7 +210,7 @@ class ArrowFile:
         ]
         if bad:
             raise DataError(
-                self.settings.who,
+                self.options.who,
                 needs="columns of numbers or text",
                 got=f"{listed(bad, 3)} in {self.source.name}",
                 todo="Encode or drop such columns first.",
@@ -274,7 +281,7 @@ def _is_words(kind: Any) -> bool:
     return _is_text(kind)
 
 
-def _coded(column: Any) -> tuple[Array, list[str]]:
+def coded(column: Any) -> tuple[Array, list[str]]:
     """A column as positions in a list of words; -1 is missing."""
     import pyarrow as pa
 

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from auctor.core.checks import check_int
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
-from auctor.kernels.text import parsing as kernels
-from auctor.tables.readers.base import Settings, Source, ahead, yes_no
-from auctor.tables.readers.svmlight import MOST_COLUMNS, Rows, first_index
+from auctor.kernels.text import svmlight as kernels
+from auctor.tables.options import ReadOptions
+from auctor.tables.source import Source, ahead
+from auctor.tables.svmlight import MOST_COLUMNS, Indices, Rows, first_index
 
 _INT32 = np.iinfo(np.int32).max
 #: Blocks of text per thread between two meetings of the threads.
@@ -68,17 +68,14 @@ def read_svmlight(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
     """
-    matrix, labels, _ = svmlight_matrix(
-        source, "read_svmlight", n_features, zero_based, dtype, n_threads
-    )
+    options = ReadOptions("read_svmlight", n_features=n_features, zero_based=zero_based)
+    matrix, labels, _ = svmlight_matrix(source, options, dtype, n_threads)
     return matrix, labels
 
 
 def svmlight_matrix(
     source: Any,
-    who: str,
-    n_features: int | None,
-    zero_based: bool | str,
+    options: ReadOptions,
     dtype: npt.DTypeLike,
     n_threads: int | None,
 ) -> tuple[sparse.csr_array, FloatArray, int]:
@@ -86,20 +83,14 @@ def svmlight_matrix(
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(
-            who, needs="dtype to be float64 or float32", got=kind, todo="Pass one of these."
+            options.who, needs="dtype to be float64 or float32", got=kind, todo="Pass one of these."
         )
-    settings = Settings(
-        0,
-        n_features=None if n_features is None else check_int(who, "n_features", n_features, low=1),
-        first_index={True: 0, False: 1, None: None}[yes_no(who, "zero_based", zero_based)],
-        who=who,
-    )
     threads = available_threads(n_threads)
-    file = source if isinstance(source, Source) else Source(source, who)
+    file = source if isinstance(source, Source) else Source(source, options.who)
     try:
-        whole = _Whole(file, settings, kind, threads)
+        whole = _Whole(file, options, kind, threads)
         whole.read()
-        return whole.matrix(), whole.labels, settings.first_index or 0
+        return whole.matrix(), whole.labels, whole.known.first_index or 0
     finally:
         file.close()
 
@@ -107,8 +98,9 @@ def svmlight_matrix(
 class _Whole:
     """The arrays of the matrix while they are filled."""
 
-    def __init__(self, source: Source, settings: Settings, kind: Any, threads: int) -> None:
-        self.source, self.settings, self.threads = source, settings, threads
+    def __init__(self, source: Source, options: ReadOptions, kind: Any, threads: int) -> None:
+        self.source, self.options, self.threads = source, options, threads
+        self.known = Indices(options.first_index)
         self.values, self.indices = np.empty(0, kind), np.empty(0, np.int32)
         self.labels: FloatArray = np.empty(0)
         self.indptr: Array = np.zeros(1, np.int64)
@@ -117,7 +109,7 @@ class _Whole:
 
     def read(self) -> None:
         """Read the source to its end."""
-        blocks = self.source.blocks(whole_first=self.settings.first_index is None)
+        blocks = self.source.blocks(whole_first=self.known.first_index is None)
         batch = BLOCKS_PER_THREAD * self.threads
         if self.threads > 1:
             blocks = ahead(blocks, batch, wait=not self.source.live)
@@ -126,7 +118,7 @@ class _Whole:
                 self._add(texts)
         if not self.rows:
             raise DataError(
-                self.settings.who,
+                self.options.who,
                 needs="some rows",
                 got=f"none in {self.source.name}",
                 todo="Check the file.",
@@ -137,7 +129,7 @@ class _Whole:
 
     def matrix(self) -> sparse.csr_array:
         """The rows as one matrix."""
-        width = self.settings.n_features or max(self.width, 1)
+        width = self.options.n_features or max(self.width, 1)
         kind = np.int32 if max(width, self.entries) <= _INT32 else np.int64
         parts = (
             self.values,
@@ -150,8 +142,8 @@ class _Whole:
 
     def _add(self, texts: list[bytes]) -> None:
         """Parse some blocks side by side, then put their rows behind those before."""
-        if self.settings.first_index is None:
-            self.settings.first_index = first_index(texts[0])
+        if self.known.first_index is None:
+            self.known.first_index = first_index(texts[0])
         readers = self._readers(texts)
         lines: list[int] = []
         for text in texts:
@@ -176,9 +168,9 @@ class _Whole:
         for k, text in enumerate(texts):
             most = len(text) // 2 + 1
             if k == len(self.readers):
-                self.readers.append(_reader(self.settings, most))
-            elif self.readers[k].settings.chunk_rows < most:
-                self.readers[k] = _reader(self.settings, most)
+                self.readers.append(Rows(self.options, self.known, most, MOST_COLUMNS))
+            elif self.readers[k].most_rows < most:
+                self.readers[k] = Rows(self.options, self.known, most, MOST_COLUMNS)
         return self.readers[: len(texts)]
 
     def _make_room(self, readers: list[Rows], size: int) -> None:
@@ -210,18 +202,6 @@ class _Whole:
         self.indices[entry : entry + m] = reader.indices[:m]
         self.labels[row : row + n] = reader.labels[:n]
         np.add(reader.indptr[1 : n + 1], entry, out=self.indptr[row + 1 : row + n + 1])
-
-
-def _reader(settings: Settings, most_rows: int) -> Rows:
-    return Rows(
-        Settings(
-            most_rows,
-            n_features=settings.n_features,
-            first_index=settings.first_index,
-            who=settings.who,
-        ),
-        most_entries=MOST_COLUMNS,
-    )
 
 
 def _parse(

@@ -8,11 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from auctor.core.errors import DataError
-from auctor.tables.readers.base import Settings
+from auctor.tables.blocks import TableFile
+from auctor.tables.options import ReadOptions
 
 #: What stands for a missing value in text, in lower case.
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))
 _TRUTH = {"true": 1.0, "false": 0.0}
+#: Largest size of whole numbers that 64-bit floats tell apart.
+EXACT = 2**53
+_LONG = re.compile(r"[+-]?[0-9]{16,400}")
 #: Names of the label column when none is given.
 LABEL_NAMES = ("label", "target", "y", "class")
 
@@ -72,25 +76,27 @@ def check_names(file: str, names: Sequence[str], who: str) -> list[str]:
     return names
 
 
-def find_label(file: str, names: list[str] | None, settings: Settings, n_fields: int) -> int | None:
+def find_label(
+    file: str, names: list[str] | None, options: ReadOptions, n_fields: int
+) -> int | None:
     """Position of the label column, by name or position; ``None`` where none is needed."""
-    label, who = _name_or_position(names, settings, n_fields), settings.who
-    if n_fields < 2 and settings.labelled:
+    label, who = _name_or_position(names, options, n_fields), options.who
+    if n_fields < 2 and options.labelled:
         raise DataError(
             who,
             needs="a label and at least one more column",
             got=f"{n_fields} column in {file}",
             todo="Check the delimiter and the format.",
         )
-    schema = settings.schema
+    schema = options.schema
     unnamed = names in (None, made_up(n_fields)) and not isinstance(label, int)
-    if unnamed and not settings.labelled and schema and n_fields == len(schema.columns):
+    if unnamed and not options.labelled and schema and n_fields == len(schema.columns):
         return None
     if label is None and names is not None:
         label = next((usual for usual in LABEL_NAMES if usual in names), None)
     known = "no names of columns" if names is None else listed(names)
     if label is None:
-        if not settings.labelled:
+        if not options.labelled:
             return None
         raise DataError(
             who,
@@ -101,7 +107,7 @@ def find_label(file: str, names: list[str] | None, settings: Settings, n_fields:
         )
     if isinstance(label, str):
         if names is None or label not in names:
-            if not settings.labelled:
+            if not options.labelled:
                 return None
             raise DataError(
                 who,
@@ -122,10 +128,10 @@ def find_label(file: str, names: list[str] | None, settings: Settings, n_fields:
 
 
 def _name_or_position(
-    names: list[str] | None, settings: Settings, n_fields: int
+    names: list[str] | None, options: ReadOptions, n_fields: int
 ) -> str | int | None:
     """The label as it was given; text that is no name but a position becomes one."""
-    label, schema = settings.label, settings.schema
+    label, schema = options.label_column, options.schema
     if label in (names or ()) or (schema is not None and label == schema.label):
         return label
     return int(label) if label is not None and is_position(label, n_fields) else label
@@ -145,12 +151,12 @@ def is_position(label: str | int | None, n_fields: int) -> bool:
     return label is not None
 
 
-def check_width(file: str, n_columns: int, settings: Settings) -> None:
+def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
     """Refuse a table of another width than ``n_features``."""
-    if settings.n_features not in (None, n_columns):
+    if options.n_features not in (None, n_columns):
         raise DataError(
-            settings.who,
-            needs=f"n_features={settings.n_features} columns besides the label",
+            options.who,
+            needs=f"n_features={options.n_features} columns besides the label",
             got=f"{n_columns} in {file}",
             todo="Drop n_features=.",
         )
@@ -161,3 +167,16 @@ def listed(names: Sequence[str] | dict[str, None], most: int = 8) -> str:
     more = f", ... ({len(names)} in all)" if len(names) > most else ""
     shown = (name if name.isprintable() else repr(name) for name in list(names)[:most])
     return ", ".join(shown) + more
+
+
+def long_words(file: TableFile, columns: Sequence[int]) -> dict[int, str]:
+    """For each of some columns that has one, a whole number beyond 2^53, as the file spells it."""
+    found: dict[int, str] = {}
+    kinds = ["category" if k in columns else "skip" for k in range(len(file.names))]
+    for block in file.blocks(kinds):
+        for k, words in zip(sorted(columns), block.words, strict=True):
+            long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT)
+            word = None if k in found else next(long, None)
+            if word is not None:
+                found[k] = word
+    return found

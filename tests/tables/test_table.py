@@ -14,8 +14,9 @@ from scipy import sparse
 
 from auctor.core.errors import DataError, DataWarning, ParameterError
 from auctor.tables import Column, Schema, open_stream, read_table, write_table
+from auctor.tables import source as base
+from auctor.tables.convert import convert
 from auctor.tables.encode import bucket
-from auctor.tables.readers import base
 
 TEXT = b"age,city,bought,member\n31,Oslo,1,true\n45,Rome,0,false\n28,Oslo,1,true\n"
 
@@ -108,7 +109,7 @@ def test_a_late_word_makes_the_whole_column_words(chunk_rows, pipe, monkeypatch)
     if pipe:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
         source = "-"
-    with pytest.warns(DataWarning, match=r"'b' of .* 21 of 22 values .* 'z' in line 22 is none"):
+    with pytest.warns(DataWarning, match=r"'b' of .* 21 of 22 values .* 'z' in line 22 is not"):
         table = read_table(source, "csv")
     assert [c.levels for c in table.schema.columns] == [None, ("2", "3", "z"), ("4", "x")]
     assert dense(table.matrix)[:, 0].tolist() == [1.0] * 21 + [7.0]
@@ -749,3 +750,42 @@ def test_integers_beyond_what_a_float_holds():
             table = csv(text)
         assert table.matrix[1].tolist() == [2, float(number)]
     csv(f"a,y\n{2**53},0\n1e400,1\n-inf,1\n{-(2**53)},1\n")
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**60) - 1])
+def test_integers_of_arrays_beyond_what_a_float_holds(number, tmp_path):
+    rows = np.array([[1, number, 0], [2, 5, 1]])
+    np.save(tmp_path / "rows.npy", rows)
+    with pytest.warns(DataWarning, match=f"{number} in 'column_2' of .*rows.npy"):
+        read_table(tmp_path / "rows.npy")
+    np.savez(tmp_path / "rows.npz", X=rows[:, :2], y=rows[:, 2], columns=["a", "id"])
+    with pytest.warns(DataWarning, match=f"{number} in 'id' of .*rows.npz"):
+        read_table(tmp_path / "rows.npz")
+    for name in ("rows.npy", "rows.npz"):
+        with pytest.raises(DataError, match=str(number)):
+            convert(tmp_path / name, tmp_path / "rows.csv")
+    np.save(tmp_path / "labels.npy", rows[:, [0, 2, 1]])  # labels keep every digit
+    assert read_table(tmp_path / "labels.npy").labels.tolist() == [number, 5]
+    np.save(tmp_path / "fine.npy", np.array([[2**53, 0], [-(2**53), 1]]))
+    read_table(tmp_path / "fine.npy")
+    X = sparse.csr_array(rows[:, :2])
+    parts = {"indices": X.indices, "indptr": X.indptr, "data": X.data, "shape": X.shape}
+    np.savez(tmp_path / "sparse.npz", format=b"csr", **parts, y=rows[:, 2])
+    with pytest.raises(DataError, match=f"{number} in column 1"):
+        read_table(tmp_path / "sparse.npz")
+
+
+def test_line_ends_between_quotes_are_kept():
+    table = csv('note,a,y\n"first\nsecond",1,0\nplain,2,1\n"first\nsecond",3,1\n')
+    assert table.schema.columns[0].levels == ("first\nsecond", "plain")
+    assert dense(table.matrix).tolist() == [[1, 0, 1], [0, 1, 2], [1, 0, 3]]
+
+
+def test_warnings_point_to_the_caller(tmp_path):
+    with pytest.warns(DataWarning, match="leaves out") as caught:
+        csv("a,b,y\n1,,0\n2,NA,1\n")
+    assert caught[0].filename == __file__
+    (tmp_path / "rows.csv").write_text("a,b,y\n1,,0\n2,NA,1\n")
+    with pytest.warns(DataWarning, match="leaves out") as caught:
+        convert(tmp_path / "rows.csv", tmp_path / "rows.svm")
+    assert caught[0].filename == __file__

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array
-from auctor.kernels.text import parsing as kernels
-from auctor.tables.readers.base import (
-    CHUNK_ENTRIES,
-    Chunk,
-    Settings,
-    Source,
-    place,
-    shown,
-)
-from auctor.tables.readers.columns import as_number
+from auctor.kernels.text import svmlight as kernels
+from auctor.tables.blocks import Chunk
+from auctor.tables.columns import as_number
+from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
+from auctor.tables.source import Source, place, shown
 
 #: The largest index that fits 64 bits with room for arithmetic.
 MOST_COLUMNS = 1 << 62
@@ -42,14 +38,33 @@ _ADVICE = {
 }
 
 
-def svmlight_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
+@dataclass
+class Indices:
+    """What the files of a stream decide for those after them.
+
+    Parameters
+    ----------
+    first_index : int, optional
+        Where indices start, 0 or 1; ``None`` until the first block of text decides.
+    width : int
+        Columns seen so far.
+    """
+
+    first_index: int | None
+    width: int = 0
+
+
+def svmlight_chunks(
+    source: Source, options: ReadOptions, indices: Indices | None = None
+) -> Iterator[Chunk]:
     """Chunks of svmlight text; their width is the largest index so far, or ``n_features``."""
-    rows = Rows(settings)
+    indices = indices or Indices(options.first_index)
+    rows = Rows(options, indices)
     lines_before = 0
-    undecided = settings.first_index is None
+    undecided = indices.first_index is None
     for text in source.blocks(whole_first=undecided):
-        if settings.first_index is None:
-            settings.first_index = first_index(text)
+        if indices.first_index is None:
+            indices.first_index = first_index(text)
         rows.start(text)
         while not rows.read(source.name, lines_before):
             yield rows.chunk()
@@ -67,11 +82,18 @@ def first_index(text: bytes) -> int:
 class Rows:
     """Rows of the chunk in progress, in arrays that are reused."""
 
-    def __init__(self, settings: Settings, most_entries: int | None = None) -> None:
-        self.settings = settings
+    def __init__(
+        self,
+        options: ReadOptions,
+        indices: Indices,
+        most_rows: int | None = None,
+        most_entries: int | None = None,
+    ) -> None:
+        self.options, self.known = options, indices
+        self.most_rows = most_rows or options.chunk_rows
         self.most_entries = most_entries or CHUNK_ENTRIES
         self.at = np.zeros(kernels.AT_SIZE, np.int64)
-        n = settings.chunk_rows
+        n = self.most_rows
         self.labels, self.starts = np.empty(n), np.empty(n, np.int64)
         self.ascending = np.empty(n, np.bool_)
         self.indptr = np.zeros(n + 1, np.int64)
@@ -95,13 +117,13 @@ class Rows:
         """Read on; whether the text is used up (a chunk may be full all the same)."""
         first = int(self.at[kernels.ROW])
         self._make_room()
-        first_index = self.settings.first_index or 0
-        n_columns = self.settings.n_features or MOST_COLUMNS
+        first_index = self.known.first_index or 0
+        n_columns = self.options.n_features or MOST_COLUMNS
         kernels.svmlight_rows(
             self.bytes,
             first_index,
             n_columns,
-            self.settings.chunk_rows,
+            self.most_rows,
             self.most_entries,
             self.labels,
             self.indptr,
@@ -142,16 +164,15 @@ class Rows:
         """Why the rows end before the text does."""
         code = int(self.at[kernels.CODE])
         if code != kernels.FINE:
-            start = self.settings.first_index or 0
+            start = self.known.first_index or 0
             wanted = _COMPLAINTS[code].format(first_index=start, last_index=n_columns - 1 + start)
             yield int(self.at[kernels.WHERE]), wanted, _ADVICE.get(code, _CORRECT)
 
     def chunk(self) -> Chunk:
         """The rows so far; the next ones start a new chunk."""
         n, entries = int(self.at[kernels.ROW]), int(self.at[kernels.ENTRY])
-        settings = self.settings
-        settings.width = max(settings.width, int(self.at[kernels.WIDTH]), 1)
-        width = settings.n_features or settings.width
+        self.known.width = max(self.known.width, int(self.at[kernels.WIDTH]), 1)
+        width = self.options.n_features or self.known.width
         kind = np.int32 if max(width, entries) <= _INT32 else np.int64
         matrix = sparse.csr_array(
             (
@@ -163,7 +184,7 @@ class Rows:
         )
         matrix.has_canonical_format = True
         self.at[kernels.ROW] = self.at[kernels.ENTRY] = 0
-        return Chunk(matrix, self.labels[:n].copy(), first_index=settings.first_index)
+        return Chunk(matrix, self.labels[:n].copy(), first_index=self.known.first_index)
 
     def _make_room(self) -> None:
         """An entry takes four bytes of text: a digit, a colon, a digit and a space."""
@@ -190,7 +211,7 @@ class Rows:
         token = re.compile(rb"[^\s#]*").match(self.text, where)
         got = shown(token[0] if token else b"")
         raise DataError(
-            self.settings.who,
+            self.options.who,
             needs=wanted,
             got=f"{got} in {name}, {place(self.text, where, lines_before)}",
             todo=advice,

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,10 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from auctor.core.errors import DataError, MissingExtraError, ParameterError
-from auctor.kernels.text import parsing as kernels
-from auctor.tables import Column, Schema, open_stream, stream
-from auctor.tables.readers import base
-from auctor.tables.readers.delimited import DelimitedFile
+from auctor.kernels.text import numbers as kernels
+from auctor.tables import Chunk, Column, ReadOptions, Schema, open_stream, stream
+from auctor.tables import source as base
+from auctor.tables.delimited import DelimitedFile
 
 
 def gather(source, format="auto", **options):
@@ -123,7 +124,7 @@ def test_chunks_have_the_rows_asked_for(rows, tmp_path):
 
 
 def test_wide_rows_come_in_smaller_chunks(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("auctor.tables.readers.svmlight.CHUNK_ENTRIES", 100)
+    monkeypatch.setattr("auctor.tables.svmlight.CHUNK_ENTRIES", 100)
     path = str(tmp_path / "rows.svm")
     dump_svmlight_file(*rows, path)
     chunks = list(open_stream(path))
@@ -318,7 +319,7 @@ def test_tables_of_many_kinds(text, options):
 def test_a_word_above_a_number_is_a_name(text, header, block, monkeypatch):
     monkeypatch.setattr(base, "BLOCK", block)
     source = base.Source(io.BytesIO(text.encode()))
-    file = DelimitedFile(source, base.Settings(100, label=-1))
+    file = DelimitedFile(source, ReadOptions("test", chunk_rows=100, label=-1))
     assert file.named is header
     assert file.label == ("fraud" if "fraud" in text else "0" if header else "column_3")
     kinds = ["category"] * len(file.names)
@@ -343,7 +344,7 @@ def test_a_word_above_a_number_is_a_name(text, header, block, monkeypatch):
 def test_labels_by_name_or_position(label, header, found):
     text = "" if header is None else f"{header}\n"
     source = base.Source(io.BytesIO(f"{text}1,0,4\n2,1,5\n".encode()))
-    settings = base.Settings(100, label=label, header=header is not None)
+    settings = ReadOptions("test", chunk_rows=100, label=label, header=header is not None)
     assert DelimitedFile(source, settings).label == found
 
 
@@ -540,10 +541,10 @@ def test_bad_options(options):
 def test_the_reader_is_a_few_chunks_ahead_and_stops(monkeypatch):
     made = []
 
-    def slow(source, settings):
+    def slow(source, options, indices):
         for k in range(100):
             made.append(k)
-            yield base.Chunk(np.ones((1, 1)), np.array([k]))
+            yield Chunk(np.ones((1, 1)), np.array([k]))
 
     monkeypatch.setitem(stream.READERS, "svmlight", slow)
     chunks = open_stream(io.BytesIO(b"x"))
@@ -557,3 +558,88 @@ def test_an_error_comes_after_the_rows_before_it():
     assert [next(chunks).labels[0], next(chunks).labels[0]] == [1, -1]
     with pytest.raises(DataError, match="line 3"):
         next(chunks)
+
+
+# --- CSV: quotes, line ends, places ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("block", [4, 16, base.BLOCK])
+@pytest.mark.parametrize("chunk_rows", [1, 2, 100])
+def test_line_ends_between_quotes_are_text(end, block, chunk_rows, monkeypatch):
+    monkeypatch.setattr(base, "BLOCK", block)
+    text = f'a,"two{end}lines",y{end}1,2,"no{end}no"{end}3,4,"say ""hi"", you{end}"{end}'
+    chunks = list(open_stream(io.BytesIO(text.encode()), "csv", label="y", chunk_rows=chunk_rows))
+    assert chunks[0].columns == ("a", f"two{end}lines")
+    assert np.vstack([chunk.matrix for chunk in chunks]).tolist() == [[1, 2], [3, 4]]
+    labels = [label for chunk in chunks for label in chunk.labels.tolist()]
+    assert labels == [f"no{end}no", 'say "hi", you']
+
+
+@pytest.mark.parametrize("block", [4, base.BLOCK])
+def test_lines_are_counted_past_those_between_quotes(block, monkeypatch):
+    monkeypatch.setattr(base, "BLOCK", block)
+    text = b'w,a,y\n"one\ntwo\n",1,0\n\n   \n"x",oops,1\n'
+    schema = Schema.of([Column("a", "number")], "y")
+    assert "'oops' in BytesIO, line 7" in refusal(io.BytesIO(text), format="csv", schema=schema)
+    said = refusal(io.BytesIO(text.replace(b"oops,1", b"1")), format="csv", schema=schema)
+    assert "3 fields" in said
+    assert "got 2 in BytesIO, line 7" in said
+
+
+def test_quotes_within_a_field_are_text():
+    schema = Schema.of([Column("size", "category", levels=('5" pipe',))], "y")
+    text = b'size,y\n5" pipe,1\n4" pipe,0\n5" pipe,0\n'
+    X, y = gather(io.BytesIO(text), "csv", schema=schema)
+    assert X[:, 0].tolist() == [1, 0, 1]
+    assert y.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("block", [4, base.BLOCK])
+def test_a_quote_that_is_never_closed_names_its_line(block, monkeypatch):
+    monkeypatch.setattr(base, "BLOCK", block)
+    text = b'a,y\n1,0\n2,"1\n3,0\n'
+    said = refusal(io.BytesIO(text), format="csv")
+    assert "quotes that are closed" in said
+    assert "line 3" in said
+    monkeypatch.setattr("auctor.tables.delimited.LONGEST_RECORD", 50)
+    assert "line 3" in refusal(io.BytesIO(text + b"4,1\n" * 100), format="csv")
+
+
+def test_decimal_commas():
+    text = "a;b;y\n1,5;2;1\n-3,25e2;;0\n"
+    X, y = gather(io.BytesIO(text.encode()), "csv", decimal=",")
+    np.testing.assert_array_equal(X, [[1.5, 2], [-325, np.nan]])
+    assert y.tolist() == [1, 0]
+    assert "'1.700'" in refusal(io.BytesIO(b"a;y\n1,5;1\n1.700;0\n"), format="csv", decimal=",")
+    with pytest.raises(ParameterError, match="delimiter that is not the decimal sign"):
+        open_stream(io.BytesIO(b""), "csv", decimal=",", delimiter=",")
+
+
+def test_text_of_another_encoding_names_its_line():
+    for text in ("a,y\n1,0\nSão,1\n".encode("latin-1"), "a,y\n1,0\n2,1\n".encode("utf-16")):
+        said = refusal(io.BytesIO(text), format="csv")
+        assert "UTF-8" in said
+        assert "line" in said
+
+
+def test_csv_needs_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r'pyarrow.*pip install "auctor\[cli\]"'):
+        list(open_stream(io.BytesIO(b"a,y\n1,0\n"), "csv"))
+
+
+def test_a_stream_does_not_hold_the_file(tmp_path):
+    """Peak memory while streaming is a small part of the file's size."""
+    path = tmp_path / "long.csv"
+    with open(path, "w") as file:
+        file.write("a,b,y\n")
+        for _ in range(60):
+            file.write("1.25,word and word and word,1\n" * 10_000)
+    schema = Schema.of([Column("a", "number")], "y")
+    tracemalloc.start()
+    rows = sum(chunk.n_rows for chunk in open_stream(path, schema=schema))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows == 600_000
+    assert peak < path.stat().st_size / 2

@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from auctor.core.errors import DataError, ParameterError
-from auctor.tables import open_stream, read_svmlight
-from auctor.tables.readers import base, svmlight_matrix
+from auctor.tables import open_stream, read_svmlight, svmlight_matrix
+from auctor.tables import source as base
 
 
 def text(*lines):

@@ -17,8 +17,10 @@ from scipy import sparse
 
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array
-from auctor.tables.readers.base import BLOCK, CHUNK_ENTRIES, Block, Chunk, Settings, Source
-from auctor.tables.readers.columns import check_names, check_width, find_label, listed, made_up
+from auctor.tables.blocks import Block, Chunk
+from auctor.tables.columns import EXACT, check_names, check_width, find_label, listed, made_up
+from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
+from auctor.tables.source import BLOCK, Source
 
 #: Kinds of numpy dtypes that are numbers.
 _NUMBERS = "biuf"
@@ -37,25 +39,25 @@ class ArrayFile:
     def __init__(
         self,
         source: Source,
-        settings: Settings,
+        options: ReadOptions,
         rows: _Array,
         labels: Array | None,
         names: list[str] | None,
     ) -> None:
-        self.source, self.settings, self._rows, self._labels = source, settings, rows, labels
+        self.source, self.options, self._rows, self._labels = source, options, rows, labels
         if len(rows.shape) != 2 or rows.dtype.kind not in _NUMBERS:
             raise DataError(
-                settings.who,
+                options.who,
                 needs="an array of numbers with two dimensions",
                 got=f"{rows.dtype} of shape {rows.shape} in {source.name}",
                 todo="Convert and reshape it.",
             )
         n, d = rows.shape
         self.named = names is not None
-        fields = made_up(d) if names is None else check_names(source.name, names, settings.who)
+        fields = made_up(d) if names is None else check_names(source.name, names, options.who)
         if len(fields) != d:
             raise DataError(
-                settings.who,
+                options.who,
                 needs="one name per column",
                 got=f"{len(fields)} for {d} in {source.name}",
                 todo="Store as many.",
@@ -63,27 +65,28 @@ class ArrayFile:
         self._label_field = None
         self.label: str | None = "y"
         if labels is None:
-            self._label_field = find_label(source.name, fields, settings, d)
+            self._label_field = find_label(source.name, fields, options, d)
             self.label = None if self._label_field is None else fields[self._label_field]
         elif labels.shape != (n,) or labels.dtype.kind not in _NUMBERS + "U":
             raise DataError(
-                settings.who,
+                options.who,
                 needs="one label per row",
                 got=f"{labels.dtype} of shape {labels.shape} for {n} rows of {source.name}",
                 todo="Store one number or word per row.",
             )
         self.names = tuple(name for k, name in enumerate(fields) if k != self._label_field)
         self.word_columns: frozenset[int] = frozenset()
-        self.floats = frozenset(range(len(self.names)))  # or whole numbers, taken as such
+        whole = rows.dtype.kind in "iu"
+        self.floats = frozenset(() if whole else range(len(self.names)))
         self.surprises: set[int] = set()
         self.first_words: dict[int, str] = {}
-        check_width(source.name, len(self.names), settings)
+        check_width(source.name, len(self.names), options)
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
         """Rows from the first one on."""
         if "category" in kinds:
             raise DataError(
-                self.settings.who,
+                self.options.who,
                 needs="text in the columns that were categories",
                 got=f"numbers in {self.source.name}",
                 todo="Pass a file with the columns that the schema names.",
@@ -92,13 +95,14 @@ class ArrayFile:
         if self._label_field is not None:
             used.insert(self._label_field, False)
         chosen = np.flatnonzero(used)
-        most = self.settings.most_rows(self._rows.shape[1])
+        most = self.options.most_rows(self._rows.shape[1])
         first = 0
         with _reading(self.source):
             for part in self._rows.parts(most):
                 labels = None
                 if self._label_field is not None:
-                    labels = np.asarray(part[:, self._label_field], dtype=np.float64)
+                    labels = part[:, self._label_field]
+                    labels = labels.astype(labels.dtype if labels.dtype.kind in "iu" else float)
                 elif self._labels is not None:
                     labels = self._labels[first : first + part.shape[0]]
                 whole = len(chosen) == part.shape[1]
@@ -106,18 +110,37 @@ class ArrayFile:
                 yield Block(numbers, np.empty((part.shape[0], 0), np.int32), [], labels)
                 first += part.shape[0]
 
+    def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
+        """For each of some columns that has one, a whole number beyond 2^53."""
+        fields = [k for k in range(self._rows.shape[1]) if k != self._label_field]
+        found: dict[int, str] = {}
+        with _reading(self.source):
+            for part in self._rows.parts(self.options.most_rows(self._rows.shape[1])):
+                for k in columns:
+                    long = _long_integers(part[:, fields[k]])
+                    if long.size:
+                        found.setdefault(k, str(long[0]))
+        return found
 
-def npy_file(source: Source, settings: Settings) -> ArrayFile:
+
+def _long_integers(values: Array) -> Array:
+    """The whole numbers among some values that a 64-bit float does not hold."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return values[:0]
+    return values[(values > EXACT) | (values < -EXACT)]
+
+
+def npy_file(source: Source, options: ReadOptions) -> ArrayFile:
     """Open a NPY file of rows; the label is the last column unless told."""
     _check_source(source)
     with _reading(source):
         rows = _Array.npy(source)
-    if settings.label is None and settings.labelled:
-        settings = replace(settings, label=-1)
-    return ArrayFile(source, settings, rows, None, None)
+    if options.label_column is None and options.labelled:
+        options = replace(options, label=-1)
+    return ArrayFile(source, options, rows, None, None)
 
 
-def npz_file(source: Source, settings: Settings) -> ArrayFile | None:
+def npz_file(source: Source, options: ReadOptions) -> ArrayFile | None:
     """Open a NPZ file with the arrays X and, if wanted, y and columns.
 
     ``None`` if it holds compressed rows, for which there is `npz_chunks`.
@@ -132,11 +155,11 @@ def npz_file(source: Source, settings: Settings) -> ArrayFile | None:
         labels = _loaded(archive, members.get("y"))
         names = _loaded(archive, members.get("columns"))
     return ArrayFile(
-        source, settings, rows, labels, None if names is None else [str(x) for x in names.ravel()]
+        source, options, rows, labels, None if names is None else [str(x) for x in names.ravel()]
     )
 
 
-def npz_chunks(source: Source, settings: Settings, *, whole: bool = False) -> Iterator[Chunk]:
+def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> Iterator[Chunk]:
     """Chunks of a compressed-row matrix as `scipy.sparse.save_npz` writes it, with y beside it."""
     _check_source(source)
     with _reading(source):
@@ -145,7 +168,7 @@ def npz_chunks(source: Source, settings: Settings, *, whole: bool = False) -> It
         kind = _loaded(archive, _wanted(members, "format", source))
         if kind is None or kind.item() not in (b"csr", "csr"):
             raise DataError(
-                settings.who,
+                options.who,
                 needs="rows in CSR format",
                 got=f"{str(kind)!r:.40} in {source.name}",
                 todo="Convert the matrix by .tocsr() and save it again.",
@@ -156,37 +179,39 @@ def npz_chunks(source: Source, settings: Settings, *, whole: bool = False) -> It
         labels = _loaded(archive, members.get("y"))
         values, indices = (_Array.member(archive, members[name]) for name in ("data", "indices"))
         n, d = _check_rows(shape, indptr, indices, values)
-        if labels is None and settings.labelled:
+        if labels is None and options.labelled:
             raise DataError(
-                settings.who,
+                options.who,
                 needs="labels in the array y",
                 got=f"{listed(list(members))} in {source.name}",
                 todo="Store y beside the matrix.",
             )
         if labels is not None and labels.shape != (n,):
             raise ValueError(f"labels of shape {labels.shape} for {n} rows")
-        check_width(source.name, d, settings)
-        yield from _csr_chunks(indptr, indices, values, d, labels, n if whole else None, settings)
+        check_width(source.name, d, options)
+        yield from _csr_chunks(indptr, indices, values, d, labels, n if whole else None, options)
 
 
 def _csr_chunks(
     indptr: Any, indices: _Array, values: _Array, d: int, labels: Array | None,
-    rows: int | None, settings: Settings,
+    rows: int | None, options: ReadOptions,
 ) -> Iterator[Chunk]:  # fmt: skip
     """Cut the rows into chunks of few enough entries."""
     columns, numbers = indices.reader(), values.reader()
     n, low = indptr.shape[0] - 1, 0
     while low < n:
         room = int(np.searchsorted(indptr, indptr[low] + CHUNK_ENTRIES, side="right")) - 1
-        high = min(n, rows or max(low + 1, min(low + settings.chunk_rows, room)))
+        high = min(n, rows or max(low + 1, min(low + options.chunk_rows, room)))
         size = int(indptr[high] - indptr[low])
         kind = np.int32 if max(d, size) <= _INT32 else np.int64
         taken = columns(size)
         if size and (taken.min() < 0 or taken.max() >= d):
             raise ValueError("a column index outside the matrix")
+        entries = numbers(size)
+        _refuse_long_integers(entries, taken, options.who)
         matrix = sparse.csr_array(
             (
-                numbers(size).astype(np.float64, copy=False),
+                entries.astype(np.float64, copy=False),
                 taken.astype(kind, copy=False),
                 (indptr[low : high + 1] - indptr[low]).astype(kind, copy=False),
             ),
@@ -195,6 +220,18 @@ def _csr_chunks(
         matrix.sum_duplicates()
         yield Chunk(matrix, np.full(high - low, np.nan) if labels is None else labels[low:high])
         low = high
+
+
+def _refuse_long_integers(entries: Array, columns: Array, who: str) -> None:
+    long = _long_integers(entries)
+    if long.size:
+        column = int(columns[entries == long[0]][0])
+        raise DataError(
+            who,
+            needs="whole numbers up to 2^53, so as to keep every digit",
+            got=f"{long[0]} in column {column} of the matrix, counted from 0",
+            todo="Drop such columns, or store them as floating-point numbers.",
+        )
 
 
 def _check_rows(shape: Any, indptr: Any, indices: _Array, values: _Array) -> tuple[int, int]:
