@@ -108,7 +108,7 @@ def test_a_path_equals_its_points():
 def test_a_path_starts_a_little_wider_than_it_ended():
     problem = problem_of()
     unit = sampled_pairs.null_unit(problem)
-    problem.kept = {}
+    problem = problem.keeping()
     solver, rng = SampledPairs(), np.random.default_rng(0)
     sample = solver.init(problem, problem.start(), rng).sample
     for poor in (False, True):

@@ -59,6 +59,13 @@ class Query(NamedTuple):
         return self.point.value
 
 
+@dataclass
+class LastBundle:
+    """The cuts that a solve of a path leaves to the next."""
+
+    bundle: Bundle | None = None
+
+
 @dataclass(frozen=True)
 class BmrmState:
     """The best point, the next cut, the cuts, the lower bound and the last line search's step.
@@ -147,9 +154,10 @@ class Bmrm:
         """State at the starting point; cuts only where an earlier solve of a path left some."""
         query = first_query(problem, problem.evaluate(w))
         bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
-        if problem.kept is not None:
-            bundle.take(problem.kept.get(Bundle))
-            problem.kept[Bundle] = bundle
+        if problem.memory is not None:
+            left = problem.memory.part(LastBundle)
+            bundle.take(left.bundle)
+            left.bundle = bundle
         return BmrmState(query, query, bundle, None if self.oracle is None else -math.inf)
 
     def step(self, problem: Problem, state: BmrmState) -> BmrmState:

@@ -10,7 +10,7 @@ import numpy as np
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray, Target
-from auctor.problem import Point, Problem
+from auctor.problem import PathMemory, Point, Problem
 from auctor.solvers.kinked.continuation import (
     Continuation,
     ContinuationState,
@@ -49,6 +49,13 @@ class Sample:
     memory: Memory
     width: float = math.nan
     poor: bool = False
+
+
+@dataclass
+class LastSample:
+    """The sample that the solves of a path share."""
+
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True)
@@ -198,14 +205,12 @@ def _minimiser(
 
 def _sample(problem: Problem, rng: np.random.Generator) -> Sample:
     """A sample of the rows; the solves of a path share one."""
-    kept: Sample | None = None if problem.kept is None else problem.kept.get(Sample)
-    if kept is None:
+    left = (problem.memory or PathMemory()).part(LastSample)
+    if left.sample is None:
         data, size = problem.data, _size(problem)
         rows = data.rows(_drawn(data.target, size, rng)) if size else data
-        kept = Sample(rows, Memory(MEMORY, problem.n_params))
-        if problem.kept is not None:
-            problem.kept[Sample] = kept
-    return kept
+        left.sample = Sample(rows, Memory(MEMORY, problem.n_params))
+    return left.sample
 
 
 def _size(problem: Problem) -> int:

@@ -14,7 +14,7 @@ from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
 from auctor.minimise import Solver, State
 from auctor.penalties import L2
-from auctor.problem import Point, Problem
+from auctor.problem import PathMemory, Point, Problem
 from auctor.solvers.choose import choose
 from auctor.solvers.dual.ascent import DualCoordinateAscent
 from auctor.solvers.kinked.continuation import Continuation
@@ -61,6 +61,13 @@ class Span(NamedTuple):
             scores -= float(problem.data.target.share @ scores)
         z: FloatArray = scores[self.first] @ self.back
         return z
+
+
+@dataclass
+class LastSpan:
+    """The coordinates that the solves of a path share."""
+
+    span: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ def _seen(
     if dual is not None:
         away = narrow.intercept(dual.w) - narrow.intercept(z)
         w = problem.join(coef, intercept + away)
-        dual = replace(dual, problem=problem.with_loss(dual.problem.loss), w=w)
+        dual = dual.seen_by(problem.with_loss(dual.problem.loss), w)
     return RowSpaceState(point, dual, span, narrow, solver, inner, rng)
 
 
@@ -189,12 +196,10 @@ def _span(problem: Problem) -> tuple[Span, float]:
     l2 = problem.ridge[: problem.n_columns]
     strength = float(l2.max())
     scale = strength / l2
-    kept: Span | None = None if problem.kept is None else problem.kept.get(Span)
-    if kept is None or not np.allclose(kept.scale, scale, rtol=1e-12, atol=0.0):
-        kept = _made(problem, scale)
-        if problem.kept is not None:
-            problem.kept[Span] = kept
-    return kept, strength
+    left = (problem.memory or PathMemory()).part(LastSpan)
+    if left.span is None or not np.allclose(left.span.scale, scale, rtol=1e-12, atol=0.0):
+        left.span = _made(problem, scale)
+    return left.span, strength
 
 
 def _made(problem: Problem, scale: FloatArray) -> Span:
