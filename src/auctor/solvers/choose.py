@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any, cast
 
@@ -120,12 +121,14 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
     for name in PREFERENCE:
         if name == skip:
             continue
-        if name == "newton" and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
+        if name == "newton" and not (few and _gram_passes(problem) <= NEWTON_GRAM):
             continue
         if name == "row_space" and not _rows_span(problem):
             continue
         kind = solver_class(name)
-        if name in ("gaussian_discriminant", "sampled_pairs") and not kind.fits(problem):
+        if name in ("gaussian_discriminant", "sampled_pairs") and (
+            kind.needs & ~problem.provides or not kind.fits(problem)
+        ):
             continue
         if name == "dual" and not _dual_pays(problem, kind.needs, few):
             continue
@@ -144,7 +147,7 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
         if kind.needs & ~problem.provides:
             continue
         newton = solver_class("newton")
-        warm = name == "lbfgs" and few and not newton.needs & ~problem.provides
+        warm = name == "lbfgs" and few and not (newton.needs | Need.GRAM) & ~problem.provides
         solver: Solver[Any] = newton(warm_up=WARM_UP) if warm else kind()
         return solver
     raise IncompatibleError(
@@ -167,10 +170,10 @@ def _rows_span(problem: Problem) -> bool:
     """
     data, columns = problem.data, problem.n_columns
     by_rows = problem.loss.coupling is Coupling.ROW
+    if solver_class("row_space").needs & ~problem.provides:
+        return False
     dense = data.n_entries >= 0.5 * data.n_rows * columns
     if not dense or columns < SPAN_COLUMNS:
-        return False
-    if solver_class("row_space").needs & ~problem.provides:
         return False
     pointwise = Need.POINTWISE_LOSS in problem.provides
     closed = pointwise and cast(PointwiseLoss, problem.loss).closed_prox
@@ -197,8 +200,10 @@ def _row_length(problem: Problem, needs: Need) -> float:
     """Mean squared length of a row over the strength; 0 where a need is not met."""
     if needs & ~problem.provides:
         return 0.0
-    lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    return float(problem.data.target.share @ lengths)
+    inverse = 1.0 / problem.ridge[: problem.n_columns]
+    if Need.ROWS not in problem.provides:
+        return float(problem.column_squares @ inverse)
+    return float(problem.data.target.share @ problem.data.row_lengths(inverse))
 
 
 def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
@@ -216,13 +221,18 @@ def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
     limit = PAIR_CUTS if by_pairs or shifts else OTHER_CUTS
     if centred and not by_pairs:
         margin = problem.loss.margin(problem.data.target) or 1.0
-        limit = SET_CUTS * margin * max(1.0, problem.data.gram_passes() / SET_PASSES)
+        limit = SET_CUTS * margin * max(1.0, _gram_passes(problem) / SET_PASSES)
     return _row_length(problem, needs) <= limit
 
 
 #: Newton's matrix may cost this many passes at once; where it costs more, so many steps of L-BFGS
 #: come first.
 NEWTON_GRAM, WARM_UP = 40.0, 30
+
+
+def _gram_passes(problem: Problem) -> float:
+    """Passes that a Gram matrix costs; infinite where the data offer none."""
+    return problem.data.gram_passes() if Need.GRAM in problem.provides else math.inf
 
 
 def _curved(problem: Problem) -> bool:

@@ -167,8 +167,10 @@ def inner_solver(problem: Problem) -> Solver[Any]:
     curved = smoothed is not None and smoothed.order >= 2
     separable = problem.penalty.separable(problem.n_columns) is not None
     if problem.penalty.smooth:
-        return Newton() if curved else Lbfgs()
-    if not curved:
+        # Where products are all there is, L-BFGS takes fewer of them than conjugate gradients.
+        return Newton() if curved and Need.GRAM in problem.provides else Lbfgs()
+    rest = Need.COLUMNS | Need.COLUMN_SUBSETS | Need.ROWS
+    if not curved or rest & ~problem.provides:
         return ProximalQuasiNewton() if separable else Fista()
     assert smoothed is not None
     nested, few = Need.TREE_PENALTY in problem.provides, problem.n_params <= FACTOR_PARAMS

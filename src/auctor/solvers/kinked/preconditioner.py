@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
 from auctor.core.needs import Need
-from auctor.core.protocols import Data
+from auctor.core.protocols import FullData as Data
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, Target
 from auctor.losses import PairwiseSquare

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from auctor.core.needs import Need
-from auctor.core.protocols import ByRows, ThresholdLoss
+from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray
 from auctor.minimise import Solver, State
 from auctor.penalties import Separable
@@ -84,7 +84,7 @@ class AsRows:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> AsRowsState:
         """State at the starting point."""
-        form = cast(ThresholdLoss, problem.loss).by_rows(problem.data.target)
+        form = problem.loss.by_rows(problem.data.target)
         l2 = problem.coef(problem.ridge) / (form.outside * form.inside**2)
         rows = Problem(form.loss, Separable(l2=l2), problem.data, counts=problem.counts)
         start = rows.join(form.inside * problem.coef(w), rows.null.intercept)

@@ -236,7 +236,7 @@ def use_matrix(problem: Problem, play: Play, state: BlockState) -> bool:
 
 def blocks_of(problem: Problem) -> BlockSpec:
     """The groups of a problem's penalty."""
-    return cast(BlockSpec, problem.penalty.blocks(problem.n_columns))  # type: ignore[attr-defined]
+    return cast(BlockSpec, problem.penalty.blocks(problem.n_columns))
 
 
 def block_violation(problem: Problem, spec: BlockSpec, point: Point) -> FloatArray:
