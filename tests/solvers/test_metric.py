@@ -5,8 +5,7 @@ import pytest
 
 from auctor.core.errors import ParameterError
 from auctor.core.types import Target
-from auctor.data import as_data
-from auctor.data.memory import Dense
+from auctor.data import Dense, as_data
 from auctor.losses import FBeta, PairwiseHinge
 from auctor.minimise import minimise
 from auctor.penalties import L2

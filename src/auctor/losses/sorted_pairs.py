@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from auctor.core.curvature import PairCurvature
+from auctor.core.evaluation import Evaluation
 from auctor.core.rng import spread
 from auctor.core.types import FloatArray, IntArray, PairRows, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import pairs
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
+if TYPE_CHECKING:
+    from auctor.losses.pairwise import SortedPairwise
+
 A = TypeVar("A")
 B = TypeVar("B")
 
-#: From this many rows on the two classes are worked on by two threads.
+#: From this many rows on the two classes are worked on by two threads; a start of one costs as much
+#: as some thousand rows.
 PARALLEL_ROWS = 20_000
 
 
-class Side(NamedTuple):
+class SortedClass(NamedTuple):
     """Rows of one class, ascending by value within each group; see `PairRows`."""
 
     rows: IntArray
@@ -31,57 +36,90 @@ class Side(NamedTuple):
     weight: FloatArray
     starts: IntArray
 
-    def mirrored(self) -> Side:
-        """The side read from the other end: values negated, order reversed."""
+    def mirrored(self) -> SortedClass:
+        """The class read from the other end: values negated, order reversed."""
         share = self.share[::-1].copy()
         weight = share if self.weight is self.share else self.weight[::-1].copy()
         starts = (self.rows.size - self.starts)[::-1].copy()
-        return Side(self.rows[::-1].copy(), -self.values[::-1], share, weight, starts)
+        return SortedClass(self.rows[::-1].copy(), -self.values[::-1], share, weight, starts)
 
 
-class Facing(NamedTuple):
+class Opposing(NamedTuple):
     """One class as seen against the other: a pair enters through ``z = other - own``."""
 
-    own: Side
-    other: Side
+    own: SortedClass
+    other: SortedClass
 
 
-def facings(scores: FloatArray, target: Target, margin: float) -> tuple[Facing, Facing]:
-    """Positives facing negatives, and negatives facing positives, with ``z = margin - s_i + s_j``.
+class SortedClasses(NamedTuple):
+    """Positives against negatives, and negatives against positives."""
 
-    From the negatives' side z is the difference of the negated values, so both are the same sweep.
-    The target remembers the last one: value, curvature and other widths at the same scores share
-    its sorting.
+    positive: Opposing
+    negative: Opposing
+
+    @classmethod
+    def of(cls, scores: FloatArray, target: Target, margin: float) -> SortedClasses:
+        """Both classes sorted, with ``z = margin - s_i + s_j``.
+
+        From the negatives' side z is the difference of the negated values, so both are the same
+        sweep.
+        """
+        split = target.pairs
+        first, second = both(
+            lambda: _sorted(scores, split.positive, margin),
+            lambda: _sorted(scores, split.negative, 0.0),
+            scores.shape[0],
+        )
+        mirrored = both(second.mirrored, first.mirrored, scores.shape[0])
+        return cls(Opposing(first, second), Opposing(*mirrored))
+
+
+class SortedEvaluation(Evaluation):
+    """A loss over pairs at some scores, whose classes are sorted once.
+
+    Other losses with the same margin, such as other widths, take the order over from the latest
+    evaluation ``near``, if that is at the same scores.
     """
-    last: _Last | None = vars(target).get("_last_facings")
-    if last is not None and last.margin == margin and np.array_equal(last.scores, scores):
-        return last.facings
-    split = target.pairs
-    first, second = both(
-        lambda: _side(scores, split.positive, margin),
-        lambda: _side(scores, split.negative, 0.0),
-        scores.shape[0],
-    )
-    mirrored = both(second.mirrored, first.mirrored, scores.shape[0])
-    found = Facing(first, second), Facing(*mirrored)
-    vars(target)["_last_facings"] = _Last(scores.copy(), margin, found)
-    return found
+
+    def __init__(
+        self,
+        loss: SortedPairwise,
+        scores: FloatArray,
+        target: Target,
+        near: Evaluation | None,
+    ) -> None:
+        super().__init__(loss, scores, target)
+        self._loss, self.margin = loss, loss.raised
+        self._known: FloatArray
+        self.classes: SortedClasses
+        if isinstance(near, SortedEvaluation) and near.serves(self):
+            self._known, self.classes = near._known, near.classes
+        else:
+            self._known = scores.copy()  # the caller may write into its own
+            self.classes = SortedClasses.of(scores, target, self.margin)
+
+    def serves(self, other: SortedEvaluation) -> bool:
+        """Whether the order is the one that another evaluation needs."""
+        same = self.target is other.target and self.margin == other.margin
+        return same and np.array_equal(self._known, other.scores)
+
+    def value_grad(self) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores."""
+        return self._loss.sorted_value_grad(self.scores, self.classes)
+
+    def curvature(self) -> PairCurvature:
+        """Second derivative in the scores."""
+        return self._loss.sorted_curvature(self.scores, self.classes)
 
 
-class _Last(NamedTuple):
-    scores: FloatArray
-    margin: float
-    facings: tuple[Facing, Facing]
-
-
-def _side(scores: FloatArray, part: PairRows, margin: float) -> Side:
+def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:
     values = scores[part.rows] - margin
     order = ascending_order(values)
     if part.group.size:
         order = pairs.by_group(order, part.group, part.start)
     share = part.share[order]
     weight = share if part.weight is part.share else part.weight[order]
-    return Side(part.rows[order], values[order], share, weight, part.start)
+    return SortedClass(part.rows[order], values[order], share, weight, part.start)
 
 
 def both(first: Callable[[], A], second: Callable[[], B], size: int) -> tuple[A, B]:
@@ -93,10 +131,10 @@ def both(first: Callable[[], A], second: Callable[[], B], size: int) -> tuple[A,
     return a[0], b[0]
 
 
-class Swept(NamedTuple):
+class PairSweep(NamedTuple):
     """What a sweep finds for the rows of one side: slopes, and windows in the other side."""
 
-    facing: Facing
+    classes: Opposing
     value: float
     slope: FloatArray
     low: IntArray
@@ -105,22 +143,24 @@ class Swept(NamedTuple):
     @property
     def rows(self) -> IntArray:
         """Rows of the side."""
-        return self.facing.own.rows
+        return self.classes.own.rows
 
 
-def gradient(scores: FloatArray, positive: Swept, negative: Swept) -> FloatArray:
+def gradient(scores: FloatArray, positive: PairSweep, negative: PairSweep) -> FloatArray:
     """Gradient in the scores from the slopes of both sides."""
     grad = np.zeros_like(scores)
-    grad[positive.rows] = -positive.facing.own.weight * positive.slope
-    grad[negative.rows] = negative.facing.own.weight * negative.slope
+    grad[positive.rows] = -positive.classes.own.weight * positive.slope
+    grad[negative.rows] = negative.classes.own.weight * negative.slope
     return grad
 
 
-def springs(n_rows: int, positive: Swept, negative: Swept, stiffness: float) -> PairCurvature:
+def springs(
+    n_rows: int, positive: PairSweep, negative: PairSweep, stiffness: float
+) -> PairCurvature:
     """Curvature that ties each row to those in its window by springs of one stiffness."""
     diagonal = np.zeros(n_rows)
     for side in (positive, negative):
-        own, other = side.facing
+        own, other = side.classes
         mass = np.empty(own.rows.size)
         pairs.window_mass(side.low, side.high, other.share, mass)
         diagonal[own.rows] = stiffness * own.weight * mass
@@ -129,8 +169,8 @@ def springs(n_rows: int, positive: Swept, negative: Swept, stiffness: float) -> 
         flat = v if v.ndim == 2 else v[:, None]
         out = np.zeros_like(flat)
 
-        def one(side: Swept) -> None:
-            own, other = side.facing
+        def one(side: PairSweep) -> None:
+            own, other = side.classes
             part = np.empty((own.rows.size, flat.shape[1]))
             pairs.window_product(
                 side.low, side.high, flat[own.rows], flat[other.rows], other.share, part
@@ -140,8 +180,8 @@ def springs(n_rows: int, positive: Swept, negative: Swept, stiffness: float) -> 
         both(lambda: one(positive), lambda: one(negative), flat.size)
         return out if v.ndim == 2 else out[:, 0]
 
-    def partners(side: Swept, own: IntArray, at: FloatArray) -> IntArray:
-        other = side.facing.other
+    def partners(side: PairSweep, own: IntArray, at: FloatArray) -> IntArray:
+        other = side.classes.other
         mass = np.concatenate(([0.0], np.cumsum(other.share)))
         low, high = side.low[own], side.high[own]
         within = mass[low] + at * (mass[high] - mass[low])
