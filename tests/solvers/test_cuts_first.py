@@ -21,8 +21,8 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, CutsFirst, SmoothFirst, choose
-from auctor.solvers.kinked import cuts_first
 from auctor.solvers.kinked import cutting_planes as bmrm
+from auctor.solvers.kinked import presets
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))
@@ -132,14 +132,14 @@ def test_which_problems_it_is_for():
 
 
 def test_cuts_go_on_after_a_turn_of_smoothing(monkeypatch):
-    monkeypatch.setattr(cuts_first, "MOST", 2)
-    monkeypatch.setattr(cuts_first, "TURN", 3)
+    monkeypatch.setattr(presets, "MOST", 2)
+    monkeypatch.setattr(presets, "TURN", 3)
     problem = problem_of(FBeta(), CLEAR)
     solver, seen = CutsFirst(), []
     state = solver.init(problem, problem.start(), np.random.default_rng(0))
     for _ in range(12):
         state = solver.step(problem, state)
-        seen.append(state.smooth is not None)
+        seen.append(state.stage == 1)
     first = seen.index(True)
     assert seen == [False] * first + [True] * 3 + [False] * (9 - first)
     found = minimise(problem, solver, tol=1e-6)

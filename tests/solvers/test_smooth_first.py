@@ -11,7 +11,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, SmoothFirst, choose
-from auctor.solvers.kinked import smooth_first
+from auctor.solvers.kinked import presets
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))
@@ -66,7 +66,7 @@ def test_it_takes_fewer_steps_than_cutting_planes(n, d, cut):
 
 def test_planes_stay_below_the_loss():
     problem = problem_of(FBeta(), CLEAR, 1e-4)
-    smoothing = [s for s in states(problem, 40, SmoothFirst()) if s.cuts is None]
+    smoothing = [s.inner for s in states(problem, 40, SmoothFirst()) if s.stage == 0]
     assert len(smoothing[-1].planes) > 10
     best = minimise(problem, Bmrm(), tol=1e-8)
     somewhere = RNG.normal(size=(5, 20))
@@ -138,10 +138,10 @@ def test_where_there_is_no_model_it_still_ranks():
 def test_it_takes_over_at_a_narrow_width():
     problem = problem_of(FBeta(), CLEAR)
     found = list(states(problem, 60, SmoothFirst()))
-    at = next(k for k, s in enumerate(found) if s.cuts is not None)
-    assert all(s.smooth.width >= smooth_first.NARROW for s in found[:at])
-    assert found[at].smooth.width < smooth_first.NARROW  # the null loss is 1
-    assert found[at].cuts.cuts.bundle.count > 5
+    at = next(k for k, s in enumerate(found) if s.stage == 1)
+    assert all(s.inner.smooth.width >= presets.NARROW for s in found[:at])
+    assert found[at].ended[0].smooth.width < presets.NARROW  # the null loss is 1
+    assert found[at].inner.inner.cuts.bundle.count > 5
 
 
 def test_which_problems_it_is_for():
