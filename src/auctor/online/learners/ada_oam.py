@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from auctor.online.learners.opauc import AXES
 from auctor.online.streaming.moments import midpoint
 
 
+@dataclass(eq=False, repr=False)
 class AdaOam(OnlineClassifier):
     """`Opauc` with steps that adapt to the slopes seen in each column (AdaGrad).
 
@@ -53,32 +54,20 @@ class AdaOam(OnlineClassifier):
     Ding, Zhao, Hoi, Ong, An adaptive gradient method for online AUC maximization, 2015.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        step: float = 0.5,
-        damping: float = 1e-6,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.step = step
-        self.damping = damping
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-4
+    _: KW_ONLY
+    step: float = 0.5
+    damping: float = 1e-6
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_real(self._who, "step", self.step, low=0.0, open_low=True)
         check_real(self._who, "damping", self.damping, low=0.0, open_low=True)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         return {
             "mass": np.zeros(2),
             "mean": np.zeros((2, d)),

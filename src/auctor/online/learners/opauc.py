@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -22,6 +22,7 @@ AXES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Opauc(OnlineClassifier):
     """One gradient step per row on its pairs with all earlier rows of the other class.
 
@@ -63,36 +64,23 @@ class Opauc(OnlineClassifier):
     the authors subtract a multiple of the mean, and random signs where they have normals.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        rank: int | None = None,
-        step: float | None = None,
-        average: bool = True,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.rank = rank
-        self.step = step
-        self.average = average
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-4
+    _: KW_ONLY
+    rank: int | None = None
+    step: float | None = None
+    average: bool = True
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         if self.rank is not None:
             check_int(self._who, "rank", self.rank, low=1)
         if self.step is not None:
             check_real(self._who, "step", self.step, low=0.0, open_low=True)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         state: State = {
             "mass": np.zeros(2),
             "mean": np.zeros((2, d)),

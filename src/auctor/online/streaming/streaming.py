@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-from weakref import WeakKeyDictionary
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -50,12 +50,9 @@ WIDE_NAMES = (
 )
 #: Losses of a pair; the square one needs no rows.
 SURROGATES = (*ranker.SURROGATES, "square")
-#: Weights from remembered rows that learners solved for last, and for which rows; as for moments.
-_RANKED: WeakKeyDictionary[StreamingAUC, tuple[State, Any, remembering.Ranked]] = (
-    WeakKeyDictionary()
-)
 
 
+@dataclass(eq=False, repr=False)
 class StreamingAUC(MomentClassifier):
     """Learn to rank from a stream, in one pass and without tuning.
 
@@ -143,32 +140,14 @@ class StreamingAUC(MomentClassifier):
     True
     """
 
-    def __init__(
-        self,
-        strength: float | None = None,
-        *,
-        surrogate: str = "hinge",
-        memory: float = 64.0,
-        forget: float | None = None,
-        max_exact_columns: int = 1000,
-        window: int = 10_000,
-        trace_every: int = 1000,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.surrogate = surrogate
-        self.memory = memory
-        self.forget = forget
-        self.max_exact_columns = max_exact_columns
-        self.window = window
-        self.trace_every = trace_every
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float | None = None
+    _: KW_ONLY
+    surrogate: str = "hinge"
+    memory: float = 64.0
+    forget: float | None = None
+    max_exact_columns: int = 1000
+    window: int = 10_000
+    trace_every: int = 1000
 
     @property
     def auc_(self) -> float:
@@ -193,8 +172,9 @@ class StreamingAUC(MomentClassifier):
         ridges = self._ridges(self.state_, found)
         return 2.0 * float(ridges[int(self.state_["chosen"][0])])
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         if self.strength is not None:
             check_real(self._who, "strength", self.strength, low=0.0)
         if self.forget is not None:
@@ -220,7 +200,8 @@ class StreamingAUC(MomentClassifier):
 
     # --- state ----------------------------------------------------------------------------------
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         window = running_auc.fresh_window(self.window, self.trace_every)
         window["judging"] = np.ones(1, dtype=np.int64)
         if self.memory and self.surrogate != "square":
@@ -230,7 +211,7 @@ class StreamingAUC(MomentClassifier):
         tried = 1 if self.strength is not None else len(RIDGES)
         return {
             **window,
-            **super()._fresh(d, rng),
+            **super().fresh_state(d, rng),
             "coef": np.zeros((tried, d)),
             "centre": np.zeros((2, tried)),
             "share": np.zeros(2),
@@ -404,11 +385,8 @@ class StreamingAUC(MomentClassifier):
         """Weights from remembered rows, kept until answers count more of them."""
         last = remembering.settled_rows(state, self.forget)
         key = (last, int(state["thinned"][0]), self._width(state), self.get_params())
-        kept = _RANKED.get(self)
-        if kept is None or kept[0] is not state or kept[1] != key:
-            found = remembering.ranked(state, self._aim, last)
-            kept = _RANKED[self] = (state, key, found)
-        return kept[2]
+        solve = partial(remembering.ranked, state, self._aim, last)
+        return self._answers.get("ranked", key, solve)
 
 
 def _fresh_wide(d: int) -> State:
