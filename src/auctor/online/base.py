@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError, DataTypeError, Option, ParameterError
+from auctor.core.errors import DataError, DataTypeError, DataWarning, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, Columns, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
@@ -28,6 +28,7 @@ from auctor.online.labels import (
     refuse_missing,
     signs,
 )
+from auctor.online.room import check_room, too_large
 
 T = TypeVar("T")
 
@@ -55,6 +56,11 @@ class AnswerCache:
 
     def __reduce__(self) -> tuple[type[AnswerCache], tuple[()]]:
         return AnswerCache, ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnswerCache)  # it adds nothing to what the learner knows
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -88,6 +94,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     saved goes on as if nothing had happened.
     """
 
+    #: What to do where the state does not fit into memory.
+    wide_advice: ClassVar[str] = "Use StreamingAUC or Spam, whose memory is O(columns)."
     #: Arrays of the state whose axes all have one entry per column; new columns append zeros.
     per_column: ClassVar[tuple[str, ...]] = ()
 
@@ -118,6 +126,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
 
     def _again(self, state: State) -> None:
         """Rows that were learned already come once more."""
+
+    def _ruled_by_one_row(self, state: State) -> bool:
+        """Whether one row has more than half of the squared length of all, and steps go by that."""
+        return False
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds; 0 where that is O(d)."""
+        return 0
 
     def _widen(self, state: State, extra: int) -> None:
         """Make room for more columns; their entries so far are zero."""
@@ -179,7 +195,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         self._fit_columns(matrix.shape[1], names)
         if matrix.shape[0]:
             rows = wrap(matrix, Target(np.empty(0)), n_threads=1).row_lines()
+            ruled = self._ruled_by_one_row(self.state_)
             self._learn(self.state_, rows, sides, weight)
+            if not ruled and self._ruled_by_one_row(self.state_):
+                self._warn_of_one_row()
         self.rows_seen_ += matrix.shape[0]
         return self
 
@@ -225,6 +244,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         return metrics.auc(hits, self.decision_function(X), weight=sample_weight)
 
     # --- parts ----------------------------------------------------------------------------------
+
+    def _warn_of_one_row(self) -> None:
+        text = "rows of similar length; got one row that is longer than all others together"
+        todo = "Its steps are too short to learn from now on: drop that row, or scale the columns."
+        warnings.warn(DataWarning(f"{self._who} needs {text}. {todo}"), stacklevel=3)
 
     @property
     def _who(self) -> str:
@@ -336,16 +360,22 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
 
     def _fit_columns(self, d: int, names: Sequence[str] | None) -> None:
         """Make the state d columns wide, the first time or because columns were added."""
-        if not hasattr(self, "state_"):
-            seed = 0 if self.random_state is None else self.random_state
-            self.adopt(self.fresh_state(d, as_rng(seed)), d)
-            if names is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-        elif d > self.n_features_in_:
-            self._widen(self.state_, d - self.n_features_in_)
-            self.n_features_in_ = d
-            if hasattr(self, "feature_names_in_"):
-                self.feature_names_in_ = np.array(names, dtype=object)
+        fresh = not hasattr(self, "state_")
+        if not fresh and d <= self.n_features_in_:
+            return
+        numbers = self.state_numbers(d)
+        check_room(self._who, d, numbers, self.wide_advice)
+        try:
+            if fresh:
+                seed = 0 if self.random_state is None else self.random_state
+                self.adopt(self.fresh_state(d, as_rng(seed)), d)
+            else:
+                self._widen(self.state_, d - self.n_features_in_)
+        except MemoryError as error:
+            raise too_large(self._who, d, numbers, self.wide_advice) from error
+        self.n_features_in_ = d
+        if hasattr(self, "feature_names_in_") or (fresh and names is not None):
+            self.feature_names_in_ = np.array(names, dtype=object)
 
 
 def pad_columns(state: State, axes: Mapping[str, tuple[int, ...]], extra: int) -> None:

@@ -21,8 +21,8 @@ class AdaOam(OnlineClassifier):
 
     Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2`` over the ball
     ``|w| <= sqrt(2 / strength)``, which holds the minimiser: a step divides the slope by
-    ``damping`` plus the root of the sum of squared slopes, coordinate by coordinate, and the
-    projection on the ball uses the same metric. `predict` cuts in the middle between the mean
+    the root of the sum of squared slopes, coordinate by coordinate, and the projection on the ball
+    uses the same metric. `predict` cuts in the middle between the mean
     scores of the classes.
 
     Time per row and memory are O(d^2).
@@ -33,6 +33,8 @@ class AdaOam(OnlineClassifier):
     step : float > 0
         The first step of every coordinate, in units of its weight.
     damping : float > 0
+        Added to the divisor of a slope, as a share of the root mean of the divisors' squares: it
+        bounds the steps of columns whose slopes were next to zero so far.
     passes : int
         How often `fit` reads all rows.
     grow : bool
@@ -76,6 +78,10 @@ class AdaOam(OnlineClassifier):
             "squares": np.zeros(d),
             "clock": np.zeros(1, dtype=np.int64),
         }
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * d
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

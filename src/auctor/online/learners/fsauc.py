@@ -23,7 +23,9 @@ class Fsauc(OnlineClassifier):
     their number by the number of rows; `partial_fit`, which does not know it, doubles their length.
     `predict` cuts in the middle between the mean scores of the classes.
 
-    A row costs O(its entries), memory is O(d).
+    A row costs O(its entries), memory is O(d). Steps go by the length of the
+    rows: a row that is longer than all others together ends the learning, and is warned about
+    (`DataWarning`).
 
     Parameters
     ----------
@@ -87,6 +89,9 @@ class Fsauc(OnlineClassifier):
         if expected is not None:
             s[kernels.GOAL], s[kernels.GROWTH] = max(expected // stages(expected), 1), 1.0
         return state
+
+    def _ruled_by_one_row(self, state: State) -> bool:
+        return kernels.ruled_by_one_row(state["scalars"])
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)

@@ -86,6 +86,10 @@ class MiniBatchAuc(OnlineClassifier):
             "random": rng.integers(1, 2**63, size=1, dtype=np.uint64),
         }
 
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return d * d + 2 * self.buffer * d
+
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
 

@@ -20,6 +20,8 @@ AXES = {
     "average": (0,),
     "squares": (0,),
 }
+#: Rows from which one of them may be called an outlier.
+MANY_ROWS = 100
 
 
 @dataclass(eq=False, repr=False)
@@ -30,7 +32,9 @@ class Opauc(OnlineClassifier):
     represented exactly by their mean and covariance, or with ``rank`` by a random sketch. `predict`
     cuts in the middle between the mean scores of the classes.
 
-    Time per row and memory are O(d^2), or O(d rank).
+    Time per row and memory are O(d^2), or O(d rank). Steps go by the length of the
+    rows: a row that is longer than all others together ends the learning, and is warned about
+    (`DataWarning`).
 
     Parameters
     ----------
@@ -64,6 +68,8 @@ class Opauc(OnlineClassifier):
     the authors subtract a multiple of the mean, and random signs where they have normals.
     """
 
+    wide_advice = "Pass rank=50 for a sketch of the covariances."
+
     strength: float = 1e-4
     _: KW_ONLY
     rank: int | None = None
@@ -96,6 +102,17 @@ class Opauc(OnlineClassifier):
             state["drift"] = np.zeros((2, self.rank))
             state["random"] = rng.integers(1, 2**63, size=1, dtype=np.uint64)
         return state
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * (d if self.rank is None else self.rank)
+
+    def _ruled_by_one_row(self, state: State) -> bool:
+        if "scatter" in state:
+            total = float(np.trace(state["scatter"], axis1=1, axis2=2).sum())
+        else:
+            total = float((state["sketch"] ** 2).sum())
+        return int(state["clock"][0]) >= MANY_ROWS and 2.0 * float(state["largest"][0]) > total
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

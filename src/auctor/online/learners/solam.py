@@ -33,6 +33,9 @@ class _Saddle(OnlineClassifier):
         state["scalars"][kernels.SCALE] = 1.0
         return state
 
+    def _ruled_by_one_row(self, state: State) -> bool:
+        return kernels.ruled_by_one_row(state["scalars"])
+
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)
 
@@ -66,7 +69,9 @@ class Solam(_Saddle):
     before both classes were seen make no step. `predict` cuts in the middle between the estimates
     of the mean scores.
 
-    A row costs O(its entries), memory is O(d).
+    A row costs O(its entries), memory is O(d). Steps go by the length of the
+    rows: a row that is longer than all others together ends the learning, and is warned about
+    (`DataWarning`).
 
     Parameters
     ----------

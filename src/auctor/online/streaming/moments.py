@@ -148,6 +148,10 @@ class MomentClassifier(OnlineClassifier):
         """State before the first row, for d columns."""
         return {**fresh_moments(d, grow=self.grow), "clock": np.zeros(1, dtype=np.int64)}
 
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * d
+
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
 

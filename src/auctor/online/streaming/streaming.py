@@ -220,6 +220,10 @@ class StreamingAUC(MomentClassifier):
             "refresh": np.array([FIRST_REFRESH]),
         }
 
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * d if d <= self.max_exact_columns else 0
+
     def _again(self, state: State) -> None:
         """Scores of rows that were learned say nothing: leave estimates and choices as they are."""
         state["judging"][0] = 0
