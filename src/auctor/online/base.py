@@ -43,6 +43,8 @@ class AnswerCache:
     attributes, as scikit-learn demands of `predict`.
     """
 
+    __slots__ = ("_kept",)
+
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Any, Any]] = {}
 
