@@ -60,37 +60,18 @@ class StreamingAUC(MomentClassifier):
     far. ``H`` is the hinge of `surrogate`, rounded: ``z^2/2`` up to 1, ``z - 1/2`` beyond.
 
     Rows are kept in a memory of fixed size. While all of them fit, ``coef_`` is that minimiser (of
-    all rows but the last few: at most one in 32). Afterwards the memory is a fair sample of each
-    class, or the latest rows with ``forget``, and ``coef_`` is a mixture: the minimiser over the
-    memory, and weights from all rows of the stream, in the proportion that best ranks rows not yet
-    learned. With more than ``max_exact_columns`` columns it is a mixture from the beginning, with
-    fewer if that is clearly better, as it may be when the stream changes.
+    all rows but the last few: at most one in 32). Afterwards, and with more than
+    ``max_exact_columns`` columns, it is mixed with weights that rest on all rows of the stream, in
+    the proportion that best ranks rows not yet learned. Every row is scored before it is learned;
+    ``auc_`` is the AUC of the latest ``window`` such scores. `predict` cuts in the middle between
+    the mean scores of the classes. The page "Streams" of the documentation explains the parts.
 
-    Those other weights need no rows. Up to ``max_exact_columns`` columns they minimise the square
-    loss ``(1 - w.(x+ - x-))^2`` of all pairs exactly, by the means and covariances of both classes:
-    memory O(d^2), a row O(d^2), or O(entries^2) if it has few entries. With more columns they come
-    from stochastic steps, O(entries) per row and O(d) memory, on the squared hinge loss with
-    classes of equal weight: four learners with other step sizes side by side, in the combination
-    that separates the classes best on rows not yet learned. A stream whose columns grow beyond the
-    limit goes over from one to the other. With ``surrogate="square"`` or ``memory=0`` there are no
-    others.
-
-    Every row is scored, as by `decision_function`, before it is learned; ``auc_`` is the AUC of the
-    latest ``window`` such scores (ties count one half), and ``trace_`` its course. For those scores
-    weights are renewed when a quarter more rows have come (half of ``forget`` at most), at least
-    16; those from moments when an eighth more have. So learning costs a few passes over the memory
-    each time that the stream grows by a quarter, and reading ``coef_`` or predicting a few passes
-    each time that it has grown by a 32nd. `predict` cuts in the middle between the mean scores of
-    the classes.
+    Memory is O(d^2) up to ``max_exact_columns`` columns and O(d) beyond, and the rows kept.
 
     Parameters
     ----------
     strength : float >= 0, optional
-        Of the penalty ``Omega = 1/2 |w|^2``. By default one of eleven is chosen by cross-validation
-        on the memory whenever rows have doubled, for ``Omega = 1/2 sum_j c_j w_j^2`` with ``c_j``
-        the standard deviation of a column over their mean. With the square loss, one of six
-        multiples of the average variance of the columns, 1e-9 to 1, that did best on rows not yet
-        learned; with more than ``max_exact_columns`` columns 0.
+        Of the penalty ``Omega = 1/2 |w|^2``. By default it is chosen on rows not yet learned.
     surrogate : "hinge", "squared_hinge", "logistic" or "square"
         The loss of a pair.
     memory : float >= 0
@@ -98,6 +79,7 @@ class StreamingAUC(MomentClassifier):
     forget : float >= 2, optional
         Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
     max_exact_columns : int
+        Up to so many columns the covariances of both classes are kept.
     window : int
         Rows in the running estimate of the AUC.
     trace_every : int
