@@ -41,14 +41,15 @@ def describe(learner: Any, arrays: Arrays) -> Json:
 
 def restore(learner: Any, d: int, fitted: Json, arrays: Arrays) -> None:
     """Give a learner what it knew, taking it from what was described."""
-    learner._check_params()
+    learner.check_params()
     classes = labels(fitted.pop("classes"), arrays)
     need(classes.size == 2, "two classes")
     state = {name: arrays.pop(f"state.{name}") for name in fitted.pop("state")}
     check_state(learner, state, d)
     if isinstance(learner, online.Spam):
-        learner._spec(d)  # the penalty, for these columns
-    learner.classes_, learner.state_ = classes, state
+        learner.penalty_arrays(d)  # the penalty, for these columns
+    learner.classes_ = classes
+    learner.adopt(state, d)
     for name in COUNTS:
         setattr(learner, f"{name}_", whole(fitted.pop(name)))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
