@@ -1,4 +1,4 @@
-"""Reports: the numbers (`info`) and how they are drawn (`svg`, `html`, `plots`).
+"""Reports: the numbers (`info`) and how they are drawn (`html`, `plots`).
 
 Nothing here trains: a report is made from labels, scores and solutions.
 """

@@ -163,7 +163,7 @@ def _models(info: Info) -> Sequence[ModelInfo]:
 def _axes(ax: Any, who: str, x: str, y: str) -> Any:
     """The axes to draw on, with titles."""
     if ax is None:
-        ax = require("matplotlib.pyplot", extra="report", who=f"reports.plots.{who}").gca()
+        ax = require("matplotlib.pyplot", extra="plots", who=f"reports.plots.{who}").gca()
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     return ax
