@@ -181,18 +181,18 @@ def _array(content: bytes) -> Array:
     stop = start + int.from_bytes(content[len(_MAGIC) : start], "little")
     match = _HEADER.fullmatch(content, start, stop)
     if not content.startswith(_MAGIC) or match is None:
-        raise ValueError("an array that is none")
+        raise ValueError("a malformed array header")
     descr, fortran, sizes = (part.decode() for part in match.groups())
     dtype, shape = np.dtype(descr), tuple(int(size) for size in sizes.split(",") if size.strip())
     if math.prod(shape) * dtype.itemsize != len(content) - stop:
-        raise ValueError(f"an array of {dtype} and shape {shape} that is not there")
+        raise ValueError(f"an array of {dtype} and shape {shape} whose bytes are not all there")
     flat = np.frombuffer(content, dtype, math.prod(shape), stop)
     if dtype.kind == "b" and (flat.view(np.uint8) > 1).any():
-        raise ValueError("truth values that are neither")
+        raise ValueError("booleans other than 0 and 1")
     if dtype.kind == "U":
         codes = flat.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
-            raise ValueError("text that is none")
+            raise ValueError("invalid Unicode text")
     return flat.reshape(shape, order="F" if fortran == "True" else "C").copy(order="K")
 
 

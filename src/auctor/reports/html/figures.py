@@ -18,12 +18,12 @@ class NumberTable(NamedTuple):
     ----------
     title : str
     head : tuple of str
-    rows : list of tuple of str
+    rows : sequence of tuple of str
     """
 
     title: str
     head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 class Figure(NamedTuple):

@@ -20,7 +20,7 @@ class Cell(NamedTuple):
     ----------
     name : str
         tp, fn, fp or tn.
-    count : int
+    rows : int
     share : float
         Percent of the rows of its class.
     kind : {"right", "wrong"}
@@ -28,7 +28,7 @@ class Cell(NamedTuple):
     """
 
     name: str
-    count: int
+    rows: int
     share: float
     kind: str
     meaning: str
