@@ -24,7 +24,9 @@ from auctor.core.files import AnyPath, replacing
 from auctor.core.types import Array
 from auctor.core.version import __version__
 
-_META, _CHECKSUM = "meta.json", "checksum"
+#: Names of the description and of the checksum in the archive.
+_META = "meta.json"
+_CHECKSUM = "checksum"
 #: Where the arrays of each kind of file are.
 FOLDERS = {"model": "arrays", "checkpoint": "state"}
 #: An NPY header of format 1.0 as numpy writes it, for the kinds that hold their values themselves.

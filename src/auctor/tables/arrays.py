@@ -276,12 +276,12 @@ class _Array:
         size = math.prod(shape) * dtype.itemsize
         if source.path is not None and size:
             if os.path.getsize(source.path) != offset + size:
-                raise ValueError(f"an array of shape {shape} that is not there")
+                raise ValueError(f"an array of shape {shape} whose bytes are not all there")
             mapped = np.memmap(source.path, dtype, "r", offset, shape, order)
             return _Array.whole(mapped)
         data = file.read(size + 1)
         if len(data) != size:
-            raise ValueError(f"an array of shape {shape} that is not there")
+            raise ValueError(f"an array of shape {shape} whose bytes are not all there")
         return _Array.whole(np.frombuffer(data, dtype).reshape(shape, order=order))
 
     @staticmethod
@@ -290,7 +290,7 @@ class _Array:
         with archive.open(info) as file:
             shape, fortran, dtype = _header(file)
             if file.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
-                raise ValueError(f"an array of shape {shape} that is not there")
+                raise ValueError(f"an array of shape {shape} whose bytes are not all there")
         if fortran and len(shape) > 1:
             flat = _Array((math.prod(shape),), dtype, None, lambda: archive.open(info))
             return _Array.whole(flat.reader()(flat.shape[0]).reshape(shape, order="F"))

@@ -14,7 +14,7 @@ from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import TableFile
 from auctor.tables.columns import listed
 from auctor.tables.encode import Encoder
-from auctor.tables.formats import TABLES, check_format, format_of, format_to_write
+from auctor.tables.formats import TABLES, check_format, format_to_read, format_to_write
 from auctor.tables.infer import (
     WHOLE_COLUMN,
     Look,
@@ -129,7 +129,7 @@ def convert(
     notes: list[str] = []
     file = Source(source, WHO)
     try:
-        found = format_of(file.name) if format == "auto" else format
+        found = format_to_read(format, file.name, WHO)
         file.keep()
         opened = None if found == "svmlight" else TABLES[found](file, options)
         counter = _Counter()

@@ -15,7 +15,7 @@ from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
-from auctor.tables.formats import TABLES, check_format, format_of
+from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.infer import (
     Look,
     first_kinds,
@@ -156,7 +156,7 @@ def read_table(
     file = Source(source, WHO)
     notes: list[str] = []
     try:
-        found = format_of(file.name) if format == "auto" else format
+        found = format_to_read(format, file.name, WHO)
         if found == "svmlight":
             return _svmlight(file, options, kind, n_threads)
         file.keep()
