@@ -24,8 +24,12 @@ from auctor.reports.text import beta_name
 
 Info = ReportInfo | ModelInfo
 
+#: Style of the line that a random ranking would give.
 CHANCE: dict[str, Any] = {"color": "0.5", "linestyle": ":", "linewidth": 1.0, "zorder": 1}
-POSITIVE, NEGATIVE = "tab:orange", "tab:blue"
+#: Colour of the positive class.
+POSITIVE = "tab:orange"
+#: Colour of the negative class.
+NEGATIVE = "tab:blue"
 
 
 def roc(info: Info, ax: Any = None) -> Any:

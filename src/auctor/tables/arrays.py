@@ -297,7 +297,7 @@ class _Array:
         return _Array(shape, dtype, None, lambda: archive.open(info))
 
     def reader(self) -> Any:
-        """Function that gives the next so many entries along the first axis."""
+        """A function of n that gives the next n entries along the first axis."""
         if self._array is not None:
             raise ValueError("rows that cannot be read one after the other")
         file = self._file()
@@ -317,7 +317,7 @@ class _Array:
         return take
 
     def parts(self, most: int) -> Iterator[Array]:
-        """All entries, so many at a time."""
+        """All entries, at most ``most`` at a time."""
         if self._array is None:
             take = self.reader()
             for low in range(0, self.shape[0], most):

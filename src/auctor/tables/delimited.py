@@ -89,6 +89,11 @@ class DelimitedFile:
         most = self.options.most_rows(len(self.fields))
         yield from cut((block for block in found if block.n_rows), most)
 
+    @property
+    def blanks(self) -> str:
+        """What a blank line consists of: in a file of one column, a space is a field."""
+        return "\r\n" if len(self.fields) == 1 else " \t\r\n".replace(self.delimiter, "")
+
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
         """For each of some columns that has one, a whole number beyond 2^53."""
         return long_words(self, columns)
@@ -130,10 +135,15 @@ class DelimitedFile:
             yield _Text(self, waiting, lines)
 
     def _usual_delimiter(self, text: bytes) -> str:
-        """The usual delimiter that the first line has most of."""
+        """The usual delimiter that the first line has most of, the decimal sign last."""
         line = text.partition(b"\n")[0].decode("utf-8", "replace")
-        usual = [sign for sign in _DELIMITERS if sign != self.options.decimal]
-        return max(usual, key=line.count) if line else ""
+        if not line:
+            return ""
+        return max(_DELIMITERS, key=lambda sign: self._votes(sign, line))
+
+    def _votes(self, sign: str, line: str) -> tuple[bool, bool, int]:
+        """How likely a sign is the delimiter, for a line that has it or not."""
+        return sign in line, sign != self.options.decimal, line.count(sign)
 
     def _records_end(self, text: bytes) -> int:
         """Where the last record that is complete ends."""
@@ -218,7 +228,7 @@ class _Text:
         """First bytes of the records that are not blank."""
         starts = all_starts(self.text, self.file.delimiter)
         ends = [*starts[1:].tolist(), len(self.text)]
-        blank = b"\r\n" if len(self.file.fields) == 1 else b" \t\r\n"
+        blank = self.file.blanks.encode()
         kept = [
             a for a, b in zip(starts.tolist(), ends, strict=True) if self.text[a:b].strip(blank)
         ]
@@ -330,14 +340,15 @@ class _Rows:
         return Block(matrix, codes, words, labels)
 
     def _table(self, text: _Text, numbers: list[int], spelt: set[int]) -> Any:
-        """The fields that are used, as pyarrow parses them."""
+        """The fields that are used, as pyarrow parses them; blank lines are passed over."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         word = pa.dictionary(pa.int32(), pa.large_string())
         types = {str(k): word if k in spelt else pa.float64() for k in numbers}
         types |= {str(k): word for k in self.words}
-        if not text.text.strip():
+        blanks = self.file.blanks
+        if not text.text.strip(blanks.encode()):
             return pa.table({name: pa.array([], kind) for name, kind in types.items()})
         names = list(map(str, range(len(self.file.fields))))
         return arrow_csv.read_csv(
@@ -348,7 +359,7 @@ class _Rows:
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self.file.delimiter,
                 newlines_in_values=True,
-                invalid_row_handler=_blank_or_error,
+                invalid_row_handler=lambda row: "error" if row.text.strip(blanks) else "skip",
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types,
@@ -433,11 +444,6 @@ class _Rows:
                 got=f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}",
                 todo="Encode the labels the same way throughout.",
             )
-
-
-def _blank_or_error(row: Any) -> str:
-    """Pass over lines of blanks; other records with a wrong number of fields are errors."""
-    return "error" if row.text.strip() else "skip"
 
 
 def _looked_up(meanings: list[float | None], codes: Array) -> FloatArray:

@@ -40,7 +40,7 @@ def open_stream(
     delimiter: str | None = None,
     decimal: str = ".",
 ) -> Iterator[Chunk]:
-    r"""Chunks of rows in their order, read a little ahead of whoever takes them.
+    r"""Chunks of rows in their order, read a little ahead in a thread.
 
     Parameters
     ----------
