@@ -195,3 +195,15 @@ def test_parameters_out_of_range(name, keywords):
     with pytest.raises(ParameterError) as caught:
         getattr(metrics, name)(Y, S, **keywords)
     assert GRAMMAR.match(str(caught.value))
+
+
+def test_integer_scores_that_floats_do_not_tell_apart():
+    y = np.array([0, 1, 0, 1])
+    large = 2**60
+    with pytest.raises(DataError, match=r"integers beyond 2\^53 that become equal"):
+        metrics.auc(y, np.array([large, large + 1, large + 2, large + 3]))
+    with pytest.raises(DataError, match=r"integers beyond 2\^53"):
+        metrics.auc(y, [2**70, 2**70 + 1, 0, 1])
+    apart = large + 1024 * np.array([0, 3, 1, 2])
+    assert metrics.auc(y, apart) == 1.0
+    assert metrics.auc(y, np.array([large, large, 0, large])) == metrics.auc(y, [1, 1, 0, 1])

@@ -81,7 +81,7 @@ def run_demo(
     import auctor
     from auctor.cli.demo_data import N_ROWS, card_payments, split_half
     from auctor.reports import DataInfo, build_report
-    from auctor.reports.info import compare
+    from auctor.reports.build import compare
 
     tell = on_stage or (lambda stage: None)
     tell("Generating payments")

@@ -180,7 +180,7 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
 
 def _top(row: Any, schema: Schema, top: int) -> tuple[Any, ...]:
     """Columns of most weight."""
-    from auctor.reports.info import weights
+    from auctor.reports.build import weights
 
     names, first = schema.feature_names, schema.first_index
     return weights(row, names, top, first).top if top else ()

@@ -16,7 +16,8 @@ from auctor.cli.common import Reading, read_chunks
 from auctor.cli.prepare import codes_of
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.reports.info import Headline, headline
+from auctor.reports.build import headline
+from auctor.reports.info import Headline
 from auctor.reports.intervals import wilson
 
 if TYPE_CHECKING:

@@ -130,7 +130,7 @@ def find_label(
 def _name_or_position(
     names: list[str] | None, options: ReadOptions, n_fields: int
 ) -> str | int | None:
-    """The label as it was given; text that is no name but a position becomes one."""
+    """The label as it was given; text that spells a position and is not a name becomes a number."""
     label, schema = options.label_column, options.schema
     if label in (names or ()) or (schema is not None and label == schema.label):
         return label

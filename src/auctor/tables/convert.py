@@ -14,7 +14,7 @@ from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import TableFile
 from auctor.tables.columns import listed
 from auctor.tables.encode import Encoder
-from auctor.tables.formats import TABLES, check_format, format_of, format_to_write
+from auctor.tables.formats import TABLES, check_format, format_to_read, format_to_write
 from auctor.tables.infer import (
     WHOLE_COLUMN,
     Look,
@@ -25,7 +25,7 @@ from auctor.tables.infer import (
     note_text,
 )
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
-from auctor.tables.read import read_table
+from auctor.tables.read import read_source
 from auctor.tables.source import Source
 from auctor.tables.stream import is_file
 from auctor.tables.svmlight import svmlight_chunks
@@ -129,7 +129,7 @@ def convert(
     notes: list[str] = []
     file = Source(source, WHO)
     try:
-        found = format_of(file.name) if format == "auto" else format
+        found = format_to_read(format, file.name, WHO)
         file.keep()
         opened = None if found == "svmlight" else TABLES[found](file, options)
         counter = _Counter()
@@ -139,7 +139,7 @@ def convert(
         elif wanted not in _WITH_WORDS and missing in WHOLE_COLUMN:
             look, kinds = look_through(opened, options, file.name)
             _refuse_long_integers(look, opened, kinds, file.name)
-            return _in_memory(file, path, found, wanted, options)
+            return _in_memory(file, path, found, wanted, options, notes)
         else:
             names, parts = _named(opened, file.name, wanted, options, notes)
         write_parts(path, counter.count(parts), names, wanted, WHO)
@@ -216,22 +216,11 @@ def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Ite
         yield Part(chunk.matrix, chunk.labels)
 
 
-def _in_memory(file: Source, path: Any, found: str, wanted: str, options: ReadOptions) -> Converted:
+def _in_memory(
+    file: Source, path: Any, found: str, wanted: str, options: ReadOptions, notes: list[str]
+) -> Converted:
     file.rewind()
-    table = read_table(
-        file.raw(),
-        found,
-        label=options.label,
-        columns=options.columns,
-        categorical=options.categorical,
-        buckets=options.buckets,
-        missing=options.missing,
-        labelled=options.labelled,
-        n_features=options.n_features,
-        header=options.header,
-        delimiter=options.delimiter,
-        decimal=options.decimal,
-    )
+    table = read_source(file, found, options, notes)
     write_table(path, table.matrix, table.labels, columns=table.schema.feature_names, format=wanted)
     rows, columns = table.matrix.shape
     return Converted(rows, columns, found, wanted)

@@ -15,7 +15,7 @@ from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
-from auctor.tables.formats import TABLES, check_format, format_of
+from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.infer import (
     Look,
     first_kinds,
@@ -156,18 +156,30 @@ def read_table(
     file = Source(source, WHO)
     notes: list[str] = []
     try:
-        found = format_of(file.name) if format == "auto" else format
-        if found == "svmlight":
-            return _svmlight(file, options, kind, n_threads)
-        file.keep()
-        opened = TABLES[found](file, options)
-        if opened is None:
-            return _sparse(file, options, kind)
-        return _columns(opened, file.name, options, kind, notes)
+        found = format_to_read(format, file.name, WHO)
+        return read_source(file, found, options, notes, kind, n_threads)
     finally:
         file.close()
         for note in notes:
             warnings.warn(f"{WHO} {note}", DataWarning, stacklevel=2)
+
+
+def read_source(
+    file: Source,
+    format: str,
+    options: ReadOptions,
+    notes: list[str],
+    kind: Any = np.float64,
+    n_threads: int | None = None,
+) -> Table:
+    """Read an open file; adds to ``notes`` what the user should be warned of."""
+    if format == "svmlight":
+        return _svmlight(file, options, kind, n_threads)
+    file.keep()
+    opened = TABLES[format](file, options)
+    if opened is None:
+        return _sparse(file, options, kind)
+    return _columns(opened, file.name, options, kind, notes)
 
 
 def _svmlight(file: Source, options: ReadOptions, kind: Any, n_threads: int | None) -> Table:
@@ -190,7 +202,7 @@ def _unnamed(
     """Compressed rows, whose columns have no names."""
     if options.columns is not None:
         raise ParameterError(
-            WHO,
+            options.who,
             needs="columns with names to choose some of them",
             got=name,
             todo="Drop {option}.",
@@ -206,7 +218,7 @@ def _unnamed(
             refuse_missing(
                 {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
                 name,
-                WHO,
+                options.who,
                 advice="Pass missing='zero', or fill or drop them first.",
             )
     schema = options.schema
@@ -223,10 +235,12 @@ def _columns(
 ) -> Table:
     """A file with columns; adds to ``notes`` what the user should be warned of."""
     if not file.names:
-        raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
+        raise DataError(
+            options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
+        )
     look = Look()
     if options.schema is not None:
-        encode = Encoder(options.schema, file, name, WHO)
+        encode = Encoder(options.schema, file, name, options.who)
         whole = _gathered(file, encode.kinds)
         look.add(whole)
         summary = tuple(
@@ -249,13 +263,19 @@ def _columns(
         notes += note_text(look, file, kinds, name)
         notes += note_long_integers(look, file, kinds, name)
         schema, summary = infer(look, file, kinds, options, name, whole.numbers)
-        encode = Encoder(schema, file, name, WHO)
+        encode = Encoder(schema, file, name, options.who)
     if not whole.n_rows:
-        raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
+        raise DataError(
+            options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
+        )
     labels = _finished(whole.labels, name, options)
     with np.errstate(over="ignore"):
         matrix = encode(whole).astype(kind, copy=False)
     return Table(matrix, labels, encode.schema, summary)
+
+
+def _no_rows(name: str, options: ReadOptions) -> DataError:
+    return DataError(options.who, needs="some rows", got=f"none in {name}", todo="Check the file.")
 
 
 def _gathered(file: TableFile, kinds: Sequence[str], *, strict: bool = True) -> Block:
@@ -312,7 +332,7 @@ def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | 
             return None
         if missing:
             raise DataError(
-                WHO,
+                options.who,
                 needs="a label in every row",
                 got=f"{missing} missing in {name}",
                 todo="Drop such rows first.",

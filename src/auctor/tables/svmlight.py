@@ -148,7 +148,7 @@ class Rows:
         return bool(self.at[kernels.POSITION] == len(self.text))
 
     def _settle(self) -> Iterator[tuple[int, str, str]]:
-        """Read the numbers that were left over; the first that is none is wrong."""
+        """Read the numbers that were left over; the first token that is not a number is wrong."""
         for slot, begin, end in self.late[: self.at[kernels.LATE]].tolist():
             number = as_number(self.text[begin:end])
             if number is None:

@@ -1,18 +1,64 @@
-"""The figures of a report: a chart each, with its caption, legend and notes."""
+"""The figures of a report: a chart or table each, with its caption, legend and notes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
+from typing import NamedTuple
 
-from auctor.reports.info import ModelInfo, PathInfo
-from auctor.reports.svg import Frame, count_axis, power_axis, range_axis, unit_axis
-from auctor.reports.tables import details, table
+from auctor.reports.html.svg import Frame, count_axis, power_axis, range_axis, unit_axis
+from auctor.reports.info import ModelInfo, PathInfo, ReportInfo
 from auctor.reports.text import number, short
 
 
-def ranking(models: Sequence[ModelInfo]) -> list[str]:
+class NumberTable(NamedTuple):
+    """Numbers beside or instead of a chart.
+
+    Parameters
+    ----------
+    title : str
+    head : tuple of str
+    rows : sequence of tuple of str
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+class Figure(NamedTuple):
+    """What a template shows under one caption.
+
+    Parameters
+    ----------
+    caption : str
+    svg : str
+        The drawing; empty where the table is the figure.
+    legend : sequence of (str, str)
+        Style and name of each series; shown where there is more than one.
+    note : str
+    table : NumberTable, optional
+    """
+
+    caption: str
+    svg: str = ""
+    legend: Sequence[tuple[str, str]] = ()
+    note: str = ""
+    table: NumberTable | None = None
+
+
+def curves(info: ReportInfo) -> list[Figure]:
+    """What the scores of the test rows look like."""
+    first, data = info.models[0], info.data
+    return [
+        *ranking(info.models),
+        histogram(first, data.positive or "positive", data.negative or "negative"),
+        calibration(first),
+        *lift(first),
+    ]
+
+
+def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
     """ROC, precision and recall, gains: a line per model, and where the first one is cut."""
     first = models[0]
     tp, fp, fn, tn = counts = _chosen(first)
@@ -22,9 +68,9 @@ def ranking(models: Sequence[ModelInfo]) -> list[str]:
     roc = Frame(unit_axis("False positive rate"), unit_axis("True positive rate"))
     pr = Frame(unit_axis("Recall"), unit_axis("Precision"))
     gains = Frame(unit_axis("Part of the rows, highest scores first"), unit_axis("Positives found"))
-    legend = _legend([(f"line {style(k)}", m.name) for k, m in enumerate(models)])
+    legend = [(f"line {style(k)}", m.name) for k, m in enumerate(models)]
     return [
-        figure(
+        Figure(
             "ROC curve",
             roc.chart(
                 "ROC curve",
@@ -34,7 +80,7 @@ def ranking(models: Sequence[ModelInfo]) -> list[str]:
             ),
             legend,
         ),
-        figure(
+        Figure(
             "Precision and recall",
             pr.chart(
                 "Precision and recall",
@@ -47,7 +93,7 @@ def ranking(models: Sequence[ModelInfo]) -> list[str]:
             ),
             legend,
         ),
-        figure(
+        Figure(
             "Lift",
             gains.chart(
                 "Lift",
@@ -60,15 +106,16 @@ def ranking(models: Sequence[ModelInfo]) -> list[str]:
     ]
 
 
-def lift(model: ModelInfo) -> str:
+def lift(model: ModelInfo) -> list[Figure]:
     """Lift at the top of the list, in numbers."""
     rows = [(f"{p.share:.0%}", number(p.found, ".1%"), number(p.lift, ".2f")) for p in model.lift]
-    note = '<p class="note">Lift is the share found over the share flagged; 1 is chance.</p>'
-    head = ("Flagged: the top", "Positives found", "Lift")
-    return figure("Lift at the top", table(head, rows), note) if rows else ""
+    title = "Lift at the top"
+    table = NumberTable(title, ("Flagged: the top", "Positives found", "Lift"), rows)
+    note = "Lift is the share found over the share flagged; 1 is chance."
+    return [Figure(title, note=note, table=table)] if rows else []
 
 
-def calibration(model: ModelInfo) -> str:
+def calibration(model: ModelInfo) -> Figure:
     """Observed rate of positives along scores or probabilities."""
     bins, likely = model.calibration
     what = "probability" if likely else "score"
@@ -97,15 +144,15 @@ def calibration(model: ModelInfo) -> str:
         for b in bins
     ]
     head = (f"Mean {what}", "Rows", "Positives", "Rate", "from", "to")
-    return figure(
+    return Figure(
         "Calibration",
         frame.chart("Calibration", *marks),
-        f'<p class="note">{escape(note)} Bars are Wilson\'s 95 % intervals.</p>'
-        + details("Calibration in numbers", table(head, rows)),
+        note=f"{note} Bars are Wilson's 95 % intervals.",
+        table=NumberTable("Calibration in numbers", head, rows),
     )
 
 
-def histogram(model: ModelInfo, positive: str, negative: str) -> str:
+def histogram(model: ModelInfo, positive: str, negative: str) -> Figure:
     """Scores of each class, as parts of that class."""
     edges, positives, negatives = model.histogram
     shares = [[n / sum(counts) for n in counts] for counts in (negatives, positives)]
@@ -115,7 +162,7 @@ def histogram(model: ModelInfo, positive: str, negative: str) -> str:
     )
     x = frame.x
     extra = f' id="at-histogram" data-low="{x.low!r}" data-high="{x.high!r}"'
-    return figure(
+    return Figure(
         "Scores by class",
         frame.chart(
             "Scores by class",
@@ -123,18 +170,18 @@ def histogram(model: ModelInfo, positive: str, negative: str) -> str:
             frame.steps(edges, shares[1], "area positive"),
             frame.upright(model.headline.threshold, "cut", extra),
         ),
-        _legend([("area negative", negative), ("area positive", positive)])
-        + '<p class="note">The upright line is the threshold. The outermost bins also hold the '
-        "rows beyond them.</p>",
+        [("area negative", negative), ("area positive", positive)],
+        "The upright line is the threshold. The outermost bins also hold the rows beyond them.",
     )
 
 
-def convergence(models: Sequence[ModelInfo]) -> list[str]:
+def convergence(models: Sequence[ModelInfo]) -> list[Figure]:
     """Objective and gap of the first model over passes and seconds, distance of all models."""
     first = models[0]
-    trace, figures = first.convergence, []
+    trace = first.convergence
+    figures: list[Figure] = []
     gap = "certified gap" if first.fit is None or first.fit.certified else "optimality violation"
-    legend = _legend([("line s0", "objective"), ("line s1", gap)])
+    legend = [("line s0", "objective"), ("line s1", gap)]
     sides = ((trace.passes, "Passes over the data"), (trace.seconds, "Seconds"))
     for along, title in sides if trace.passes else ():
         lines = [_finite(along, values) for values in (trace.objective, trace.gap)]
@@ -143,7 +190,7 @@ def convergence(models: Sequence[ModelInfo]) -> list[str]:
         )
         caption = f"Objective and gap against {title.split()[0].lower()}"
         marks = (frame.line(*line, f"line s{k}") for k, line in enumerate(lines) if line[0])
-        figures.append(figure(caption, frame.chart(caption, *marks), legend))
+        figures.append(Figure(caption, frame.chart(caption, *marks), legend))
     solved = [(k, m) for k, m in enumerate(models) if m.convergence.excess]
     if solved:
         caption = "Distance to the optimum, at most"
@@ -158,12 +205,12 @@ def convergence(models: Sequence[ModelInfo]) -> list[str]:
             frame.line(m.convergence.passes, m.convergence.excess, f"line {style(k)}")
             for k, m in reversed(solved)
         )
-        legend = _legend([(f"line {style(k)}", m.name) for k, m in solved])
-        figures.append(figure(caption, frame.chart(caption, *marks), legend))
+        legend = [(f"line {style(k)}", m.name) for k, m in solved]
+        figures.append(Figure(caption, frame.chart(caption, *marks), legend))
     return figures + _metric_steps(first)
 
 
-def path(info: PathInfo) -> list[str]:
+def path(info: PathInfo) -> list[Figure]:
     """Sparsity and score along the strengths."""
     above_zero = [strength for strength in info.strengths if strength > 0.0]
     x = power_axis("Strength", above_zero, floor=min(above_zero, default=1.0))
@@ -175,7 +222,7 @@ def path(info: PathInfo) -> list[str]:
         marks += [frame.dot(a, b, "point") for a, b in zip(strengths, counts, strict=True)]
         marks += _chosen_dot(frame, info, info.nonzeros)
         caption = "Sparsity along the path"
-        figures.append(figure(caption, frame.chart(caption, *marks)))
+        figures.append(Figure(caption, frame.chart(caption, *marks)))
     strengths, means = _finite(info.strengths, info.score_mean)
     if strengths:
         errors = [e if math.isfinite(e) else 0.0 for e in info.score_se]
@@ -190,38 +237,14 @@ def path(info: PathInfo) -> list[str]:
         marks.append(frame.line(strengths, means, "line s0"))
         marks += _chosen_dot(frame, info, info.score_mean)
         caption = "Score along the path"
-        note = '<p class="note">Bars reach one standard error to either side.</p>'
-        figures.append(figure(caption, frame.chart(caption, *marks), note))
+        note = "Bars reach one standard error to either side."
+        figures.append(Figure(caption, frame.chart(caption, *marks), note=note))
     return figures
-
-
-def figure(caption: str, svg: str, below: str = "") -> str:
-    """A chart under its caption."""
-    head = f"<figcaption>{escape(caption)}</figcaption>"
-    return f"<figure>\n{head}\n{svg}\n{below}\n</figure>"
 
 
 def style(index: int) -> str:
     """Colour and dashes of a model."""
     return f"s{index % 4}"
-
-
-def key(css: str) -> str:
-    """A short piece of what stands for a series."""
-    mark = (
-        f'<rect class="{css}" x="2" y="0" width="28" height="10"/>'
-        if css.startswith("area")
-        else f'<line class="{css}" x1="0" y1="5" x2="32" y2="5"/>'
-    )
-    return f'<svg class="key" viewBox="0 0 32 10" aria-hidden="true">{mark}</svg>'
-
-
-def _legend(entries: Sequence[tuple[str, str]]) -> str:
-    """Names of the series, where there is more than one."""
-    if len(entries) < 2:
-        return ""
-    items = "".join(f"<li>{key(css)}{escape(name)}</li>" for css, name in entries)
-    return f'<ul class="legend">{items}</ul>'
 
 
 def _back_to_front(models: Sequence[ModelInfo]) -> Iterable[tuple[int, ModelInfo]]:
@@ -241,7 +264,7 @@ def _chosen_dot(frame: Frame, info: PathInfo, values: Sequence[float]) -> list[s
     return [frame.dot(info.strengths[info.chosen], value, "marker")] if math.isfinite(value) else []
 
 
-def _metric_steps(model: ModelInfo) -> list[str]:
+def _metric_steps(model: ModelInfo) -> list[Figure]:
     """The metric on held-out rows while training, where it was measured."""
     steps = [step for step in model.convergence.metric if math.isfinite(step.value)]
     if len(steps) < 2:
@@ -255,7 +278,7 @@ def _metric_steps(model: ModelInfo) -> list[str]:
         y = range_axis("Metric on held-out rows", min(values), max(values))
         frame = Frame(count_axis(title, max(along)), y)
         caption = f"Metric against {title.split()[0].lower()}"
-        figures.append(figure(caption, frame.chart(caption, frame.line(along, values, "line s2"))))
+        figures.append(Figure(caption, frame.chart(caption, frame.line(along, values, "line s2"))))
     return figures
 
 

@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-WIDTH, HEIGHT = 360, 270
-LEFT, RIGHT, TOP, BOTTOM = 54, 18, 12, 42
+# Sizes are in units of the drawing's view box; the style sheet scales it to the page.
+#: Width of a chart.
+WIDTH = 360
+#: Height of a chart.
+HEIGHT = 270
+#: Room left of the axes for the labels of the vertical one.
+LEFT = 54
+#: Room right of the axes for half a label of the horizontal one.
+RIGHT = 18
+#: Room above the axes for half a label of the vertical one.
+TOP = 12
+#: Room below the axes for labels and title of the horizontal one.
+BOTTOM = 42
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
