@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auctor.cli.common import (
+from auctor.cli.options import (
     AsJson,
     Config,
     DataPath,
@@ -24,10 +24,10 @@ from auctor.cli.common import (
     Reading,
     ZeroBased,
     check_outputs,
-    echo_json,
     examples,
+    model_chunks,
 )
-from auctor.cli.main import say
+from auctor.cli.output import echo_json, say
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
@@ -108,10 +108,10 @@ def predictions(
     """For each chunk of a file, the columns that are wanted."""
     import numpy as np
 
-    from auctor.cli.scoring import apply, chunks_for
+    from auctor.training.evaluate import apply
 
     model = saved.model
-    for chunk in chunks_for(saved, data, options, who=WHO, labelled=False):
+    for chunk in model_chunks(saved, data, options, who=WHO, labelled=False):
         found: list[Array] = []
         for what in wanted:
             values = apply(model, METHODS[what], chunk.matrix)
@@ -146,8 +146,8 @@ def _binary(model: Any) -> bool:
 
 def _wanted(model: Any, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
     """What to write: what was asked for, or all that the model has."""
-    from auctor.cli.scoring import has_probabilities
     from auctor.core.errors import ParameterError
+    from auctor.training.evaluate import has_probabilities
 
     chosen = tuple(what for what, yes in asked.items() if yes)
     if not hasattr(model, "decision_function"):

@@ -161,7 +161,7 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         """Say which fits stopped early, at the line that called `fit`."""
         for solution in solutions:
             if not solution.converged:
-                warnings.warn(solution.advice(), FitWarning, stacklevel=3)
+                warnings.warn(solution.warning(FitWarning), stacklevel=3)
 
     def _start(self, solution: Solution | None, loss: Loss) -> FloatArray | None:
         """Parameters to continue from under ``warm_start``."""

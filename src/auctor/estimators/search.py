@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, Option, ParameterError
+from auctor.core.errors import DataError, DataWarning, Option, ParameterError
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, IntArray, Target
@@ -242,12 +242,16 @@ class MetricClassifierCV(MetricClassifier):
             raise
         missed += sum(not s.converged for s in solutions)
         if missed:
-            worst = next((s.advice() for s in solutions if not s.converged), "")
-            advice = worst or "Increase max_iter or tol, or drop the smallest strengths."
+            said = f"{missed} of {total + len(solutions)} fits missed the tolerance."
+            worst = next((s for s in solutions if not s.converged), None)
             warnings.warn(
-                f"{self._who}: {missed} of {total + len(solutions)} fits missed the tolerance. "
-                f"{advice}",
-                FitWarning,
+                FitWarning(
+                    said,
+                    todo="Increase {option} or {option2}, or drop the smallest strengths.",
+                    option=(Option("max_iter", bare=True), Option("tol", bare=True)),
+                )
+                if worst is None
+                else worst.warning(FitWarning, before=f"{said} "),
                 stacklevel=2,
             )
         return self
@@ -357,15 +361,18 @@ class MetricClassifierCV(MetricClassifier):
                 self._who,
                 needs="at least two rows of every class to cross-validate",
                 got=f"{smallest} of class {self.classes_.tolist()[sizes.argmin()]!r}",
-                todo="Drop that class, or use MetricClassifier.",
+                todo="Drop that class, or choose the {option} yourself.",
+                option=Option("strength", bare=True),
             )
         if smallest < count:
-            warnings.warn(
-                f"{self._who} uses {smallest} folds instead of {count}: class "
-                f"{self.classes_.tolist()[sizes.argmin()]!r} has no more rows. Set cv={smallest}.",
-                UserWarning,
-                stacklevel=4,
+            name = self.classes_.tolist()[sizes.argmin()]
+            warning = DataWarning(
+                self._who,
+                does=f"uses {smallest} folds instead of {count}: class {name!r} has no more rows",
+                todo="Set {option}.",
+                option=Option("cv", smallest),
             )
+            warnings.warn(warning, stacklevel=3)
         count = min(count, smallest)
         if groups is None:
             return StratifiedKFold(count, shuffle=True, random_state=self._fold_seed())
@@ -375,7 +382,8 @@ class MetricClassifierCV(MetricClassifier):
                 self._who,
                 needs="at least two groups to cross-validate",
                 got=several,
-                todo="Drop groups, or use MetricClassifier.",
+                todo="Drop groups, or choose the {option} yourself.",
+                option=Option("strength", bare=True),
             )
         count = min(count, several)
         return StratifiedGroupKFold(count, shuffle=True, random_state=self._fold_seed())
@@ -408,12 +416,13 @@ class MetricClassifierCV(MetricClassifier):
                     raise DataError("F-beta needs positives; got none.")
                 scores[k] = judge(part)
             except DataError as error:
-                warnings.warn(
-                    f"{self._who} leaves out a fold of {test.size} rows in which the metric "
-                    f"is not defined: {error} Use fewer folds.",
-                    UserWarning,
-                    stacklevel=3,
+                warning = DataWarning(
+                    self._who,
+                    does=f"leaves out a fold of {test.size} rows in which the metric is not "
+                    f"defined: {error}",
+                    todo="Use fewer folds.",
                 )
+                warnings.warn(warning, stacklevel=3)
                 break
         return _Fold(paths, thresholds, scores, self._stopped(paths[-1]))
 

@@ -298,7 +298,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._who,
                 needs="labels among [1] and either -1 or 0",
                 got=f"{found[:3].tolist()} after {self.rows_seen_} rows",
-                todo="Pass classes= in the first partial_fit.",
+                todo="Pass {option} with both labels from the start.",
+                option="classes",
             )
         return both
 
@@ -320,7 +321,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"target is {kind}.)"
                 ),
                 got=f"{found.size} class(es): {found[:3].tolist()}",
-                todo="Pass classes= in the first partial_fit.",
+                todo="Pass {option} with both labels from the start.",
+                option="classes",
             )
         return found
 

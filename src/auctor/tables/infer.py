@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
 from auctor.tables.encode import refuse_missing
@@ -157,7 +157,7 @@ def leave_out_empty(look: Look, file: TableFile, kinds: list[str], name: str, wh
     for k in empty:
         kinds[k] = "skip"
     out = [repr(file.names[k]) for k in empty]
-    _warn(f"{who} leaves out {listed(out)} of {name}: no row has a value there.")
+    _warn(who, f"leaves out {listed(out)} of {name}: no row has a value there.")
     return True
 
 
@@ -171,9 +171,11 @@ def warn_of_text(look: Look, file: TableFile, kinds: Sequence[str], name: str, w
         numbers = sum(count for word, count in words.items() if meaning(word) is not None)
         if numbers >= MOSTLY * total:
             _warn(
-                f"{who} takes column {file.names[k]!r} of {name} as text of {len(words)} "
-                f"categories: {numbers} of {total} values are numbers, {file.first_words[k]} is "
-                "none. Correct it, or leave it empty and pass missing=."
+                who,
+                f"takes column {file.names[k]!r} of {name} as text of {len(words)} categories: "
+                f"{numbers} of {total} values are numbers, {file.first_words[k]} is none.",
+                "Correct it, or leave it empty and pass {option}.",
+                "missing",
             )
 
 
@@ -206,13 +208,14 @@ def warn_of_long_integers(
     """Say which columns hold whole numbers that are not told apart."""
     if found := long_integers(look, file, kinds):
         _warn(
-            f"{who} rounds whole numbers beyond 2^53: {listed(found)} of {name}. Drop such a "
-            "column, or put a letter before its numbers to make them text."
+            who,
+            f"rounds whole numbers beyond 2^53: {listed(found)} of {name}.",
+            "Drop such a column, or put a letter before its numbers to make them text.",
         )
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, DataWarning, stacklevel=5)
+def _warn(who: str, does: str, todo: str | None = None, option: str | tuple[()] = ()) -> None:
+    warnings.warn(DataWarning(who, does=does, todo=todo, option=option), stacklevel=5)
 
 
 def infer(
@@ -251,7 +254,8 @@ def infer(
             who,
             needs="columns of numbers",
             got=f"text in {listed(words)} of {name}",
-            todo="Pass categorical='one_hot' or 'hash', or choose other columns.",
+            todo="Pass {option} or 'hash', or choose other columns.",
+            option=Option("categorical", "one_hot"),
         )
     refused = {
         facts.name: facts.missing
@@ -261,8 +265,8 @@ def infer(
     if refused:
         advice = "Fill or drop them first."
         if rules.missing == "refuse":
-            advice = "Pass missing= with a rule, such as 'mean', or fill or drop them first."
-        refuse_missing(refused, name, who, advice=advice)
+            advice = "Pass {option} with a rule, such as 'mean', or fill or drop them first."
+        refuse_missing(refused, name, who, advice=advice, option="missing")
     schema = Schema.of(columns, file.label)
     if not schema.n_features:
         raise DataError(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_delimiter, check_format, format_of
@@ -205,7 +205,8 @@ def _unnamed(
                 {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
                 name,
                 WHO,
-                advice="Pass missing='zero', or fill or drop them first.",
+                advice="Pass {option}, or fill or drop them first.",
+                option=Option("missing", "zero"),
             )
     schema = settings.schema
     if schema is None:

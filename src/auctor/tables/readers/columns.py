@@ -152,7 +152,8 @@ def check_width(file: str, n_columns: int, settings: Settings) -> None:
             settings.who,
             needs=f"n_features={settings.n_features} columns besides the label",
             got=f"{n_columns} in {file}",
-            todo="Drop n_features=.",
+            todo="Drop {option}.",
+            option="n_features",
         )
 
 

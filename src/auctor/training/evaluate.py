@@ -1,28 +1,25 @@
-"""A saved model on the rows of a file: scores in chunks, and what they are worth."""
+"""What a model is worth on some rows: scores in chunks, every metric, intervals."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from auctor import metrics
-from auctor.cli.common import Reading, read_chunks
-from auctor.cli.prepare import codes_of
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.reports.info import Headline, headline
 from auctor.reports.intervals import wilson
-
-if TYPE_CHECKING:
-    from auctor.saved import Saved
-    from auctor.tables.readers.base import Chunk
-    from auctor.tables.schema import Schema
+from auctor.tables import Chunk
+from auctor.tables.schema import Column, Schema
+from auctor.training.calibrate import calibrators_of
+from auctor.training.metric import Measure, resolve_metric
+from auctor.training.prepare import check_classes, codes_of
 
 
 @dataclass(frozen=True)
@@ -43,28 +40,18 @@ class Scored:
         return headline(self.codes == 1, self.decision, seed=self.seed)
 
 
-def open_model(path: Path, *, who: str) -> Saved:
-    """A model file; refuses regressors where classes are needed."""
-    from auctor.saved import read_saved
+def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
+    """How the columns of a file become those of a model.
 
-    saved = read_saved(path)
-    if not hasattr(saved.model, "decision_function"):
-        raise DataError(
-            who,
-            needs="a classifier",
-            got=f"{type(saved.model).__name__} in {path}",
-            todo="Use auctor predict.",
-        )
-    return saved
-
-
-def schema_of(saved: Saved) -> Schema:
-    """How the columns of a file become those of a model."""
-    from auctor.tables.schema import Column, Schema
-
-    width = int(saved.model.n_features_in_)
-    if saved.schema is not None:
-        schema = Schema.from_json(saved.schema)
+    Parameters
+    ----------
+    model : fitted model
+    described : mapping, optional
+        The schema that was saved with the model; without one, its columns are matched by name.
+    """
+    width = int(model.n_features_in_)
+    if described is not None:
+        schema = Schema.from_json(dict(described))
         if schema.n_features != width:
             raise DataError(
                 "A model",
@@ -73,7 +60,7 @@ def schema_of(saved: Saved) -> Schema:
                 todo="Save the model again.",
             )
         return schema
-    names = getattr(saved.model, "feature_names_in_", None)
+    names = getattr(model, "feature_names_in_", None)
     columns = () if names is None else tuple(Column(str(name), "number") for name in names)
     return Schema(
         columns=columns,
@@ -83,17 +70,8 @@ def schema_of(saved: Saved) -> Schema:
     )
 
 
-def chunks_for(
-    saved: Saved, data: str, options: Reading, *, who: str, labelled: bool
-) -> Iterator[Chunk]:
-    """Chunks of a file in the columns of a model."""
-    return read_chunks(data, options, who=who, schema=schema_of(saved), labelled=labelled)
-
-
 def has_probabilities(model: Any) -> bool:
     """Whether a model gives probabilities."""
-    from auctor.training.calibrate import calibrators_of
-
     return calibrators_of(model) is not None
 
 
@@ -105,11 +83,12 @@ def apply(model: Any, method: str, matrix: Any) -> Array:
     return found
 
 
-def score_file(saved: Saved, data: str, options: Reading, *, who: str, seed: int = 0) -> Scored:
-    """Every row of a labelled file under a model, read in chunks."""
-    model = saved.model
+def score_chunks(
+    model: Any, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
+) -> Scored:
+    """Every row of some labelled chunks under a model."""
     codes, decision, likely = [], [], []
-    for chunk in chunks_for(saved, data, options, who=who, labelled=True):
+    for chunk in chunks:
         codes.append(codes_of(chunk.labels, model.classes_, who=who))
         decision.append(apply(model, "decision_function", chunk.matrix))
         if has_probabilities(model):
@@ -122,19 +101,7 @@ def score_file(saved: Saved, data: str, options: Reading, *, who: str, seed: int
     )
 
 
-def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
-    """Refuse rows to measure on that lack a class."""
-    absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
-    if absent:
-        raise DataError(
-            who,
-            needs="rows of every class to measure on",
-            got=f"none of {absent[0]!r}",
-            todo="Pass a file that has some.",
-        )
-
-
-def evaluation(model: Any, rows: Scored, *, who: str) -> dict[str, Any]:
+def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, Any]:
     """All metrics of a classifier on some rows, those of two classes with 95 % intervals."""
     check_classes(rows.codes, model.classes_, who=who)
     counts = np.bincount(rows.codes, minlength=model.classes_.size)
@@ -151,29 +118,87 @@ def evaluation(model: Any, rows: Scored, *, who: str) -> dict[str, Any]:
 
 def own_score(model: Any, rows: Scored) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
-    from auctor.training.metric import resolve_metric
-
-    metric = getattr(model, "metric", "auc")
-    chosen = resolve_metric("auctor", metric, getattr(model, "surrogate", "auto"))
-    threshold = np.asarray(getattr(model, "threshold_", 0.0))
+    chosen = resolve_metric(
+        "evaluate", getattr(model, "metric", "auc"), getattr(model, "surrogate", "auto")
+    )
     try:
-        if rows.decision.ndim == 1:
-            scores = rows.decision if chosen.by_label else rows.decision + threshold.ravel()[0]
-            return float(chosen.measure(rows.codes == 1, scores, None))
-        best = rows.decision.argmax(axis=1)
-        if chosen.name == "error":
-            return float((best == rows.codes).mean())
-        values = [
-            chosen.measure(
-                rows.codes == k,
-                np.where(best == k, 1.0, -1.0) if chosen.by_label else column,
-                None,
-            )
-            for k, column in enumerate((rows.decision + threshold).T)
-        ]
-        return float(np.mean(values))
+        return metric_score(
+            chosen.measure,
+            rows.codes,
+            rows.decision,
+            np.atleast_1d(getattr(model, "threshold_", 0.0)),
+            by_label=chosen.by_label,
+            all_labels=chosen.name == "error",
+            average=getattr(model, "average", "macro"),
+        )
     except AuctorError:
         return float("nan")
+
+
+def metric_score(
+    measure: Measure,
+    codes: IntArray,
+    decision: FloatArray,
+    threshold: FloatArray,
+    *,
+    by_label: bool,
+    all_labels: bool = False,
+    average: str = "macro",
+    groups: Any = None,
+    weight: FloatArray | None = None,
+) -> float:
+    """A metric of decision values, for two classes or several; greater is better.
+
+    Parameters
+    ----------
+    measure : callable
+        ``measure(hits, scores, weight)`` of one class against the rest.
+    codes : (n,) int array
+        Position of each row's class.
+    decision : (n,) or (n, k) array
+        Scores minus thresholds; a column per class where there are more than two.
+    threshold : array
+        What was taken off the scores.
+    by_label : bool
+        Whether the metric judges predicted labels rather than the ranking.
+    all_labels : bool
+        Whether it is the share of right labels, which needs no average over classes.
+    average : {"macro", "weighted", "micro"}
+        Over more than two classes: all alike, by their rows, or all (row, class) pairs as one.
+    groups, weight : arrays, optional
+        The mean over groups of rows, and the weights of rows.
+
+    Examples
+    --------
+    >>> from auctor.training.metric import resolve_metric
+    >>> auc = resolve_metric("evaluate", "auc", "auto").measure
+    >>> scores = np.array([0.1, 0.4, 0.35, 0.8])
+    >>> metric_score(auc, np.array([0, 0, 1, 1]), scores, np.zeros(1), by_label=False)
+    0.75
+    """
+    if decision.ndim == 1:
+        scores = decision if by_label else decision + threshold[0]
+        return float(metrics.by_group(measure, codes == 1, scores, groups, weight=weight))
+    best = decision.argmax(axis=1)
+    if all_labels and groups is None:
+        return float(np.average(best == codes, weights=weight))
+    n, k = decision.shape
+    hits = codes[:, None] == np.arange(k)
+    scores = decision + threshold
+    if by_label:
+        scores = np.where(best[:, None] == np.arange(k), 1.0, -1.0)
+    if average == "micro":
+        every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
+        flat = hits.ravel(), scores.ravel()
+        return float(metrics.by_group(measure, *flat, every[0], weight=every[1]))
+    values = [
+        metrics.by_group(measure, hit, column, groups, weight=weight)
+        for hit, column in zip(hits.T, scores.T, strict=True)
+    ]
+    if average == "macro":
+        return float(np.mean(values))
+    share = (np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)) @ hits
+    return float(np.average(values, weights=share))
 
 
 def _of_two(rows: Scored) -> dict[str, Any]:
