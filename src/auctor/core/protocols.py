@@ -186,6 +186,9 @@ class Loss(Protocol):
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
 
+    def smoothed_around(self, width: float, slopes: FloatArray, target: Target) -> Loss | None:
+        """The smoothed form that penalises the distance of its slopes from given ones."""
+
     def margin(self, target: Target) -> float | None:
         """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""
 
@@ -219,6 +222,10 @@ class PairLoss(Loss, Protocol):
     @property
     def per_pair(self) -> Loss:
         """That row loss, whose targets are all +1."""
+
+    @property
+    def pair_square(self) -> Loss:
+        """The square loss of the same pairs, whose curvature is constant and of low rank."""
 
 
 class ByRows(NamedTuple):

@@ -123,6 +123,17 @@ class BaseLoss:
         """
         raise self._lacks("centre for smoothing")
 
+    def smoothed_around(self, width: float, slopes: FloatArray, target: Target) -> BaseLoss | None:
+        """The smoothed form that penalises the distance of its slopes from given ones.
+
+        Its error goes to zero as the slopes converge, at any width. ``None`` where there is no
+        smoothed form.
+        """
+        from auctor.losses.moved import MovedScores  # which derives from this class
+
+        loss = self.smoothed(width)
+        return None if loss is None else MovedScores(loss, width * self.centre(slopes, target))
+
     def margin(self, target: Target) -> float | None:
         """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""
         return None

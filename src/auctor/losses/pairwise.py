@@ -284,6 +284,11 @@ class PairwiseHinge(Windowed):
         """The same loss of one pair: the hinge of the difference of its scores."""
         return SmoothedHinge(self.width) if self.smooth else Hinge()
 
+    @property
+    def pair_square(self) -> PairwiseSquare:
+        """The square loss of the same pairs, whose curvature is constant and of low rank."""
+        return PairwiseSquare()
+
     def _sweep(self, facing: Facing) -> Swept:
         slope, low, high = room(facing.own.rows.size)
         value = pairs.hinge_windows(*arrays(facing), self.width, slope, low, high, None)

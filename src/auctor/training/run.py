@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-import auctor
 from auctor import metrics
 from auctor.core.errors import AuctorError, Option, ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, Target
+from auctor.core.version import __version__
 from auctor.core.watching import watch
 from auctor.data import as_matrix, wrap
 from auctor.data.preparation import Scaling, is_dense, standardise, writeable
@@ -287,7 +287,7 @@ class Run:
             ],
             command=self.command,
             seed=self.seed,
-            version=auctor.__version__,
+            version=__version__,
         )
 
     def described(self) -> str:
