@@ -92,9 +92,7 @@ def chunks_for(
 
 def has_probabilities(model: Any) -> bool:
     """Whether a model gives probabilities."""
-    from auctor.training.calibrate import calibrators_of
-
-    return calibrators_of(model) is not None
+    return hasattr(model, "to_model") and model.to_model().calibrators is not None
 
 
 def apply(model: Any, method: str, matrix: Any) -> Array:

@@ -257,7 +257,7 @@ def make_model(
     model: MetricClassifier
     if strength == "auto" and params["penalty"] != "none":
         model = MetricClassifierCV(**params | (search or {}) | {"class_weight": weights})
-        model._check_search()
+        model.check_parameters()
         return model
     try:
         number = 0.0 if strength == "auto" else float(strength)
@@ -269,7 +269,7 @@ def make_model(
             todo="Pass one of these.",
         ) from error
     model = MetricClassifier(**params | {"class_weight": weights, "strength": number})
-    model._check_params()
+    model.check_parameters()
     return model
 
 

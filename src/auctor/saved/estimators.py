@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.checks import check_int
 from auctor.core.result import Solution, Status, Trace
 from auctor.core.types import Array
 from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
@@ -19,10 +18,8 @@ from auctor.saved.values import (
     encoded_matrix,
     floats,
 )
-from auctor.solvers.choose import SOLVERS
 from auctor.training.calibrate import Isotonic, Sigmoid
-from auctor.training.metric import resolve_metric
-from auctor.training.registry import resolve_loss, resolve_penalty
+from auctor.training.parameters import check_solver
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
@@ -30,10 +27,6 @@ _WHOLE_TRACE = ("iteration", "evaluations")
 #: Numbers of a solution that may be anything, and those that count.
 _SOLUTION_FLOATS = ("intercept", "value", "gap", "tol", "passes", "seconds")
 _SOLUTION_COUNTS = ("n_iter", "evaluations")
-#: More threads than any machine has.
-MOST_THREADS = 4096
-
-
 #: By the names under which a file knows them.
 ESTIMATORS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (MetricClassifier, MetricClassifierCV, LinearRegressor)
@@ -107,21 +100,8 @@ def _calibrator(calibrator: Any, where: str, arrays: Arrays) -> Json:
 
 def _check_params(model: Any) -> None:
     """Check the parameters as `fit` does."""
-    who = type(model).__name__
-    if isinstance(model, MetricClassifierCV):
-        model._check_search()
-    else:
-        model._check_params()
-        resolve_penalty(who, model.penalty, model.strength, model.l1_ratio)
-    if isinstance(model, LinearRegressor):
-        resolve_loss(who, model.loss)
-    else:
-        resolve_metric(who, model.metric, model.surrogate)
-    named = isinstance(model.solver, str) and model.solver in ("auto", *SOLVERS)
-    need(named or hasattr(model.solver, "step"), "a solver")
-    if model.n_threads is not None:
-        count = check_int(who, "n_threads", model.n_threads, low=1)
-        need(count <= MOST_THREADS, f"n_threads up to {MOST_THREADS}")
+    model.check_parameters()
+    check_solver(type(model).__name__, model)
 
 
 def restore(model: Any, d: int, fitted: Json, arrays: Arrays) -> None:
