@@ -17,8 +17,8 @@ from auctor.cli.options import (
     Seed,
     ZeroBased,
     examples,
-    model_chunks,
     open_model,
+    read_chunks,
 )
 from auctor.cli.output import console, echo_json
 
@@ -57,13 +57,14 @@ def evaluate(
     config: Config = None,
 ) -> None:
     """Measure a model on labelled rows, read in chunks: all metrics, with 95 % intervals."""
-    from auctor.training.evaluate import evaluation, score_chunks
+    from auctor.training.evaluate import evaluation, schema_of, score_chunks
 
     saved = open_model(model, who=WHO)
     options = Reading(
         format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
     )
-    chunks = model_chunks(saved, data, options, who=WHO, labelled=True)
+    schema = schema_of(saved.model, saved.schema)
+    chunks = read_chunks(data, options, schema, who=WHO, labelled=True)
     rows = score_chunks(saved.model, chunks, who=WHO, seed=seed)
     found = evaluation(saved.model, rows, who=WHO)
     if as_json:

@@ -115,7 +115,7 @@ def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
         **_fit(model),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "calibrated": hasattr(model, "calibrators_"),
-        "log_odds": log_odds(model),
+        "log_odds": log_odds(getattr(model, "metric", None), getattr(model, "calibrate", None)),
         **_weights(saved, top),
         "schema": saved.schema,
     }

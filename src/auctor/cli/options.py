@@ -226,18 +226,17 @@ def open_model(path: Path, *, who: str) -> Saved:
     return saved
 
 
-def model_chunks(
-    saved: Saved, path: str, options: Reading, *, who: str, labelled: bool
+def read_chunks(
+    path: str, options: Reading, schema: Schema, *, who: str, labelled: bool
 ) -> Iterator[Chunk]:
-    """Chunks of a file of any size, in the columns of a model."""
+    """Chunks of a file of any size, in the columns of a schema."""
     from auctor.tables import open_stream
-    from auctor.training.evaluate import schema_of
 
     return open_stream(
         path,
         options.format,
         label=options.label,
-        schema=schema_of(saved.model, saved.schema),
+        schema=schema,
         labelled=labelled,
         zero_based=yes_no(who, "zero-based", options.zero_based),
         header=yes_no(who, "header", options.header),

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import shlex
 import sys
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from auctor.core.errors import Message, Option
@@ -110,28 +107,9 @@ def _option(command: str | None, option: Option) -> str:
 
 def echo_json(value: Any) -> None:
     """Print a value as JSON; NaN and infinity become null."""
-    sys.stdout.write(f"{json.dumps(jsonable(value), indent=2, allow_nan=False)}\n")
+    from auctor.core.json import as_json
 
-
-def jsonable(value: Any) -> Any:
-    """Dictionaries, lists, text and finite numbers of a value.
-
-    Examples
-    --------
-    >>> jsonable({"auc": float("nan"), "classes": (0, 1)})
-    {'auc': None, 'classes': [0, 1]}
-    """
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return jsonable(value._asdict())
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [jsonable(item) for item in value]
-    if hasattr(value, "tolist"):
-        return jsonable(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value) if isinstance(value, Path) else value
+    sys.stdout.write(f"{json.dumps(as_json(value), indent=2, allow_nan=False)}\n")
 
 
 # --- tables for people --------------------------------------------------------------------------

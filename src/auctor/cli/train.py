@@ -39,7 +39,7 @@ from auctor.cli.options import (
     examples,
     read,
 )
-from auctor.cli.output import console, echo_json, jsonable, say, show_data, show_model, worded
+from auctor.cli.output import console, echo_json, say, show_data, show_model, worded
 from auctor.core.files import check_destination, write_text
 
 if TYPE_CHECKING:
@@ -312,8 +312,7 @@ def _check_two(labels: Array, source: str) -> None:
 def _save(path: Path, run: Run, found: dict[str, Any] | None) -> None:
     from auctor.saved import save
 
-    schema, notes = run.parts.schema.to_json(), jsonable(run.notes(found))
-    save(run.model, path, schema=schema, notes=notes)
+    save(run.model, path, schema=run.parts.schema.to_json(), notes=run.notes(found))
 
 
 def _word(warning: Warning) -> str:
@@ -358,7 +357,7 @@ def make_model(
     model: MetricClassifier
     if strength == "auto" and params["penalty"] != "none":
         model = MetricClassifierCV(**params | (search or {}) | {"class_weight": weights})
-        model._check_search()
+        model.check_parameters()
         return model
     try:
         number = 0.0 if strength == "auto" else float(strength)
@@ -370,7 +369,7 @@ def make_model(
             todo="Pass one of these.",
         ) from error
     model = MetricClassifier(**params | {"class_weight": weights, "strength": number})
-    model._check_params()
+    model.check_parameters()
     return model
 
 

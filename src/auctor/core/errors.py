@@ -19,7 +19,9 @@ Python and the command line can each show them in the words their users type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+M = TypeVar("M", bound="Message")
 
 
 class Option(NamedTuple):
@@ -122,6 +124,10 @@ class Message(Exception):
         for number, one in enumerate(self.options, start=1):
             text = text.replace("{option}" if number == 1 else f"{{option{number}}}", option(one))
         return text
+
+    def of_kind(self, kind: type[M]) -> M:
+        """The same message as an error or a warning of another kind."""
+        return kind(self.who, self.needs, self.got, self.todo, self.options, self.does)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (

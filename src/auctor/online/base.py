@@ -186,6 +186,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
 
+    def check_parameters(self, n_columns: int) -> None:
+        """Raise ``ParameterError`` for parameters that data of so many columns would show wrong."""
+        self._check_params()
+
     def _check_params(self) -> None:
         check_int(self._who, "passes", self.passes, low=1)
         check_choice(self._who, "missing", self.missing, ("raise", "skip"))

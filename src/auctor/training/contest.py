@@ -24,6 +24,7 @@ from auctor.data.preparation import standardise
 from auctor.losses import Logistic
 from auctor.problem import Problem
 from auctor.solvers import strength_max
+from auctor.training.folds import stratified_folds
 from auctor.training.metric import Chosen, resolve_metric
 from auctor.training.registry import resolve_penalty
 
@@ -227,38 +228,15 @@ def _warm_up(contender: Contender, part: Part, rules: Rules) -> None:
 
 def outer_folds(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]]:
     """Training and test rows of every fold that is measured on."""
-    rng = np.random.default_rng(rules.seed)
-    for _ in range(rules.repeats):
-        yield from stratified_folds(hits, rules.folds, rng)
+    seeds = np.random.default_rng(rules.seed).integers(2**31, size=rules.repeats)
+    for seed in (rules.seed, *seeds[1:].tolist()):
+        yield from stratified_folds(hits.astype(np.int64), rules.folds, seed)
 
 
 def _inner(hits: Array, rules: Rules) -> list[tuple[IntArray, IntArray]]:
     smallest = int(min(hits.sum(), hits.size - hits.sum()))
     count = max(2, min(rules.inner_folds, smallest))
-    return list(stratified_folds(hits, count, np.random.default_rng(rules.seed)))
-
-
-def stratified_folds(
-    hits: Array, count: int, rng: np.random.Generator
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Training and test rows of each fold, drawn so that every fold has its share of each class.
-
-    Examples
-    --------
-    >>> hits = np.arange(10) < 4
-    >>> folds = list(stratified_folds(hits, 2, np.random.default_rng(0)))
-    >>> [int(hits[test].sum()) for _, test in folds], [test.size for _, test in folds]
-    ([2, 2], [5, 5])
-    """
-    fold = np.empty(hits.size, dtype=np.intp)
-    dealt = 0
-    for positive in (True, False):
-        rows = rng.permutation(np.flatnonzero(hits == positive))
-        # The second class is dealt on from where the first one ended, so that sizes stay even.
-        fold[rows] = (dealt + np.arange(rows.size)) % count
-        dealt += rows.size
-    for number in range(count):
-        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+    return list(stratified_folds(hits.astype(np.int64), count, rules.seed))
 
 
 def _scaled(train: Any, held: Any, rules: Rules) -> tuple[Any, Any]:

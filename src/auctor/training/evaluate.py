@@ -17,8 +17,6 @@ from auctor.reports.info import Headline, headline
 from auctor.reports.intervals import wilson
 from auctor.tables import Chunk
 from auctor.tables.schema import Column, Schema
-from auctor.training.calibrate import calibrators_of
-from auctor.training.metric import Measure, resolve_metric
 from auctor.training.prepare import check_classes, codes_of
 
 
@@ -49,7 +47,13 @@ def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
     described : mapping, optional
         The schema that was saved with the model; without one, its columns are matched by name.
     """
-    width = int(model.n_features_in_)
+    return schema_for(
+        int(model.n_features_in_), getattr(model, "feature_names_in_", None), described
+    )
+
+
+def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> Schema:
+    """The same for a number of columns and their names, if they have some."""
     if described is not None:
         schema = Schema.from_json(dict(described))
         if schema.n_features != width:
@@ -60,7 +64,6 @@ def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
                 todo="Save the model again.",
             )
         return schema
-    names = getattr(model, "feature_names_in_", None)
     columns = () if names is None else tuple(Column(str(name), "number") for name in names)
     return Schema(
         columns=columns,
@@ -72,7 +75,7 @@ def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
 
 def has_probabilities(model: Any) -> bool:
     """Whether a model gives probabilities."""
-    return calibrators_of(model) is not None
+    return hasattr(model, "to_model") and model.to_model().calibrators is not None
 
 
 def apply(model: Any, method: str, matrix: Any) -> Array:
@@ -118,87 +121,12 @@ def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, 
 
 def own_score(model: Any, rows: Scored) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
-    chosen = resolve_metric(
-        "evaluate", getattr(model, "metric", "auc"), getattr(model, "surrogate", "auto")
-    )
     try:
-        return metric_score(
-            chosen.measure,
-            rows.codes,
-            rows.decision,
-            np.atleast_1d(getattr(model, "threshold_", 0.0)),
-            by_label=chosen.by_label,
-            all_labels=chosen.name == "error",
-            average=getattr(model, "average", "macro"),
-        )
+        if not hasattr(model, "to_model"):  # a learner, which ranks
+            return float(metrics.auc(rows.codes == 1, rows.decision))
+        return float(model.to_model().score_at(rows.decision, model.classes_[rows.codes]))
     except AuctorError:
         return float("nan")
-
-
-def metric_score(
-    measure: Measure,
-    codes: IntArray,
-    decision: FloatArray,
-    threshold: FloatArray,
-    *,
-    by_label: bool,
-    all_labels: bool = False,
-    average: str = "macro",
-    groups: Any = None,
-    weight: FloatArray | None = None,
-) -> float:
-    """A metric of decision values, for two classes or several; greater is better.
-
-    Parameters
-    ----------
-    measure : callable
-        ``measure(hits, scores, weight)`` of one class against the rest.
-    codes : (n,) int array
-        Position of each row's class.
-    decision : (n,) or (n, k) array
-        Scores minus thresholds; a column per class where there are more than two.
-    threshold : array
-        What was taken off the scores.
-    by_label : bool
-        Whether the metric judges predicted labels rather than the ranking.
-    all_labels : bool
-        Whether it is the share of right labels, which needs no average over classes.
-    average : {"macro", "weighted", "micro"}
-        Over more than two classes: all alike, by their rows, or all (row, class) pairs as one.
-    groups, weight : arrays, optional
-        The mean over groups of rows, and the weights of rows.
-
-    Examples
-    --------
-    >>> from auctor.training.metric import resolve_metric
-    >>> auc = resolve_metric("evaluate", "auc", "auto").measure
-    >>> scores = np.array([0.1, 0.4, 0.35, 0.8])
-    >>> metric_score(auc, np.array([0, 0, 1, 1]), scores, np.zeros(1), by_label=False)
-    0.75
-    """
-    if decision.ndim == 1:
-        scores = decision if by_label else decision + threshold[0]
-        return float(metrics.by_group(measure, codes == 1, scores, groups, weight=weight))
-    best = decision.argmax(axis=1)
-    if all_labels and groups is None:
-        return float(np.average(best == codes, weights=weight))
-    n, k = decision.shape
-    hits = codes[:, None] == np.arange(k)
-    scores = decision + threshold
-    if by_label:
-        scores = np.where(best[:, None] == np.arange(k), 1.0, -1.0)
-    if average == "micro":
-        every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
-        flat = hits.ravel(), scores.ravel()
-        return float(metrics.by_group(measure, *flat, every[0], weight=every[1]))
-    values = [
-        metrics.by_group(measure, hit, column, groups, weight=weight)
-        for hit, column in zip(hits.T, scores.T, strict=True)
-    ]
-    if average == "macro":
-        return float(np.mean(values))
-    share = (np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)) @ hits
-    return float(np.average(values, weights=share))
 
 
 def _of_two(rows: Scored) -> dict[str, Any]:

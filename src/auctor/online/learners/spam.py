@@ -118,6 +118,11 @@ class Spam(OnlineClassifier):
 
     # --- parts ----------------------------------------------------------------------------------
 
+    def check_parameters(self, n_columns: int) -> None:
+        """Raise ``ParameterError`` for parameters that data of so many columns would show wrong."""
+        super().check_parameters(n_columns)
+        self._spec(n_columns)
+
     def _check_params(self) -> None:
         super()._check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
