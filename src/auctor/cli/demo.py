@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from auctor.cli.common import examples
+from auctor.cli.options import examples
 
 if TYPE_CHECKING:
     from rich.table import Table

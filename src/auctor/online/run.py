@@ -184,7 +184,11 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
     if path is None:
         if resume:
             raise ParameterError(
-                "learn", needs="checkpoint= to resume from", got="None", todo="Pass its path."
+                "learn",
+                needs="a checkpoint to resume from",
+                got="None",
+                todo="Pass {option} with its path.",
+                option="checkpoint",
             )
         return 0, None
     check_destination(path, who="learn")

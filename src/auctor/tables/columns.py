@@ -158,7 +158,8 @@ def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
             options.who,
             needs=f"n_features={options.n_features} columns besides the label",
             got=f"{n_columns} in {file}",
-            todo="Drop n_features=.",
+            todo="Drop {option}.",
+            option="n_features",
         )
 
 

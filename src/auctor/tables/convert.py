@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError
 from auctor.core.files import AnyPath, check_destination
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import TableFile
@@ -18,6 +18,7 @@ from auctor.tables.formats import TABLES, check_format, format_to_read, format_t
 from auctor.tables.infer import (
     WHOLE_COLUMN,
     Look,
+    Note,
     infer,
     leave_out_empty,
     long_integers,
@@ -126,7 +127,7 @@ def convert(
         buckets=buckets,
         missing=missing,
     )
-    notes: list[str] = []
+    notes: list[Note] = []
     file = Source(source, WHO)
     try:
         found = format_to_read(format, file.name, WHO)
@@ -147,7 +148,7 @@ def convert(
     finally:
         file.close()
         for note in notes:
-            warnings.warn(f"{WHO} {note}", DataWarning, stacklevel=2)
+            warnings.warn(note.warning(WHO), stacklevel=2)
 
 
 class _Counter:
@@ -164,7 +165,7 @@ class _Counter:
 
 
 def _named(
-    file: TableFile, name: str, wanted: str, options: ReadOptions, notes: list[str]
+    file: TableFile, name: str, wanted: str, options: ReadOptions, notes: list[Note]
 ) -> tuple[Names, Iterator[Part]]:
     """Rows of a table, with or without their words; adds to ``notes`` what to warn of."""
     look, kinds = look_through(file, options, name)
@@ -217,7 +218,7 @@ def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Ite
 
 
 def _in_memory(
-    file: Source, path: Any, found: str, wanted: str, options: ReadOptions, notes: list[str]
+    file: Source, path: Any, found: str, wanted: str, options: ReadOptions, notes: list[Note]
 ) -> Converted:
     file.rewind()
     table = read_source(file, found, options, notes)

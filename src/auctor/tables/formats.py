@@ -115,7 +115,8 @@ def format_to_write(name: str, *, who: str) -> str:
                 f"{SVMLIGHT[1]}"
             ),
             got=name,
-            todo="Pass to= with the format.",
+            todo="Pass {option} with the format.",
+            option="to",
         )
     return found
 

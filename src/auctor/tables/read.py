@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from auctor.core.errors import DataError, DataWarning, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Block, TableFile
@@ -18,6 +18,7 @@ from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.infer import (
     Look,
+    Note,
     first_kinds,
     infer,
     leave_out_empty,
@@ -154,21 +155,21 @@ def read_table(
         missing=missing,
     )
     file = Source(source, WHO)
-    notes: list[str] = []
+    notes: list[Note] = []
     try:
         found = format_to_read(format, file.name, WHO)
         return read_source(file, found, options, notes, kind, n_threads)
     finally:
         file.close()
         for note in notes:
-            warnings.warn(f"{WHO} {note}", DataWarning, stacklevel=2)
+            warnings.warn(note.warning(WHO), stacklevel=2)
 
 
 def read_source(
     file: Source,
     format: str,
     options: ReadOptions,
-    notes: list[str],
+    notes: list[Note],
     kind: Any = np.float64,
     n_threads: int | None = None,
 ) -> Table:
@@ -219,7 +220,8 @@ def _unnamed(
                 {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
                 name,
                 options.who,
-                advice="Pass missing='zero', or fill or drop them first.",
+                advice="Pass {option}, or fill or drop them first.",
+                option=Option("missing", "zero"),
             )
     schema = options.schema
     if schema is None:
@@ -231,7 +233,7 @@ def _unnamed(
 
 
 def _columns(
-    file: TableFile, name: str, options: ReadOptions, kind: Any, notes: list[str]
+    file: TableFile, name: str, options: ReadOptions, kind: Any, notes: list[Note]
 ) -> Table:
     """A file with columns; adds to ``notes`` what the user should be warned of."""
     if not file.names:

@@ -194,7 +194,7 @@ def class_moments(
             matrix[:, again] = matrix[again].T
         if mask is not None:
             matrix = np.where(mask, matrix, 0.0)
-        parts.append(_semidefinite(matrix) if isinstance(covariance, int) else matrix)
+        parts.append(_semidefinite(matrix) if isinstance(covariance, int | np.integer) else matrix)
     return ClassMoments(prior, mean, np.stack(parts), lambda w: w)
 
 
@@ -210,7 +210,7 @@ def _mask(covariance: Covariance, d: int) -> FloatArray | None:
     if isinstance(covariance, str):
         return None
     mask = np.eye(d, dtype=bool)
-    if isinstance(covariance, int):
+    if isinstance(covariance, int | np.integer):
         place = np.arange(d)
         return np.asarray(np.abs(place[:, None] - place) <= covariance)
     for block in covariance:
@@ -230,12 +230,12 @@ def check_covariance(who: str, covariance: object) -> None:
     """Raise ``ParameterError`` unless it is of a known kind."""
     if isinstance(covariance, str) and covariance in ("full", "diagonal"):
         return
-    if isinstance(covariance, int):
+    if isinstance(covariance, int | np.integer):
         check_int(who, "covariance", covariance)
         return
     if isinstance(covariance, Sequence) and not isinstance(covariance, str):
         indices = [i for block in covariance if isinstance(block, Sequence) for i in block]
-        if indices and all(isinstance(i, int) for i in indices):
+        if indices and all(isinstance(i, int | np.integer) for i in indices):
             return
     raise ParameterError(
         who,

@@ -199,7 +199,7 @@ def regularisation_path(
     done = tuple(run.solutions)
     path = Path(levels[: len(done)], done, len(done) == levels.size and not run.cut)
     if on_failure == "warn" and not path.converged:
-        warnings.warn(_advice(path), ConvergenceWarning, stacklevel=2)
+        warnings.warn(_advice(path), stacklevel=2)
     return path
 
 
@@ -376,11 +376,11 @@ def _dual_norm(norm: Penalty, v: FloatArray) -> float:
     return 1.0 / (stretch * scale)
 
 
-def _advice(path: Path) -> str:
+def _advice(path: Path) -> ConvergenceWarning:
     """One sentence on the points that missed the tolerance, and one thing to do."""
     missed = [k for k, s in enumerate(path.solutions) if not s.converged]
     worst = max((path.solutions[k] for k in missed), key=lambda s: s.gap / (s.tol or 1.0))
-    return (
-        f"{len(missed)} of {len(path)} points of a regularisation path missed the tolerance, the "
-        f"first at strength {path.strengths[missed[0]]:.3g}. The worst: {worst.advice()}"
+    return worst.warning(
+        before=f"{len(missed)} of {len(path)} points of a regularisation path missed the "
+        f"tolerance, the first at strength {path.strengths[missed[0]]:.3g}. The worst: "
     )

@@ -1,28 +1,128 @@
-"""From a table to what is trained on and what is held out, without needless copies."""
+"""From a table to the rows that are trained on and those held out, without needless copies."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from auctor.core.errors import DataError
-from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import wrap
+from auctor.core.errors import DataError, Option
+from auctor.core.types import Array, IntArray
+from auctor.data.preparation import split_rows
+from auctor.tables.read import Table
+from auctor.tables.schema import Schema
 
-if TYPE_CHECKING:
-    from auctor.estimators import MetricClassifier
-
-#: Entries that are scaled at a time.
-STRIP = 1 << 20
-#: Numbers per column that training needs at least.
+#: Numbers per column that training needs at least: the weights, their gradient, the step and what
+#: a quasi-Newton solver remembers. Wider files are refused before memory runs out.
 VECTORS = 10
+
+
+class Parts(NamedTuple):
+    """What is trained on and what is measured on; the same rows if none are held out.
+
+    ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``.
+    """
+
+    train: Any
+    train_labels: Array
+    test: Any
+    test_codes: IntArray
+    classes: Array
+    schema: Schema
+    columns: tuple[Any, ...]
+    held_out: bool
+
+    def counts(self) -> dict[str, int]:
+        """Rows, positives (of the second class) and columns."""
+        return {
+            "train_rows": int(self.train_labels.size),
+            "train_positives": int(np.count_nonzero(self.train_labels == self.classes[1])),
+            "test_rows": int(self.test_codes.size),
+            "test_positives": int(np.count_nonzero(self.test_codes == 1)),
+            "n_columns": int(self.train.shape[1]),
+        }
+
+
+def prepare(
+    table: Table,
+    test: Table | None = None,
+    *,
+    share: float = 0.2,
+    seed: int = 0,
+    source: str = "the table",
+    who: str = "prepare",
+) -> Parts:
+    r"""Rows to train on and rows to measure on.
+
+    Parameters
+    ----------
+    table : Table
+        What `auctor.tables.read_table` returned. Its matrix is used up where rows are held out.
+    test : Table, optional
+        Rows to measure on, read with the schema of the first table.
+    share : float
+        Without ``test``: the share of the rows of every class to hold out; 0 measures on the rows
+        that were trained on.
+    seed : int
+        Of the rows that are held out.
+    source, who : str
+        How messages call the table and who asks for it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from auctor.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     _ = path.write_text("a,label\n1,0\n2,1\n3,0\n4,1\n")
+    ...     parts = prepare(read_table(path), share=0.5)
+    >>> parts.train.shape, parts.test.shape, parts.classes
+    ((2, 1), (2, 1), array([0, 1]))
+    """
+    matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
+    labels = check_labels(table, source, who=who)
+    classes = np.unique(labels)
+    if test is not None:
+        codes = codes_of(np.asarray(test.labels), classes, who=who)
+        check_classes(codes, classes, who=who)
+        return Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True)
+    codes = codes_of(labels, classes, who=who)
+    if share == 0.0:
+        return Parts(matrix, labels, matrix, codes, classes, schema, columns, False)
+    rows, held = hold_out(labels, share, seed, who=who)
+    matrix, rest = split_rows(matrix, held)
+    return Parts(matrix, labels[rows], rest, codes[held], classes, schema, columns, True)
+
+
+def check_labels(table: Table, source: str, *, who: str) -> Array:
+    """The labels of a table as they are shown; refuses a table that cannot be trained on."""
+    labels = tidy_labels(np.asarray(table.labels), who=who)
+    check_whole(labels, source, who=who)
+    check_width(table.matrix.shape[1], table.schema.first_index, who=who)
+    classes = np.unique(labels)
+    if classes.size < 2:
+        raise DataError(
+            who,
+            needs="at least two classes",
+            got=f"only {classes.tolist()[0]!r} in {source}",
+            todo="Check the label column.",
+        )
+    return labels
+
+
+def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
+    """Refuse rows to measure on that lack a class."""
+    absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
+    if absent:
+        raise DataError(
+            who,
+            needs="rows of every class to measure on",
+            got=f"none of {absent[0]!r}",
+            todo="Pass a file that has some.",
+        )
 
 
 def tidy_labels(labels: Array, *, who: str) -> Array:
@@ -69,7 +169,7 @@ def check_whole(labels: Array, source: str, *, who: str) -> None:
     >>> check_whole(np.array([0.5, 1.0]), "rows.csv", who="auctor train")
     Traceback (most recent call last):
         ...
-    auctor.core.errors.DataError: auctor train needs whole numbers or text as labels; got 0.5 in rows.csv. Check that --label names the right column.
+    auctor.core.errors.DataError: auctor train needs whole numbers or text as labels; got 0.5 in rows.csv. Check that label names the right column.
     """  # noqa: E501
     wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
     if wrong.size:
@@ -77,7 +177,8 @@ def check_whole(labels: Array, source: str, *, who: str) -> None:
             who,
             needs="whole numbers or text as labels",
             got=f"{wrong[0]:g} in {source}",
-            todo="Check that --label names the right column.",
+            todo="Check that {option} names the right column.",
+            option=Option("label", bare=True),
         )
 
 
@@ -122,7 +223,8 @@ def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
             who,
             needs="a label in every row",
             got=f"{missing} missing of {found.size}",
-            todo="Drop such rows, or pass --label with another column.",
+            todo="Drop such rows, or pass {option} with another column.",
+            option="label",
         )
     if numbers and found.dtype.kind not in "iufb":
         text = np.unique(found)
@@ -173,82 +275,12 @@ def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntAr
                 who,
                 needs="two rows of every class to hold some out",
                 got=f"one of {name!r}",
-                todo="Drop that class, or set --test-size 0.",
+                todo="Drop that class, or set {option}.",
+                option=Option("share", 0),
             )
         count = min(max(1, round(share * rows.size)), rows.size - 1)
         held[rng.choice(rows, size=count, replace=False)] = True
     return np.flatnonzero(~held), np.flatnonzero(held)
-
-
-def split(matrix: Any, held: IntArray) -> tuple[Any, Any]:
-    """The rows that are not ``held`` and those that are; uses up the matrix to save memory.
-
-    Only the held rows are copied. Where the arrays can be written, the others move together inside
-    them, a strip at a time, and the rest is given back.
-    """
-    rest = matrix[held]
-    stays = np.ones(matrix.shape[0], dtype=bool)
-    stays[held] = False
-    if isinstance(matrix, np.ndarray):
-        return _rows_together(matrix, stays), rest
-    parts = [_owner(array) for array in (matrix.data, matrix.indices)]
-    if matrix.format != "csr" or any(array is None for array in parts):
-        return matrix[stays], rest
-    indptr, shape = matrix.indptr, (int(stays.sum()), matrix.shape[1])
-    canonical = matrix.has_canonical_format
-    matrix.data, matrix.indices = np.empty(0), np.empty(0, dtype=np.intp)  # nothing points there
-    lengths = np.diff(indptr)
-    size = 0
-    for low, high in _strips(indptr):
-        moved = np.repeat(stays[low:high], lengths[low:high])
-        count = int(moved.sum())
-        for array in parts:
-            array[size : size + count] = array[indptr[low] : indptr[high]][moved]
-        size += count
-    for array in parts:
-        array.resize(size, refcheck=False)
-    ends = np.concatenate(([0], np.cumsum(lengths[stays]))).astype(indptr.dtype)
-    kept = sparse.csr_array((*parts, ends), shape=shape)
-    kept.has_canonical_format = canonical
-    return kept, rest
-
-
-def _owner(array: Array) -> Any:
-    """The memory of an array as an array of its own, if nobody else holds a part of it."""
-    whole = array if array.base is None else array.base
-    alone = (
-        isinstance(whole, np.ndarray)
-        and whole.flags.owndata
-        and whole.flags.writeable
-        and whole.dtype == array.dtype
-        and whole.shape == array.shape
-    )
-    return whole if alone else None
-
-
-def _strips(indptr: Array) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with about `STRIP` entries each."""
-    n = indptr.shape[0] - 1
-    low = 0
-    while low < n:
-        high = int(np.searchsorted(indptr, indptr[low] + STRIP, side="right"))
-        high = min(max(high, low + 1), n)
-        yield low, high
-        low = high
-
-
-def _rows_together(matrix: FloatArray, stays: Array) -> FloatArray:
-    """Some rows of an array, in their order and in its first rows if it can be written."""
-    if not (matrix.flags.c_contiguous and matrix.flags.writeable):
-        return matrix[stays]
-    n, d = matrix.shape
-    step = max(1, STRIP // d)
-    size = 0
-    for low in range(0, n, step):
-        part = matrix[low : low + step][stays[low : low + step]]
-        matrix[size : size + part.shape[0]] = part
-        size += part.shape[0]
-    return matrix[:size]
 
 
 def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> None:
@@ -263,61 +295,3 @@ def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> Non
             got=f"infinity, NaN or a sum beyond all numbers in column {_listed(found)}",
             todo="Correct these values, or drop the column.",
         )
-
-
-class Scaling(NamedTuple):
-    """Columns were replaced by ``(x - mean) * factor``; sparse ones keep their zeros, mean 0."""
-
-    mean: FloatArray
-    factor: FloatArray
-
-
-def standardise(matrix: Any, *, centre: bool) -> Scaling:
-    """Give the columns of a matrix deviation one and, if dense, mean zero; in place.
-
-    Columns that do not vary are left as they are.
-    """
-    if isinstance(matrix, np.ndarray):
-        return _standardise_dense(matrix, centre)
-    n, d = matrix.shape
-    data = wrap(matrix, Target(np.empty(0)))
-    ones = np.ones(n)
-    mean, square = data.gradient(ones) / n, data.square_gradient(ones) / n
-    factor = _inverse(square - mean**2, 1e-12 * square)
-    for low in range(0, matrix.data.size, STRIP):
-        part = slice(low, low + STRIP)
-        matrix.data[part] *= factor[matrix.indices[part]]
-    return Scaling(np.zeros(d), factor)
-
-
-def _standardise_dense(matrix: FloatArray, centre: bool) -> Scaling:
-    n, d = matrix.shape
-    mean = matrix.mean(axis=0, dtype=np.float64)
-    size = max(1, STRIP // d)
-    variance = np.zeros(d)
-    for low in range(0, n, size):
-        variance += ((matrix[low : low + size] - mean) ** 2).sum(axis=0, dtype=np.float64) / n
-    factor = _inverse(variance, 1e-26 * mean**2)
-    shift = mean if centre else np.zeros(d)
-    for low in range(0, n, size):
-        matrix[low : low + size] = (matrix[low : low + size] - shift) * factor
-    return Scaling(shift, factor)
-
-
-def _inverse(variance: FloatArray, rounding: FloatArray) -> FloatArray:
-    """One over deviations; one where a column does not vary beyond rounding."""
-    varies = variance > rounding
-    return np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
-
-
-def unscale(model: MetricClassifier, scaling: Scaling) -> None:
-    """Make a model of scaled columns one of the columns as they were."""
-    mean, factor = scaling
-    model.coef_ = model.coef_ * factor
-    model.intercept_ = model.intercept_ - model.coef_ @ mean
-    solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
-    back = []
-    for solution in solutions:
-        coef = solution.coef * factor
-        back.append(replace(solution, coef=coef, intercept=solution.intercept - float(coef @ mean)))
-    model.solution_ = back if isinstance(model.solution_, list) else back[0]

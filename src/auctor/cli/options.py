@@ -1,23 +1,20 @@
-"""What commands share: options under one name, reading a file, printing, examples in help."""
+"""What commands share: options under one name, reading a file, examples in help."""
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from auctor.cli import complete
+from auctor.cli import names
 from auctor.cli.config import use_config
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from auctor.saved import Saved
     from auctor.tables import Chunk
     from auctor.tables.read import Table
     from auctor.tables.schema import Schema
@@ -39,7 +36,7 @@ ModelPath = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option(help="Of DATA; auto goes by the file's name.", autocompletion=complete.formats),
+    typer.Option(help="Of DATA; auto goes by the file's name.", autocompletion=names.formats),
 ]
 Label = Annotated[
     str | None,
@@ -52,7 +49,7 @@ Categorical = Annotated[
     str,
     typer.Option(
         help="Columns of text: one_hot, hash or refuse.",
-        autocompletion=complete.choices("one_hot", "hash", "refuse"),
+        autocompletion=names.choices("one_hot", "hash", "refuse"),
     ),
 ]
 Buckets = Annotated[int, typer.Option(min=1, help="Columns per hashed column of text.")]
@@ -60,21 +57,21 @@ Missing = Annotated[
     str,
     typer.Option(
         help="Missing values: refuse, or fill with mean, median, zero or most_frequent.",
-        autocompletion=complete.choices("refuse", "mean", "median", "zero", "most_frequent"),
+        autocompletion=names.choices("refuse", "mean", "median", "zero", "most_frequent"),
     ),
 ]
 ZeroBased = Annotated[
     str,
     typer.Option(
         help="Whether svmlight indices count from 0: auto, yes or no.",
-        autocompletion=complete.choices("auto", "yes", "no"),
+        autocompletion=names.choices("auto", "yes", "no"),
     ),
 ]
 Header = Annotated[
     str,
     typer.Option(
         help="Whether a CSV file starts with names: auto, yes or no.",
-        autocompletion=complete.choices("auto", "yes", "no"),
+        autocompletion=names.choices("auto", "yes", "no"),
     ),
 ]
 Delimiter = Annotated[
@@ -102,25 +99,23 @@ Metric = Annotated[
     str,
     typer.Option(
         help="What to train for, such as auc, f1 or precision_at_k(100); see auctor list metrics.",
-        autocompletion=complete.metrics,
+        autocompletion=names.metrics,
     ),
 ]
 Surrogate = Annotated[
     str,
-    typer.Option(
-        help="The loss that stands in for the metric.", autocompletion=complete.surrogates
-    ),
+    typer.Option(help="The loss that stands in for the metric.", autocompletion=names.surrogates),
 ]
 Penalty = Annotated[
     str,
-    typer.Option(help="l2, l1, elastic_net or none.", autocompletion=complete.penalties),
+    typer.Option(help="l2, l1, elastic_net or none.", autocompletion=names.penalties),
 ]
 L1Ratio = Annotated[
     float | None,
     typer.Option(min=0.0, max=1.0, help="Share of l1 in elastic_net.", show_default=False),
 ]
 SolverName = Annotated[
-    str, typer.Option("--solver", help="See auctor list solvers.", autocompletion=complete.solvers)
+    str, typer.Option("--solver", help="See auctor list solvers.", autocompletion=names.solvers)
 ]
 Tol = Annotated[
     float, typer.Option(min=0.0, help="Gap to reach, as a share of the best constant's loss.")
@@ -215,10 +210,26 @@ def read(
     )
 
 
+def open_model(path: Path, *, who: str) -> Saved:
+    """A model file; refuses regressors where classes are needed."""
+    from auctor.core.errors import DataError
+    from auctor.saved import read_saved
+
+    saved = read_saved(path)
+    if not hasattr(saved.model, "decision_function"):
+        raise DataError(
+            who,
+            needs="a classifier",
+            got=f"{type(saved.model).__name__} in {path}",
+            todo="Use auctor predict.",
+        )
+    return saved
+
+
 def read_chunks(
-    path: str, options: Reading, *, who: str, schema: Schema | None, labelled: bool = False
+    path: str, options: Reading, schema: Schema, *, who: str, labelled: bool
 ) -> Iterator[Chunk]:
-    """Chunks of a file, encoded by ``schema``, for files of any size."""
+    """Chunks of a file of any size, in the columns of a schema."""
     from auctor.tables import open_stream
 
     return open_stream(
@@ -245,44 +256,6 @@ def yes_no(who: str, option: str, text: str) -> bool | str:
 
     check_choice(who, option, text, ("auto", "yes", "no"))
     return text if text == "auto" else text == "yes"
-
-
-# --- printing --------------------------------------------------------------------------------
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Where tables go; at least 80 columns wide, so that numbers are wrapped rather than cut."""
-    from rich.console import Console
-
-    wide = Console(highlight=False, stderr=stderr)
-    wide.width = max(wide.width, 80)
-    return wide
-
-
-def echo_json(value: Any) -> None:
-    """Print a value as JSON; NaN and infinity become null."""
-    typer.echo(json.dumps(jsonable(value), indent=2, allow_nan=False))
-
-
-def jsonable(value: Any) -> Any:
-    """Dictionaries, lists, text and finite numbers of a value.
-
-    Examples
-    --------
-    >>> jsonable({"auc": float("nan"), "classes": (0, 1)})
-    {'auc': None, 'classes': [0, 1]}
-    """
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return jsonable(value._asdict())
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [jsonable(item) for item in value]
-    if hasattr(value, "tolist"):
-        return jsonable(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value) if isinstance(value, Path) else value
 
 
 # --- help ------------------------------------------------------------------------------------

@@ -1,29 +1,24 @@
-"""A saved model on the rows of a file: scores in chunks, and what they are worth."""
+"""What a model is worth on some rows: scores in chunks, every metric, intervals."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from auctor import metrics
-from auctor.cli.common import Reading, read_chunks
-from auctor.cli.prepare import codes_of
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.reports.build import headline
 from auctor.reports.info import Headline
 from auctor.reports.intervals import wilson
-
-if TYPE_CHECKING:
-    from auctor.saved import Saved
-    from auctor.tables import Chunk
-    from auctor.tables.schema import Schema
+from auctor.tables import Chunk
+from auctor.tables.schema import Column, Schema
+from auctor.training.prepare import check_classes, codes_of
 
 
 @dataclass(frozen=True)
@@ -44,28 +39,24 @@ class Scored:
         return headline(self.codes == 1, self.decision, seed=self.seed)
 
 
-def open_model(path: Path, *, who: str) -> Saved:
-    """A model file; refuses regressors where classes are needed."""
-    from auctor.saved import read_saved
+def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
+    """How the columns of a file become those of a model.
 
-    saved = read_saved(path)
-    if not hasattr(saved.model, "decision_function"):
-        raise DataError(
-            who,
-            needs="a classifier",
-            got=f"{type(saved.model).__name__} in {path}",
-            todo="Use auctor predict.",
-        )
-    return saved
+    Parameters
+    ----------
+    model : fitted model
+    described : mapping, optional
+        The schema that was saved with the model; without one, its columns are matched by name.
+    """
+    return schema_for(
+        int(model.n_features_in_), getattr(model, "feature_names_in_", None), described
+    )
 
 
-def schema_of(saved: Saved) -> Schema:
-    """How the columns of a file become those of a model."""
-    from auctor.tables.schema import Column, Schema
-
-    width = int(saved.model.n_features_in_)
-    if saved.schema is not None:
-        schema = Schema.from_json(saved.schema)
+def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> Schema:
+    """The same for a number of columns and their names, if they have some."""
+    if described is not None:
+        schema = Schema.from_json(dict(described))
         if schema.n_features != width:
             raise DataError(
                 "A model",
@@ -74,7 +65,6 @@ def schema_of(saved: Saved) -> Schema:
                 todo="Save the model again.",
             )
         return schema
-    names = getattr(saved.model, "feature_names_in_", None)
     columns = () if names is None else tuple(Column(str(name), "number") for name in names)
     return Schema(
         columns=columns,
@@ -84,18 +74,9 @@ def schema_of(saved: Saved) -> Schema:
     )
 
 
-def chunks_for(
-    saved: Saved, data: str, options: Reading, *, who: str, labelled: bool
-) -> Iterator[Chunk]:
-    """Chunks of a file in the columns of a model."""
-    return read_chunks(data, options, who=who, schema=schema_of(saved), labelled=labelled)
-
-
 def has_probabilities(model: Any) -> bool:
     """Whether a model gives probabilities."""
-    from auctor.training.calibrate import calibrators_of
-
-    return calibrators_of(model) is not None
+    return hasattr(model, "to_model") and model.to_model().calibrators is not None
 
 
 def apply(model: Any, method: str, matrix: Any) -> Array:
@@ -106,11 +87,12 @@ def apply(model: Any, method: str, matrix: Any) -> Array:
     return found
 
 
-def score_file(saved: Saved, data: str, options: Reading, *, who: str, seed: int = 0) -> Scored:
-    """Every row of a labelled file under a model, read in chunks."""
-    model = saved.model
+def score_chunks(
+    model: Any, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
+) -> Scored:
+    """Every row of some labelled chunks under a model."""
     codes, decision, likely = [], [], []
-    for chunk in chunks_for(saved, data, options, who=who, labelled=True):
+    for chunk in chunks:
         codes.append(codes_of(chunk.labels, model.classes_, who=who))
         decision.append(apply(model, "decision_function", chunk.matrix))
         if has_probabilities(model):
@@ -123,19 +105,7 @@ def score_file(saved: Saved, data: str, options: Reading, *, who: str, seed: int
     )
 
 
-def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
-    """Refuse rows to measure on that lack a class."""
-    absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
-    if absent:
-        raise DataError(
-            who,
-            needs="rows of every class to measure on",
-            got=f"none of {absent[0]!r}",
-            todo="Pass a file that has some.",
-        )
-
-
-def evaluation(model: Any, rows: Scored, *, who: str) -> dict[str, Any]:
+def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, Any]:
     """All metrics of a classifier on some rows, those of two classes with 95 % intervals."""
     check_classes(rows.codes, model.classes_, who=who)
     counts = np.bincount(rows.codes, minlength=model.classes_.size)
@@ -152,27 +122,10 @@ def evaluation(model: Any, rows: Scored, *, who: str) -> dict[str, Any]:
 
 def own_score(model: Any, rows: Scored) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
-    from auctor.training.metric import resolve_metric
-
-    metric = getattr(model, "metric", "auc")
-    chosen = resolve_metric("auctor", metric, getattr(model, "surrogate", "auto"))
-    threshold = np.asarray(getattr(model, "threshold_", 0.0))
     try:
-        if rows.decision.ndim == 1:
-            scores = rows.decision if chosen.by_label else rows.decision + threshold.ravel()[0]
-            return float(chosen.measure(rows.codes == 1, scores, None))
-        best = rows.decision.argmax(axis=1)
-        if chosen.name == "error":
-            return float((best == rows.codes).mean())
-        values = [
-            chosen.measure(
-                rows.codes == k,
-                np.where(best == k, 1.0, -1.0) if chosen.by_label else column,
-                None,
-            )
-            for k, column in enumerate((rows.decision + threshold).T)
-        ]
-        return float(np.mean(values))
+        if not hasattr(model, "to_model"):  # a learner, which ranks
+            return float(metrics.auc(rows.codes == 1, rows.decision))
+        return float(model.to_model().score_at(rows.decision, model.classes_[rows.codes]))
     except AuctorError:
         return float("nan")
 

@@ -1,91 +1,32 @@
-"""Who takes part in ``auctor compare``: our metrics and surrogates, scikit-learn's classifiers."""
+"""Who takes part in a comparison: our metrics and surrogates, scikit-learn's classifiers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning as TheirWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.svm import LinearSVC
 
 from auctor import metrics
+from auctor.core.errors import ConvergenceWarning
 from auctor.core.result import Solution, Status
-from auctor.core.types import Array, FloatArray, IntArray
-from auctor.estimators import MetricClassifierCV
+from auctor.core.types import Array, FloatArray
+from auctor.estimators.search import MetricClassifierCV
 from auctor.losses import Logistic
 from auctor.solvers.choose import SOLVERS
+from auctor.training.contest import OURS, THEIRS, WHO, Contender, Fitted, Part, Rules
 from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
 from auctor.training.registry import known
 
-WHO = "auctor compare"
-OURS, THEIRS = "auctor", "scikit-learn"
-#: Iterations scikit-learn's solvers may take.
+#: Most iterations of scikit-learn's solvers. Their defaults (100 to 1,000) stop before the
+#: tolerance on many sets, which would be unfair to them.
 MAX_ITER = 10_000
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What every contender is held to.
-
-    Parameters
-    ----------
-    metric : str
-    penalty : {"l2", "l1", "elastic_net"}
-    l1_ratio : float, optional
-    folds, repeats, inner_folds : int
-        Outer folds, how often they are drawn, folds for tuning inside the training part.
-    n_strengths : int
-    standardise : bool
-    tol, max_seconds : float
-        Of our fits; the time is per path of strengths.
-    n_threads : int, optional
-    seed : int
-    """
-
-    metric: str = "auc"
-    penalty: str = "l2"
-    l1_ratio: float | None = None
-    folds: int = 5
-    repeats: int = 1
-    inner_folds: int = 3
-    n_strengths: int = 10
-    standardise: bool = True
-    tol: float = 1e-4
-    max_seconds: float | None = None
-    n_threads: int | None = None
-    seed: int = 0
-
-    @property
-    def chosen(self) -> Chosen:
-        """The metric, resolved."""
-        return resolve_metric(WHO, self.metric, "auto")
-
-
-class Part(NamedTuple):
-    """Training rows with the folds and strengths to tune on."""
-
-    matrix: Any
-    hits: Array
-    inner: list[tuple[IntArray, IntArray]]
-    strengths: FloatArray
-
-
-class Fitted(NamedTuple):
-    """Scores of new rows, positive where a positive is predicted, and the strength picked."""
-
-    scores: Callable[[Any], FloatArray]
-    strength: float
-
-
-class Contender(NamedTuple):
-    """A model: its name, whose it is, and how it is tuned and fitted to a part."""
-
-    name: str
-    library: str
-    fit: Callable[[Part, Rules], Fitted]
+#: The same for saga, whose passes over the data are many times slower.
+SAGA_ITER = 1_000
 
 
 # --- ours -----------------------------------------------------------------------------------
@@ -108,6 +49,7 @@ def our_contenders(
             ", ".join([*pair, *([] if solver == "auto" else [solver])]),
             OURS,
             partial(_fit_ours, *pair, solver),
+            ConvergenceWarning,
         )
         for solver in solvers or ["auto"]
         for pair in pairs
@@ -163,7 +105,7 @@ def their_contenders(penalty: str) -> list[Contender]:
         "RidgeClassifier": (_ridge, ("l2",)),
     }
     return [
-        Contender(name, THEIRS, partial(_fit_theirs, make))
+        Contender(name, THEIRS, partial(_fit_theirs, make), TheirWarning)
         for name, (make, has) in named.items()
         if penalty in has
     ]
@@ -179,7 +121,7 @@ def _logistic(solver: str, strength: float, n: int, rules: Rules) -> LogisticReg
     return LogisticRegression(
         C=1.0 / (n * strength),
         solver=solver,
-        max_iter=MAX_ITER if solver != "saga" else MAX_ITER // 10,
+        max_iter=SAGA_ITER if solver == "saga" else MAX_ITER,
         warm_start=solver != "liblinear",
         random_state=rules.seed,
         **penalty,

@@ -1,150 +1,118 @@
-"""A training run: rows are read and split, a model is fitted, measured, saved and reported."""
+"""A training run: a model is fitted to rows, measured on others and described for people."""
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-import auctor
 from auctor import metrics
-from auctor.cli.common import Reading, jsonable, read
-from auctor.cli.main import as_options
-from auctor.cli.prepare import (
-    Scaling,
-    check_finite,
-    check_whole,
-    check_width,
-    codes_of,
-    hold_out,
-    split,
-    standardise,
-    tidy_labels,
-    unscale,
-)
-from auctor.cli.report import path_info
-from auctor.cli.scoring import Scored, check_classes, evaluation, has_probabilities
-from auctor.core.errors import AuctorError, ConvergenceWarning, DataError, ParameterError
+from auctor.core.errors import AuctorError, Option, ParameterError
 from auctor.core.result import Solution, Status
-from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.core.types import Array, FloatArray, Target
+from auctor.core.version import __version__
+from auctor.core.watching import watch
 from auctor.data import as_matrix, wrap
-from auctor.estimators import MetricClassifier, watch
-from auctor.reports import Candidate, DataInfo, PathInfo, build_report, render
+from auctor.data.preparation import Scaling, is_dense, standardise, writeable
+from auctor.reports import Candidate, DataInfo, PathInfo, ReportInfo, build_report
 from auctor.reports.progress import Measure, Progress
-from auctor.saved import save
-from auctor.tables.schema import Schema
+from auctor.training.evaluate import Scored, evaluation, has_probabilities
 from auctor.training.metric import resolve_metric
-
-WHO = "auctor train"
-
-
-class Parts(NamedTuple):
-    """What is trained on and what is measured on; the same rows if none are held out."""
-
-    train: Any
-    train_labels: Array
-    test: Any
-    test_codes: IntArray
-    classes: Array
-    schema: Schema
-    columns: tuple[Any, ...]
-    held_out: bool
-
-    def counts(self) -> dict[str, int]:
-        """Rows, positives (of the second class) and columns."""
-        return {
-            "train_rows": int(self.train_labels.size),
-            "train_positives": int(np.count_nonzero(self.train_labels == self.classes[1])),
-            "test_rows": int(self.test_codes.size),
-            "test_positives": int(np.count_nonzero(self.test_codes == 1)),
-            "n_columns": int(self.train.shape[1]),
-        }
+from auctor.training.prepare import Parts, check_finite
 
 
-#: Shown what was read: the matrix, labels, summaries of the columns and the schema.
-OnTable = Callable[[Any, Array, tuple[Any, ...], Schema], None]
-
-
-def load(
-    data: str,
-    options: Reading,
+def train(
+    model: Any,
+    parts: Parts,
     *,
-    test: str | None,
-    share: float,
-    seed: int,
-    progress: Progress,
-    two: bool,
-    on_table: OnTable,
-) -> Parts:
-    """Read the data and hold rows out; the whole table is let go of.
-
-    ``two`` refuses more than two classes, which no report is about.
-    """
-    progress.stage(f"reading {data}")
-    table = read(data, options, who=WHO)
-    progress.close()
-    matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
-    labels = tidy_labels(np.asarray(table.labels), who=WHO)
-    del table
-    check_whole(labels, data, who=WHO)
-    check_width(matrix.shape[1], schema.first_index, who=WHO)
-    classes = np.unique(labels)
-    if classes.size < 2:
-        raise DataError(
-            WHO,
-            needs="at least two classes",
-            got=f"only {classes.tolist()[0]!r} in {data}",
-            todo="Check the label column.",
-        )
-    if two and classes.size > 2:
-        raise DataError(
-            WHO,
-            needs="two classes to write a report",
-            got=f"{classes.size} in {data}",
-            todo="Drop --report.",
-        )
-    on_table(matrix, labels, columns, schema)
-    if test is not None:
-        progress.stage(f"reading {test}")
-        other = read(test, options, who=WHO, schema=schema)
-        progress.close()
-        codes = codes_of(np.asarray(other.labels), classes, who=WHO)
-        check_classes(codes, classes, who=WHO)
-        return Parts(matrix, labels, other.matrix, codes, classes, schema, columns, True)
-    codes = codes_of(labels, classes, who=WHO)
-    if share == 0.0:
-        return Parts(matrix, labels, matrix, codes, classes, schema, columns, False)
-    rows, held = hold_out(labels, share, seed, who=WHO)
-    matrix, rest = split(matrix, held)
-    return Parts(matrix, labels[rows], rest, codes[held], classes, schema, columns, True)
-
-
-@dataclass
-class Run:
-    """A model on its way from rows to files.
+    scale: bool | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+    command: str = "",
+    word: Callable[[Warning], str] = str,
+    warned: Sequence[Warning] = (),
+    who: str = "train",
+) -> Run:
+    r"""Fit a model to the training rows; Ctrl-C leaves the best model so far, or raises.
 
     Parameters
     ----------
     model : MetricClassifier or MetricClassifierCV
+        Fitted in place. It applies to the columns as they are, whether they were scaled or not.
+    parts : Parts
+        What `auctor.training.prepare.prepare` made.
+    scale : bool, optional
+        Whether to scale columns to deviation one, dense ones also to mean zero, in place; by
+        default dense data only.
+    progress : Progress, optional
+        Told how far the fit is.
+    seed : int
+        Of the bootstrap of `Run.measure`.
+    command : str
+        What reproduces the run, for the model file and the report.
+    word : callable
+        How a warning is put into words.
+    warned : sequence of Warning
+        What was warned of before, such as while the rows were read.
+    who : str
+        Who needs something, in error messages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from auctor import MetricClassifier
+    >>> from auctor.tables import read_table
+    >>> from auctor.training.prepare import prepare
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     rows = [f"{k % 10},{int(k % 10 > 5)}" for k in range(60)]
+    ...     _ = path.write_text("\n".join(["a,label", *rows]))
+    ...     parts = prepare(read_table(path))
+    >>> run = train(MetricClassifier("auc", strength=0.1), parts)
+    >>> run.measure()["score"], run.train_auc
+    (1.0, 1.0)
+    """
+    run = Run(model, parts, command, seed, progress or Progress(None), word, list(warned), who)
+    run.fit(scale)
+    return run
+
+
+@dataclass
+class Run:
+    """A model with the rows it is made from; `train` makes one.
+
+    Parameters
+    ----------
+    model : MetricClassifier or MetricClassifierCV
+    parts : Parts
     command : str
         What reproduces it.
     seed : int
     progress : Progress
+    word : callable
+        How a warning is put into words.
+    warned : list of Warning
+        What was warned of so far.
+    who : str
+        Who needs something, in error messages.
     """
 
-    model: MetricClassifier
+    model: Any
+    parts: Parts
     command: str
     seed: int
     progress: Progress
-    warnings: list[str] = field(default_factory=list)
+    word: Callable[[Warning], str] = str
+    warned: list[Warning] = field(default_factory=list)
+    who: str = "train"
     interrupted: bool = False
-    saved: bool = False
     seconds: float = float("nan")
     train_auc: float = float("nan")
     scaling: Scaling | None = None
@@ -156,6 +124,11 @@ class Run:
         return bool(self.model.classes_.size == 2)
 
     @property
+    def warnings(self) -> list[str]:
+        """What was warned of, in words, each sentence once."""
+        return list(dict.fromkeys(map(self.word, self.warned)))
+
+    @property
     def solutions(self) -> list[Solution]:
         """One for two classes, else one per class."""
         found = self.model.solution_
@@ -163,14 +136,15 @@ class Run:
 
     # --- training -----------------------------------------------------------------------------
 
-    def fit(self, parts: Parts, scale: bool | None) -> None:
+    def fit(self, scale: bool | None) -> None:
         """Train; Ctrl-C leaves the best model so far, or raises if there is none."""
-        matrix = self._scaled(parts, scale)
+        parts = self.parts
+        matrix = self._scaled(scale)
         self._weigh(parts.classes)
-        self.progress.watch_rows(*self._measure(parts))
+        self.progress.watch_rows(*self._measure())
         start = time.perf_counter()
         try:
-            with watch(self.progress), self.gathered():
+            with watch(self.progress), gathered(self.warned):
                 self.model.fit(matrix, parts.train_labels)
         except KeyboardInterrupt:
             if not hasattr(self.model, "coef_"):
@@ -183,22 +157,21 @@ class Run:
             self.interrupted = True
         if self.interrupted:
             said = Status.INTERRUPTED.value
-            self.warnings = [text for text in self.warnings if said not in text]
+            self.warned = [one for one in self.warned if said not in str(one)]
         if self.binary:
             hit = parts.train_labels == self.model.classes_[1]
             self.train_auc = metrics.auc(hit, self.model.decision_function(matrix))
         if self.scaling is not None:
             unscale(self.model, self.scaling)
 
-    def _scaled(self, parts: Parts, wanted: bool | None) -> Any:
+    def _scaled(self, wanted: bool | None) -> Any:
         """The training rows, scaled where that is asked for; in place unless they are shared."""
-        matrix = parts.train
-        dense = isinstance(matrix, np.ndarray)
-        if wanted is False or (wanted is None and not dense):
+        matrix = self.parts.train
+        if wanted is False or (wanted is None and not is_dense(matrix)):
             return matrix
-        if matrix is parts.test or not (matrix if dense else matrix.data).flags.writeable:
+        if matrix is self.parts.test or not writeable(matrix):
             matrix = matrix.copy()
-        check_finite(matrix, parts.schema.feature_names, who=WHO)
+        check_finite(matrix, self.parts.schema.feature_names, who=self.who)
         self.scaling = standardise(matrix, centre=self.model.fit_intercept)
         return matrix
 
@@ -211,25 +184,26 @@ class Run:
         unknown = [name for name in given if name not in by_text]
         if unknown:
             raise ParameterError(
-                WHO,
+                self.who,
                 needs=f"class weights of the labels {', '.join(by_text)}",
                 got=f"{unknown[0]}",
-                todo="Correct --class-weight.",
+                todo="Correct {option}.",
+                option=Option("class_weight", bare=True),
             )
         self.model.set_params(class_weight={by_text[name]: w for name, w in given.items()})
 
-    def _measure(self, parts: Parts) -> tuple[Measure, str]:
+    def _measure(self) -> tuple[Measure, str]:
         """The metric of some parameters on the held-out rows, and its name; AUC for labels."""
-        chosen = resolve_metric(WHO, self.model.metric, self.model.surrogate)
-        matrix = as_matrix(parts.test, who=WHO)
+        parts = self.parts
+        chosen = resolve_metric(self.who, self.model.metric, self.model.surrogate)
+        matrix = as_matrix(parts.test, who=self.who)
         data = wrap(matrix, Target(np.empty(0)), n_threads=self.model.n_threads)
         d, scaling = data.n_columns, self.scaling
 
         def measure(w: FloatArray, position: int) -> float:
             coef, offset = w[:d], float(w[d]) if w.size > d else 0.0
             if scaling is not None:
-                coef = coef * scaling.factor
-                offset -= float(coef @ scaling.mean)
+                coef, offset = scaling.undo(coef, offset)
             scores = data.scores(np.ascontiguousarray(coef), offset)
             hit = parts.test_codes == (1 if parts.classes.size == 2 else position)
             try:
@@ -241,22 +215,14 @@ class Run:
 
         return measure, "auc" if chosen.by_label else str(self.model.metric)
 
-    @contextmanager
-    def gathered(self) -> Iterator[None]:
-        """Keep warnings for the end and for the report."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                yield
-            finally:
-                self.warnings += dict.fromkeys(map(_text, caught))
-
     # --- what comes out -----------------------------------------------------------------------
 
-    def measure(self, parts: Parts) -> dict[str, Any]:
+    def measure(self) -> dict[str, Any]:
         """All metrics on the rows held out."""
+        parts = self.parts
         if not parts.held_out:
-            self.warnings.append("No rows were held out: it is measured on the training rows.")
+            said = "No rows were held out: it is measured on the training rows."
+            self.warned.append(UserWarning(said))
         likely = has_probabilities(self.model)
         self.rows = Scored(
             parts.test_codes,
@@ -264,15 +230,15 @@ class Run:
             self.model.predict_proba(parts.test) if likely else None,
             self.seed,
         )
-        return evaluation(self.model, self.rows, who=WHO)
+        return evaluation(self.model, self.rows, who=self.who)
 
-    def save(self, path: Path, parts: Parts, found: dict[str, Any] | None) -> None:
-        """Write the model with how it was made; ``found`` is what `measure` returned."""
-        notes = {
+    def notes(self, found: dict[str, Any] | None) -> dict[str, Any]:
+        """How the model was made, to be saved with it; ``found`` is what `measure` returned."""
+        return {
             "command": self.command,
             "metric": str(self.model.metric),
-            "classes": parts.classes.tolist(),
-            "data": parts.counts(),
+            "classes": self.parts.classes.tolist(),
+            "data": self.parts.counts(),
             "test": found,
             "train_auc": self.train_auc,
             "seconds": self.seconds,
@@ -283,8 +249,6 @@ class Run:
             "path": self.path(),
             "metric_steps": self.progress.steps,
         }
-        save(self.model, path, schema=parts.schema.to_json(), notes=jsonable(notes))
-        self.saved = True
 
     def path(self) -> PathInfo | None:
         """How the strength was found, where it was looked for."""
@@ -292,9 +256,9 @@ class Run:
         counts = [self.progress.nonzeros.get(s, [np.nan]) for s in strengths.tolist()]
         return path_info(self.model, [float(np.mean(count)) for count in counts])
 
-    def render(self, parts: Parts, source: str) -> str:
-        """The report as a page, of rows that were measured."""
-        rows = self.rows
+    def report(self, source: str) -> ReportInfo:
+        """The numbers of a report on the rows that were measured; ``source`` names the data."""
+        parts, rows = self.parts, self.rows
         assert rows is not None
         negative, positive = (str(label) for label in parts.classes.tolist())
         candidate = Candidate(
@@ -310,19 +274,21 @@ class Run:
             metric_steps=self.progress.steps,
             headline=rows.headline,
         )
-        info = build_report(
+        return build_report(
             f"{self.model.metric} on {Path(source).name}",
             rows.codes,
             [candidate],
             data=DataInfo(**parts.counts(), source=source, positive=positive, negative=negative),
             path=self.path(),
             columns=parts.columns,
-            warnings=self.warnings,
+            # The report itself says how the solution shown stopped early.
+            warnings=[
+                self.word(one) for one in self.warned if str(one) != self.solutions[0].advice()
+            ],
             command=self.command,
             seed=self.seed,
-            version=auctor.__version__,
+            version=__version__,
         )
-        return render(info)
 
     def described(self) -> str:
         """How good the model is as the solution of its problem, in a few words."""
@@ -331,8 +297,9 @@ class Run:
         where = "" if strength is None else f"strength {strength:.3g}, "
         return f"{where}gap {gap:.3g}"
 
-    def summary(self, parts: Parts, found: dict[str, Any]) -> dict[str, Any]:
-        """What is printed."""
+    def summary(self, found: dict[str, Any]) -> dict[str, Any]:
+        """What came of the run, as plain values; ``found`` is what `measure` returned."""
+        parts = self.parts
         worst = max(self.solutions, key=lambda solution: solution.gap)
         strength = getattr(self.model, "strength_", getattr(self.model, "strength", None))
         return {
@@ -357,7 +324,51 @@ class Run:
         }
 
 
-def _text(warning: warnings.WarningMessage) -> str:
-    """What a warning says, in words of the command line; the report has its own on convergence."""
-    said = str(warning.message)
-    return said if issubclass(warning.category, ConvergenceWarning) else as_options(said)
+@contextmanager
+def gathered(warned: list[Warning]) -> Iterator[None]:
+    """Add the warnings of a block to a list instead of showing them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            warned += [
+                one.message if isinstance(one.message, Warning) else UserWarning(one.message)
+                for one in caught
+            ]
+
+
+def unscale(model: Any, scaling: Scaling) -> None:
+    """Make a model of scaled columns one of the columns as they were."""
+    model.coef_, model.intercept_ = scaling.undo(model.coef_, model.intercept_)
+    solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
+    back = []
+    for solution in solutions:
+        coef, intercept = scaling.undo(solution.coef, solution.intercept)
+        back.append(replace(solution, coef=coef, intercept=float(intercept)))
+    model.solution_ = back if isinstance(model.solution_, list) else back[0]
+
+
+def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
+    """How the strength of a model was found, where it was looked for.
+
+    Parameters
+    ----------
+    model : MetricClassifierCV
+        Others have no path.
+    nonzeros : sequence of float
+        Mean number of columns in the models at each strength, if it is known.
+    """
+    if not hasattr(model, "scores_"):
+        return None
+    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
+    folds, count = judged.shape[0], model.strengths_.size
+    spread = judged.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(count, np.nan)
+    return PathInfo(
+        strengths=tuple(model.strengths_.tolist()),
+        nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
+        score_mean=tuple(judged.mean(axis=0).tolist()),
+        score_se=tuple(spread.tolist()),
+        chosen=int(model.best_index_),
+        metric=str(model.metric),
+    )

@@ -1,4 +1,4 @@
-"""The comparison behind ``auctor compare``: equal folds, equal strengths, equal thresholds.
+"""A comparison of classifiers: equal folds, equal strengths, equal thresholds.
 
 Every contender gets the same training rows, scaled the same way, tries the same strengths on the
 same inner folds, is judged by the same metric, and cuts its scores by the same rule.
@@ -10,26 +10,100 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
 from auctor import metrics
-from auctor.cli.contenders import OURS, THEIRS, WHO, Contender, Part, Rules
-from auctor.core.errors import AuctorError, DataError
+from auctor.core.errors import AuctorError, ConvergenceWarning, DataError
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import as_matrix, wrap
+from auctor.data.preparation import standardise
 from auctor.losses import Logistic
 from auctor.problem import Problem
 from auctor.solvers import strength_max
+from auctor.training.folds import stratified_folds
+from auctor.training.metric import Chosen, resolve_metric
 from auctor.training.registry import resolve_penalty
 
-#: Smallest strength over the largest: of smooth penalties, of those that make models sparse.
-SMOOTH_RATIO, KINKED_RATIO = 1e-7, 1e-4
+WHO = "contest"
+#: Whose model a contender is.
+OURS = "auctor"
+THEIRS = "scikit-learn"
+#: Smallest strength over the largest, of smooth penalties: from next to no weights to next to no
+#: penalty, whatever the scale of the data.
+SMOOTH_RATIO = 1e-7
+#: The same of penalties that make models sparse, whose largest strength is where the first column
+#: enters, so that the range is shorter.
+KINKED_RATIO = 1e-4
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What every contender is held to.
+
+    Parameters
+    ----------
+    metric : str
+    penalty : {"l2", "l1", "elastic_net"}
+    l1_ratio : float, optional
+    folds, repeats, inner_folds : int
+        Outer folds, how often they are drawn, folds for tuning inside the training part.
+    n_strengths : int
+    standardise : bool
+    tol, max_seconds : float
+        Of our fits; the time is per path of strengths.
+    n_threads : int, optional
+    seed : int
+    """
+
+    metric: str = "auc"
+    penalty: str = "l2"
+    l1_ratio: float | None = None
+    folds: int = 5
+    repeats: int = 1
+    inner_folds: int = 3
+    n_strengths: int = 10
+    standardise: bool = True
+    tol: float = 1e-4
+    max_seconds: float | None = None
+    n_threads: int | None = None
+    seed: int = 0
+
+    @property
+    def chosen(self) -> Chosen:
+        """The metric, resolved."""
+        return resolve_metric(WHO, self.metric, "auto")
+
+
+class Part(NamedTuple):
+    """Training rows with the folds and strengths to tune on."""
+
+    matrix: Any
+    hits: Array
+    inner: list[tuple[IntArray, IntArray]]
+    strengths: FloatArray
+
+
+class Fitted(NamedTuple):
+    """Scores of new rows, positive where a positive is predicted, and the strength picked."""
+
+    scores: Callable[[Any], FloatArray]
+    strength: float
+
+
+class Contender(NamedTuple):
+    """A model: its name, whose it is, how it is tuned and fitted to a part.
+
+    ``early`` is the kind of warning that a fit gives when it stops before its tolerance.
+    """
+
+    name: str
+    library: str
+    fit: Callable[[Part, Rules], Fitted]
+    early: type[Warning] = ConvergenceWarning
 
 
 class Row(NamedTuple):
@@ -90,7 +164,7 @@ def contest(
     measured: dict[str, list[_Measured]] = {c.name: [] for c in contenders}
     refused: dict[str, str] = {}
     done, total = 0, len(contenders) * rules.folds * rules.repeats
-    for train, test in _outer(hits, rules):
+    for train, test in outer_folds(hits, rules):
         X, held = _scaled(matrix[train], matrix[test], rules)
         part = Part(X, hits[train], _inner(hits[train], rules), _grid(X, hits[train], rules))
         for contender in contenders if not done else ():
@@ -152,27 +226,25 @@ def _warm_up(contender: Contender, part: Part, rules: Rules) -> None:
             return  # it will say so again
 
 
-def _outer(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]]:
-    folds = RepeatedStratifiedKFold(
-        n_splits=rules.folds, n_repeats=rules.repeats, random_state=rules.seed
-    )
-    yield from folds.split(hits, hits)
+def outer_folds(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]]:
+    """Training and test rows of every fold that is measured on."""
+    seeds = np.random.default_rng(rules.seed).integers(2**31, size=rules.repeats)
+    for seed in (rules.seed, *seeds[1:].tolist()):
+        yield from stratified_folds(hits.astype(np.int64), rules.folds, seed)
 
 
 def _inner(hits: Array, rules: Rules) -> list[tuple[IntArray, IntArray]]:
     smallest = int(min(hits.sum(), hits.size - hits.sum()))
-    folds = StratifiedKFold(
-        max(2, min(rules.inner_folds, smallest)), shuffle=True, random_state=rules.seed
-    )
-    return list(folds.split(hits, hits))
+    count = max(2, min(rules.inner_folds, smallest))
+    return list(stratified_folds(hits.astype(np.int64), count, rules.seed))
 
 
 def _scaled(train: Any, held: Any, rules: Rules) -> tuple[Any, Any]:
     """Both parts with columns of unit deviation in the first, dense ones of mean 0."""
     if not rules.standardise:
         return train, held
-    scaler = StandardScaler(with_mean=isinstance(train, np.ndarray)).fit(train)
-    return scaler.transform(train), scaler.transform(held)
+    scaling = standardise(train, centre=True)
+    return train, scaling.apply(held)
 
 
 def _grid(X: Any, hits: Array, rules: Rules) -> FloatArray:
@@ -203,7 +275,7 @@ def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: R
         f1=metrics.fbeta(truth, scores > 0.0),
         seconds=seconds,
         strength=fitted.strength,
-        early=any(issubclass(w.category, ConvergenceWarning) for w in caught),
+        early=any(issubclass(w.category, contender.early) for w in caught),
     )
 
 
