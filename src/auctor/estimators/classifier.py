@@ -33,16 +33,17 @@ def _wants_probabilities(estimator: MetricClassifier) -> bool:
 class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters):  # type: ignore[misc]
     """Linear classifier that minimises a surrogate of the chosen metric.
 
-    The scores ``X w`` are trained by ``surrogate loss + strength * penalty``; several classes are
-    handled one against the rest.
+    The weights minimise ``loss(X w) + strength * penalty(w)``, where the loss stands in for the
+    metric. With more than two classes there is such a problem for each class against the rest.
 
     Parameters
     ----------
     metric : str or loss object
-        A name of the table, with its number where it takes one: ``"precision_at_k(100)"``; or an
-        object such as ``auctor.losses.PairwiseHinge(0.1)``.
+        A name of the table below, with its number where it takes one: ``"precision_at_k(100)"``.
+        ``auctor list metrics`` prints them all. An object such as
+        ``auctor.losses.PairwiseHinge(0.1)`` is the loss itself.
     surrogate : str
-        The loss that stands in for the metric; "auto" is the first of
+        The loss that stands in for the metric. "auto" is the first that the table names:
 
         =================  =========================================================================
         metric             surrogates
@@ -60,8 +61,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         =================  =========================================================================
 
         "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber rows. "f1" is
-        ``fbeta(1)``; k below 1 is a share of the rows; ``cost(10)`` says that a missed
-        positive costs ten false alarms.
+        ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows. ``cost(10)`` says
+        that a missed positive costs as much as ten false alarms.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         An object carries its own strength.
     strength : float >= 0
@@ -91,9 +92,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out, but for
         "log_loss", whose scores are log-odds.
     average : {"macro", "micro", "weighted"}
-        How `score` joins the classes, one against the rest, when there are more than two: their
-        mean, the metric of all their scores together, or their mean by the weight of the classes.
-        For "error" it is the accuracy of `predict` whatever the average.
+        How `score` joins more than two classes, each against the rest: "macro" is the mean over
+        the classes, "weighted" their mean by the weight of the classes, and "micro" the metric of
+        the decision values of all classes together. For "error" it is the accuracy of `predict`
+        whatever the average.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int
@@ -155,6 +157,12 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         groups : array, optional
             A label per row, such as a query or a day: losses on pairs then compare only rows of
             the same group.
+
+        Notes
+        -----
+        After a fit that learnt next to nothing, a second solve with almost no penalty finds out
+        whether the surrogate can teach anything on these rows, and a warning says so. It takes at
+        most as long as the fit, or one second.
         """
         self.check_parameters()
         rows = self._rows(X, y, sample_weight, groups)
