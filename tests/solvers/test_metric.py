@@ -126,10 +126,10 @@ def test_continuation_starts_with_it(strength, monkeypatch):
     problem = problem_of(strength=strength)
     solver = Continuation()
     state = solver.init(problem, problem.start(), RNG)
-    assert state.inner.memory.metric is not None
+    assert state.solver.metric is not None
     found = minimise(problem, solver, tol=1e-6)
     assert found.converged
     monkeypatch.setattr("auctor.solvers.kinked.continuation.pair_metric", lambda problem: None)
-    assert solver.init(problem, problem.start(), RNG).inner.memory.metric is None
+    assert solver.init(problem, problem.start(), RNG).solver.metric is None
     other = minimise(problem, solver, tol=1e-6)
     assert found.value == pytest.approx(other.value, abs=2e-6)

@@ -13,6 +13,7 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     ROUNDING,
     Inner,
@@ -24,7 +25,6 @@ from auctor.solvers.sparse.models.lowrank import (
     settled,
     survey,
 )
-from auctor.solvers.sparse.pairs import Diagonal, Matrix, Pairs
 from auctor.solvers.sparse.proximal import MOST_TRIALS, extrapolate, feasible
 from auctor.solvers.sparse.quasi_newton import (
     EXACT_PASSES,
@@ -42,7 +42,7 @@ class AcceleratedState(State):
     """
 
     previous: Point
-    pairs: Pairs
+    pairs: LbfgsMatrix
     plain: Diagonal
     spec: SeparableSpec
     inner: Inner
@@ -169,7 +169,7 @@ class AcceleratedProximalQuasiNewton:
         point = settled(problem, feasible(problem, w))
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
-        pairs = Pairs(self.memory, problem.n_columns, theta, metric=metric)
+        pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, metric=metric)
         plain = Diagonal(theta * metric)
         return AcceleratedState(point, point, pairs, plain, spec_of(problem), inner)
 

@@ -12,6 +12,7 @@ from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
 from auctor.problem import Problem
+from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     BUDGETS,
     Inner,
@@ -27,7 +28,6 @@ from auctor.solvers.sparse.models.lowrank import (
     settled,
     survey,
 )
-from auctor.solvers.sparse.pairs import Pairs
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
@@ -140,7 +140,7 @@ class Lhac:
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
         shrink = self.theta_shrink
-        pairs = Pairs(self.memory, problem.n_columns, theta, shrink=shrink, metric=metric)
+        pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, shrink=shrink, metric=metric)
         return LhacState(point, pairs, spec_of(problem), Inner.seeded(rng, self.order))
 
     def step(self, problem: Problem, state: LhacState) -> LhacState:

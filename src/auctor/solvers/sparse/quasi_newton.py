@@ -13,6 +13,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,
     ModelState,
@@ -26,7 +27,6 @@ from auctor.solvers.sparse.models.lowrank import (
     settled,
     survey,
 )
-from auctor.solvers.sparse.pairs import Diagonal, Matrix, Pairs
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
@@ -52,7 +52,7 @@ def theoretical_steps(k: int, n: int, conditioning: float) -> float:
     return k * math.log(k) / -math.log1p(-conditioning / (4.0 * n))
 
 
-def loss_diagonal(problem: Problem, point: Point, pairs: Pairs) -> FloatArray:
+def loss_diagonal(problem: Problem, point: Point, pairs: LbfgsMatrix) -> FloatArray:
     """Diagonal of the loss's second derivative; that of the pairs' first matrix where it is 0."""
     if problem.loss.order >= 2:
         diagonal = problem.hessian(point).diagonal() - problem.ridge
@@ -178,7 +178,7 @@ class ProximalQuasiNewton:
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
         memory = 1 if self.hessian == "diagonal" else self.memory
-        pairs = Pairs(memory, problem.n_columns, theta, metric=metric)
+        pairs = LbfgsMatrix(memory, problem.n_columns, theta, metric=metric)
         order = "iid" if self.inner == "theoretical" else self.order
         inner = Inner.seeded(rng, order, exact=self.exact)
         return ProximalQuasiNewtonState(point, pairs, spec_of(problem), inner)
