@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from auctor.core.cost import product_passes
 from auctor.core.needs import Access
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Kinds, Target
 from auctor.kernels.descent import coordinate
@@ -204,7 +205,7 @@ class Dense(_Memory):
 
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
-        return 1.0 + self.n_columns / 6.0
+        return product_passes(self.n_columns)
 
     def entries(self, index: IntArray) -> float:
         """Stored entries of the rows ``index``."""

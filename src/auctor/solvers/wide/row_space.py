@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
+from auctor.core.cost import product_passes
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
@@ -209,7 +210,7 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
     first = kinds.order[kinds.starts[heavy]]
     free = problem.has_intercept or problem.loss.shift_invariant
     middle = data.gradient(data.target.share) if free else np.zeros(problem.n_columns)
-    problem.counts.passes += 2.0 + first.size / 6.0
+    problem.counts.passes += 1.0 + product_passes(first.size)
     gram = data.row_gram(first, scale, middle)
     if free:
         # Rows less their mean depend on each other. A constant beside them, which the intercept
