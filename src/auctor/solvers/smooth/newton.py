@@ -13,7 +13,6 @@ from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import RowParts
 from auctor.solvers.base import State
-from auctor.solvers.lbfgs import Lbfgs, LbfgsState
 from auctor.solvers.line_search import ROUNDING, Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
 
@@ -27,14 +26,9 @@ DAMPING_FACTOR = 4.0
 
 @dataclass(frozen=True)
 class NewtonState(State):
-    """The point, the damping of the next step, and the steps of L-BFGS so far with its state.
-
-    ``parts`` is what Hessians leave to the next.
-    """
+    """The point and the damping of the next step; ``parts`` is what Hessians leave to the next."""
 
     damping: float = 0.0
-    warm_steps: int = 0
-    warm: LbfgsState | None = None
     parts: RowParts = field(default_factory=RowParts)
 
 
@@ -54,8 +48,6 @@ class Newton:
         Loosest relative accuracy of a linear solve; it tightens as the gradient falls.
     max_cg : int
         Products per step.
-    warm_up : int
-        First so many steps of L-BFGS, which are enough where columns are alike.
 
     References
     ----------
@@ -65,7 +57,6 @@ class Newton:
 
     forcing: float = 0.1
     max_cg: int = 500
-    warm_up: int = 0
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
 
@@ -73,20 +64,14 @@ class Newton:
         who = "Newton"
         check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
         check_int(who, "max_cg", self.max_cg, low=1)
-        check_int(who, "warm_up", self.warm_up)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> NewtonState:
         """State at the starting point."""
-        point = problem.centred(problem.evaluate(w))
-        warm = Lbfgs().init(problem, point.w, rng) if self.warm_up else None
-        return NewtonState(point, warm=warm)
+        return NewtonState(problem.centred(problem.evaluate(w)))
 
     def step(self, problem: Problem, state: NewtonState) -> NewtonState:
-        """One trust-region step, or one of the warm-up."""
+        """One trust-region step."""
         point = state.point
-        if state.warm is not None and state.warm_steps < self.warm_up and not state.warm.stalled:
-            warm = Lbfgs().step(problem, state.warm)
-            return NewtonState(warm.point, warm_steps=state.warm_steps + 1, warm=warm)
         gradient = problem.total_gradient(point)
         cut = self._solve(problem, state, gradient)
         predicted = 0.5 * float((cut.residual - gradient) @ cut.step)

@@ -197,8 +197,7 @@ class _Run:
         if self.solutions and left <= 0.0:
             return False
         penalty = with_strength(self.problem.penalty, strength)
-        alike = bool(self.solutions) and strength > 0.0
-        self.problem = self.problem.with_penalty(penalty, alike=alike)
+        self.problem = self.problem.with_penalty(penalty)
         self.memory.target_gap = self.problem.tolerance(self.options["tol"])
         solution = minimise(
             self.problem,

@@ -283,8 +283,7 @@ class ProximalQuasiNewton:
         model = self._rule.model(self, problem, state)
         everything = np.arange(problem.n_columns)
         index = everything if self.exact else survey(point, state.spec).movable()
-        passes = self._effort.passes(self, state.iteration + 1, index.shape[0])
-        passes = EXACT_PASSES if self.exact else passes
+        passes = self.passes(state.iteration + 1, index.shape[0])
         done = descend(
             problem,
             point,
@@ -308,6 +307,10 @@ class ProximalQuasiNewton:
             extra=done.extra,
             matrix=model.matrix,
         )
+
+    def passes(self, k: int, n: int) -> int:
+        """Most passes of coordinate descent over n columns at iteration k = 1, 2, ..."""
+        return EXACT_PASSES if self.exact else self._effort.passes(self, k, n)
 
     @cached_property
     def _rule(self) -> LatestPairs:

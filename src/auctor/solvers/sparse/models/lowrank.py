@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.linalg import floored
 from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import floored
 from auctor.solvers.base import State
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
@@ -211,9 +211,7 @@ def column_metric(problem: Problem, power: float) -> FloatArray:
     """
     if power == 0.0:
         return np.ones(problem.n_columns)
-    problem.counts.passes += 1
-    moments = problem.data.square_gradient(problem.data.target.share)
-    out: FloatArray = floored(moments) ** power
+    out: FloatArray = floored(problem.column_squares) ** power
     return out
 
 
