@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from auctor.core.checks import check_int
+from auctor.core.cost import product_passes
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
@@ -189,7 +190,7 @@ def class_moments(
         matrix = data.rows(rows.rows).gram(rows.share) - np.outer(m, m)
         again = np.flatnonzero(np.diag(matrix) < CANCELLED * m * m)
         if again.size:
-            work.passes += 1.0 + again.size / 6.0
+            work.passes += product_passes(again.size)
             matrix[again] = _centred_gram(data, rows, m, again)
             matrix[:, again] = matrix[again].T
         if mask is not None:
@@ -313,7 +314,7 @@ def _inner_products(data: Data, centre: FloatArray, work: Counts) -> FloatArray:
     """``(x_i - centre)'(x_j - centre)`` of all rows: from a dense copy, or row by row."""
     n = data.n_rows
     if n * data.n_columns <= DENSE_ENTRIES:
-        work.passes += n / 6.0
+        work.passes += product_passes(n) - 1.0
         X = data.to_dense()
         X -= centre
         return X @ X.T

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from auctor.solvers.sparse.pairs import THETA_RANGE, Pairs
+from auctor.solvers.lbfgs import THETA_RANGE
+from auctor.solvers.sparse.matrices import LbfgsMatrix
 
 P, M = 30, 5
 
@@ -36,7 +37,7 @@ def everything(pairs):
 @pytest.mark.parametrize("power", [0.0, 2.0])
 def test_compact_form_equals_explicit_updates(count, shrink, power):
     metric = np.linspace(0.1, 1.0, P) ** power
-    ring, kept = Pairs(M, P, 1.0, shrink=shrink, metric=metric), []
+    ring, kept = LbfgsMatrix(M, P, 1.0, shrink=shrink, metric=metric), []
     for s, t in stream(count):
         assert ring.add(s, t)
         kept = [*kept, (s, t)][-M:]
@@ -51,7 +52,7 @@ def test_compact_form_equals_explicit_updates(count, shrink, power):
 
 
 def test_restriction_is_the_principal_submatrix():
-    ring = Pairs(M, P, 1.0)
+    ring = LbfgsMatrix(M, P, 1.0)
     for s, t in stream(7):
         ring.add(s, t)
     index = np.array([3, 4, 17, 29])
@@ -64,8 +65,8 @@ def test_restriction_is_the_principal_submatrix():
 
 def test_ring_keeps_its_arrays_and_its_inner_products():
     """A thousand pairs: nothing is moved or reallocated, products equal recomputed ones."""
-    ring, kept = Pairs(M, P, 1.0), []
-    where = [a.ctypes.data for a in (ring.steps, ring.changes, ring.ss, ring.st)]
+    ring, kept = LbfgsMatrix(M, P, 1.0), []
+    where = [a.ctypes.data for a in (ring.steps, ring.changes, ring.ss, ring.later)]
     for k, (s, t) in enumerate(stream(1000, rng=3)):
         ring.add(s, t)
         norm = np.linalg.norm(s)
@@ -74,16 +75,22 @@ def test_ring_keeps_its_arrays_and_its_inner_products():
             continue
         S, T = (np.array(column) for column in zip(*kept, strict=True))
         order = ring.slots
+        ring.core()
+        ring.solve(np.ones(P))
         np.testing.assert_array_equal(ring.steps[order], S)
         np.testing.assert_array_equal(ring.changes[order], T)
         np.testing.assert_allclose(ring.ss[np.ix_(order, order)], S @ S.T, atol=1e-12)
-        lower = np.tril(ring.st[np.ix_(order, order)])
-        np.testing.assert_allclose(lower, np.tril(S @ T.T), atol=1e-12)
-    assert where == [a.ctypes.data for a in (ring.steps, ring.changes, ring.ss, ring.st)]
+        lower = np.tril(ring.later[np.ix_(order, order)], -1)
+        np.testing.assert_allclose(lower, np.tril(S @ T.T, -1), atol=1e-12)
+        upper = np.triu(ring.earlier[np.ix_(order, order)])
+        np.testing.assert_allclose(upper, np.triu(S @ T.T), atol=1e-12)
+        np.testing.assert_allclose(ring.tt[np.ix_(order, order)], T @ T.T, rtol=1e-12)
+        np.testing.assert_allclose(ring.own[order], (S * T).sum(axis=1), rtol=1e-12)
+    assert where == [a.ctypes.data for a in (ring.steps, ring.changes, ring.ss, ring.later)]
 
 
 def test_pairs_without_curvature_are_refused():
-    ring, s = Pairs(M, P, 2.5), np.ones(P)
+    ring, s = LbfgsMatrix(M, P, 2.5), np.ones(P)
     for t in (-s, np.zeros(P), np.full(P, np.nan), np.where(np.arange(P) % 2, 1.0, -1.0)):
         assert not ring.add(s, t)
     assert not ring.add(np.zeros(P), np.zeros(P))
@@ -93,7 +100,7 @@ def test_pairs_without_curvature_are_refused():
 
 
 def test_scale_is_bounded():
-    ring, s = Pairs(M, P, 1.0), np.ones(P)
+    ring, s = LbfgsMatrix(M, P, 1.0), np.ones(P)
     ring.add(s, 3.0 * s)
     ring.add(s, 1e-30 * s)
     assert ring.theta == pytest.approx(3.0 / THETA_RANGE)
@@ -102,7 +109,7 @@ def test_scale_is_bounded():
 
 
 def test_equal_pairs_do_no_harm():
-    ring, s = Pairs(M, P, 1.0), np.ones(P)
+    ring, s = LbfgsMatrix(M, P, 1.0), np.ones(P)
     for _ in range(M):
         ring.add(s, 2.0 * s)
     found = everything(ring).matrix()
@@ -111,20 +118,21 @@ def test_equal_pairs_do_no_harm():
 
 
 def test_spoilt_pairs_are_dropped():
-    ring = Pairs(M, P, 1.0)
+    ring = LbfgsMatrix(M, P, 1.0)
     for s, t in stream(M):
         ring.add(s, t)
+    ring.core()
     ring.ss[0] = ring.ss[:, 0] = np.nan
     found = everything(ring)
     assert ring.count == M - 1
     assert found.diagonal.min() > 0.0
-    ring.st[M - 1, M - 1] *= -1e-3  # the newest pair now claims negative curvature
+    ring.own[M - 1] *= -1e-3  # the newest pair now claims negative curvature
     np.testing.assert_array_equal(everything(ring).matrix(), ring.theta * np.eye(P))
 
 
 def test_matrix_is_the_same_in_all_units():
     """Scaling the loss scales B; scaling steps does nothing."""
-    one, two = Pairs(M, P, 1.0), Pairs(M, P, 1.0)
+    one, two = LbfgsMatrix(M, P, 1.0), LbfgsMatrix(M, P, 1.0)
     for s, t in stream(7):
         one.add(s, t)
         two.add(1e-5 * s, 1e-5 * 4.0 * t)
