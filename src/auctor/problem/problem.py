@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from auctor.core.shift import EXACT, best_shift
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem.hessian import FACTOR_PARAMS, PAIR_ENTRIES, Hessian, RowParts
+from auctor.problem.memory import PathMemory
 
 #: How far the score gradient may sum away from zero and still count as intercept-optimal.
 BALANCE = 1e-11
@@ -42,19 +43,6 @@ class Null(NamedTuple):
     loss: float
 
 
-class Known(NamedTuple):
-    """Parameters whose scores are known."""
-
-    w: FloatArray
-    scores: FloatArray
-
-
-class Goal(NamedTuple):
-    """The gap that every point of a path is asked for."""
-
-    gap: float
-
-
 @dataclass(frozen=True)
 class Point:
     """Parameters with everything evaluated there.
@@ -70,6 +58,15 @@ class Point:
     dscores: FloatArray = field(repr=False)
     exact: bool = True  # whether dscores is the gradient of the loss at the scores
     ridge_rate: float = 1.0  # change of the value per change of a smooth penalty
+    known_gradient: FloatArray | None = field(default=None, repr=False)
+
+    def with_gradient(self, gradient: FloatArray) -> Point:
+        """The same point, whose gradient in w is known and costs no pass."""
+        return replace(self, known_gradient=gradient)
+
+    def seen_by(self, problem: Problem, w: FloatArray, gradient: FloatArray | None = None) -> Point:
+        """The same scores as a point of another problem, where the parameters are ``w``."""
+        return replace(self, problem=problem, w=w, known_gradient=gradient)
 
     @property
     def value(self) -> float:
@@ -79,6 +76,8 @@ class Point:
     @cached_property
     def gradient(self) -> FloatArray:
         """Gradient of the loss in w, by one pass over the data when first asked for."""
+        if self.known_gradient is not None:
+            return self.known_gradient
         gradient = self.problem.pull_back(self.dscores)
         if self.problem.has_intercept and not self.imbalance:
             gradient[-1] = 0.0  # the rounding of an exact intercept is no direction
@@ -159,8 +158,8 @@ class Problem:
         self.n_columns = data.n_columns
         self.n_params = self.n_columns + self.has_intercept
         self.counts = Counts() if counts is None else counts
-        #: What solvers leave to the next solve, by type; only a path shares it between solves.
-        self.kept: dict[type, Any] | None = None
+        #: What the solves of a path share; a problem solved alone has none.
+        self.memory: PathMemory | None = None
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same problem with another loss; work is counted together."""
@@ -189,7 +188,7 @@ class Problem:
     def keeping(self) -> Problem:
         """The same problem, whose solvers leave models and columns to those after them."""
         other = copy(self)
-        other.kept = {}
+        other.memory = PathMemory()
         return other
 
     @cached_property

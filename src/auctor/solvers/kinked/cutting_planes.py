@@ -71,6 +71,13 @@ class Query(NamedTuple):
         return self.point.value
 
 
+@dataclass
+class LastBundle:
+    """The cuts that a solve of a path leaves to the next."""
+
+    bundle: Bundle | None = None
+
+
 @dataclass(frozen=True)
 class BmrmState(State):
     """The best point, the next cut, the cuts, the lower bound and the last line search's step.
@@ -151,9 +158,10 @@ class Bmrm:
         """State at the starting point; cuts only where an earlier solve of a path left some."""
         query = first_query(problem, problem.evaluate(w))
         bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
-        if problem.kept is not None:
-            bundle.take(problem.kept.get(Bundle))
-            problem.kept[Bundle] = bundle
+        if problem.memory is not None:
+            left = problem.memory.part(LastBundle)
+            bundle.take(left.bundle)
+            left.bundle = bundle
         lower = None if self.oracle is None else -math.inf
         return BmrmState(query.point, query, query, bundle, lower=lower)
 

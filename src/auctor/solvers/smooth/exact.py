@@ -10,8 +10,8 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.hessian import DENSE_ENTRIES, floored, solver_of
+from auctor.solvers.base import State
 from auctor.solvers.smooth.conjugate import truncated_cg
-from auctor.solvers.smooth.gradient import Plain
 
 #: Up to this many parameters the matrix is formed and factorised.
 DIRECT_PARAMS = 1500
@@ -36,20 +36,20 @@ class Exact:
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.QUADRATIC_LOSS | Need.SMOOTH_PENALTY
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> Plain:
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> State:
         """State at the starting point."""
-        return Plain(problem.evaluate(w))
+        return State(problem.evaluate(w))
 
-    def step(self, problem: Problem, state: Plain) -> Plain:
+    def step(self, problem: Problem, state: State) -> State:
         """Solve for the change that zeroes the gradient."""
         point = state.point
         gradient = problem.total_gradient(point)
         new = problem.evaluate(point.w + self._change(problem, state, gradient))
         new = problem.centred(new)
         improved = new.value < point.value
-        return Plain(new if improved else point, stalled=not improved)
+        return State(new if improved else point, stalled=not improved)
 
-    def _change(self, problem: Problem, state: Plain, gradient: FloatArray) -> FloatArray:
+    def _change(self, problem: Problem, state: State, gradient: FloatArray) -> FloatArray:
         hessian = problem.hessian(state.point)
         direct = self.direct
         if direct is None:

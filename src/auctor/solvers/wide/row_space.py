@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
-from auctor.problem import Problem
+from auctor.problem import PathMemory, Problem
 from auctor.problem.equivalent import ridge_problem
 from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import choose
@@ -58,6 +58,13 @@ class Span(NamedTuple):
             scores = scores - float(share @ scores)
         z: FloatArray = scores[self.first] @ self.back
         return z
+
+
+@dataclass
+class LastSpan:
+    """The coordinates that the solves of a path share."""
+
+    span: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -141,12 +148,10 @@ def _span(problem: Problem) -> tuple[Span, float]:
     l2 = problem.ridge[: problem.n_columns]
     strength = float(l2.max())
     scale = strength / l2
-    kept: Span | None = None if problem.kept is None else problem.kept.get(Span)
-    if kept is None or not np.allclose(kept.scale, scale, rtol=1e-12, atol=0.0):
-        kept = _made(problem, scale)
-        if problem.kept is not None:
-            problem.kept[Span] = kept
-    return kept, strength
+    left = (problem.memory or PathMemory()).part(LastSpan)
+    if left.span is None or not np.allclose(left.span.scale, scale, rtol=1e-12, atol=0.0):
+        left.span = _made(problem, scale)
+    return left.span, strength
 
 
 def _made(problem: Problem, scale: FloatArray) -> Span:

@@ -8,12 +8,11 @@ from auctor.core.errors import ParameterError
 from auctor.data import as_data
 from auctor.losses import Exponential, Huber, Logistic, PairwiseSquare, Poisson, Squared
 from auctor.minimise import minimise
-from auctor.penalties import L1, ElasticNet, NonNegative, Sum
+from auctor.penalties import L1, ElasticNet
 from auctor.problem import Problem
 from auctor.solvers import ProximalNewton, regularisation_path
-from auctor.solvers.sparse.history import Anchors
+from auctor.solvers.sparse.history import GradientHistory
 from auctor.solvers.sparse.models.columns import Store
-from auctor.solvers.sparse.models.lines import in_one_call, minimise_over
 
 WIDE = 700
 
@@ -39,7 +38,7 @@ def test_what_is_estimated_is_at_rest(stored, weighted):
     rng = np.random.default_rng(0)
     weight = rng.integers(0, 3, 60).astype(float) if weighted else None
     problem = problem_of(Logistic(), L1(), stored=stored, weight=weight)
-    anchors, store = Anchors(problem), Store(problem.data.columns(), None)
+    history, store = GradientHistory(problem), Store(problem.data.columns(), None)
     w, step = problem.start(), np.zeros(problem.n_params)
     w[:5], step[:5] = 0.3 * rng.normal(size=5), 0.01 * rng.normal(size=5)
     estimated = 0
@@ -47,7 +46,7 @@ def test_what_is_estimated_is_at_rest(stored, weighted):
         point = problem.evaluate(w + k * step)
         true = problem.data.gradient(point.dscores)
         at = problem.with_penalty(L1(0.8 * np.abs(true).max()))
-        found = anchors.gradient(at, at.evaluate(point.w), store)
+        found = history.gradient(at, at.evaluate(point.w), store)
         same = np.isclose(found, true, rtol=1e-12, atol=1e-14)
         resting = (problem.coef(point.w) == 0.0) & (np.abs(true) < at.penalty.strength)
         assert (same | resting).all()
@@ -82,13 +81,6 @@ def test_gaps_of_a_path_with_few_columns_are_bounds(loss, penalty):
         assert at.certify(point)[1].gap <= (1.0 + 1e-7) * found.gap + 1e-12
 
 
-def test_a_path_with_few_columns_needs_less_than_a_gradient_a_point():
-    problem = problem_of(Logistic(), L1(), n=2000, d=30)
-    path = regularisation_path(problem, n=100, ratio=0.05, tol=1e-2, rng=0)
-    assert path.converged
-    assert sum(s.passes for s in path.solutions) < 100
-
-
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("d", [30, WIDE])
@@ -119,41 +111,6 @@ def test_a_path_is_the_same_every_time():
     problem = problem_of(Logistic(), L1())
     one, two = (regularisation_path(problem, n=10, rng=0, tol=1e-3) for _ in range(2))
     np.testing.assert_array_equal(one.coef, two.coef)
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("penalty", [L1(0.03), ElasticNet(0.03, 0.5)], ids=repr)
-@pytest.mark.parametrize("loss", LOSSES[:-1], ids=repr)
-def test_one_call_minimises_over_its_columns(loss, penalty, fit_intercept):
-    problem = problem_of(loss, penalty, d=40, fit_intercept=fit_intercept)
-    index = np.arange(0, 40, 2)
-    assert in_one_call(problem, index.size)
-    start = problem.evaluate(problem.start())
-    found = minimise_over(problem, start, index, goal=0.0, least=1e-9, sigma=0.01, max_sweeps=1000)
-    data = as_data(problem.data.to_dense()[:, index], problem.data.target.y)
-    part = Problem(loss, penalty, data, fit_intercept=fit_intercept)
-    alone = minimise(part, ProximalNewton(), tol=1e-10, rng=0)
-    assert found.value == pytest.approx(alone.value, rel=1e-8)
-    assert not problem.coef(found.w)[1::2].any()
-    np.testing.assert_allclose(found.scores, problem.score_change(found.w), rtol=1e-9, atol=1e-12)
-
-
-def test_bounds_hold_in_one_call():
-    penalty = Sum(L1(0.01), NonNegative())
-    problem = problem_of(Logistic(), penalty, d=40)
-    index = np.arange(20)
-    found = minimise_over(
-        problem, problem.evaluate(problem.start()), index,
-        goal=0.0, least=1e-9, sigma=0.01, max_sweeps=1000,
-    )  # fmt: skip
-    assert np.isfinite(found.value)
-    assert (problem.coef(found.w) >= 0.0).all()
-    assert (
-        problem.penalty.violation(
-            problem.coef(found.w)[index], problem.coef(found.gradient)[index]
-        ).max()
-        < 1e-8
-    )
 
 
 @pytest.mark.parametrize(
