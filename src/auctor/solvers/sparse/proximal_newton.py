@@ -232,10 +232,11 @@ class ProximalNewton:
         model = state.model
         if by_matrix and model is not None and (model.sampled or not model.fresh):
             left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
-            share = float(left.sum()) / float(violation.sum())
-            if not model.fresh and share > (DEAREST_SLOW if model.cost > VERY_DEAR else SLOW):
+            before, after = float(violation.sum()), float(left.sum())
+            slow = DEAREST_SLOW if model.cost > VERY_DEAR else SLOW
+            if not model.fresh and after > slow * before:
                 state = replace(state, model=None)
-            elif model.fresh and share > SAMPLED_SLOW:
+            elif model.fresh and after > SAMPLED_SLOW * before:
                 state = replace(state, model=None, whole=True)
         return replace(state, point=new)
 
