@@ -110,15 +110,8 @@ class ThresholdLoss(Contingency):
         """0 value only, 1 gradient, 2 curvature."""
         return 2 if self.smooth else 1
 
-    @property
-    def low_rank(self) -> bool:
-        """Whether the curvature is a diagonal plus a few columns."""
-        return True
-
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores changes nothing."""
-        return True
+    low_rank = True
+    shift_invariant = True
 
     def margins(self, target: Target) -> Margins:
         """Shares and margins for a target."""
