@@ -23,7 +23,8 @@ from auctor.solvers import (
 )
 from auctor.solvers.sparse import lhac as lhac_module
 from auctor.solvers.sparse import proximal_newton
-from auctor.solvers.sparse.models.lowrank import spec_of, survey
+from auctor.solvers.sparse.models.lowrank import survey
+from auctor.solvers.specs import spec_of
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table
 from benchmarks.theory import problems
