@@ -39,7 +39,7 @@ class Sum(Separable):
                 )
         self.parts = parts
         try:
-            np.broadcast_shapes(*(level.shape for part in parts for level in part._levels))
+            np.broadcast_shapes(*(level.shape for part in parts for level in part.levels))
         except ValueError as error:
             raise DataError(
                 "Sum",
@@ -47,9 +47,9 @@ class Sum(Separable):
                 got=error,
                 todo="Pass per-column values of one length.",
             ) from error
-        l1, l2, lower, upper = Separable()._levels
+        l1, l2, lower, upper = Separable().levels
         for part in parts:
-            levels = part._levels
+            levels = part.levels
             l1, l2 = l1 + levels[0], l2 + levels[1]
             lower, upper = np.maximum(lower, levels[2]), np.minimum(upper, levels[3])
         super().__init__(l1, l2, lower=lower, upper=upper)

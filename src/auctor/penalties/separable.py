@@ -51,6 +51,11 @@ class Separable(BasePenalty):
             )
         self._spec: SeparableSpec | None = None
 
+    @property
+    def levels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """l1, l2, lower and upper as they were given, checked: numbers or one per column."""
+        return self._levels
+
     def separable(self, d: int) -> SeparableSpec:
         """The four arrays for d coordinates."""
         if self._spec is None or self._spec.l1.shape[0] != d:

@@ -79,7 +79,7 @@ def encoded(value: Any, where: str, arrays: Arrays) -> Any:
 def _arguments(part: Any) -> dict[str, Any]:
     """What the constructor of a part was given."""
     if type(part) is Separable:
-        return dict(zip(("l1", "l2", "lower", "upper"), part._levels, strict=True))
+        return dict(zip(("l1", "l2", "lower", "upper"), part.levels, strict=True))
     return {name: getattr(part, name) for name in inspect.signature(type(part)).parameters}
 
 
