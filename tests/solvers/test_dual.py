@@ -1,4 +1,4 @@
-"""Dual coordinate ascent: every loss, the intercept, gaps, blocks, shrinking, storages, refusals."""
+"""Dual coordinate ascent: losses, the intercept, gaps, blocks, shrinking, storages, refusals."""
 
 import numpy as np
 import pytest
