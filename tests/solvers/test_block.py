@@ -75,7 +75,7 @@ def test_optimality_and_agreement_with_fista(loss, fraction, fit_intercept):
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=repr)
 @pytest.mark.parametrize("ratio", [0.0, 0.3], ids=["group", "sparse-group"])
 def test_both_inner_methods_agree(loss, ratio, monkeypatch):
-    """The matrix of the columns in play, and reading the columns."""
+    """The matrix of the columns of the working set, and reading the columns."""
     penalty = GroupL2(0.05 * strength_max(loss), 4, l1_ratio=ratio)
     coefs = []
     for matrix in (True, False):

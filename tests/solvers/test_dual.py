@@ -1,4 +1,4 @@
-"""Dual coordinate ascent: every loss, the intercept, gaps, blocks, rest, storages, refusals."""
+"""Dual coordinate ascent: losses, the intercept, gaps, blocks, shrinking, storages, refusals."""
 
 import numpy as np
 import pytest
@@ -229,24 +229,24 @@ def test_blocks_with_an_l1_part_and_more_blocks_than_rows():
 
 @pytest.mark.parametrize("loss", [Hinge(), Logistic(), EpsilonInsensitive(0.5)], ids=repr)
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_rest_changes_the_work_alone(loss, fit_intercept):
+def test_shrinking_changes_the_work_alone(loss, fit_intercept):
     problem = problem_of(loss, L2(0.1), fit_intercept=fit_intercept)
-    always, rests = (solve(problem, Dual(rest=k), tol=1e-7) for k in (0, 4))
+    always, rests = (solve(problem, Dual(shrinking=k), tol=1e-7) for k in (0, 4))
     assert_same_optimum(always, rests)
 
 
-def test_resting_rows_are_not_read():
+def test_rows_left_out_are_not_read():
     problem = problem_of(Hinge(), L2(0.01), n=400, fit_intercept=False)
     passes = []
     for rest in (0, 10):
         problem.counts.passes = 0.0
-        found = solve(problem, Dual(rest=rest), tol=0.0, max_iter=100, on_failure="ignore")
+        found = solve(problem, Dual(shrinking=rest), tol=0.0, max_iter=100, on_failure="ignore")
         passes.append(found.passes)
     assert passes[1] < 0.8 * passes[0]
 
 
 def test_bad_parameters():
-    for options in ({"blocks": 0}, {"rest": -1}, {"blocks": 1.5}):
+    for options in ({"blocks": 0}, {"shrinking": -1}, {"blocks": 1.5}):
         with pytest.raises(ParameterError, match="DualCoordinateAscent needs"):
             Dual(**options)
 

@@ -62,7 +62,7 @@ def inside(kind: int, param: float, y: float, u: float, p: float) -> bool:
 
 
 @kernel
-def wake(
+def unshrink(
     kind: int,
     param: float,
     width: float,

@@ -22,13 +22,16 @@ from auctor.solvers.specs import spec_of
 
 #: Curvature of the intercept as a share of the mean row's: more couples the rows, less slows it.
 SPREAD = 0.1
-#: Visits between looks, as a multiple of the rows; and mean squared length of a row over the
-#: strength up to which one or two sweeps may do.
-WORK, SHORT = 3, 300.0
+#: Visits of rows between two looks at all rows, as a multiple of the rows; set by hand.
+WORK = 3
+#: Mean squared length of a row over the strength up to which fewer visits may do; set by hand.
+SHORT = 300.0
 #: The free rows are polished once the active ones are at most this share of all.
 FEW = 0.25
-#: Conjugate gradient steps of a polish, and the drop of the squared residual that ends it.
-ROUNDS, DROP = 25, 1e-3
+#: Conjugate gradient steps of a polish, at most.
+ROUNDS = 25
+#: Share of the squared residual that ends a polish before.
+DROP = 1e-3
 
 
 class Distinct(NamedTuple):
@@ -82,8 +85,8 @@ class DualCoordinateAscent:
 
     A dual step on row i is the prox of its loss in the metric of the penalty, in closed form for
     piecewise quadratic losses and by a few Newton steps for the others, so kinks cost nothing:
-    hinge, absolute and quantile losses need no smoothing. Rows at rest at an end of their range
-    are left out until their scores come near the point where they move; once few are left, those
+    hinge, absolute and quantile losses need no smoothing. Rows at an end of their range are left
+    out (shrinking) until their scores come near the point where they move; once few are left, those
     inside their range take Newton steps by conjugate gradients. The intercept is the multiplier
     of ``sum u = 0``.
 
@@ -95,8 +98,8 @@ class DualCoordinateAscent:
     blocks : int
         Rows are split into this many blocks, visited by as many threads on copies of w, with
         steps shortened so that their sum is safe. 1 is the sequential method.
-    rest : int
-        Most sweeps in a step, with resting rows left out; 0 visits every row every time.
+    shrinking : int
+        Most sweeps in a step, with rows that do not move left out; 0 visits every row every time.
 
     References
     ----------
@@ -106,13 +109,13 @@ class DualCoordinateAscent:
     """
 
     blocks: int = 1
-    rest: int = 8
+    shrinking: int = 8
 
     needs = Need.POINTWISE_LOSS | Need.STRONG_PENALTY | Need.ROWS
 
     def __post_init__(self) -> None:
         check_int("DualCoordinateAscent", "blocks", self.blocks, low=1)
-        check_int("DualCoordinateAscent", "rest", self.rest)
+        check_int("DualCoordinateAscent", "shrinking", self.shrinking)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> DualState:
         """State at the dual point of the start: zero, or the slopes of the loss at ``w``."""
@@ -142,7 +145,7 @@ class DualCoordinateAscent:
     def step(self, problem: Problem, state: DualState) -> DualState:
         """Sweeps over the active rows, a polish of the free ones if they are few, then a look.
 
-        A look reads all rows once, and wakes those that may move.
+        A look reads all rows once, and brings back those that may move.
         """
         spec = spec_of(problem)
         if self.blocks == 1 or spec.l1.any():
@@ -160,8 +163,9 @@ class DualCoordinateAscent:
         short = float(state.distinct.share @ state.q) <= SHORT
         due = (min(WORK, 1 + state.looks) if short else WORK) * state.order.size
         active, visits = self._kernel(problem, state)(
-            state.q, *_flat(spec), state.order, state.active, max(1, self.rest), due,
-            self.rest > 0, state.u, state.v, state.w, intercept, state.spread, state.random[:1],
+            state.q, *_flat(spec), state.order, state.active, max(1, self.shrinking), due,
+            self.shrinking > 0, state.u, state.v, state.w, intercept, state.spread,
+            state.random[:1],
         )  # fmt: skip
         problem.counts.passes += 2.0 * visits / state.order.size
         if self._polishes(problem, state, spec, active):
@@ -180,7 +184,7 @@ class DualCoordinateAscent:
         """Whether few rows are left to settle, fewer than columns: their system is regular."""
         few = active <= min(FEW * state.order.size, problem.n_columns)
         closed = cast(PointwiseLoss, problem.loss).closed_prox
-        return self.rest > 0 and state.looks > 0 and few and closed and not spec.l1.any()
+        return self.shrinking > 0 and state.looks > 0 and few and closed and not spec.l1.any()
 
     @staticmethod
     def _kernel(problem: Problem, state: DualState) -> partial[tuple[int, int]]:
@@ -220,13 +224,13 @@ class DualCoordinateAscent:
         return replace(state, centre=state.centre - state.spread * float(state.u.sum()))
 
     def _look(self, problem: Problem, state: DualState) -> DualState:
-        """Evaluate the primal point, its intercept exact, attach the dual one, wake rows."""
+        """Evaluate the primal point, its intercept exact, attach the dual one, bring rows back."""
         before = state.point.scores
         point = problem.evaluate(problem.join(state.w, state.centre))
         loss = cast(PointwiseLoss, problem.loss)
         active = state.order.size
-        if self.rest > 0 and loss.closed_prox:
-            active = kernels.wake(
+        if self.shrinking > 0 and loss.closed_prox:
+            active = kernels.unshrink(
                 loss.kind, loss.param, loss.width, problem.data.target.y, state.distinct.share,
                 state.q, state.u, point.scores, before, state.order,
             )  # fmt: skip

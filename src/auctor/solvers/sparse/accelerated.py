@@ -14,9 +14,9 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.line_search import ROUNDING
 from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
-    ROUNDING,
     Inner,
     Subproblem,
     budget,

@@ -14,13 +14,15 @@ from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.solvers.base import State
 from auctor.solvers.line_search import composite
-from auctor.solvers.sparse.models.blocks import Base, ByColumns, ByMatrix, Inner, Kept, Play
+from auctor.solvers.sparse.models.blocks import Base, ByColumns, ByMatrix, Inner, Kept, WorkingSet
 from auctor.solvers.sparse.proximal import first_step
-from auctor.solvers.sparse.subspace import Pace, SubspaceNewton, SubspaceState
+from auctor.solvers.sparse.subspace import StepControl, SubspaceNewton, SubspaceState
 from auctor.solvers.specs import blocks_of
 
-#: Sweeps expected of the first step; and of all steps, for a loss with constant curvature.
-FIRST_SWEEPS, KEPT_SWEEPS = 10, 50
+#: Sweeps expected of the first step, before any has been seen; set by hand.
+FIRST_SWEEPS = 10
+#: Sweeps expected of all steps together, for a loss with constant curvature; set by hand.
+KEPT_SWEEPS = 50
 #: Rows per column from which the matrix of all columns is made from rows.
 TALL = 20
 #: The working set holds at least this many blocks, and twice those that are not zero.
@@ -35,27 +37,27 @@ UNCORRELATED = 6.0
 class BlockState(State):
     """The point, the matrix kept between steps, the inner accuracy and the latest sweeps.
 
-    ``pace`` is that of steps over all columns together.
+    ``control`` is that of steps over all columns together.
     """
 
     kept: Kept | None
     fraction: float
     sweeps: int = FIRST_SWEEPS
-    pace: Pace | None = None
+    control: StepControl | None = None
 
 
 @dataclass(frozen=True)
 class BlockCoordinateDescent:
     """Group by group on second-order models of the loss, with line searches in score space.
 
-    Each step takes a quadratic model of the loss, puts in play the groups that are not zero and
-    those that violate optimality most, and sweeps over these. A group of up to 64 columns is
+    Each step takes a quadratic model of the loss, and a working set of the groups that are not zero
+    and those that violate optimality most, and sweeps over these. A group of up to 64 columns is
     minimised exactly in its own eigenvectors, a larger one (or one with an l1 part) by majorised
-    steps on its own matrix. The intercept is eliminated exactly. With few columns K in play their
-    matrix is formed and a sweep costs O(K^2); otherwise a sweep reads the columns in play twice.
-    Slow sweeps are extrapolated. One further pass over the data per step gives the gradient of all
-    groups; tall data are only ever read by rows. Where nearly all columns of dense data are in the
-    model, steps of `SubspaceNewton` move them together.
+    steps on its own matrix. The intercept is eliminated exactly. With few columns K in the working
+    set their matrix is formed and a sweep costs O(K^2); otherwise a sweep reads these columns
+    twice. Slow sweeps are extrapolated. One further pass over the data per step gives the gradient
+    of all groups; tall data are only ever read by rows. Where nearly all columns of dense data are
+    in the model, steps of `SubspaceNewton` move them together.
 
     Parameters
     ----------
@@ -97,21 +99,21 @@ class BlockCoordinateDescent:
         violation = block_violation(problem, spec, point)
         if not violation.any():
             return replace(state, stalled=True)
-        pace = crowded_pace(problem, spec, state, violation)
-        if pace is not None:
+        control = crowded_control(problem, spec, state, violation)
+        if control is not None:
             together = SubspaceNewton(fewest=problem.n_columns)
-            new = together.step(problem, SubspaceState(point, pace, self.fraction))
+            new = together.step(problem, SubspaceState(point, control, self.fraction))
             if new.point is not point:
-                return replace(state, point=new.point, pace=new.pace)
-        play = Play.of(spec, self._working_set(problem, spec, point, violation))
-        inner, kept = self._model(problem, state, play)
-        tol = state.fraction * float(violation[play.blocks].max())
+                return replace(state, point=new.point, control=new.control)
+        working = WorkingSet.of(spec, self._working_set(problem, spec, point, violation))
+        inner, kept = self._model(problem, state, working)
+        tol = state.fraction * float(violation[working.blocks].max())
         sweeps = inner.run(self.max_sweeps, tol)
-        found = self._search(problem, point, play, inner)
+        found = self._search(problem, point, working, inner)
         if found is None:
             tight = state.fraction < 1e-6
             return replace(state, kept=kept, fraction=0.01 * state.fraction, stalled=tight)
-        return BlockState(problem.centred(found), kept, self.fraction, sweeps, state.pace)
+        return BlockState(problem.centred(found), kept, self.fraction, sweeps, state.control)
 
     def _working_set(
         self, problem: Problem, spec: BlockSpec, point: Point, violation: FloatArray
@@ -126,41 +128,45 @@ class BlockCoordinateDescent:
             rest = rest[np.argpartition(-violation[rest], room - 1)[:room]]
         return np.sort(np.concatenate((np.flatnonzero(inside), rest)))
 
-    def _model(self, problem: Problem, state: BlockState, play: Play) -> tuple[Inner, Kept | None]:
-        """The model over the columns in play, and what of it is worth keeping."""
+    def _model(
+        self, problem: Problem, state: BlockState, working: WorkingSet
+    ) -> tuple[Inner, Kept | None]:
+        """The model over the columns of the working set, and what of it is worth keeping."""
         point, kept = state.point, state.kept
         quadratic = problem.loss.quadratic
         h = row_curvature(problem, point)
-        hx, sum_h = np.zeros(play.chosen.size), 0.0
+        hx, sum_h = np.zeros(working.chosen.size), 0.0
         if is_tall(problem):
             if kept is None or not quadratic:
                 kept = Kept.whole(problem, h)
             assert kept.side is not None
-            hx, sum_h = kept.side[play.chosen], kept.total
+            hx, sum_h = kept.side[working.chosen], kept.total
         elif problem.has_intercept:
             sum_h = float(h.sum())
-            dots(*problem.data.columns(), play.chosen, h, hx)
-        base = Base(point, problem.coef(point.w)[play.chosen], h, hx, sum_h)
-        if not is_tall(problem) and not use_matrix(problem, play, state):
-            return ByColumns(problem, problem.data.columns(), play, base), kept
+            dots(*problem.data.columns(), working.chosen, h, hx)
+        base = Base(point, problem.coef(point.w)[working.chosen], h, hx, sum_h)
+        if not is_tall(problem) and not use_matrix(problem, working, state):
+            return ByColumns(problem, problem.data.columns(), working, base), kept
         if kept is None:
             kept = Kept.empty(problem.n_columns)
-        kept, gram = kept.submatrix(problem, h, play.chosen)
-        return ByMatrix(problem, play, base, gram), kept if quadratic else None
+        kept, gram = kept.submatrix(problem, h, working.chosen)
+        return ByMatrix(problem, working, base, gram), kept if quadratic else None
 
-    def _search(self, problem: Problem, point: Point, play: Play, inner: Inner) -> Point | None:
+    def _search(
+        self, problem: Problem, point: Point, working: WorkingSet, inner: Inner
+    ) -> Point | None:
         """First of steps 1, 1/2, ... with sufficient decrease, at no further pass."""
         base = inner.base
         change = inner.z - base.w
         intercept = -float(base.hx @ change) / base.sum_h if base.sum_h > 0.0 else 0.0
         coef = np.zeros(problem.n_columns)
-        coef[play.chosen] = change
+        coef[working.chosen] = change
         direction = problem.join(coef, intercept)
         if is_tall(problem):
             moved = problem.score_change(direction)
         else:
             moved = np.full(problem.data.n_rows, intercept)
-            combine(*problem.data.columns(), play.chosen, change, np.ones(moved.size), moved)
+            combine(*problem.data.columns(), working.chosen, change, np.ones(moved.size), moved)
         return composite(problem, point, direction, moved, sigma=self.sigma)
 
 
@@ -170,9 +176,9 @@ def is_tall(problem: Problem) -> bool:
     return tall and problem.n_params <= FACTOR_PARAMS and Need.GRAM in problem.provides
 
 
-def crowded_pace(
+def crowded_control(
     problem: Problem, spec: BlockSpec, state: BlockState, violation: FloatArray
-) -> Pace | None:
+) -> StepControl | None:
     """How fast to go on the subspace, if nearly all columns matter and rows can tell them apart.
 
     At 0 the columns that violate optimality count, if they are nearly uncorrelated: if the
@@ -187,30 +193,30 @@ def crowded_pace(
         busy = int(np.diff(spec.indptr.astype(np.int64))[violation > 0.0].sum())
     if busy < CROWDED * d:
         return None
-    if state.pace is not None:
-        return state.pace
+    if state.control is not None:
+        return state.control
     length = first_step(problem, point)
     if start:
         mean = float(problem.coef(problem.hessian(point).diagonal()).mean())
         if UNCORRELATED * mean * length < 1.0:
             return None
-    return Pace(length)
+    return StepControl(length)
 
 
-def use_matrix(problem: Problem, play: Play, state: BlockState) -> bool:
-    """Whether forming the matrix of the columns in play costs less than reading them again.
+def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool:
+    """Whether forming the matrix of the working set costs less than reading its columns again.
 
     With a entries per column, K columns and S sweeps: a K^2 multiply-adds (an eighth of that in
     time through BLAS) and K^2 per sweep, against 2 a K per sweep (slower when scattered). S is
     what the step before took.
     """
-    columns, size, sweeps = problem.data.columns(), play.chosen.size, state.sweeps
+    columns, size, sweeps = problem.data.columns(), working.chosen.size, state.sweeps
     if problem.loss.quadratic:
         sweeps = max(KEPT_SWEEPS, 4 * sweeps)
         if state.kept is not None:
-            size = state.kept.chosen.size + int((state.kept.slot[play.chosen] < 0).sum())
-    entries = columns.indptr[play.chosen + 1] - columns.indptr[play.chosen]
-    each = float(entries.sum()) / max(1, play.chosen.size)
+            size = state.kept.chosen.size + int((state.kept.slot[working.chosen] < 0).sum())
+    entries = columns.indptr[working.chosen + 1] - columns.indptr[working.chosen]
+    each = float(entries.sum()) / max(1, working.chosen.size)
     dense = each >= 0.3 * problem.data.n_rows
     build, slow = (each / 8.0, 2.0) if dense else (each, 4.0)
     return size * (build + sweeps) <= slow * each * sweeps

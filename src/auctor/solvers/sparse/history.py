@@ -13,9 +13,10 @@ from auctor.problem import Point, Problem
 from auctor.solvers.sparse.models.columns import Store
 from auctor.solvers.specs import spec_of
 
-#: Earlier points that are kept.
+#: Earlier points that are kept; set by hand.
 MOST = 4
-#: Columns at rest that could not be enclosed may cost so many passes before all are computed again.
+#: Passes over the data that columns which stay at 0, but could not be enclosed, may cost before the
+#: whole gradient is computed again: then it would have been cheaper.
 PATIENCE = 1.0
 
 

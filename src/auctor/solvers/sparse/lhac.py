@@ -41,9 +41,14 @@ IMBALANCE = 2.0
 SHARE = 0.5
 #: After this many greedy iterations in a row comes a full one.
 STREAK = 5
-#: After this many steps in a row that passed at once the scale shrinks by a factor per step, down
-#: to this share of its first value; a step that did not pass at once doubles it.
-CALM, BOLDER, BOLDEST, TIMID = 20, 0.8, 1.0 / 30.0, 2.0
+#: Steps in a row that passed the test at once before the scale of the matrix shrinks; by hand.
+CALM = 20
+#: Factor of the scale per step from then on; set by hand.
+BOLDER = 0.8
+#: Least share of its first value that the scale may shrink to; set by hand.
+BOLDEST = 1.0 / 30.0
+#: Factor of the scale after a step that did not pass at once; set by hand.
+TIMID = 2.0
 #: Steps whose relative decrease is below this pass because of rounding.
 FAINT = 1e-11
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import ConvergenceWarning, ParameterError
-from auctor.core.needs import Need
 from auctor.core.result import Solution, Status
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
@@ -22,7 +21,6 @@ from auctor.minimise import Solver, minimise
 from auctor.problem import Problem, WarmStart
 from auctor.solvers.choose import resolve
 from auctor.solvers.sparse.models.columns import score_change
-from auctor.solvers.sparse.proximal_newton import ProximalNewton
 from auctor.solvers.sparse.strengths import check_strengths, strength_max, with_strength
 
 __all__ = ["Path", "check_strengths", "regularisation_path", "strength_max", "with_strength"]
@@ -184,7 +182,6 @@ class _Run:
         assert self.problem.memory is not None
         self.memory = self.problem.memory
         self.solver = "auto" if solver is None else solver
-        self.chosen: tuple[Need, Solver[Any]] | None = None
         self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rng": rng}
         self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds
         self.trail: list[tuple[float, WarmStart]] = []  # the last two points
@@ -201,7 +198,7 @@ class _Run:
         self.memory.target_gap = self.problem.tolerance(self.options["tol"])
         solution = minimise(
             self.problem,
-            self.resolved(),
+            resolve(self.solver, self.problem),
             w0=self.predict(strength),
             max_seconds=None if math.isinf(left) else max(left, 0.0),
             on_failure="ignore",
@@ -212,16 +209,6 @@ class _Run:
         stop = self.on_point is not None and self.on_point(strength, solution)
         self.cut = solution.status in (Status.INTERRUPTED, Status.MAX_SECONDS)
         return not (stop or self.cut)
-
-    def resolved(self) -> Solver[Any]:
-        """The solver of the next point; proximal Newton steps are preferred at any strength."""
-        provides = self.problem.provides
-        if self.chosen is None or self.chosen[0] != provides:
-            solver = resolve(self.solver, self.problem)
-            if not isinstance(solver, ProximalNewton):
-                return solver
-            self.chosen = provides, solver
-        return self.chosen[1]
 
     def known(self, solution: Solution) -> WarmStart:
         """The parameters of a solution, with their scores where the solver left them."""

@@ -25,18 +25,30 @@ from auctor.solvers.specs import spec_of
 GATHER_SHARE = 0.25
 #: Up to this many dense columns are worth a matrix.
 GRAM_COLUMNS = 1500
-#: A matrix that costs more passes than these is dear, or very dear, to make anew.
-DEAR, VERY_DEAR = 2.0, 20.0
-#: A matrix is kept while the curvature of the rows moves by less than this share: where a new one
-#: is very dear, on a path, where a new one is dear, and else.
-DEAREST_DRIFT, PATH_DRIFT, DEAR_DRIFT, CHEAP_DRIFT = 0.5, 0.2, 0.1, 0.01
-#: A kept matrix must bring the summed violation below this share of what it was; the first where a
-#: new one is very dear.
-DEAREST_SLOW, SLOW = 0.7, 0.3
+#: Passes over the data above which a matrix is expensive to make anew; set by hand.
+DEAR = 2.0
+#: Passes above which it is very expensive; set by hand.
+VERY_DEAR = 20.0
+#: A matrix is kept while the curvature of the rows moves by less than this share of it, where a new
+#: one would be very expensive; set by hand, like the three below.
+DEAREST_DRIFT = 0.5
+#: The same on a path, where the next point needs the matrix too.
+PATH_DRIFT = 0.2
+#: The same where a new matrix would be expensive.
+DEAR_DRIFT = 0.1
+#: The same everywhere else.
+CHEAP_DRIFT = 0.01
+#: Share of the summed violation that a step on a kept matrix may leave, or the matrix is made anew;
+#: where that would be very expensive. Set by hand.
+DEAREST_SLOW = 0.7
+#: The same everywhere else.
+SLOW = 0.3
 #: After a step on a matrix of sampled rows that leaves more than this share, all rows are taken.
 SAMPLED_SLOW = 0.5
-#: With more than this share of the columns wanted, a matrix takes them all.
-DENSE_SHARE, SPARSE_SHARE = 0.5, 0.25
+#: Share of the columns in the working set from which a matrix takes them all, for dense data.
+DENSE_SHARE = 0.5
+#: The same for sparse data, where all columns cost one reading of the rows.
+SPARSE_SHARE = 0.25
 #: A working set of dense columns takes in at least this many violating ones at a time.
 MOST_NEW = 60
 #: Share of the gap asked for that minimising a model may leave.

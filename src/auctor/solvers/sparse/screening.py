@@ -11,10 +11,8 @@ from auctor.core.types import Array, IntArray, SeparableSpec
 from auctor.kernels.descent.coordinate import column_curvatures
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem import Point, Problem
+from auctor.solvers.line_search import ROUNDING
 from auctor.solvers.sparse.models.columns import Store
-
-#: Rounding of a gap, in units of the value.
-ROUNDING = 1e-14
 
 
 def dual_radius(problem: Problem, point: Point) -> float:

@@ -33,7 +33,7 @@ RESIDUAL = 0.2
 LENGTHS = (1.0, 0.5, 0.2, 0.05)
 
 
-class Pace(NamedTuple):
+class StepControl(NamedTuple):
     """The length of proximal steps, and the damping of Newton steps."""
 
     length: float
@@ -44,7 +44,7 @@ class Pace(NamedTuple):
 class SubspaceState(State):
     """The point, how fast to go, and the accuracy asked of the working set."""
 
-    pace: Pace
+    control: StepControl
     fraction: float
 
 
@@ -115,11 +115,11 @@ class SubspaceNewton:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SubspaceState:
         """State at the starting point."""
         point = problem.centred(problem.evaluate(w))
-        return SubspaceState(point, Pace(first_step(problem, point)), self.fraction)
+        return SubspaceState(point, StepControl(first_step(problem, point)), self.fraction)
 
     def step(self, problem: Problem, state: SubspaceState) -> SubspaceState:
         """Choose a working set and minimise over it."""
-        point, pace = state.point, state.pace
+        point, control = state.point, state.control
         violation = violation_of(point)
         if not violation.any():
             return replace(state, stalled=True)
@@ -129,7 +129,7 @@ class SubspaceNewton:
         goal *= state.fraction
         # On all columns every move has a certificate.
         for _ in range(self.max_moves if part.problem is not problem else 1):
-            new, pace = self._move(part, x, pace)
+            new, control = self._move(part, x, control)
             left = float(np.linalg.norm(violation_of(new)))
             if new.value >= x.value and left >= now:
                 break
@@ -143,8 +143,8 @@ class SubspaceNewton:
             total.evaluations += part_counts.evaluations
         if x is start:
             tight = state.fraction < 1e-6
-            return replace(state, pace=pace, fraction=0.1 * state.fraction, stalled=tight)
-        return SubspaceState(problem.centred(part.leave(problem, x)), pace, self.fraction)
+            return replace(state, control=control, fraction=0.1 * state.fraction, stalled=tight)
+        return SubspaceState(problem.centred(part.leave(problem, x)), control, self.fraction)
 
     def _part(self, problem: Problem, point: Point, violation: FloatArray) -> Part:
         """The columns that are not zero and the worst of the others, as a problem."""
@@ -169,17 +169,17 @@ class SubspaceNewton:
         )
         return Part(sub, smaller, chosen)
 
-    def _move(self, part: Part, x: Point, pace: Pace) -> tuple[Point, Pace]:
+    def _move(self, part: Part, x: Point, control: StepControl) -> tuple[Point, StepControl]:
         """A proximal step where groups that are zero want to move, and a Newton step."""
         local = Local.at(part, x)
         if not violation_of(x)[~local.smooth].any():
-            new, damping = self._newton(part, local, pace.damping)
-            pace = Pace(pace.length, damping)
+            new, damping = self._newton(part, local, control.damping)
+            control = StepControl(control.length, damping)
             if new is not x:
-                return new, pace
-        y, length = proximal(x, pace.length)
-        new, damping = self._newton(part, Local.at(part, y), pace.damping)
-        return new, Pace(length, damping)
+                return new, control
+        y, length = proximal(x, control.length)
+        new, damping = self._newton(part, Local.at(part, y), control.damping)
+        return new, StepControl(length, damping)
 
     def _newton(self, part: Part, local: Local, damping: float) -> tuple[Point, float]:
         """The first of a few lengths of a Newton step to decrease the objective; the damping."""

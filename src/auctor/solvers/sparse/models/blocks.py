@@ -1,4 +1,4 @@
-"""Quadratic models of a loss over the groups in play, and how they are minimised."""
+"""Quadratic models of a loss over the groups of the working set, and how they are minimised."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from auctor.problem.hessian import Hessian
 
 #: Blocks of up to this many columns are minimised exactly, through their eigenvectors.
 TURNED_SIZE = 64
-#: Sweeps before the first extrapolation, and iterates that one takes.
-PLAIN_SWEEPS, DEPTH = 8, 5
+#: Sweeps before the first extrapolation; set by hand.
+PLAIN_SWEEPS = 8
+#: Iterates that an extrapolation combines (Bertrand, Massias, 2021, use 5).
+DEPTH = 5
 
 #: What both inner kernels take of the blocks.
 Arguments: TypeAlias = tuple[
@@ -37,8 +39,8 @@ Arguments: TypeAlias = tuple[
 
 
 @dataclass(frozen=True)
-class Play:
-    """The blocks in play, their columns, and each block's own matrix with its eigenvectors."""
+class WorkingSet:
+    """Some blocks, their columns, and each block's own matrix with its eigenvectors."""
 
     blocks: IntArray
     chosen: IntArray
@@ -47,7 +49,7 @@ class Play:
     l1: FloatArray
 
     @classmethod
-    def of(cls, spec: BlockSpec, blocks: IntArray) -> Play:
+    def of(cls, spec: BlockSpec, blocks: IntArray) -> WorkingSet:
         """The given blocks of a penalty."""
         low, high = spec.indptr[blocks].astype(np.int64), spec.indptr[blocks + 1].astype(np.int64)
         starts = np.concatenate(([0], np.cumsum(high - low)))
@@ -62,7 +64,7 @@ class Play:
 
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
-        """Row and column of every entry of the flat array, as positions in play."""
+        """Row and column of every entry of the flat array, as positions in the working set."""
         sizes = np.diff(self.starts)
         low, size = (np.repeat(a, sizes**2) for a in (self.starts[:-1], sizes))
         offset = np.arange(self.own[-1]) - np.repeat(self.own[:-1], sizes**2)
@@ -71,7 +73,7 @@ class Play:
 
 @dataclass(frozen=True)
 class Matrices:
-    """Bounds, flat matrices, eigenvalues and eigenvectors of the blocks in play."""
+    """Bounds, flat matrices, eigenvalues and eigenvectors of the blocks of the working set."""
 
     bound: FloatArray
     flat: FloatArray
@@ -79,14 +81,14 @@ class Matrices:
     vectors: FloatArray
     turned: Array
 
-    def arguments(self, play: Play) -> Arguments:
+    def arguments(self, working: WorkingSet) -> Arguments:
         """What both kernels take."""
         return (
-            play.starts,
-            play.weight,
-            play.l1,
+            working.starts,
+            working.weight,
+            working.l1,
             self.bound,
-            play.own,
+            working.own,
             self.flat,
             self.values,
             self.vectors,
@@ -94,9 +96,9 @@ class Matrices:
         )
 
 
-def decompose(play: Play, flat: FloatArray) -> Matrices:
+def decompose(working: WorkingSet, flat: FloatArray) -> Matrices:
     """Eigenvalues of every small block; a bound for the large ones."""
-    sizes, own, starts = np.diff(play.starts), play.own, play.starts
+    sizes, own, starts = np.diff(working.starts), working.own, working.starts
     values, vectors = np.ones(starts[-1]), np.zeros(own[-1])
     bound, turned = np.empty(sizes.size), (sizes <= TURNED_SIZE)
     for m in np.unique(sizes):
@@ -119,7 +121,7 @@ def decompose(play: Play, flat: FloatArray) -> Matrices:
 
 @dataclass(frozen=True)
 class Kept:
-    """The matrix of all columns that were in play so far, for a loss with constant curvature.
+    """The matrix of all columns in working sets so far, for a loss with constant curvature.
 
     ``slot`` is where a column is kept, -1 where it is not. Of the whole matrix also the intercept's
     row is known: ``side``, with ``total`` on the diagonal.
@@ -175,7 +177,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Base:
-    """Where a model is made: point, weights in play, row curvature and its column sums."""
+    """Where a model is made: point, weights, row curvature and its column sums."""
 
     point: Point
     w: FloatArray
@@ -198,8 +200,8 @@ class Inner(ABC):
     z: FloatArray
     aux: FloatArray
 
-    def __init__(self, play: Play, base: Base, aux: FloatArray) -> None:
-        self.play, self.base = play, base
+    def __init__(self, working: WorkingSet, base: Base, aux: FloatArray) -> None:
+        self.working, self.base = working, base
         self.z, self.aux = base.w.copy(), aux
 
     @abstractmethod
@@ -212,9 +214,9 @@ class Inner(ABC):
 
     def value(self, z: FloatArray, aux: FloatArray) -> float:
         """The model's value."""
-        low = self.play.starts[:-1]
+        low = self.working.starts[:-1]
         norms = np.sqrt(np.add.reduceat(z * z, low))
-        penalty = self.play.weight @ norms + self.play.l1 @ np.add.reduceat(np.abs(z), low)
+        penalty = self.working.weight @ norms + self.working.l1 @ np.add.reduceat(np.abs(z), low)
         return self.smooth(z, aux) + float(penalty)
 
     def run(self, max_sweeps: int, tol: float) -> int:
@@ -249,18 +251,18 @@ class Inner(ABC):
 
 
 class ByMatrix(Inner):
-    """Sweeps with the matrix of the columns in play; ``aux`` is the model's gradient there."""
+    """Sweeps with the matrix of the working set; ``aux`` is the model's gradient there."""
 
-    def __init__(self, problem: Problem, play: Play, base: Base, gram: FloatArray) -> None:
-        self.gradient = problem.coef(base.point.gradient)[play.chosen]
-        super().__init__(play, base, self.gradient.copy())
+    def __init__(self, problem: Problem, working: WorkingSet, base: Base, gram: FloatArray) -> None:
+        self.gradient = problem.coef(base.point.gradient)[working.chosen]
+        super().__init__(working, base, self.gradient.copy())
         if base.sum_h > 0.0:
             gram -= np.outer(base.hx, base.hx / base.sum_h)
-        self.gram, self.matrices = gram, decompose(play, gram[play.pairs])
+        self.gram, self.matrices = gram, decompose(working, gram[working.pairs])
 
     def sweep(self, count: int, tol: float) -> tuple[int, bool]:
         """Sweeps done, and whether they ended at the tolerance."""
-        common = self.matrices.arguments(self.play)
+        common = self.matrices.arguments(self.working)
         return kernels.descend_gram(self.gram, self.aux, *common, self.z, count, tol)
 
     def smooth(self, z: FloatArray, aux: FloatArray) -> float:
@@ -271,19 +273,19 @@ class ByMatrix(Inner):
 class ByColumns(Inner):
     """Sweeps that read columns; ``aux`` is the gradient in score space, without the intercept's."""
 
-    def __init__(self, problem: Problem, columns: Columns, play: Play, base: Base) -> None:
-        super().__init__(play, base, base.point.dscores.copy())
+    def __init__(self, problem: Problem, columns: Columns, working: WorkingSet, base: Base) -> None:
+        super().__init__(working, base, base.point.dscores.copy())
         self.columns, self.problem = columns, problem
-        flat = np.empty(play.own[-1])
-        kernels.block_products(*columns, base.h, play.chosen, play.starts, play.own, flat)
+        flat = np.empty(working.own[-1])
+        kernels.block_products(*columns, base.h, working.chosen, working.starts, working.own, flat)
         if base.sum_h > 0.0:
-            row, column = play.pairs
+            row, column = working.pairs
             flat -= base.hx[row] * base.hx[column] / base.sum_h
-        self.matrices = decompose(play, flat)
+        self.matrices = decompose(working, flat)
 
     def sweep(self, count: int, tol: float) -> tuple[int, bool]:
         """Sweeps done, and whether they ended at the tolerance."""
-        base, play = self.base, self.play
+        base, working = self.base, self.working
         shift = float(base.hx @ (self.z - base.w)) / base.sum_h if base.sum_h > 0.0 else 0.0
         indptr, indices, values = self.columns
         done, met, work = kernels.descend_residual(
@@ -295,8 +297,8 @@ class ByColumns(Inner):
             base.hx,
             base.sum_h,
             shift,
-            play.chosen,
-            *self.matrices.arguments(play),
+            working.chosen,
+            *self.matrices.arguments(working),
             self.z,
             count,
             tol,

@@ -20,10 +20,9 @@ from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.line_search import ROUNDING
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
-#: Rounding allowed in tests of decrease, relative to the objective.
-ROUNDING = 1e-14
 #: The prox parameter grows at most this often in one step.
 MOST_TRIALS = 60
 #: Steps in a row without a new least value before rounding is blamed.

@@ -14,9 +14,12 @@ from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian
 from auctor.solvers.sparse.models.columns import damping, floor_of
 
-#: Sweeps by coordinates before steps on the support, what these add to a singular matrix of unit
-#: diagonal, and how many times as large they may make the largest entry.
-SWEEPS, FLAT, LONGEST = 100, 1e-11, 1e4
+#: Sweeps by coordinates before steps on the support; set by hand.
+SWEEPS = 100
+#: What steps on the support add to a singular matrix of unit diagonal: some bits above rounding.
+FLAT = 1e-11
+#: How many times as large a step on the support may make the largest entry; set by hand.
+LONGEST = 1e4
 #: Share of what cancels on a diagonal that is put back: where all cancels, rounding is left.
 CANCELLED = 1e-8
 
