@@ -34,12 +34,12 @@ def matrices() -> dict[str, Any]:
     """Generated data: tall and wide, sparse and dense."""
     rng = np.random.default_rng(0)
 
+    make: Any = sp.random_array
+
     def sparse(n: int, d: int, density: float) -> Any:
         normal = rng.normal
-        return sp.random_array(
-            (n, d), density=density, rng=rng, format="csr",
-            data_sampler=lambda size: normal(size=size),
-        )  # fmt: skip
+        values = {"density": density, "data_sampler": lambda size: normal(size=size)}
+        return make((n, d), rng=rng, format="csr", **values)
 
     return {
         "sparse 60,000 x 3,000": sparse(60_000, 3000, 0.005),
