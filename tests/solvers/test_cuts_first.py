@@ -11,6 +11,7 @@ from auctor.losses import (
     Hinge,
     Logistic,
     PairwiseHinge,
+    PairwiseLogistic,
     PartialPairwiseHinge,
     Prbep,
     PrecisionAtK,
@@ -37,6 +38,12 @@ def problem_of(loss, y, strength=0.01):
     return Problem(loss, L2(strength), as_data(X, y))
 
 
+def ranked():
+    """AUC of the model that is trained on it, which no other loss can beat by much."""
+    problem = problem_of(PairwiseLogistic(), HIDDEN)
+    return auc(HIDDEN, X @ minimise(problem, choose(problem)).coef)
+
+
 @pytest.mark.parametrize("loss", [*LOSSES, PairwiseHinge()], ids=repr)
 def test_it_is_cutting_planes_where_there_is_a_model(loss):
     problem = problem_of(loss, CLEAR)
@@ -55,7 +62,7 @@ def test_where_there_is_none_it_still_ranks(loss):
     found = minimise(problem, CutsFirst())
     assert found.converged
     assert found.certified
-    assert auc(HIDDEN, X @ found.coef) > 0.6
+    assert auc(HIDDEN, X @ found.coef) > ranked() - 0.05
 
 
 def test_an_empty_model_is_never_reported_as_solved_by_cuts():

@@ -126,9 +126,11 @@ def _gram_passes(problem: Problem) -> float:
 
 
 def _reach(problem: Problem) -> float:
-    """Mean squared length of a row over the strength; needs ROWS and a strong l2 penalty."""
-    lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    return float(problem.data.target.share @ lengths)
+    """Mean squared length of a row over the strength; needs a strong l2 penalty."""
+    inverse = 1.0 / problem.ridge[: problem.n_columns]
+    if Need.ROWS not in problem.provides:
+        return float(problem.column_squares @ inverse)
+    return float(problem.data.target.share @ problem.data.row_lengths(inverse))
 
 
 def _dual_step(problem: Problem, lengths: FloatArray) -> float:
@@ -202,10 +204,9 @@ def _cuts_pay(problem: Problem) -> bool:
     """Whether cutting planes end before smoothing: many columns, a strong penalty, or few rows."""
     if not _curved(problem):
         return True
-    rows = Need.ROWS in problem.provides
     if problem.loss.coupling is Coupling.ROW:
-        return rows and problem.n_distinct <= FEW_ROWS
-    if not rows or not _few(problem):
+        return problem.n_distinct <= FEW_ROWS
+    if not _few(problem):
         return True
     by_pairs, centred = (
         need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
@@ -227,8 +228,9 @@ def _intercept_matters(problem: Problem) -> bool:
     return problem.loss.coupling is not Coupling.ROW and not problem.loss.shift_invariant
 
 
-def _without_curvature(problem: Problem) -> bool:
-    return Need.CURVATURE not in problem.provides
+def _without_matrix(problem: Problem) -> bool:
+    """No curvature, or no columns to make a matrix of it from."""
+    return bool((Need.CURVATURE | Need.COLUMNS) & ~problem.provides)
 
 
 def _matrix_of_columns(problem: Problem) -> bool:
@@ -336,7 +338,7 @@ RULES = (
         role=Role.SMOOTHED,
     ),
     Rule("subspace_newton", _TREE, "sparse.md", role=Role.SMOOTHED),
-    Rule("proximal_quasi_newton", _SEPARABLE, "sparse.md", _without_curvature, role=Role.SMOOTHED),
+    Rule("proximal_quasi_newton", _SEPARABLE, "sparse.md", _without_matrix, role=Role.SMOOTHED),
     Rule("fista", Need.SMOOTH_LOSS | Need.PROX, "sparse.md", role=Role.SMOOTHED),
     # Problems in coordinates along the rows.
     Rule(

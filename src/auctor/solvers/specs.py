@@ -23,9 +23,9 @@ def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
 
 def blocks_of(problem: Problem) -> BlockSpec:
     """The groups of a problem's penalty."""
-    return cast(BlockSpec, problem.penalty.blocks(problem.n_columns))  # type: ignore[attr-defined]
+    return cast(BlockSpec, problem.penalty.blocks(problem.n_columns))
 
 
 def tree_of(problem: Problem) -> TreeSpec:
     """The nested groups of a problem's penalty."""
-    return cast(TreeSpec, problem.penalty.tree(problem.n_columns))  # type: ignore[attr-defined]
+    return cast(TreeSpec, problem.penalty.tree(problem.n_columns))

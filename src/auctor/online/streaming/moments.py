@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.linalg import spd_solve
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import moments
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import OnlineClassifier, State, pad_columns
-from auctor.problem.hessian import solver_of
 
 #: Which axes of the arrays of the state belong to columns.
 AXES = {"mean": (1,), "total": (1,), "scatter": (1, 2), "block": (1,)}
@@ -125,7 +124,7 @@ def ridge_solution(found: Moments, ridge: float, *, between: bool) -> FloatArray
         matrix += np.outer(apart, apart)
     matrix[np.diag_indices_from(matrix)] += ridge
     with quiet_blas():
-        solution: FloatArray = solver_of(matrix)(apart)
+        solution: FloatArray = spd_solve(matrix)(apart)
     return solution
 
 
@@ -134,12 +133,6 @@ def midpoint(mean: FloatArray, w: FloatArray) -> float:
     (used,) = np.nonzero(w)
     middle = 0.5 * (mean[0, used] + mean[1, used])
     return float((middle * w[used]).sum())  # a dot product may use threads
-
-
-#: What learners solved for last, and from what; not part of them, so that reading changes nothing.
-_SOLVED: WeakKeyDictionary[OnlineClassifier, tuple[State, Any, tuple[FloatArray, float]]] = (
-    WeakKeyDictionary()
-)
 
 
 class MomentClassifier(OnlineClassifier):
@@ -151,8 +144,13 @@ class MomentClassifier(OnlineClassifier):
     def _solve(self, state: State, found: Moments) -> FloatArray:
         raise NotImplementedError
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         return {**fresh_moments(d, grow=self.grow), "clock": np.zeros(1, dtype=np.int64)}
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * d
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
@@ -175,10 +173,7 @@ class MomentClassifier(OnlineClassifier):
     def _solved(self, state: State) -> tuple[FloatArray, float]:
         """Weights and threshold, kept for as long as rows and parameters stay the same."""
         key = (int(state["clock"][0]), self._width(state), self.get_params())
-        kept = _SOLVED.get(self)
-        if kept is None or kept[0] is not state or kept[1] != key:
-            kept = _SOLVED[self] = (state, key, self._answer(state))
-        return kept[2]
+        return self._answers.get("weights", key, lambda: self._answer(state))
 
     def _width(self, state: State) -> int:
         """Columns that there is room for."""

@@ -17,12 +17,12 @@ import scipy
 
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import ParameterError
+from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes, expected_error
 from auctor.problem import Problem
-from auctor.problem.hessian import floored, solver_of
 from auctor.solvers.base import State
 from auctor.solvers.gaussian.moments import (
     ClassMoments,
@@ -125,7 +125,7 @@ class GaussianDiscriminant:
     shrinkage: str | float | None = None
     covariance: Covariance = "full"
 
-    needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM
+    needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM | Need.ROWS | Need.DENSE
 
     def __post_init__(self) -> None:
         who = "GaussianDiscriminant"
@@ -246,7 +246,7 @@ def _auc_direction(moments: ClassMoments) -> FloatArray:
         best = np.where(known, contrast / np.where(known, total, 1.0), 0.0)
         left = np.where(known, 0.0, contrast)
     else:
-        best = solver_of(total)(contrast)
+        best = spd_solve(total)(contrast)
         left = contrast - total @ best
     piled = left / floored(moments.variances.sum(axis=0))
     return piled if _separation(moments, piled) > _separation(moments, best) else best

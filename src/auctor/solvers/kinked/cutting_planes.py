@@ -207,7 +207,7 @@ class Bmrm:
 
 def _most_cuts(problem: Problem) -> int:
     """Cuts that are few enough beside the data: each is as long as the columns are many."""
-    room = max(CUTS_ROOM, CUTS_SHARE * problem.data.n_entries)
+    room = max(CUTS_ROOM, CUTS_SHARE * problem.n_entries)
     return int(room) // max(1, problem.data.n_columns)
 
 

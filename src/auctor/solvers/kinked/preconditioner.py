@@ -8,7 +8,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
 from auctor.core.needs import Need
-from auctor.core.protocols import Data, PairLoss
+from auctor.core.protocols import FullData as Data
+from auctor.core.protocols import PairLoss
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, Target
 from auctor.problem import Problem

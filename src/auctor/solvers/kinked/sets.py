@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from auctor.core.needs import Need
-from auctor.core.protocols import ByRows, ThresholdLoss
+from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.problem.equivalent import ridge_problem
@@ -40,7 +40,7 @@ class RowForm:
     @classmethod
     def of(cls, problem: Problem) -> RowForm:
         """The row form of a problem."""
-        form = cast(ThresholdLoss, problem.loss).by_rows(problem.data.target)
+        form = problem.loss.by_rows(problem.data.target)
         l2 = problem.coef(problem.ridge) / (form.outside * form.inside**2)
         rows = ridge_problem(problem, form.loss, l2, problem.data, fit_intercept=True)
         return cls(problem, form, rows)

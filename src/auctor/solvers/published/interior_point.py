@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
+from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.kernels.linalg.columns import row_products
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import MODEL_FLOOR, Hessian, floored, solver_of
+from auctor.problem.hessian import MODEL_FLOOR, Hessian
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, sizes
 from auctor.solvers.specs import spec_of
@@ -168,7 +170,7 @@ class InteriorPoint:
             hessian = Hessian(
                 problem.data, LowRankCurvature(h), joined, problem.has_intercept, problem.counts
             )
-            return solver_of(hessian.matrix(), floor=MODEL_FLOOR)(r)
+            return spd_solve(hessian.matrix(), floor=MODEL_FLOOR)(r)
         if not ridge.all():
             # Columns without a penalty get a trace of one, or their inverse would be infinite.
             problem.counts.passes += 1
@@ -183,11 +185,10 @@ def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray)
     """
     data, n = problem.data, problem.data.n_rows
     root, inverse = np.sqrt(h), 1.0 / ridge
-    # A product of rows costs as much as n/2 passes, through BLAS a sixth of that or so.
-    problem.counts.passes += 1.0 + n / 6.0
+    problem.counts.passes += product_passes(n)
     system = root[:, None] * row_products(data.columns(), n, inverse) * root
     system[np.diag_indices_from(system)] += 1.0
-    solve = solver_of(system)
+    solve = spd_solve(system)
 
     def apply(v: FloatArray) -> FloatArray:
         problem.counts.passes += 2

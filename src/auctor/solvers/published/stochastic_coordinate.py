@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.linalg import floored
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.stochastic import stochastic_epoch
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem import Problem
-from auctor.problem.hessian import floored
 from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.linalg import floored
 from auctor.core.needs import Need
 from auctor.core.protocols import Penalty
 from auctor.core.result import Counts
@@ -16,7 +17,6 @@ from auctor.kernels.penalties import groups as kernels
 from auctor.penalties.separable import Separable
 from auctor.penalties.tree import TreeNorm
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import floored
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, polishes
 from auctor.solvers.smooth.conjugate import truncated_cg
@@ -104,7 +104,7 @@ class SubspaceNewton:
     max_products: int = 40
     fewest: int = 200
 
-    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY
+    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY | Need.COLUMN_SUBSETS
 
     def __post_init__(self) -> None:
         who = type(self).__name__

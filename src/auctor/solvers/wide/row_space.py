@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
+from auctor.core.cost import product_passes
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
@@ -28,8 +29,6 @@ FIRST_STEPS = 20
 #: Steps along the rows by the next, after which the solve moves to all columns: rounding in the
 #: products of rows has ended progress by then.
 NEXT_STEPS = 60
-#: A product of rows with each other costs a pass for so many rows (measured on dense data: BLAS).
-ROWS_PER_PASS = 6.0
 
 
 class Span(NamedTuple):
@@ -174,7 +173,7 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
     first = kinds.order[kinds.starts[heavy]]
     free = problem.has_intercept or problem.loss.shift_invariant
     middle = data.gradient(data.target.share) if free else np.zeros(problem.n_columns)
-    problem.counts.passes += 2.0 + first.size / ROWS_PER_PASS
+    problem.counts.passes += 1.0 + product_passes(first.size)
     gram = data.row_gram(first, scale, middle)
     if free:
         # Rows less their mean depend on each other. A constant beside them, which the intercept

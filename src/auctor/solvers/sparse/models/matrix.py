@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from auctor.core.cost import product_passes
+from auctor.core.linalg import spd_solve
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import Hessian, solver_of
+from auctor.problem.hessian import Hessian
 from auctor.solvers.sparse.models.columns import damping, floor_of
 
 #: Sweeps by coordinates before steps on the support, what these add to a singular matrix of unit
@@ -159,7 +161,7 @@ def _on_support(
         tilt = slope[index] + l1[index] * np.sign(at) + l2[index] * at
         block = matrix[np.ix_(index, index)]
         block[np.diag_indices_from(block)] += l2[index]
-        step = -solver_of(block, floor=FLAT)(tilt)
+        step = -spd_solve(block, floor=FLAT)(tilt)
         if not np.isfinite(step).all() or not float(tilt @ step) < 0.0:
             break
         ahead = np.where(step > 0.0, upper[index], lower[index])
@@ -183,7 +185,7 @@ def _on_support(
 
 def _product_passes(few: int, many: int, d: int) -> float:
     """Cost of the products of some dense columns with others, in passes over the data."""
-    return (1.0 + many / 6.0) * few / max(d, 1)
+    return product_passes(many) * few / max(d, 1)
 
 
 def _mask(index: IntArray, d: int) -> Array:
