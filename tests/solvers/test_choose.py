@@ -39,7 +39,7 @@ LOSSES = [
 class TwoProducts:
     """Data that offers its sizes, its target and the two products, and refuses the rest."""
 
-    access = Access.STREAM
+    access = Access.PRODUCTS
 
     def __init__(self, data):
         self._data = data

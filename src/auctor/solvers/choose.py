@@ -293,7 +293,7 @@ _CUTS = Need.CONVEX_LOSS | _RIDGE
 _KINKED = Need.SMOOTHABLE_LOSS
 _SEPARABLE = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 _MATRIX = Need.MATRIX_CURVATURE | Need.CURVATURE | Need.COLUMNS
-_TREE = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY
+_TREE = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY | Need.COLUMN_SUBSETS
 
 #: The first rule that holds decides.
 RULES = (
@@ -301,7 +301,7 @@ RULES = (
     Rule("exact", _SMOOTH | Need.CURVATURE | Need.QUADRATIC_LOSS, "spine.md"),
     Rule(
         "gaussian_discriminant",
-        Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM,
+        Need.DENSE | Need.GRAM | Need.ROWS | Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY,
         "metrics.md",
     ),
     # Smooth losses, l2 or no penalty.
