@@ -101,6 +101,18 @@ def test_it_is_the_default_for_many_columns_and_penalties_that_are_not_strong():
     assert not isinstance(choose(problem_of(1e-4, loss=FBeta())), AsRows)
 
 
+def test_tall_data_under_a_very_weak_penalty_is_for_cutting_planes():
+    rng = np.random.default_rng(0)
+    tall = random_array((7000, 650), density=0.02, rng=rng, format="csr")
+    y = np.where(rng.random(7000) < 0.2, 1.0, -1.0)
+    length = float((tall * tall).sum()) / 7000
+    chosen = {reach: choose(problem_of(length / reach, matrix=tall, y=y)) for reach in (1e5, 1e6)}
+    assert isinstance(chosen[1e5], AsRows)
+    assert isinstance(chosen[1e6], CutsFirst)
+    short = problem_of(length / 1e6, matrix=tall[:6000], y=y[:6000])
+    assert isinstance(choose(short), AsRows)
+
+
 @pytest.mark.parametrize(
     "other", [{"loss": FBeta()}, {"loss": Prbep(0.1)}, {"penalty": L1(0.1)}], ids=str
 )

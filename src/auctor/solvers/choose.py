@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -97,6 +98,11 @@ FEW_ROWS = 100
 
 #: `AsRows`: least reach of the rows; below, a few cuts do. Source: metrics.md (cutting_planes).
 AS_ROWS = 1e3
+#: `AsRows` on tall data: largest reach of the rows; beyond, sweeps undo each other for hundreds of
+#: epochs while a few hundred cuts end. Source: as_rows.md.
+AS_ROWS_TALL = 3e5
+#: `AsRows`: distinct rows for every column from which data is tall. Source: as_rows.md.
+TALL = 10.0
 
 
 # --- facts about a problem ------------------------------------------------------------------------
@@ -116,7 +122,7 @@ def _curved(problem: Problem) -> bool:
 
 def _gram_passes(problem: Problem) -> float:
     """Cost of Newton's matrix in passes; infinite where the data has none."""
-    return problem.data.gram_passes() if Need.GRAM in problem.provides else float("inf")
+    return problem.data.gram_passes() if Need.GRAM in problem.provides else math.inf
 
 
 def _reach(problem: Problem) -> float:
@@ -182,8 +188,16 @@ def _dual_pays(problem: Problem) -> bool:
 
 
 def _sweeps_pay(problem: Problem) -> bool:
-    """Whether sweeps over rows end before cutting planes: many columns and long rows."""
-    return not _few(problem) and _reach(problem) > AS_ROWS
+    """Whether sweeps over rows end before cutting planes: many columns and long rows.
+
+    On tall data the rows depend on each other, and under a very weak penalty sweeps are slow.
+    """
+    if _few(problem):
+        return False
+    tall = problem.data.n_rows > TALL * problem.n_columns and (
+        problem.n_distinct > TALL * problem.n_columns
+    )
+    return AS_ROWS < _reach(problem) <= (AS_ROWS_TALL if tall else math.inf)
 
 
 def _cuts_pay(problem: Problem) -> bool:
@@ -279,7 +293,7 @@ _CUTS = Need.CONVEX_LOSS | _RIDGE
 _KINKED = Need.SMOOTHABLE_LOSS
 _SEPARABLE = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 _MATRIX = Need.MATRIX_CURVATURE | Need.CURVATURE | Need.COLUMNS
-_TREE = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY
+_TREE = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY | Need.COLUMN_SUBSETS
 
 #: The first rule that holds decides.
 RULES = (
@@ -287,7 +301,7 @@ RULES = (
     Rule("exact", _SMOOTH | Need.CURVATURE | Need.QUADRATIC_LOSS, "spine.md"),
     Rule(
         "gaussian_discriminant",
-        Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM,
+        Need.DENSE | Need.GRAM | Need.ROWS | Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY,
         "metrics.md",
     ),
     # Smooth losses, l2 or no penalty.
@@ -307,7 +321,7 @@ RULES = (
     Rule("subspace_newton", _TREE, "sparse.md"),
     Rule("fista", Need.SMOOTH_LOSS | Need.PROX, "sparse.md"),
     # Kinked losses.
-    Rule("as_rows", Need.THRESHOLD_LOSS | _RIDGE | Need.ROWS, "metrics.md", _sweeps_pay),
+    Rule("as_rows", Need.THRESHOLD_LOSS | _RIDGE | Need.ROWS, "as_rows.md", _sweeps_pay),
     Rule("cuts_first", _CUTS | _KINKED, "metrics.md", _cuts_on_sets),
     Rule("bmrm", _CUTS, "metrics.md", _cuts_pay),
     Rule("smooth_first", _CUTS | _KINKED, "metrics.md", _intercept_matters),
