@@ -27,6 +27,7 @@ class PairwiseLogistic(SortedPairwise):
     Examples
     --------
     >>> import numpy as np
+    >>> from auctor.core.types import Target
     >>> round(PairwiseLogistic().value(np.zeros(2), Target(np.array([1.0, -1.0]))), 6)
     0.693147
 
