@@ -164,8 +164,8 @@ def _same(
                     "learn",
                     needs=f"the labels of the checkpoint, column {label!r}",
                     got=f"column {chunk.label!r}",
-                    todo=f"Pass {{option}}{label!r}, or another checkpoint.",
-                    option="label",
+                    todo="Pass {option}, or another checkpoint.",
+                    option=Option("label", label),
                 )
             yield chunk
             names = label = None  # the first one says it all

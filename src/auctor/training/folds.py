@@ -32,7 +32,7 @@ def stratified_folds(
     Examples
     --------
     >>> [test.tolist() for _, test in stratified_folds(np.array([0, 0, 1, 1]), 2, seed=0)]
-    [[1, 3], [0, 2]]
+    [[1, 2], [0, 3]]
     """
     # The legacy generator, because it is the one that scikit-learn shuffles with.
     random = np.random.RandomState(seed)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
 from auctor.data.coerce import check_weight
@@ -174,7 +174,8 @@ class LinearModel(Linear):
                 self.who,
                 needs="a calibrated model, or one of log_loss, for probabilities",
                 got="another",
-                todo="Fit it with calibrate='sigmoid'.",
+                todo="Fit it with {option}.",
+                option=Option("calibrate", "sigmoid"),
             )
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
         positive = np.column_stack(
