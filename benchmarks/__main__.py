@@ -16,16 +16,13 @@ def _suites() -> list[str]:
 
 def _list() -> None:
     from benchmarks import competitors
-    from benchmarks.competitors import sparse
     from benchmarks.problems import datasets
 
     for name in _suites():
         suite = import_module(f"benchmarks.suites.{name}")
         print(f"suite {name}: {', '.join(section.name for section in suite.sections)}")
-    for module in competitors.discover():
-        print(f"competitor {module.name}: {module.available() or 'ready'}")
-    for package in sparse.discover().values():
-        print(f"competitor of suite sparse {package.name}: {package.available() or 'ready'}")
+    for package in competitors.discover().values():
+        print(f"competitor {package.name}: {package.available() or 'ready'}")
     for name in datasets.REGISTRY:
         print(f"data {name}: {'ready' if datasets.present(name) else 'missing'}")
 
@@ -47,14 +44,18 @@ def main() -> None:
     run.add_argument(
         "--resume", action="store_true", help="keep the cells that are in the results file already"
     )
+    run.add_argument(
+        "--before", help="source folder of another checkout, for suites that compare with one"
+    )
     options = parser.parse_args()
     if options.command == "list":
         _list()
     else:
         suite = import_module(f"benchmarks.suites.{options.suite}")
         settings = Settings(
-            quick=options.quick, only=options.only, budget=options.budget, resume=options.resume
-        )
+            quick=options.quick, only=options.only, budget=options.budget, resume=options.resume,
+            before=options.before,
+        )  # fmt: skip
         run_suite(suite, settings)
 
 

@@ -11,7 +11,8 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, Box, NonNegative
 from auctor.problem import Problem
 from auctor.solvers import Fista, GradientDescent, Lbfgs, ProximalGradient
-from auctor.testing.problems import PLAIN_LOGISTIC, smooth_minimiser
+from auctor.testing.minimisers import smooth_minimiser
+from auctor.testing.plain import PLAIN_LOGISTIC
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(80, 5)) * [1.0, 2.0, 0.5, 1.0, 1.0]

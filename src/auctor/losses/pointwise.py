@@ -70,6 +70,7 @@ class Pointwise(BaseLoss):
     kind: ClassVar[int]
     #: Whether its prox has a closed form: pieces of parabolas and lines.
     closed_prox: ClassVar[bool] = True
+    supports_centring = True
 
     @property
     def param(self) -> float:
@@ -105,11 +106,6 @@ class Pointwise(BaseLoss):
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``."""
         return kernels.conjugate(self.kind, self.param, self.width, dscores, target.y, target.share)
-
-    @property
-    def centred(self) -> bool:
-        """Whether smoothing can be centred at given slopes, by `centre`."""
-        return True
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """The slope of each row."""

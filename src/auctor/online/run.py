@@ -22,7 +22,7 @@ from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier
 from auctor.online.checkpoint import restore, save_checkpoint
 from auctor.online.labels import distinct_labels, missing_labels
-from auctor.tables.readers.base import Chunk
+from auctor.tables import Chunk
 from auctor.tables.stream import open_stream, same_columns
 
 #: Rows that may be held back until a second class is seen.
