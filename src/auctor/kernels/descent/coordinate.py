@@ -15,9 +15,14 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.penalties.separable import prox_one, separable_value, violation_one
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: From so many coordinates on, so many differences of iterates are extrapolated; their shares may
-#: add up to so much without sign: more would be an answer to rounding.
-MANY, MEMORY, LARGEST_MIX = 64, 5, 1e4
+#: Coordinates from which sweeps are extrapolated (Anderson): with fewer a sweep costs next to
+#: nothing.
+MANY = 64
+#: Differences of iterates that an extrapolation mixes.
+MEMORY = 5
+#: It is rejected if its weights add up to more than this in absolute value: it would be an answer
+#: to rounding.
+LARGEST_MIX = 1e4
 
 
 @kernel

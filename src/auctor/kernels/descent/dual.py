@@ -23,7 +23,8 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Squared length at which a row counts as empty.
 TINY = 1e-200
-#: How much farther than before a score may move without waking its row.
+#: A row stays shrunk if its score may move this many times as far as since the last look, and its
+#: dual variable would still not leave its bound.
 FARTHER = 1.25
 
 
@@ -153,6 +154,9 @@ def free_step(
     residual = np.empty(active)
     bend = 1.0 if kind in (SQUARED_HINGE, SQUARED, HUBER) else width
     single = 1.0 / l2[0] if l2.shape[0] == 1 else 1.0
+    # Rows whose dual variable stays inside its piece under its own exact step. There the dual is
+    #   D(u) = -1/2 |X'u|^2 / l2 - 1/2 bend sum_i u_i^2 / p_i + linear,
+    # whose gradient in u_i is (own step) * (q_i + bend / p_i): the residual.
     m = 0
     for s in range(active):
         i = order[s]
@@ -170,6 +174,8 @@ def free_step(
     size = np.empty(m)
     for r in range(m):
         size[r] = max(q[rows[r]], TINY) + bend / p[rows[r]]
+    # Conjugate gradients on (X X' / l2 + spread 11' + diag(bend / p)) step = residual over these
+    # rows, preconditioned by the diagonal ``size``; ``image`` is the matrix times the direction.
     step, image, pull = np.zeros(m), np.empty(m), np.empty(w.shape[0])
     direction = residual / size
     energy = dot(residual, direction)
@@ -195,6 +201,8 @@ def free_step(
         last = energy
         energy = dot(residual, residual / size)
         direction = residual / size + energy / last * direction
+    # Bend the step at the ends of the pieces; halve it until the dual rises by
+    #   uphill.change - 1/2 (|X'change|^2 / l2 + spread (sum change)^2 + bend sum change^2 / p) > 0.
     share = 1.0
     goal, change = np.empty(m), np.empty(m)
     while share > 0.01 and m > 0:
@@ -267,6 +275,8 @@ def dual_sweeps(
             at = s + np.int64(drawn >> np.uint64(32))
             i = order[at]
             order[at], order[s] = order[s], i
+            # Maximise the dual in u_i alone: u_i = p_i loss'(z - t u_i), z the score of the row
+            # without its own part, t = q_i = |x_i|^2 / l2.
             t = max(q[i], TINY)
             start, stop = indptr[i], indptr[i + 1]
             score = intercept[1] + row_score(indices, values, start, stop, w)
@@ -284,6 +294,7 @@ def dual_sweeps(
             s += 1
             u[i] = new
             intercept[1] -= spread * change
+            # w = soft(v, l1) / l2 with v = -X'u; without l1 it is linear in u.
             if l1.shape[0] > 0:
                 for k in range(start, stop):
                     j = indices[k]
@@ -297,6 +308,7 @@ def dual_sweeps(
                 for k in range(start, stop):
                     j = indices[k]
                     w[j] -= change * values[k] / l2[j]
+        # Augmented Lagrangian of sum u = 0: multiplier -= spread * sum u.
         if spread > 0.0:
             total = 0.0
             for i in order:

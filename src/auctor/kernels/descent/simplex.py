@@ -17,8 +17,10 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 #: A pivot of the factor is at least this share of its diagonal entry: steps towards a vector that
 #: depends on the others are then long, and end where another weight is used up.
 PIVOT = 1e-13
-#: Rounding of an entry of the gradient, as a share of its offset and of its other terms.
-ROUNDING, UNIT = 1e-14, 2e-16
+#: Rounding of an entry of the gradient, as a share of its offset.
+ROUNDING = 1e-14
+#: Rounding of an entry of the gradient, as a share of its other terms: one unit of a double.
+UNIT = 2e-16
 #: Newton steps on one face before the factor is computed afresh.
 STEPS = 4
 

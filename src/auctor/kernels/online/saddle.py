@@ -114,6 +114,7 @@ def solam(
         positive = y[i] > 0.0
         if not count_row(s, weight[i], positive, square):
             continue
+        # Step t: gamma_t = rate / sqrt(t), for w over the mean squared length of the rows.
         s[STEPS] += 1.0
         p = s[POSITIVE] / s[TOTAL]
         gamma = rate / math.sqrt(s[STEPS])
@@ -136,6 +137,8 @@ def solam(
             table[j, 0] += move * x
             table[j, 1] += past * x
         s[LENGTH] = max(s[LENGTH] + move * (2.0 * vx + move * square), 0.0)
+        # Project w on |w| <= radius; |a|, |b| <= radius kappa and |alpha| <= 2 radius kappa hold
+        # for the saddle point, kappa the longest row so far.
         norm = s[SCALE] * math.sqrt(s[LENGTH])
         if norm > radius:
             s[SCALE] *= radius / norm
@@ -190,6 +193,8 @@ def fsauc(
             table[j, own] += weight[i] * x
         if not count_row(s, weight[i], positive, square):
             continue
+        # Stage k: step rate / 2^k, ball of radius 2 sqrt(1 + 2 kappa^2) radius / 2^k around the
+        # average of the stage before (Algorithm 1 of the paper).
         s[STEPS] += 1.0
         p, kappa, half = s[POSITIVE] / s[TOTAL], s[LONGEST], 0.5 ** s[STAGE]
         ball = 2.0 * math.sqrt(1.0 + 2.0 * kappa * kappa) * radius * half
@@ -211,6 +216,7 @@ def fsauc(
             project(s, radius, kappa, ball)
         if s[SCALE] < SMALL:
             unscale_stage(table, s)
+        # alpha in [alpha0 - D_k, alpha0 + D_k], D_k = 2 sqrt(2) kappa ball + REACH (`next_stage`).
         reach = 2.0 * math.sqrt(2.0) * kappa * ball + s[REACH]
         alpha = s[ALPHA] + gamma * share * on_alpha
         alpha = s[ALPHA0] + clip(alpha - s[ALPHA0], reach)
@@ -271,6 +277,9 @@ def next_stage(table: FloatArray, s: FloatArray, radius: float) -> None:
     s[A0] = s[A] = s[SUM_A] / n
     s[B0] = s[B] = s[SUM_B] / n
     s[ALPHA] = s[ALPHA0]
+    # The part of D_k that does not depend on the ball, as in the authors' code with delta = 0.1:
+    #   4 sqrt(2) kappa (2 + sqrt(2 g)) (1 + 2 kappa) radius / sqrt(min(p, 1-p) n - sqrt(2 n g)),
+    # g = log(12 / delta), n the steps of the stage; without bound where the root has no value.
     log = math.log(120.0)
     few = min(p, 1.0 - p) * n - math.sqrt(2.0 * n * log)
     wide = 4.0 * math.sqrt(2.0) * kappa * (2.0 + math.sqrt(2.0 * log)) * (1.0 + 2.0 * kappa)

@@ -147,6 +147,7 @@ def spam_ridge(
         up, down = class_shares(s, weight[i], positive)
         s[DOT_POSITIVE] += up * ax
         s[DOT_NEGATIVE] += down * ax
+        # w <- (w - eta slope x) / (1 + eta p(1-p) l2): the division changes the scale P alone.
         t = scale = move = pace = 0.0
         if ready:
             s[STEPS] += 1.0
@@ -162,6 +163,7 @@ def spam_ridge(
             continue
         s[DOT_POSITIVE] += move * (on_positive + up * square)
         s[DOT_NEGATIVE] += move * (on_negative + down * square)
+        # The average weighs iterate t by t: U += t P.
         s[SCALE] = scale / (1.0 + pace)
         s[SUM_SCALE] += t * s[SCALE]
         s[MASS] += t

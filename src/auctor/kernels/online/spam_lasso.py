@@ -50,9 +50,11 @@ from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
 #: A cumulative threshold above this is written into the columns.
 LARGE = 1e3
-#: All columns are looked at when about this many entries per column were read, but not more often
-#: than after so many steps.
-SWEEP, LEAST = 1.4, 64.0
+#: All columns are looked at when about this many entries per column were read: looking then costs
+#: about as much as reading did.
+SWEEP = 1.4
+#: But not more often than after so many steps.
+LEAST = 64.0
 
 
 @inline_kernel

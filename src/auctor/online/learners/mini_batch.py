@@ -16,8 +16,10 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 
 AXES = {"contrast": (0,), "squares": (0, 1), "kept": (2,)}
 NAMES = ("kept", "kept_weight", "seen", "mass", "contrast", "squares", "random")
-#: Sweeps of coordinate descent, and the violation at which it stops, relative to the contrast.
-MOST_SWEEPS, ACCURACY = 10_000, 1e-10
+#: Sweeps of coordinate descent at most.
+MOST_SWEEPS = 10_000
+#: Violation of the optimality conditions at which it stops, relative to the largest contrast.
+ACCURACY = 1e-10
 
 
 @dataclass(eq=False, repr=False)

@@ -20,8 +20,12 @@ from auctor.online.base import State
 
 #: What is left of a class when room is made.
 SHRINK = 0.75
-#: Bytes of an entry, of its column, and of a row besides.
-VALUE, COLUMN, ROW = 8, 4, 24
+#: Bytes of an entry.
+VALUE = 8
+#: Bytes of the number of its column.
+COLUMN = 4
+#: Bytes of a row besides: where it ends, weight times label, place in the stream.
+ROW = 24
 #: Rows that take more of the room are left out.
 LARGEST = 0.25
 #: Room for this many entries and rows at first; doubled when there is no more.

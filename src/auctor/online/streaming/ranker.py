@@ -31,12 +31,17 @@ SURROGATES: dict[str, BaseLoss] = {
 #: of rows, and the first.
 LEVELS = (3e4, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 1.0, 0.1, 0.01)
 START = 5
-#: Parts of the rows, each of which judges weights from the others; and rows they are made of.
-PARTS, JUDGES = 3, 12_288
+#: Folds of the cross-validation that chooses a strength.
+PARTS = 3
+#: Rows that it uses at most, taken evenly from the memory: they bound the cost of a choice.
+JUDGES = 12_288
 #: With more rows a choice moves by one level at most.
 SETTLED = 1024
-#: Tolerances of weights to keep, and of weights to judge a strength by.
-TOLERANCE, ROUGH = 1e-4, 1e-2
+#: Relative gap of weights to keep.
+TOLERANCE = 1e-4
+#: Relative gap of weights to judge a strength by, which only have to rank.
+ROUGH = 1e-2
+#: Iterations of the solver, where the tolerance is not met before.
 MOST_STEPS = 200
 #: A variance below this share of the mean square is rounding.
 ROUNDING = 1e-12

@@ -15,9 +15,13 @@ from auctor.online.streaming import ranker
 from auctor.online.streaming.memory import Kept, complete, fresh_memory, remembered
 from auctor.online.streaming.moments import growth_of, midpoint
 
-#: Rows between two solutions at first; later this share of the rows that count, with forgetting the
-#: other, as rows then come again and again into solutions.
-FIRST, SHARE, FORGETTING_SHARE = 16, 0.25, 0.5
+#: Rows between two solutions at first.
+FIRST = 16
+#: Later a solution is renewed after this share of the rows it rests on: each row is then part of
+#: about 1 / SHARE solutions, which bounds the cost of a stream to as many passes over it.
+SHARE = 0.25
+#: The same with forgetting, where a row stays in the memory and comes into more solutions.
+FORGETTING_SHARE = 0.5
 #: Rows before the first choice of a strength; others follow whenever rows have doubled.
 FIRST_CHOICE = 64
 #: What is left of the evidence for each strength at the next choice.

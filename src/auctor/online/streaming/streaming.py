@@ -26,11 +26,14 @@ from auctor.online.streaming.moments import (
     ridge_solution,
 )
 
-#: Rows between two solutions for the scores of new rows, at first and at most.
-FIRST_REFRESH, LAST_REFRESH = 16, 1 << 16
-#: A solution is renewed after this share of the rows it rests on, but not before as many
-#: rows as columns: a factorisation then costs about as much as those.
-REFRESH_SHARE, REFRESH_COLUMNS = 0.125, 1.0
+#: Rows between two solutions for the scores of new rows, at first.
+FIRST_REFRESH = 16
+#: The same at most: weights that are older than this score new rows with stale knowledge.
+LAST_REFRESH = 1 << 16
+#: A solution is renewed after this share of the rows it rests on.
+REFRESH_SHARE = 0.125
+#: But not before so many rows per column: factorising costs O(d^3), as much as d rows of O(d^2).
+REFRESH_COLUMNS = 1.0
 #: Strengths tried side by side when none is given, as multiples of the average variance.
 RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
 #: What is left of the evidence for each of them when the solutions are renewed.
