@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from auctor.core.errors import IncompatibleError
+from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Coupling
 from auctor.core.protocols import Loss
 from auctor.core.result import Solution, Status, Step
@@ -297,6 +298,12 @@ class NanBeyond:
         if not np.abs(scores).max() <= self._reach:
             return math.nan, np.full_like(grad, math.nan)
         return value, grad
+
+    def evaluation(
+        self, scores: FloatArray, target: Target, near: Evaluation | None = None
+    ) -> Evaluation:
+        """The loss at some scores, NaN where it is."""
+        return Evaluation(self, scores, target)
 
     def smoothed(self, width: float) -> NanBeyond | None:
         """The smoothed loss, NaN in the same places."""
