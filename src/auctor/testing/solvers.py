@@ -313,11 +313,7 @@ class NanBeyond:
     def evaluation(
         self, scores: FloatArray, target: Target, near: Evaluation | None = None
     ) -> Evaluation:
-<<<<<<< HEAD
         """The loss with its NaN at some scores, not the one it wraps."""
-=======
-        """The loss at some scores, NaN where it is."""
->>>>>>> 95675aa306d8adcf0ede9cb2902d706bea006ac1
         return Evaluation(self, scores, target)
 
     def smoothed(self, width: float) -> NanBeyond | None:
