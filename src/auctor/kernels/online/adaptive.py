@@ -192,7 +192,7 @@ def descend_rows(
             line, x = table[indices[a]], float(values[a])
             length += abs(x)
             size += x * x
-            # The ridge steps since the column was last seen, at once: w / (1 + rows * rate * ridge).
+            # The ridge steps since the column was last seen: w / (1 + rows * rate * ridge).
             if ridge > 0.0 and line[SQUARES] > 0.0:
                 idle = ridge * (now - 1.0 - line[TOUCHED])
                 own = units[1] / math.sqrt(line[SQUARES])
