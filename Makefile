@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check docs bench bench-sparse bench-theory bench-metrics bench-online clean
+.PHONY: demo test test-slow check docs bench bench-quick bench-sparse bench-theory bench-metrics bench-online clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -25,14 +25,24 @@ demo: $(BIN)/.demo
 docs: $(BIN)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
+# A file goes to one worker (loadfile): its kernels are compiled once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+
 test: $(BIN)/.dev check
-	$(BIN)/python -m pytest -n 2
+	$(PYTEST) -m "not slow"
+
+# What takes long and rarely breaks alone: the site, the gallery, fuzzing, millions of rows.
+test-slow: $(BIN)/.dev
+	$(PYTEST) -m slow
 
 check: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench-quick: $(BIN)/.dev
+	$(BIN)/python -m benchmarks run quick
 
 bench: $(BIN)/.dev
 	$(BIN)/python -m benchmarks run spine

@@ -47,14 +47,18 @@ def main() -> None:
     run.add_argument(
         "--resume", action="store_true", help="keep the cells that are in the results file already"
     )
+    run.add_argument(
+        "--before", help="source folder of another checkout, for suites that compare with one"
+    )
     options = parser.parse_args()
     if options.command == "list":
         _list()
     else:
         suite = import_module(f"benchmarks.suites.{options.suite}")
         settings = Settings(
-            quick=options.quick, only=options.only, budget=options.budget, resume=options.resume
-        )
+            quick=options.quick, only=options.only, budget=options.budget, resume=options.resume,
+            before=options.before,
+        )  # fmt: skip
         run_suite(suite, settings)
 
 

@@ -33,6 +33,8 @@ class Settings:
     #: Cells of the current section that need not be measured again.
     known: dict[str, object] = field(default_factory=dict)
     resume: bool = False
+    #: Source folder of the checkout to compare with.
+    before: str | None = None
 
     @property
     def partial(self) -> bool:

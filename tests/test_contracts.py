@@ -38,15 +38,16 @@ MORE_SOLVERS = [
 ]
 
 
-def cases(suite, parts):
-    """One test per part and check that applies, with a readable name."""
+def cases(kind, parts):
+    """One test per part and check that applies, with a readable name; one suite per part."""
     seen, found = {}, []
     for part in parts:
         name = discover.label(part)
         seen[name] = seen.get(name, 0) + 1
         unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        for check in suite(part).applicable():
-            found.append(pytest.param(part, check, id=f"{unique}-{check.removeprefix('check_')}"))
+        suite = kind(part)
+        for check in suite.applicable():
+            found.append(pytest.param(suite, check, id=f"{unique}-{check.removeprefix('check_')}"))
     return found
 
 
@@ -54,21 +55,21 @@ def instances(kinds):
     return [part for kind in kinds for part in discover.examples(kind)]
 
 
-@pytest.mark.parametrize(("loss", "check"), cases(LossSuite, instances(discover.losses())))
-def test_loss(loss, check):
-    getattr(LossSuite(loss), check)()
+@pytest.mark.parametrize(("suite", "check"), cases(LossSuite, instances(discover.losses())))
+def test_loss(suite, check):
+    getattr(suite, check)()
 
 
-@pytest.mark.parametrize(("penalty", "check"), cases(PenaltySuite, instances(discover.penalties())))
-def test_penalty(penalty, check):
-    getattr(PenaltySuite(penalty), check)()
+@pytest.mark.parametrize(("suite", "check"), cases(PenaltySuite, instances(discover.penalties())))
+def test_penalty(suite, check):
+    getattr(suite, check)()
 
 
 @pytest.mark.parametrize(
-    ("solver", "check"), cases(SolverSuite, instances(discover.solvers()) + MORE_SOLVERS)
+    ("suite", "check"), cases(SolverSuite, instances(discover.solvers()) + MORE_SOLVERS)
 )
-def test_solver(solver, check):
-    getattr(SolverSuite(solver), check)()
+def test_solver(suite, check):
+    getattr(suite, check)()
 
 
 @pytest.fixture(scope="module", params=list(storages()))

@@ -18,7 +18,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import Exact, GradientDescent, Newton, choose, resolve
-from auctor.solvers.smooth.gradient import Plain
+from auctor.solvers.base import State
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(60, 3))
@@ -46,11 +46,11 @@ class Scripted:
         time.sleep(self.wait)
         k = min(state.k, len(self.points) - 1)
         point = problem.evaluate(np.asarray(self.points[k])) if self.points else state.point
-        return _Visit(point, state.k + 1 >= self.stall_at, k=state.k + 1)
+        return _Visit(point, k=state.k + 1, stalled=state.k + 1 >= self.stall_at)
 
 
 @dataclass(frozen=True)
-class _Visit(Plain):
+class _Visit(State):
     k: int = 0
 
 
@@ -143,7 +143,7 @@ def test_the_gap_is_recomputed_never_taken_from_the_solver():
 
     class Borrowing(Scripted):
         def step(self, problem, state):
-            return Plain(problem.evaluate(w), dual=best)
+            return State(problem.evaluate(w), dual=best)
 
     solution = minimise(problem, Borrowing(), w0=w, max_iter=2, on_failure="ignore")
     assert not solution.converged

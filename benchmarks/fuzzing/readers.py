@@ -16,7 +16,7 @@ from scipy import sparse
 
 from auctor.core.errors import AuctorError
 from auctor.tables import open_stream, read_svmlight, read_table, write_table
-from auctor.tables.readers import base
+from auctor.tables import source as base
 from auctor.tables.schema import Schema
 from benchmarks.fuzz import Case
 from benchmarks.fuzzing import slow

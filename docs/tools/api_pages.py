@@ -16,7 +16,7 @@ MODULES = {
     "penalties": ["auctor.penalties"],
     "solvers": ["auctor.solvers"],
     "metrics": ["auctor.metrics"],
-    "data": ["auctor.data", "auctor.tables.readers"],
+    "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],

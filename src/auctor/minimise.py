@@ -25,13 +25,7 @@ OnStep = Callable[[Step], bool | None]
 
 
 class State(Protocol):
-    """What a solver carries between steps.
-
-    A state may also have a ``lower``: a bound below min J that the solver has proved. Unless it is
-    ``None``, the gap is taken to it (to the highest so far), and not by duality. Or it may have a
-    ``violation``, of the optimality conditions of the solver's own model of the data (a structured
-    covariance); unless it is ``None``, that is the gap.
-    """
+    """What the loop reads of a solver's state; `auctor.solvers.base.State` has the defaults."""
 
     @property
     def point(self) -> Point:
@@ -40,6 +34,14 @@ class State(Protocol):
     @property
     def dual(self) -> Point | None:
         """A point whose gradient makes a better dual candidate than the current one's."""
+
+    @property
+    def lower(self) -> float | None:
+        """A bound below min J that the solver has proved: the gap is taken to the highest."""
+
+    @property
+    def violation(self) -> float | None:
+        """Violation of the optimality of the solver's own model of the data: that is the gap."""
 
     @property
     def stalled(self) -> bool:
@@ -200,7 +202,7 @@ class _Run:
         if self.best is None or point.value <= self.best.value:
             self.best, self.best_dual = point, state.dual
         certificate = self.assess(state)
-        own = getattr(state, "violation", None) is not None
+        own = state.violation is not None
         if self.meets(certificate) and not certificate.certified and not own:
             point, certificate = self.problem.certify(point, state.dual)
             certificate = self.tighten(point, certificate)
@@ -216,13 +218,11 @@ class _Run:
 
     def assess(self, state: State) -> Certificate:
         """The gap at a state: to the bound that the solver proved itself, or by duality."""
-        lower: float | None = getattr(state, "lower", None)
-        violation: float | None = getattr(state, "violation", None)
-        if violation is not None:
-            return Certificate(violation, False)
-        if lower is None:
+        if state.violation is not None:
+            return Certificate(state.violation, False)
+        if state.lower is None:
             return self.tighten(state.point, self.problem.certificate(state.point, state.dual))
-        gap = max(state.point.value - lower, 0.0)
+        gap = max(state.point.value - state.lower, 0.0)
         return self.tighten(state.point, Certificate(gap, True))
 
     def tighten(self, point: Point, certificate: Certificate) -> Certificate:

@@ -66,11 +66,11 @@ def test_a_number_that_is_none_is_told(bad, tmp_path, capsys):
     (said,) = json.loads(out)["warnings"]
     assert "column 'a'" in said
     plain = bad.strip('"')
-    assert f"{plain!r} in line 32 is none" in said
+    assert f"{plain!r} in line 32 is not" in said
     assert "59 of 60 values are numbers" in said
     assert "pass --missing" in said
     assert err == f"auctor: warning: {said}\n"
-    assert "in line 32 is none" in (tmp_path / "r.html").read_text()
+    assert "in line 32 is not" in (tmp_path / "r.html").read_text()
 
 
 def test_text_among_numbers_is_no_mistake(tmp_path, capsys):

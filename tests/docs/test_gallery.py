@@ -71,6 +71,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_script_runs_and_its_claims_hold(script, tmp_path, monkeypatch):
     import gallery_pages

@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mkdocs")
 pytest.importorskip("material")
 

@@ -31,6 +31,12 @@ REGRESSORS = {
     "huber": lambda **p: LinearRegressor("huber", **p),
 }
 MAKERS = CLASSIFIERS | REGRESSORS
+#: What is refused before a loss is looked at: one maker of each class stands for all of its losses
+#: (`test_every_loss_goes_through_the_same_checks` shows that they share them).
+CLASSES = {"classifier": CLASSIFIERS["auc"], "regressor": REGRESSORS["squared"]}
+
+
+STORES = (np.asarray, sparse.csr_array)
 
 
 def every(makers):
@@ -77,6 +83,18 @@ def spoiled(value):
 
 
 @every(MAKERS)
+def test_every_loss_goes_through_the_same_checks(make):
+    model = make()
+    y = targets(model)
+    refuse("contains NaN", model.fit, spoiled(np.nan), y, kind=DataError)
+    refuse("contains infinity", model.fit, sparse.csr_array(spoiled(np.inf)), y, kind=DataError)
+    refuse("equal length", model.fit, X, y[:-1], kind=DataError)
+    refuse(">= 0", model.fit, X, y, sample_weight=-np.ones(40), kind=DataError)
+    model.fit(X, y)
+    refuse("contains NaN", model.predict, spoiled(np.nan), kind=DataError)
+
+
+@every(CLASSES)
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_array])
 @pytest.mark.parametrize(
     ("value", "message"),
@@ -112,9 +130,13 @@ def test_huge_columns_are_solved_or_warned_about(make, store, scale):
             assert model.gap_ <= model.solution_.tol
 
 
-@every(MAKERS)
-@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("scale", [1e-30, 1e-200, 1e-310, 0.0])
+@pytest.mark.parametrize(
+    ("make", "store", "scale"),
+    [
+        *((CLASSES[k], s, v) for k in CLASSES for s in STORES for v in (1e-30, 1e-310, 0.0)),
+        *((make, np.asarray, 1e-200) for make in MAKERS.values()),
+    ],
+)
 def test_tiny_and_zero_columns_count_as_absent(make, store, scale):
     model = make()
     model.fit(store(X * [1.0, scale, 1.0]), targets(model))
@@ -375,7 +397,7 @@ def test_pyarrow():
 # --- targets ------------------------------------------------------------------------------------
 
 
-@every(MAKERS)
+@every(CLASSES)
 def test_targets_that_do_not_fit_the_rows(make):
     model = make()
     y = targets(model)
@@ -403,7 +425,7 @@ def test_missing_targets_in_tables():
         refuse("labels", MetricClassifier().fit, X, y, kind=DataError)
 
 
-@every(CLASSIFIERS)
+@pytest.mark.parametrize("make", [CLASSES["classifier"]], ids=["classifier"])
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
 def test_labels_that_make_no_two_classes(make, store):
     matrix = store(X)
@@ -457,7 +479,7 @@ def test_poisson_counts():
 # --- weights ------------------------------------------------------------------------------------
 
 
-@every(MAKERS)
+@every(CLASSES)
 @pytest.mark.parametrize(
     ("weight", "message"),
     [

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from auctor.data import as_data
 from auctor.kernels.descent import dual
+from auctor.kernels.losses import pointwise
 from auctor.kernels.losses.pointwise import (
     EPSILON,
     EXPONENTIAL,
@@ -94,7 +95,7 @@ def test_the_slope_at_the_prox(kind, param, width):
         for t in SIZES:
             for z in PLACES:
                 wanted = numeric_slope(lambda s, y=y: SLOPES[kind](s, y, param, width), z, t)
-                found = dual.prox_slope(kind, param, width, z, y, t)
+                found = pointwise.prox_slope(kind, param, width, z, y, t)
                 # A slope is known to the rounding of the score it comes from, divided by t.
                 slack = 1e-11 * (1.0 + abs(wanted)) + 4e-16 * abs(z) / t
                 assert abs(found - wanted) <= slack, (y, t, z, found, wanted)
@@ -103,10 +104,10 @@ def test_the_slope_at_the_prox(kind, param, width):
 @pytest.mark.parametrize("size", SIZES)
 def test_iterated_slopes_are_fixed_points(size):
     for z in np.concatenate((PLACES, np.linspace(-50, 50, 201))):
-        b = dual.logistic_slope(z, size)
+        b = pointwise.logistic_slope(z, size)
         assert 0.0 <= b <= 1.0
         assert abs(b - 0.5 * (1.0 - math.tanh(0.5 * (z + size * b)))) <= 1e-12
-        b = dual.exponential_slope(z, size)
+        b = pointwise.exponential_slope(z, size)
         if b <= 1.0:
             assert abs(b - math.exp(-(z + size * b))) <= 1e-12
         else:  # known to the rounding of its margin
@@ -116,11 +117,11 @@ def test_iterated_slopes_are_fixed_points(size):
 def test_no_room_gives_the_slope_itself():
     for kind, param, width in CASES:
         for z, y in ((0.3, 1.0), (-2.0, 1.0), (1.7, 1.0)):
-            found = dual.prox_slope(kind, param, width, z, y, dual.TINY)
+            found = pointwise.prox_slope(kind, param, width, z, y, dual.TINY)
             assert found == pytest.approx(SLOPES[kind](z, y, param, width), rel=1e-12)
     # At a kink any slope between the two sides would do.
-    assert -1.0 <= dual.prox_slope(HINGE, 0.0, 0.0, 1.0, 1.0, dual.TINY) <= 0.0
-    assert -0.2 <= dual.prox_slope(QUANTILE, 0.2, 0.0, 1.0, 1.0, dual.TINY) <= 0.8
+    assert -1.0 <= pointwise.prox_slope(HINGE, 0.0, 0.0, 1.0, 1.0, dual.TINY) <= 0.0
+    assert -0.2 <= pointwise.prox_slope(QUANTILE, 0.2, 0.0, 1.0, 1.0, dual.TINY) <= 0.8
 
 
 def epoch(X, kind, y, p, *, l1, l2, spread=0.0, u=None, rounds=1, seed=1):

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from auctor.core.types import Target
-from auctor.kernels.losses import pointwise
+from auctor.kernels.losses import logistic, pointwise
 from auctor.losses import Logistic
 
 MARGINS = np.concatenate(
@@ -36,7 +36,7 @@ def test_the_vector_loop_equals_the_scalar_function():
     y = np.where(np.arange(301) % 2, 1.0, -1.0)
     grad = np.empty(301)
     p = np.full(301, 1 / 301)
-    total = pointwise.logistic_value_grad(s, y, p, grad)
+    total = logistic.value_grad(s, y, p, grad)
     pairs = [pointwise.point(pointwise.LOGISTIC, 0.0, 0.0, a, b) for a, b in zip(s, y, strict=True)]
     assert total == pytest.approx(sum(value for value, _ in pairs) / 301, rel=1e-14)
     np.testing.assert_allclose(grad * 301, [slope for _, slope in pairs], rtol=1e-14)
@@ -107,5 +107,5 @@ def test_logistic_value_does_not_depend_on_addresses(n):
     for gap in range(24):
         near = np.empty(2 * n + gap)
         near[:n] = s
-        found.add(pointwise.logistic_value_grad(near[:n], y, p, near[n + gap :]))
+        found.add(logistic.value_grad(near[:n], y, p, near[n + gap :]))
     assert len(found) == 1

@@ -56,6 +56,7 @@ def test_the_rate_is_the_derivative_in_added_variance(loss, spread):
     assert grad[3] == pytest.approx((up - down) / (2 * h), rel=1e-5, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_a_million_gaussian_scores_have_the_expected_error_and_auc():
     rng, n = np.random.default_rng(0), 10**6
     mean, sd, prior = np.array([0.7, -0.4]), np.array([1.3, 0.6]), np.array([0.3, 0.7])

@@ -54,9 +54,10 @@ def dual_descent(u, groups, levels, sweeps=4000):
     return v
 
 
-def test_one_pass_equals_dual_descent_on_200_trees():
+@pytest.mark.parametrize("trees", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_one_pass_equals_dual_descent(trees):
     rng = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(trees):
         d = int(rng.integers(1, 12))
         parents = random_tree(rng, d)
         weights = rng.uniform(0.0, 1.5, size=d)

@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 
 from auctor.reports import Candidate, DataInfo, build_report, render
 
 
+@pytest.mark.slow
 def test_a_million_rows_fit_on_a_small_page():
     rng = np.random.default_rng(0)
     y = (rng.random(1_000_000) < 0.01).astype(np.int8)

@@ -11,6 +11,7 @@ from auctor.losses import (
     Hinge,
     Logistic,
     PairwiseHinge,
+    PairwiseLogistic,
     PartialPairwiseHinge,
     Prbep,
     PrecisionAtK,
@@ -20,8 +21,8 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, CutsFirst, SmoothFirst, choose
-from auctor.solvers.kinked import cuts_first
 from auctor.solvers.kinked import cutting_planes as bmrm
+from auctor.solvers.kinked import presets
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))
@@ -35,6 +36,12 @@ LOSSES = [FBeta(), PartialPairwiseHinge(0.1), Prbep(), PrecisionAtK(20)]
 
 def problem_of(loss, y, strength=0.01):
     return Problem(loss, L2(strength), as_data(X, y))
+
+
+def ranked():
+    """AUC of the model that is trained on it, which no other loss can beat by much."""
+    problem = problem_of(PairwiseLogistic(), HIDDEN)
+    return auc(HIDDEN, X @ minimise(problem, choose(problem)).coef)
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, PairwiseHinge()], ids=repr)
@@ -55,7 +62,7 @@ def test_where_there_is_none_it_still_ranks(loss):
     found = minimise(problem, CutsFirst())
     assert found.converged
     assert found.certified
-    assert auc(HIDDEN, X @ found.coef) > 0.6
+    assert auc(HIDDEN, X @ found.coef) > ranked() - 0.05
 
 
 def test_an_empty_model_is_never_reported_as_solved_by_cuts():
@@ -125,14 +132,14 @@ def test_which_problems_it_is_for():
 
 
 def test_cuts_go_on_after_a_turn_of_smoothing(monkeypatch):
-    monkeypatch.setattr(cuts_first, "MOST", 2)
-    monkeypatch.setattr(cuts_first, "TURN", 3)
+    monkeypatch.setattr(presets, "MOST", 2)
+    monkeypatch.setattr(presets, "TURN", 3)
     problem = problem_of(FBeta(), CLEAR)
     solver, seen = CutsFirst(), []
     state = solver.init(problem, problem.start(), np.random.default_rng(0))
     for _ in range(12):
         state = solver.step(problem, state)
-        seen.append(state.smooth is not None)
+        seen.append(state.stage == 1)
     first = seen.index(True)
     assert seen == [False] * first + [True] * 3 + [False] * (9 - first)
     found = minimise(problem, solver, tol=1e-6)

@@ -22,10 +22,10 @@ from auctor.solvers import (
     GradientDescent,
     Lbfgs,
     choose,
-    moments,
     resolve,
     shrinkage,
 )
+from auctor.solvers.gaussian import moments
 
 BOTH = [ExpectedAuc(), ExpectedError()]
 

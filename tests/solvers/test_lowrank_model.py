@@ -14,10 +14,10 @@ from auctor.solvers.sparse.models.lowrank import (
     budget,
     column_metric,
     curvature_along_gradient,
-    spec_of,
     survey,
 )
 from auctor.solvers.sparse.pairs import Pairs
+from auctor.solvers.specs import spec_of
 
 
 def test_subproblem_moves_only_its_coordinates_and_into_the_box():

@@ -5,8 +5,7 @@ import pytest
 
 from auctor.core.errors import ParameterError
 from auctor.core.types import Target
-from auctor.data import as_data
-from auctor.data.memory import Dense
+from auctor.data import Dense, as_data
 from auctor.losses import FBeta, PairwiseHinge
 from auctor.minimise import minimise
 from auctor.penalties import L2
@@ -126,10 +125,10 @@ def test_continuation_starts_with_it(strength, monkeypatch):
     problem = problem_of(strength=strength)
     solver = Continuation()
     state = solver.init(problem, problem.start(), RNG)
-    assert state.inner.memory.metric is not None
+    assert state.inner.inner.memory.metric is not None
     found = minimise(problem, solver, tol=1e-6)
     assert found.converged
-    monkeypatch.setattr("auctor.solvers.kinked.continuation.pair_metric", lambda problem: None)
-    assert solver.init(problem, problem.start(), RNG).inner.memory.metric is None
+    monkeypatch.setattr("auctor.solvers.kinked.smoothing.pair_metric", lambda problem: None)
+    assert solver.init(problem, problem.start(), RNG).inner.inner.memory.metric is None
     other = minimise(problem, solver, tol=1e-6)
     assert found.value == pytest.approx(other.value, abs=2e-6)

@@ -20,8 +20,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.problem.hessian import RowParts
-from auctor.solvers import Exact, Lbfgs, Newton, choose
-from auctor.solvers.choose import WARM_UP
+from auctor.solvers import Exact, Lbfgs, LbfgsThenNewton, Newton, choose
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(150, 6)) * [1.0, 4.0, 0.3, 1.0, 1.0, 2.0]
@@ -221,10 +220,10 @@ def test_spread_is_the_variance_of_the_columns():
 
 def test_a_warm_up_is_l_bfgs():
     problem = Problem(Logistic(), L2(1e-3), as_data(X, Y))
-    warm = minimise(problem, Newton(warm_up=4), tol=0.0, max_iter=4, on_failure="ignore")
+    warm = minimise(problem, LbfgsThenNewton(4), tol=0.0, max_iter=4, on_failure="ignore")
     quasi = minimise(problem, Lbfgs(), tol=0.0, max_iter=4, on_failure="ignore")
     np.testing.assert_array_equal(warm.coef, quasi.coef)
-    found = minimise(problem, Newton(warm_up=4), tol=1e-12)
+    found = minimise(problem, LbfgsThenNewton(4), tol=1e-12)
     assert found.n_iter <= 9
     assert found.converged
 
@@ -239,6 +238,6 @@ def test_many_dense_columns_start_with_a_warm_up():
     for name, columns in (("alike", alike), ("mixed", mixed)):
         problem = Problem(Logistic(), L2(1e-3), as_data(columns, y))
         solver = choose(problem)
-        assert solver == Newton(warm_up=WARM_UP)
+        assert solver == LbfgsThenNewton()
         steps[name] = minimise(problem, solver).n_iter
-    assert steps["alike"] < WARM_UP < steps["mixed"] <= WARM_UP + 12
+    assert steps["alike"] < 30 < steps["mixed"] <= 42

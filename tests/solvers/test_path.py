@@ -438,5 +438,5 @@ def test_a_callback_ends_the_path():
 def test_a_path_leaves_nothing_behind_in_the_problem(d):
     problem = make_problem(Logistic(), n=80, d=d)
     first = regularisation_path(problem, n=15, rng=0)
-    assert problem.kept is None
+    assert problem.memory is None
     np.testing.assert_array_equal(regularisation_path(problem, n=15, rng=0).coef, first.coef)

@@ -5,13 +5,13 @@ import pytest
 
 from auctor.core.errors import IncompatibleError
 from auctor.data import as_data
-from auctor.losses import FBeta, Hinge, PairwiseHinge, PartialPairwiseHinge, Prbep
+from auctor.losses import FBeta, Hinge, PairwiseHinge, PairwiseLogistic, PartialPairwiseHinge, Prbep
 from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
 from auctor.solvers import Bmrm, Continuation, SmoothFirst, choose
-from auctor.solvers.kinked import smooth_first
+from auctor.solvers.kinked import presets
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(500, 20))
@@ -23,6 +23,12 @@ HIDDEN = np.where(np.quantile(NOISY, 0.95) < NOISY, 1.0, -1.0)
 
 def problem_of(loss, y, strength=1e-3):
     return Problem(loss, L2(strength), as_data(X, y))
+
+
+def ranked():
+    """AUC of the model that is trained on it, which no other loss can beat by much."""
+    problem = problem_of(PairwiseLogistic(), HIDDEN)
+    return auc(HIDDEN, X @ minimise(problem, choose(problem)).coef)
 
 
 def states(problem, count, solver):
@@ -43,20 +49,24 @@ def test_the_last_digits_are_those_of_cutting_planes(loss, strength):
     assert found.value == pytest.approx(other.value, abs=2e-7)
 
 
-def test_it_takes_fewer_steps_than_either_alone():
-    problem = problem_of(FBeta(), CLEAR, 1e-6)
-    cuts = minimise(problem, Bmrm(), rng=0)
-    found = minimise(problem, SmoothFirst(), rng=0)
-    assert found.converged
-    assert found.n_iter < 0.5 * cuts.n_iter
-    exact = minimise(problem, SmoothFirst(), rng=0, tol=1e-6)
-    assert exact.converged
-    assert exact.n_iter < minimise(problem, Bmrm(), rng=0, tol=1e-6).n_iter
+@pytest.mark.parametrize(("n", "d", "cut"), [(300, 10, 2.0), (500, 20, 3.0)])
+def test_it_takes_fewer_steps_than_cutting_planes(n, d, cut):
+    """On every one of several data sets, since the gain is claimed for F-beta at weak penalties."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        matrix = rng.normal(size=(n, d))
+        y = np.where(matrix @ rng.normal(size=d) + rng.normal(size=n) > cut, 1.0, -1.0)
+        problem = Problem(FBeta(), L2(1e-6), as_data(matrix, y))
+        cuts, found = (minimise(problem, solver, rng=0) for solver in (Bmrm(), SmoothFirst()))
+        assert cuts.converged
+        assert found.converged
+        assert abs(found.value - cuts.value) <= max(found.gap, cuts.gap)
+        assert found.n_iter < cuts.n_iter
 
 
 def test_planes_stay_below_the_loss():
     problem = problem_of(FBeta(), CLEAR, 1e-4)
-    smoothing = [s for s in states(problem, 40, SmoothFirst()) if s.cuts is None]
+    smoothing = [s.inner for s in states(problem, 40, SmoothFirst()) if s.stage == 0]
     assert len(smoothing[-1].planes) > 10
     best = minimise(problem, Bmrm(), tol=1e-8)
     somewhere = RNG.normal(size=(5, 20))
@@ -122,16 +132,16 @@ def test_where_there_is_no_model_it_still_ranks():
     for tol in (1e-4, 1e-6):
         found = minimise(problem, SmoothFirst(), tol=tol)
         assert found.converged
-        assert auc(HIDDEN, X @ found.coef) > 0.6
+        assert auc(HIDDEN, X @ found.coef) > ranked() - 0.05
 
 
 def test_it_takes_over_at_a_narrow_width():
     problem = problem_of(FBeta(), CLEAR)
     found = list(states(problem, 60, SmoothFirst()))
-    at = next(k for k, s in enumerate(found) if s.cuts is not None)
-    assert all(s.smooth.width >= smooth_first.NARROW for s in found[:at])
-    assert found[at].smooth.width < smooth_first.NARROW  # the null loss is 1
-    assert found[at].cuts.cuts.bundle.count > 5
+    at = next(k for k, s in enumerate(found) if s.stage == 1)
+    assert all(s.inner.smooth.width >= presets.NARROW for s in found[:at])
+    assert found[at].ended[0].smooth.width < presets.NARROW  # the null loss is 1
+    assert found[at].inner.inner.cuts.bundle.count > 5
 
 
 def test_which_problems_it_is_for():

@@ -18,10 +18,10 @@ from auctor.solvers.sparse.models.lowrank import (
     Inner,
     Subproblem,
     descend,
-    spec_of,
     survey,
 )
 from auctor.solvers.sparse.pairs import Diagonal, Pairs
+from auctor.solvers.specs import spec_of
 
 # --- inexact steps, as inexact as allowed ---------------------------------------------------
 

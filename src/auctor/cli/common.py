@@ -18,8 +18,8 @@ from auctor.cli.config import use_config
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from auctor.tables import Chunk
     from auctor.tables.read import Table
-    from auctor.tables.readers.base import Chunk
     from auctor.tables.schema import Schema
 
 C = TypeVar("C", bound=Callable[..., None])

@@ -21,7 +21,7 @@ from auctor.reports.intervals import wilson
 
 if TYPE_CHECKING:
     from auctor.saved import Saved
-    from auctor.tables.readers.base import Chunk
+    from auctor.tables import Chunk
     from auctor.tables.schema import Schema
 
 

@@ -30,7 +30,7 @@ from auctor.cli.common import (
 if TYPE_CHECKING:
     from auctor.online.base import OnlineClassifier
     from auctor.online.run import Progress
-    from auctor.tables.readers.base import Chunk
+    from auctor.tables import Chunk
     from auctor.tables.schema import Schema
 
 WHO = "auctor stream"

@@ -6,11 +6,20 @@ from enum import Flag, auto
 
 
 class Access(Flag):
-    """How a data set can be read."""
+    """What a data set offers beyond its sizes, its target and the two products.
 
-    STREAM = auto()
+    Each flag stands for a small protocol in `auctor.core.protocols`.
+    """
+
+    PRODUCTS = 0
+    SECOND_ORDER = auto()
+    GRAM = auto()
     ROWS = auto()
     COLUMNS = auto()
+    SUBSETS = auto()
+    DENSE = auto()
+    RETARGET = auto()
+    EVERYTHING = SECOND_ORDER | GRAM | ROWS | COLUMNS | SUBSETS | DENSE | RETARGET
 
 
 class Coupling(Flag):
@@ -46,9 +55,12 @@ class Need(Flag):
     BLOCK_PENALTY = auto()
     TREE_PENALTY = auto()
     UNBOUNDED = auto()
+    SECOND_ORDER = auto()
     GRAM = auto()
     COLUMNS = auto()
+    COLUMN_SUBSETS = auto()
     ROWS = auto()
+    DENSE = auto()
 
 
 #: How each missing need reads in an error message.
@@ -75,9 +87,12 @@ NEED_WORDS = {
     Need.TREE_PENALTY: "a penalty on disjoint or nested groups of coordinates",
     Need.UNBOUNDED: "a penalty that leaves every weight unbounded",
     Need.STRONG_PENALTY: "an l2 part on every column and no box",
+    Need.SECOND_ORDER: "weighted squares of the columns of the data",
     Need.GRAM: "weighted Gram matrices of the data",
     Need.COLUMNS: "column access to the data",
+    Need.COLUMN_SUBSETS: "data that can leave columns out",
     Need.ROWS: "row access to the data",
+    Need.DENSE: "a dense copy of the data",
 }
 
 

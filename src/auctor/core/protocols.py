@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple, Protocol
 
 from auctor.core.curvature import Curvature
+from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Access, Coupling
-from auctor.core.types import Columns, FloatArray, IntArray, Kinds, SeparableSpec, Target
+from auctor.core.types import (
+    BlockSpec,
+    Columns,
+    DuplicateRows,
+    FloatArray,
+    IntArray,
+    SeparableSpec,
+    Target,
+    TreeSpec,
+)
 
 
 class Data(Protocol):
-    """A design matrix with its target: a linear operator with two products.
+    """A design matrix with its target: sizes, a target and two products.
 
-    ``gram``, ``sandwich`` and ``square_gradient`` are the second-order products; ``rows`` and
-    ``columns`` exist where ``access`` says so.
+    Nothing else may be assumed of a data set. ``access`` says what it offers besides; each flag
+    stands for one of the protocols below.
     """
 
     @property
@@ -25,16 +35,12 @@ class Data(Protocol):
         """Columns."""
 
     @property
-    def n_entries(self) -> int:
-        """Stored entries: what one pass over the data reads."""
-
-    @property
     def target(self) -> Target:
         """Target and weights of the rows."""
 
     @property
     def access(self) -> Access:
-        """How the data can be read."""
+        """Which of the protocols below hold."""
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
@@ -42,11 +48,27 @@ class Data(Protocol):
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """``X.T @ dscores``."""
 
+
+class Stored(Data, Protocol):
+    """Data that know their size: every one with a capability does."""
+
+    @property
+    def n_entries(self) -> int:
+        """Stored entries: what one pass over the data reads."""
+
+
+class SecondOrder(Stored, Protocol):
+    """Sums of second order that a pass over the rows can make: `Access.SECOND_ORDER`."""
+
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
 
     def square_gradient(self, h: FloatArray) -> FloatArray:
         """Diagonal of ``X.T @ diag(h) @ X``."""
+
+
+class GramMatrices(Stored, Protocol):
+    """Weighted Gram matrices of the columns: `Access.GRAM`."""
 
     def gram(self, h: FloatArray) -> FloatArray:
         """``X.T @ diag(h) @ X`` for ``h >= 0``."""
@@ -54,23 +76,21 @@ class Data(Protocol):
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
 
+
+class RowAccess(Stored, Protocol):
+    """Rows by their numbers: `Access.ROWS`."""
+
+    @property
+    def kinds(self) -> DuplicateRows:
+        """Equal rows side by side, in an order that depends on what they hold alone."""
+
     def entries(self, index: IntArray) -> float:
         """Stored entries of the rows ``index``."""
 
-    @property
-    def kinds(self) -> Kinds:
-        """Equal rows side by side, in an order that depends on what they hold alone."""
-
-    def rows(self, index: IntArray) -> Data:
+    def rows(self, index: IntArray) -> FullData:
         """The rows ``index`` with their targets."""
 
-    def only(self, index: IntArray) -> Data:
-        """The columns ``index`` with the targets of all rows."""
-
-    def with_target(self, target: Target) -> Data:
-        """The same matrix with another target."""
-
-    def differences(self, first: IntArray, second: IntArray) -> Data:
+    def differences(self, first: IntArray, second: IntArray) -> FullData:
         """One row ``X[i] - X[j]`` per pair, without a target."""
 
     def row_lines(self) -> Columns:
@@ -82,17 +102,52 @@ class Data(Protocol):
     def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
         """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
 
-    def replaced(self, X: FloatArray) -> Data:
-        """The rows of a dense matrix instead, with the same targets."""
+
+class ColumnAccess(Stored, Protocol):
+    """Columns one by one, for coordinate kernels: `Access.COLUMNS`."""
+
+    def columns(self) -> Columns:
+        """All columns in compressed form."""
+
+    def some_columns(self, index: IntArray, share: float) -> Columns | None:
+        """The columns ``index`` alone if they hold at most this share of all entries."""
+
+
+class ColumnSubsets(Stored, Protocol):
+    """Data of fewer columns: `Access.SUBSETS`."""
+
+    def only(self, index: IntArray) -> FullData:
+        """The columns ``index`` with the targets of all rows."""
+
+
+class DenseCopies(Stored, Protocol):
+    """Small enough data as a dense array: `Access.DENSE`."""
 
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
 
-    def columns(self) -> Columns:
-        """Column access for coordinate kernels."""
+    def replaced(self, X: FloatArray) -> FullData:
+        """The rows of a dense matrix instead, with the same targets."""
 
-    def some_columns(self, index: IntArray, share: float) -> Columns | None:
-        """The columns ``index`` alone if they hold at most this share of all entries."""
+
+class Retargetable(Stored, Protocol):
+    """The same matrix for several targets: `Access.RETARGET`."""
+
+    def with_target(self, target: Target) -> FullData:
+        """The same matrix with another target."""
+
+
+class FullData(
+    SecondOrder,
+    GramMatrices,
+    RowAccess,
+    ColumnAccess,
+    ColumnSubsets,
+    DenseCopies,
+    Retargetable,
+    Protocol,
+):
+    """Every capability: what data in memory offer."""
 
 
 class Shifted(NamedTuple):
@@ -164,6 +219,11 @@ class Loss(Protocol):
     def curvature(self, scores: FloatArray, target: Target) -> Curvature:
         """Second derivative in the scores."""
 
+    def evaluation(
+        self, scores: FloatArray, target: Target, near: Evaluation | None = None
+    ) -> Evaluation:
+        """The loss at some scores; ``near`` is the latest evaluation of a problem."""
+
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
 
@@ -180,11 +240,29 @@ class Loss(Protocol):
         """Offset of a plane, parallel to it here, below the loss it smooths; ``None``: unknown."""
 
     @property
-    def centred(self) -> bool:
+    def supports_centring(self) -> bool:
         """Whether smoothing can be centred at given slopes, by `centre`."""
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
+
+    def smoothed_around(self, width: float, slopes: FloatArray, target: Target) -> Loss | None:
+        """The smoothed form that penalises the distance of its slopes from given ones."""
+
+    @property
+    def kind(self) -> int | None:
+        """Which compiled loss per row this is; ``None`` where kernels know none."""
+
+    @property
+    def per_pair(self) -> Loss | None:
+        """The row loss of a difference of scores whose mean over pairs this is, if it is one."""
+
+    @property
+    def has_row_form(self) -> bool:
+        """Whether it is a row loss once a threshold is given, by `by_rows`."""
+
+    def by_rows(self, target: Target) -> ByRows:
+        """The row loss whose intercept is the threshold of the scores."""
 
     def margin(self, target: Target) -> float | None:
         """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""
@@ -219,6 +297,10 @@ class PairLoss(Loss, Protocol):
     @property
     def per_pair(self) -> Loss:
         """That row loss, whose targets are all +1."""
+
+    @property
+    def pair_square(self) -> Loss:
+        """The square loss of the same pairs, whose curvature is constant and of low rank."""
 
 
 class ByRows(NamedTuple):
@@ -273,3 +355,12 @@ class Penalty(Protocol):
 
     def separable(self, d: int) -> SeparableSpec | None:
         """The arrays of a penalty that is a sum over coordinates."""
+
+    def blocks(self, d: int) -> BlockSpec | None:
+        """The arrays of a penalty on disjoint groups of coordinates."""
+
+    def tree(self, d: int) -> TreeSpec | None:
+        """The arrays of a penalty on disjoint or nested groups of coordinates."""
+
+    def with_strength(self, strength: float) -> Penalty:
+        """A copy with another strength, where it has one."""

@@ -171,17 +171,17 @@ def _grouped(side: ClassRows, code: IntArray, total: FloatArray, part: FloatArra
     return PairRows(side.rows, share, share * part[code], start, code)
 
 
-class Kinds(NamedTuple):
+class DuplicateRows(NamedTuple):
     """Rows of a matrix sorted so that equal ones are neighbours.
 
-    ``order`` holds row numbers, ``starts`` where in it each kind begins.
+    ``order`` holds row numbers, ``starts`` where in it each set of equal rows begins.
     """
 
     order: IntArray
     starts: IntArray
 
     def total(self, values: FloatArray) -> FloatArray:
-        """Sum of the values of the rows of each kind."""
+        """Sum of the values over each set of equal rows."""
         sums: FloatArray = np.add.reduceat(values[self.order], self.starts)
         return sums
 

@@ -1,6 +1,7 @@
-"""Data sets behind one protocol: two products, and rows and columns where the storage has them."""
+"""Data sets behind one protocol: two products, and capabilities where the storage has them."""
 
 from auctor.data.coerce import as_data, as_matrix, feature_names, wrap
-from auctor.data.memory import Dense, Sparse
+from auctor.data.dense import Dense
+from auctor.data.sparse import Sparse
 
 __all__ = ["Dense", "Sparse", "as_data", "as_matrix", "feature_names", "wrap"]

@@ -10,7 +10,8 @@ from scipy import sparse
 from auctor.core.checks import check_vector
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data.memory import Dense, Sparse, unsigned
+from auctor.data.dense import Dense
+from auctor.data.sparse import Sparse, unsigned
 from auctor.kernels.linalg.products import increasing
 
 #: Squares and sums of larger entries overflow.

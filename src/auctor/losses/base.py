@@ -8,8 +8,9 @@ import numpy as np
 
 from auctor.core.curvature import Curvature
 from auctor.core.errors import DataError, IncompatibleError
+from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Coupling
-from auctor.core.protocols import Shifts
+from auctor.core.protocols import ByRows, Loss, Shifts
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
 
@@ -87,6 +88,15 @@ class BaseLoss:
         """Second derivative in the scores."""
         raise self._lacks("curvature")
 
+    def evaluation(
+        self, scores: FloatArray, target: Target, near: Evaluation | None = None
+    ) -> Evaluation:
+        """The loss at some scores; ``near`` is the latest evaluation of a problem.
+
+        A loss that sorts the scores takes the order from there where it fits.
+        """
+        return Evaluation(self, scores, target)
+
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
         return ShiftedScores(self, scores, target)
@@ -111,7 +121,7 @@ class BaseLoss:
         return None
 
     @property
-    def centred(self) -> bool:
+    def supports_centring(self) -> bool:
         """Whether smoothing can be centred at given slopes, by `centre`."""
         return False
 
@@ -122,6 +132,36 @@ class BaseLoss:
         slopes from u instead of their size.
         """
         raise self._lacks("centre for smoothing")
+
+    def smoothed_around(self, width: float, slopes: FloatArray, target: Target) -> BaseLoss | None:
+        """The smoothed form that penalises the distance of its slopes from given ones.
+
+        Its error goes to zero as the slopes converge, at any width. ``None`` where there is no
+        smoothed form.
+        """
+        from auctor.losses.moved import MovedScores  # which derives from this class
+
+        loss = self.smoothed(width)
+        return None if loss is None else MovedScores(loss, width * self.centre(slopes, target))
+
+    @property
+    def kind(self) -> int | None:
+        """Which compiled loss per row this is; ``None`` where kernels know none."""
+        return None
+
+    @property
+    def per_pair(self) -> Loss | None:
+        """The row loss of a difference of scores whose mean over pairs this is, if it is one."""
+        return None
+
+    @property
+    def has_row_form(self) -> bool:
+        """Whether it is a row loss once a threshold is given, by `by_rows`."""
+        return False
+
+    def by_rows(self, target: Target) -> ByRows:
+        """The row loss whose intercept is the threshold of the scores."""
+        raise self._lacks("form over rows")
 
     def margin(self, target: Target) -> float | None:
         """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""

@@ -97,6 +97,8 @@ class ThresholdLoss(Contingency):
     """A loss whose dual is one threshold; a subclass gives its margins."""
 
     width: float
+    supports_centring = True
+    has_row_form = True
 
     @property
     def smooth(self) -> bool:
@@ -146,11 +148,6 @@ class ThresholdLoss(Contingency):
         stiff = 2.0 / self.width
         core = np.array([[-stiff / total if total > 0.0 else 0.0]])
         return LowRankCurvature(stiff * active, active[:, None], core)
-
-    @property
-    def centred(self) -> bool:
-        """Whether smoothing can be centred at given slopes, by `centre`."""
-        return True
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """The flips behind the slopes, down for positives and up for negatives."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -17,12 +18,22 @@ import scipy
 from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
+from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Coupling
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.losses import pairs
 from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, SmoothedHinge
-from auctor.losses.sides import Facing, Side, Swept, both, facings, gradient, springs
+from auctor.losses.sorted_pairs import (
+    Opposing,
+    PairSweep,
+    SortedClass,
+    SortedClasses,
+    SortedEvaluation,
+    both,
+    gradient,
+    springs,
+)
 
 
 class Pairwise(BaseLoss):
@@ -193,22 +204,56 @@ class PairwiseExponential(Pairwise):
         return float(total - scipy.special.rel_entr(mass, part).sum() - mass.sum())
 
 
-class Windowed(Pairwise):
-    """A loss whose sums over pairs are sweeps of a window over the sorted scores."""
+class SortedPairwise(Pairwise):
+    """A loss whose sums over pairs are sweeps over the sorted scores of both classes."""
+
+    #: How far the negatives are raised above the positives before both are sorted.
+    raised: ClassVar[float] = 1.0
+
+    def evaluation(
+        self, scores: FloatArray, target: Target, near: Evaluation | None = None
+    ) -> Evaluation:
+        """The loss at some scores, in the order of the latest evaluation if that fits."""
+        return SortedEvaluation(self, scores, target, near)
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
-        pos, neg = self._swept(scores, target)
-        if any(np.isnan(side.facing.own.values).any() for side in (pos, neg)):
+        classes = SortedClasses.of(scores, target, self.raised)
+        return self.sorted_value_grad(scores, classes)
+
+    def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
+        """Second derivative in the scores."""
+        return self.sorted_curvature(scores, SortedClasses.of(scores, target, self.raised))
+
+    def sorted_value_grad(
+        self, scores: FloatArray, classes: SortedClasses
+    ) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores, whose classes are sorted."""
+        raise NotImplementedError
+
+    def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
+        """Second derivative in the scores, whose classes are sorted."""
+        raise self._lacks("curvature")
+
+
+class Windowed(SortedPairwise):
+    """A loss whose sums over pairs are sweeps of a window over the sorted scores."""
+
+    def sorted_value_grad(
+        self, scores: FloatArray, classes: SortedClasses
+    ) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores, whose classes are sorted."""
+        pos, neg = self._swept(scores, classes)
+        if any(np.isnan(side.classes.own.values).any() for side in (pos, neg)):
             return math.nan, np.full_like(scores, math.nan)
         return pos.value, gradient(scores, pos, neg)
 
-    def _swept(self, scores: FloatArray, target: Target) -> tuple[Swept, Swept]:
-        first, second = facings(scores, target, 1.0)
+    def _swept(self, scores: FloatArray, classes: SortedClasses) -> tuple[PairSweep, PairSweep]:
+        first, second = classes
         size = scores.shape[0]
         return both(lambda: self._sweep(first), lambda: self._sweep(second), size)
 
-    def _sweep(self, facing: Facing) -> Swept:
+    def _sweep(self, classes: Opposing) -> PairSweep:
         raise NotImplementedError
 
 
@@ -231,14 +276,14 @@ class PairwiseSquaredHinge(Windowed):
         """0 value only, 1 gradient, 2 curvature."""
         return 2
 
-    def _sweep(self, facing: Facing) -> Swept:
-        slope, low, high = room(facing.own.rows.size)
-        value = pairs.square_windows(*arrays(facing), slope, low, high)
-        return Swept(facing, value, slope, low, high)
+    def _sweep(self, classes: Opposing) -> PairSweep:
+        slope, low, high = room(classes.own.rows.size)
+        value = pairs.square_windows(*arrays(classes), slope, low, high)
+        return PairSweep(classes, value, slope, low, high)
 
-    def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
+    def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Generalised Hessian: pairs with ``z > 0`` are springs of stiffness 2."""
-        return springs(scores.shape[0], *self._swept(scores, target), 2.0)
+        return springs(scores.shape[0], *self._swept(scores, classes), 2.0)
 
 
 @dataclass(frozen=True)
@@ -284,16 +329,21 @@ class PairwiseHinge(Windowed):
         """The same loss of one pair: the hinge of the difference of its scores."""
         return SmoothedHinge(self.width) if self.smooth else Hinge()
 
-    def _sweep(self, facing: Facing) -> Swept:
-        slope, low, high = room(facing.own.rows.size)
-        value = pairs.hinge_windows(*arrays(facing), self.width, slope, low, high, None)
-        return Swept(facing, value, slope, low, high)
+    @property
+    def pair_square(self) -> PairwiseSquare:
+        """The square loss of the same pairs, whose curvature is constant and of low rank."""
+        return PairwiseSquare()
 
-    def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
+    def _sweep(self, classes: Opposing) -> PairSweep:
+        slope, low, high = room(classes.own.rows.size)
+        value = pairs.hinge_windows(*arrays(classes), self.width, slope, low, high, None)
+        return PairSweep(classes, value, slope, low, high)
+
+    def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Generalised Hessian: pairs with ``0 < z < width`` are springs of stiffness 1/width."""
         if not self.smooth:
             raise self._lacks("curvature")
-        return springs(scores.shape[0], *self._swept(scores, target), 1.0 / self.width)
+        return springs(scores.shape[0], *self._swept(scores, classes), 1.0 / self.width)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Sum over positives of dscores for the exact hinge, at any gradient of a smoothed form.
@@ -320,10 +370,10 @@ def room(size: int) -> tuple[FloatArray, IntArray, IntArray]:
 
 
 def arrays(
-    facing: Facing,
+    classes: Opposing,
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, IntArray]:
     """Arguments that every sweep begins with."""
-    own, other = facing
+    own, other = classes
     return own.values, own.weight, own.starts, other.values, other.share, other.starts
 
 
@@ -382,11 +432,11 @@ def _rank_two(
 
 def _complete(n_rows: int, pos: PairRows, neg: PairRows, stiffness: float) -> PairCurvature:
     """Springs between all pairs of each group."""
-    first, second = (Side(c.rows, c.share, c.share, c.weight, c.start) for c in (pos, neg))
+    first, second = (SortedClass(c.rows, c.share, c.share, c.weight, c.start) for c in (pos, neg))
 
-    def swept(own: Side, other: Side, group: IntArray) -> Swept:
-        facing = Facing(own, other)
-        return Swept(facing, 0.0, own.share, other.starts[group], other.starts[group + 1])
+    def swept(own: SortedClass, other: SortedClass, group: IntArray) -> PairSweep:
+        classes = Opposing(own, other)
+        return PairSweep(classes, 0.0, own.share, other.starts[group], other.starts[group + 1])
 
     one, two = swept(first, second, pos.group), swept(second, first, neg.group)
     return springs(n_rows, one, two, stiffness)

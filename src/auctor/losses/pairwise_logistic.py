@@ -8,16 +8,16 @@ from functools import partial
 import numpy as np
 
 from auctor.core.curvature import PairCurvature
-from auctor.core.types import FloatArray, IntArray, Target
+from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.losses import cells
-from auctor.losses.pairwise import Pairwise
-from auctor.losses.sides import Facing, both, drawn_partners, facings
+from auctor.losses.pairwise import SortedPairwise
+from auctor.losses.sorted_pairs import Opposing, SortedClasses, both, drawn_partners
 
 #: Candidates among which a drawn row picks its partner.
 TRIES = 256
 
 
-class PairwiseLogistic(Pairwise):
+class PairwiseLogistic(SortedPairwise):
     """Mean over pairs of ``log(1 + exp(-(s_i - s_j)))``; O(n log n).
 
     Rows that share a unit cell of the score axis act on other cells through twelve Chebyshev
@@ -38,15 +38,18 @@ class PairwiseLogistic(Pairwise):
 
     #: Largest error of a pair's loss, its slope or its curvature.
     ERROR = 1e-12
+    raised = 0.0
 
     @property
     def order(self) -> int:
         """0 value only, 1 gradient, 2 curvature."""
         return 2
 
-    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
-        """Mean over pairs and its gradient in the scores."""
-        pos, neg = _views(scores, target)
+    def sorted_value_grad(
+        self, scores: FloatArray, classes: SortedClasses
+    ) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores, whose classes are sorted."""
+        pos, neg = _views(scores, classes)
         if any(np.isnan(view.own.values).any() for view in (pos, neg)):
             return math.nan, np.full_like(scores, math.nan)
         share = pos.other.share
@@ -60,9 +63,9 @@ class PairwiseLogistic(Pairwise):
         grad[neg.own.rows] = neg.own.weight * down
         return float(pos.own.weight @ value), grad
 
-    def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
+    def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Pairs are springs of stiffness ``softplus''(s_j - s_i)``."""
-        views = _views(scores, target)
+        views = _views(scores, classes)
         pos, neg = views
         stiff = both(
             lambda: pos.sums(cells.CURVE, pos.other.share),
@@ -101,10 +104,10 @@ class PairwiseLogistic(Pairwise):
 
 
 class _View:
-    """A facing with its cells."""
+    """One class against the other, with the cells of both."""
 
-    def __init__(self, facing: Facing) -> None:
-        self.own, self.other = facing
+    def __init__(self, classes: Opposing) -> None:
+        self.own, self.other = classes
         self._own = cells.find_cells(self.own.values, self.own.starts)
         self._other = cells.find_cells(self.other.values, self.other.starts)
 
@@ -125,6 +128,6 @@ class _View:
         return out
 
 
-def _views(scores: FloatArray, target: Target) -> tuple[_View, _View]:
-    first, second = facings(scores, target, 0.0)
+def _views(scores: FloatArray, classes: SortedClasses) -> tuple[_View, _View]:
+    first, second = classes
     return both(lambda: _View(first), lambda: _View(second), scores.shape[0])

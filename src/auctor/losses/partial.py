@@ -14,12 +14,12 @@ from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
 from auctor.losses.base import BaseLoss
-from auctor.losses.pairwise import Pairwise, arrays, room
-from auctor.losses.sides import Facing, Swept, facings, gradient, springs
+from auctor.losses.pairwise import SortedPairwise, arrays, room
+from auctor.losses.sorted_pairs import Opposing, PairSweep, SortedClasses, gradient, springs
 
 
 @dataclass(frozen=True)
-class PartialPairwiseHinge(Pairwise):
+class PartialPairwiseHinge(SortedPairwise):
     """Mean over positives and the top share of negatives of the hinge of ``1 - s_i + s_j``.
 
     An upper bound of 1 minus the partial AUC over false positive rates in [0, max_fpr], divided by
@@ -80,35 +80,37 @@ class PartialPairwiseHinge(Pairwise):
                 todo="Leave groups out, or use PairwiseHinge.",
             )
 
-    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
-        """Mean over pairs and its gradient in the scores."""
-        found = self._swept(scores, target)
-        if any(np.isnan(side.facing.own.values).any() for side in (found.pos, found.neg)):
+    def sorted_value_grad(
+        self, scores: FloatArray, classes: SortedClasses
+    ) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores, whose classes are sorted."""
+        found = self._swept(classes)
+        if any(np.isnan(side.classes.own.values).any() for side in (found.pos, found.neg)):
             return math.nan, np.full_like(scores, math.nan)
         spread = float(found.share @ (found.part - self.max_fpr) ** 2)
-        value = float(found.neg.facing.own.weight @ found.level)
+        value = float(found.neg.classes.own.weight @ found.level)
         value -= 0.5 * self.width / self.max_fpr * spread
         # Equal parts are feasible and cost nothing: the maximum is no less than the plain mean.
         value = max(value, float(found.share @ found.level))
         return value, gradient(scores, found.pos, found.neg)
 
-    def _swept(self, scores: FloatArray, target: Target) -> _Top:
-        first, second = facings(scores, target, 1.0)
+    def _swept(self, classes: SortedClasses) -> _Top:
+        first, second = classes
         slope, low, high = room(second.own.rows.size)
         level, part = np.empty(slope.size), np.empty(slope.size)
         pairs.hinge_windows(*arrays(second), self.width, slope, low, high, level)
         share = second.own.share
         partial.top_share(level, second.own.values, share, self.max_fpr, self.width, part)
         top = share * part / self.max_fpr
-        second = Facing(second.own._replace(share=top, weight=top), second.other)
+        second = Opposing(second.own._replace(share=top, weight=top), second.other)
         down = top[::-1].copy()
-        first = Facing(first.own, first.other._replace(share=down, weight=down))
-        neg = Swept(second, 0.0, slope, low, high)
+        first = Opposing(first.own, first.other._replace(share=down, weight=down))
+        neg = PairSweep(second, 0.0, slope, low, high)
         slope, low, high = room(first.own.rows.size)
         value = pairs.hinge_windows(*arrays(first), self.width, slope, low, high, None)
-        return _Top(Swept(first, value, slope, low, high), neg, level, part, share)
+        return _Top(PairSweep(first, value, slope, low, high), neg, level, part, share)
 
-    def curvature(self, scores: FloatArray, target: Target) -> PairCurvature:
+    def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
         """Generalised Hessian: springs between pairs, and what the choice of the top adds.
 
         A change v of the scores moves the level of negative j by ``d_j``; the second part is the
@@ -116,20 +118,20 @@ class PartialPairwiseHinge(Pairwise):
         """
         if not self.smooth:
             raise self._lacks("curvature")
-        pos, neg, _, part, share = self._swept(scores, target)
+        pos, neg, _, part, share = self._swept(classes)
         tied = springs(scores.shape[0], pos, neg, 1.0 / self.width)
         free = np.where((part > 0.0) & (part < 1.0), share, 0.0) / (self.max_fpr * self.width)
         total = float(free.sum())
         if total == 0.0:
             return PairCurvature(tied.diagonal, tied.product, None)
         some = int(free.argmax())
-        own, other = pos.facing.own, neg.facing.own
+        own, other = pos.classes.own, neg.classes.own
         diagonal = tied.diagonal.copy()
         diagonal[other.rows] += neg.slope**2 * free
 
         def column(v: FloatArray) -> FloatArray:
             moved = neg.slope * v[other.rows]
-            moved -= self._slopes(neg, neg.facing.other.share * v[neg.facing.other.rows])
+            moved -= self._slopes(neg, neg.classes.other.share * v[neg.classes.other.rows])
             moved -= moved[some]  # rows that move alike then leave no rounding
             force = free * (moved - float(free @ moved) / total)
             out = np.zeros_like(v)
@@ -144,9 +146,9 @@ class PartialPairwiseHinge(Pairwise):
 
         return PairCurvature(diagonal, product, None)
 
-    def _slopes(self, side: Swept, c: FloatArray) -> FloatArray:
+    def _slopes(self, side: PairSweep, c: FloatArray) -> FloatArray:
         """Sums of c times the slopes of the smoothed hinge, for the rows of a side."""
-        own, other = side.facing
+        own, other = side.classes
         out = np.empty(own.rows.size)
         partial.slope_sums(own.values, other.values, c, side.low, side.high, self.width, out)
         return out
@@ -175,8 +177,8 @@ class PartialPairwiseHinge(Pairwise):
 class _Top(NamedTuple):
     """Both sides against each other, negatives weighed by their part in the top."""
 
-    pos: Swept
-    neg: Swept
+    pos: PairSweep
+    neg: PairSweep
     level: FloatArray  # mean pair hinge of each negative
     part: FloatArray  # how much of it is in the top
     share: FloatArray  # its weight among all negatives

@@ -14,6 +14,7 @@ from auctor.core.errors import DataError
 from auctor.core.protocols import Shifted, Shifts
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
+from auctor.kernels.losses import logistic
 from auctor.kernels.losses import pointwise as kernels
 from auctor.kernels.losses.thresholds import next_above, threshold
 from auctor.losses.base import BaseLoss
@@ -27,7 +28,7 @@ class LogisticShifts(ShiftedScores):
     def at(self, t: float) -> Shifted:
         """Value and slope with t added."""
         share = self._target.share
-        value, slope, size, curve = kernels.logistic_shifted(self._scores, self._target.y, share, t)
+        value, slope, size, curve = logistic.shifted(self._scores, self._target.y, share, t)
         self._last = t, curve
         return Shifted(value, slope, size)
 
@@ -69,6 +70,7 @@ class Pointwise(BaseLoss):
     kind: ClassVar[int]
     #: Whether its prox has a closed form: pieces of parabolas and lines.
     closed_prox: ClassVar[bool] = True
+    supports_centring = True
 
     @property
     def param(self) -> float:
@@ -105,11 +107,6 @@ class Pointwise(BaseLoss):
         """``sup_s dscores.s - R(s)``."""
         return kernels.conjugate(self.kind, self.param, self.width, dscores, target.y, target.share)
 
-    @property
-    def centred(self) -> bool:
-        """Whether smoothing can be centred at given slopes, by `centre`."""
-        return True
-
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """The slope of each row."""
         share = target.share
@@ -136,12 +133,12 @@ class Logistic(Pointwise):
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
         grad = np.empty_like(scores)
-        return kernels.logistic_value_grad(scores, target.y, target.share, grad), grad
+        return logistic.value_grad(scores, target.y, target.share, grad), grad
 
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Second derivative in the scores, a diagonal."""
         out = np.empty_like(scores)
-        kernels.logistic_curvature(scores, target.share, out)
+        logistic.curvature(scores, target.share, out)
         return LowRankCurvature(out)
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
@@ -152,7 +149,7 @@ class Logistic(Pointwise):
         """``sup_s dscores.s - R(s)``."""
         if not target.share.all():
             return super().conjugate(dscores, target)
-        return kernels.logistic_conjugate(dscores, target.y, target.share)
+        return logistic.conjugate(dscores, target.y, target.share)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from auctor.core.files import check_destination, remove_leftovers
 from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier, missing_labels
 from auctor.online.checkpoint import restore, save_checkpoint
-from auctor.tables.readers.base import Chunk
+from auctor.tables import Chunk
 from auctor.tables.stream import open_stream, same_columns
 
 #: Rows that may be held back until a second class is seen.

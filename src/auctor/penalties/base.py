@@ -6,7 +6,7 @@ import math
 from typing import Self
 
 from auctor.core.errors import ParameterError
-from auctor.core.types import FloatArray, SeparableSpec
+from auctor.core.types import BlockSpec, FloatArray, SeparableSpec, TreeSpec
 
 
 class BasePenalty:
@@ -31,6 +31,14 @@ class BasePenalty:
 
     def separable(self, d: int) -> SeparableSpec | None:
         """The arrays of a penalty that is a sum over coordinates."""
+        return None
+
+    def blocks(self, d: int) -> BlockSpec | None:
+        """The arrays of a penalty on disjoint groups of coordinates."""
+        return None
+
+    def tree(self, d: int) -> TreeSpec | None:
+        """The arrays of a penalty on disjoint or nested groups of coordinates."""
         return None
 
     def with_strength(self, strength: float) -> Self:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -24,14 +23,16 @@ class TreeNorm(BasePenalty):
 
     def __init__(self, spec: TreeSpec, d: int) -> None:
         self._spec, self._d = spec, d
+        self._known_surface: tuple[Array, FloatArray] | None = None
 
-    @cached_property
     def _surface(self) -> tuple[Array, FloatArray]:
         """Nodes with only weights of 0 above, and the largest weight at or below each node."""
-        m = self._spec.weight.shape[0]
-        top, reach = np.empty(m + 1, dtype=bool), np.empty(m + 1)
-        kernels.tree_surface(*self._spec, top, reach)
-        return top[:m], reach[:m]
+        if self._known_surface is None:
+            m = self._spec.weight.shape[0]
+            top, reach = np.empty(m + 1, dtype=bool), np.empty(m + 1)
+            kernels.tree_surface(*self._spec, top, reach)
+            self._known_surface = top[:m], reach[:m]
+        return self._known_surface
 
     def tree(self, d: int) -> TreeSpec:
         """The nested groups of d columns."""
@@ -62,12 +63,12 @@ class TreeNorm(BasePenalty):
 
     def conjugate(self, v: FloatArray) -> float:
         """``sup_w v.w - penalty(w)``: 0 in the dual ball, where the prox is 0; else infinite."""
-        inside = kernels.tree_in_ball(v, *self.tree(v.shape[0]), *self._surface)
+        inside = kernels.tree_in_ball(v, *self.tree(v.shape[0]), *self._surface())
         return 0.0 if inside else math.inf
 
     def dual_scale(self, v: FloatArray) -> float:
         """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
-        return kernels.tree_dual_scale(v, *self.tree(v.shape[0]), self._surface[0])
+        return kernels.tree_dual_scale(v, *self.tree(v.shape[0]), self._surface()[0])
 
     def separable(self, d: int) -> SeparableSpec | None:
         """``None``: groups tie coordinates together."""
@@ -192,7 +193,7 @@ class TreeL2(TreeNorm):
         other = copy(self)
         other.strength = check_strength("TreeL2", strength)
         other._spec = self._spec._replace(weight=strength * self._unit)
-        vars(other).pop("_surface", None)
+        other._known_surface = None
         return other
 
     @classmethod

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
-from auctor.core.protocols import Data
+from auctor.core.linalg import Solve, floored, spd_solve
+from auctor.core.needs import Access
+from auctor.core.protocols import FullData
 from auctor.core.result import Counts
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, IntArray
+from auctor.problem.columns import ColumnStatistics
 
 #: Up to this many parameters a matrix is worth factorising as a preconditioner.
 FACTOR_PARAMS = 600
@@ -37,8 +38,6 @@ MODEL_FLOOR = 1e-6
 #: Factor by which the total curvature may change while rows are drawn by the same odds.
 DRIFT = 2.0
 
-Solve = Callable[[FloatArray], FloatArray]
-
 
 @dataclass
 class RowParts:
@@ -56,15 +55,17 @@ class Hessian:
 
     def __init__(
         self,
-        data: Data,
+        data: FullData,
         curvature: Curvature,
         ridge: FloatArray,
         has_intercept: bool,
         counts: Counts,
         kept: RowParts | None = None,
+        columns: ColumnStatistics | None = None,
     ) -> None:
         self._data, self._curvature, self._ridge = data, curvature, ridge
         self._has_intercept, self._counts = has_intercept, counts
+        self._columns = ColumnStatistics(data, counts, False) if columns is None else columns
         self._kept = RowParts() if kept is None else kept
 
     def _join(self, columns: FloatArray, last: float) -> FloatArray:
@@ -88,10 +89,11 @@ class Hessian:
         d = self._data.n_columns
         coef, offset = v[:d], float(v[-1]) if self._has_intercept else 0.0
         self._counts.passes += 2
-        if isinstance(self._curvature, LowRankCurvature):
+        fused = Access.SECOND_ORDER in self._data.access
+        if fused and isinstance(self._curvature, LowRankCurvature):
             pulled, total = self._data.sandwich(self._curvature.diagonal, coef, offset)
         else:
-            z = self._curvature.matvec(self._data.scores(coef, offset))
+            z = self._bent(self._data.scores(coef, offset))
             pulled, total = self._data.gradient(z), float(z.sum())
         out = self._join(pulled, total) + self._ridge * v
         if self._factors is not None:
@@ -99,11 +101,17 @@ class Hessian:
             out += pulled @ (core @ (pulled.T @ v))
         return out
 
+    def _bent(self, change: FloatArray) -> FloatArray:
+        """Curvature times a change of the scores, without the low-rank part."""
+        if isinstance(self._curvature, LowRankCurvature):
+            return self._curvature.diagonal * change
+        return self._curvature.matvec(change)
+
     def diagonal(self) -> FloatArray:
-        """Diagonal, or an approximation of it for pair losses."""
+        """Diagonal, or an approximation of it for pair losses and data without squares."""
         h = self._curvature.diagonal
-        self._counts.passes += 1
-        out = self._join(self._data.square_gradient(h), float(h.sum())) + self._ridge
+        squares = self._columns.weighted_squares(h)
+        out = self._join(squares, float(h.sum())) + self._ridge
         if self._factors is not None:
             pulled, core = self._factors
             out += ((pulled @ core) * pulled).sum(axis=1)
@@ -122,9 +130,9 @@ class Hessian:
         full[np.diag_indices_from(full)] += self._ridge
         return full
 
-    def _matrix_from(self, data: Data, h: FloatArray) -> FloatArray:
+    def _matrix_from(self, data: FullData, h: FloatArray) -> FloatArray:
         active = np.flatnonzero(h)
-        if active.size <= ACTIVE_SHARE * h.size:
+        if active.size <= ACTIVE_SHARE * h.size and Access.ROWS in data.access:
             data, h = data.rows(active), h[active]
         self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
         gram = data.gram(h)
@@ -140,9 +148,8 @@ class Hessian:
     def damped(self, damping: FloatArray) -> Hessian:
         """With more on the diagonal, times the total curvature of the rows."""
         ridge = self._ridge + float(self._curvature.diagonal.sum()) * damping
-        return Hessian(
-            self._data, self._curvature, ridge, self._has_intercept, self._counts, self._kept
-        )
+        shared = self._has_intercept, self._counts, self._kept, self._columns
+        return Hessian(self._data, self._curvature, ridge, *shared)
 
     def preconditioner(self) -> tuple[Solve, bool]:
         """An approximate inverse, and whether it is as good as the exact one.
@@ -152,12 +159,21 @@ class Hessian:
         many.
         """
         p = self._ridge.shape[0]
-        exact, size = self._plan_pairs(p) if self.by_pairs else self._sample_plan()
-        if p > FACTOR_PARAMS or (self.by_pairs and not exact and not self._draws):
+        exact, size = False, 0
+        if self._has_matrix:
+            exact, size = self._plan_pairs(p) if self.by_pairs else self._sample_plan()
+        undrawn = self.by_pairs and not exact and not self._draws
+        if p > FACTOR_PARAMS or undrawn or not self._has_matrix:
             diagonal = floored(self.diagonal())
             return (lambda v: v / diagonal), False
         matrix = self.matrix() if exact else self._sampled(size)
-        return solver_of(matrix, floor=MODEL_FLOOR), exact
+        return spd_solve(matrix, floor=MODEL_FLOOR), exact
+
+    @property
+    def _has_matrix(self) -> bool:
+        """Whether the data offer what the matrix of this curvature is made of."""
+        asked = Access.DENSE | Access.ROWS | Access.GRAM if self.by_pairs else Access.GRAM
+        return not asked & ~self._data.access
 
     @property
     def by_pairs(self) -> bool:
@@ -211,7 +227,8 @@ class Hessian:
         Decided on rows that differ and have weight, so that weights are repetitions.
         """
         data = self._data
-        if data.n_entries * data.gram_passes() <= SMALL_WORK:
+        small = data.n_entries * data.gram_passes() <= SMALL_WORK
+        if small or Access.ROWS not in data.access:
             return True, 0
         rows = self._distinct
         passes = data.gram_passes(rows)
@@ -265,42 +282,7 @@ class Hessian:
 
     def _part_of_diagonal(self, h: FloatArray) -> FloatArray:
         """``sum_j x_ij^2 / H_jj`` of every row."""
-        self._counts.passes += 2
-        diagonal = self._data.square_gradient(h) + self._ridge[: self._data.n_columns]
+        self._counts.passes += 1
+        diagonal = self._columns.weighted_squares(h) + self._ridge[: self._data.n_columns]
         part = self._data.row_lengths(1.0 / floored(diagonal))
         return part + 1.0 / max(float(h.sum()), np.finfo(float).tiny)
-
-
-def solver_of(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
-    """Solve with a symmetric positive semi-definite matrix.
-
-    The matrix is scaled to a unit diagonal first, so columns of any scale can share it. If it is
-    singular, ``floor`` is added to that diagonal; with ``floor`` 0 the solution is the
-    minimum-norm one.
-    """
-    scale = 1.0 / np.sqrt(floored(np.diag(matrix).copy()))
-    scaled = matrix * scale * scale[:, None]
-    factor = _factor(scaled)
-    if factor is None and floor > 0.0:
-        scaled[np.diag_indices_from(scaled)] += floor
-        factor = _factor(scaled)
-    if factor is not None:
-        return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
-    values, vectors = eigh(scaled, check_finite=False)
-    inverse = np.where(values > 1e-12 * values[-1], 1.0 / np.maximum(values, 1e-300), 0.0)
-    return lambda v: scale * (vectors @ (inverse * (vectors.T @ (scale * v))))
-
-
-def _factor(matrix: FloatArray) -> tuple[FloatArray, bool] | None:
-    """Cholesky factor, or ``None`` when the matrix is singular to working precision."""
-    try:
-        factor: tuple[FloatArray, bool] = cho_factor(matrix, lower=False, check_finite=False)
-    except LinAlgError:
-        return None
-    return factor if np.diag(factor[0]).min() > 1e-6 else None
-
-
-def floored(diagonal: FloatArray) -> FloatArray:
-    """Diagonal with a tiny floor, so that empty columns divide by something."""
-    top = float(diagonal.max(initial=0.0))
-    return np.maximum(diagonal, 1e-14 * top if top > 0.0 else 1.0)

@@ -1,4 +1,4 @@
-"""Solvers: one family per file, imported on first use; `choose` is the decision table."""
+"""Solvers, imported on first use; `choose` holds the decision table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from auctor.solvers.choose import choose, resolve
 if TYPE_CHECKING:
     from auctor.solvers.dual.ascent import DualCoordinateAscent
     from auctor.solvers.gaussian.discriminant import GaussianDiscriminant, shrinkage
-    from auctor.solvers.kinked.continuation import Continuation
-    from auctor.solvers.kinked.cuts_first import CutsFirst
     from auctor.solvers.kinked.cutting_planes import Bmrm
-    from auctor.solvers.kinked.proximal_point import ProximalPoint
-    from auctor.solvers.kinked.sampled_pairs import SampledPairs
+    from auctor.solvers.kinked.presets import CutsFirst, SmoothFirst
     from auctor.solvers.kinked.sets import AsRows
-    from auctor.solvers.kinked.smooth_first import SmoothFirst
+    from auctor.solvers.kinked.smoothing import Continuation, ProximalPoint
     from auctor.solvers.lbfgs import Lbfgs
     from auctor.solvers.published.accelerated_gradient import AcceleratedGradient
     from auctor.solvers.published.interior_point import InteriorPoint
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from auctor.solvers.smooth.exact import Exact
     from auctor.solvers.smooth.gradient import GradientDescent
     from auctor.solvers.smooth.newton import Newton
+    from auctor.solvers.smooth.presets import LbfgsThenNewton
     from auctor.solvers.sparse.accelerated import AcceleratedProximalQuasiNewton
     from auctor.solvers.sparse.block import BlockCoordinateDescent
     from auctor.solvers.sparse.coordinate import CoordinateDescent
@@ -46,9 +44,9 @@ _HOMES = {
     "AsRows": "kinked.sets",
     "BlockCoordinateDescent": "sparse.block",
     "Bmrm": "kinked.cutting_planes",
-    "Continuation": "kinked.continuation",
+    "Continuation": "kinked.smoothing",
     "CoordinateDescent": "sparse.coordinate",
-    "CutsFirst": "kinked.cuts_first",
+    "CutsFirst": "kinked.presets",
     "DualCoordinateAscent": "dual.ascent",
     "Exact": "smooth.exact",
     "Fista": "sparse.proximal",
@@ -56,6 +54,7 @@ _HOMES = {
     "GradientDescent": "smooth.gradient",
     "InteriorPoint": "published.interior_point",
     "Lbfgs": "lbfgs",
+    "LbfgsThenNewton": "smooth.presets",
     "Lhac": "sparse.lhac",
     "Newton": "smooth.newton",
     "OrthantWise": "published.orthant_wise",
@@ -64,11 +63,10 @@ _HOMES = {
     "ProxSvrg": "published.prox_svrg",
     "ProximalGradient": "sparse.proximal",
     "ProximalNewton": "sparse.proximal_newton",
-    "ProximalPoint": "kinked.proximal_point",
+    "ProximalPoint": "kinked.smoothing",
     "ProximalQuasiNewton": "sparse.quasi_newton",
     "RowSpace": "wide.row_space",
-    "SampledPairs": "kinked.sampled_pairs",
-    "SmoothFirst": "kinked.smooth_first",
+    "SmoothFirst": "kinked.presets",
     "Spdam": "published.spdam",
     "StochasticCoordinateDescent": "published.stochastic_coordinate",
     "SubspaceNewton": "sparse.subspace",
@@ -93,6 +91,7 @@ __all__ = [
     "GradientDescent",
     "InteriorPoint",
     "Lbfgs",
+    "LbfgsThenNewton",
     "Lhac",
     "Newton",
     "OrthantWise",
@@ -104,7 +103,6 @@ __all__ = [
     "ProximalPoint",
     "ProximalQuasiNewton",
     "RowSpace",
-    "SampledPairs",
     "SmoothFirst",
     "Spdam",
     "StochasticCoordinateDescent",

@@ -1,7 +1,9 @@
-"""Which solver for which problem: the decision table, in code."""
+"""Which solver for which problem: the one decision table, inner solvers included."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
@@ -18,6 +20,7 @@ SOLVERS = {
     "exact": "Exact",
     "gaussian_discriminant": "GaussianDiscriminant",
     "newton": "Newton",
+    "lbfgs_then_newton": "LbfgsThenNewton",
     "lbfgs": "Lbfgs",
     "gradient_descent": "GradientDescent",
     "proximal_newton": "ProximalNewton",
@@ -37,7 +40,6 @@ SOLVERS = {
     "continuation": "Continuation",
     "row_space": "RowSpace",
     "as_rows": "AsRows",
-    "sampled_pairs": "SampledPairs",
     "cuts_first": "CutsFirst",
     "smooth_first": "SmoothFirst",
     "bmrm": "Bmrm",
@@ -47,54 +49,272 @@ SOLVERS = {
     "spdam": "Spdam",
 }
 
-#: In order: the first row whose solver can do the problem.
-#:
-#: ============================  =====================  =====================================
-#: loss                          penalty                solver
-#: ============================  =====================  =====================================
-#: quadratic                     smooth (none, l2)      exact: one linear system
-#: expected error and AUC        smooth (none, l2)      gaussian_discriminant: closed forms
-#: smooth, or a sum over rows    l2, dense wide data    row_space over one of the others
-#: smooth, with curvature        smooth, few columns    newton: a few fused passes
-#: a sum over rows, see below    l2                     dual: exact steps row by row
-#: smooth                        smooth (none, l2)      lbfgs; with few columns newton after it
-#: smooth, rows or few columns   separable (l1, box)    proximal_newton: working sets
-#: smooth                        separable (l1, box)    lhac: pair losses
-#: smooth, a sum over rows       groups                 block_coordinate_descent
-#: smooth, with curvature        groups, trees          subspace_newton
-#: smooth                        any with a prox        fista
-#: break-even, top k; wide       l2: not strong         as_rows: the dual of a row loss
-#: hinge on pairs, many rows     l2: not very strong    sampled_pairs: corrected samples
-#: non-smooth, on sets of rows   l2: strong, or wide    cuts_first: cutting planes
-#: non-smooth, few rows          l2                     bmrm: cutting planes
-#: F-beta                        l2: not strong         smooth_first: continuation, then cuts
-#: non-smooth, centred smoothing any of the above       proximal_point over one of the above
-#: non-smooth with a smoothing   any of the above       continuation over one of the above
-#: ============================  =====================  =====================================
-#:
-#: The dual is preferred where the penalty is strong enough for a few epochs to do (`DUAL_STEP`,
-#: `LONG_STEP`), but not so strong that L-BFGS needs a few passes (`ROUND`), and with many columns
-#: wherever its steps have a closed form (hinge, squared hinge, ...). An intercept couples all rows
-#: and decides against it, but for closed forms and many columns.
-PREFERENCE = (
-    "exact",
-    "gaussian_discriminant",
-    "row_space",
-    "newton",
-    "dual",
-    "lbfgs",
-    "proximal_newton",
-    "lhac",
-    "block_coordinate_descent",
-    "subspace_newton",
-    "fista",
-    "as_rows",
-    "sampled_pairs",
-    "cuts_first",
-    "bmrm",
-    "smooth_first",
-    "proximal_point",
-    "continuation",
+
+# --- limits: where a rule pays ------------------------------------------------------------------
+# The ratio of the mean squared length of a row to the strength of the penalty has no unit: it says
+# how far the scores can move for a unit of penalty. It is called the reach of the rows below.
+
+#: `Newton`: most passes over the data that its matrix may cost; beyond, L-BFGS steps come first.
+#: Source: spine.md (logistic).
+NEWTON_GRAM = 40.0
+
+#: `RowSpace`: most distinct rows whose products with each other are made. Source: sparse.md (l2,
+#: colon-cancer, leukemia, duke).
+SPAN_ROWS = 200
+#: `RowSpace`: least columns; below, Newton on the columns costs nothing.
+SPAN_COLUMNS = 200
+#: `RowSpace`: least columns for every distinct row.
+SPAN_RATIO = 2.0
+#: `RowSpace`: least share of entries that are stored; sparse rows are cheaper as they are.
+SPAN_DENSITY = 0.5
+
+#: Reach of the rows up to which L-BFGS ends in a few passes, so that nothing else pays. Source:
+#: sparse.md (l2, C = 0.01).
+ROUND = 300.0
+#: `DualCoordinateAscent`, few columns: longest mean dual step, in score units, for which epochs
+#: stay few beside Newton steps of `NEWTON_PASSES`. Source: sparse.md (l2).
+DUAL_STEP = 1.0
+#: Passes of a Newton step that `DUAL_STEP` is meant for; the limit grows in proportion.
+NEWTON_PASSES = 10.0
+#: `DualCoordinateAscent`, many columns: longest mean dual step, in score units, beside L-BFGS,
+#: which needs many passes there. Source: sparse.md (l2).
+LONG_STEP = 500.0
+
+#: Cutting planes on pairs, and on losses that an intercept changes (F-beta: a cut that holds for
+#: every intercept takes several evaluations): largest reach for which few cuts do. Source:
+#: metrics.md (cutting_planes).
+PAIR_CUTS = 300.0
+#: Cutting planes on sets of rows: largest reach, in units of the loss's margin. Source: metrics.md.
+SET_CUTS = 1e3
+#: Passes of Newton's matrix that `SET_CUTS` is meant for; the limit grows in proportion beyond.
+SET_PASSES = 8.0
+#: Cutting planes on sets whose smoothing cannot be centred (partial AUC) and so gets harder as it
+#: narrows: largest reach. Source: metrics.md.
+OTHER_CUTS = 1e9
+#: Cutting planes on row losses: most distinct rows; Newton steps would go from kink to kink.
+FEW_ROWS = 100
+
+#: `AsRows`: least reach of the rows; below, a few cuts do. Source: metrics.md (cutting_planes).
+AS_ROWS = 1e3
+
+
+# --- facts about a problem ------------------------------------------------------------------------
+# Each is asked only by rules whose needs have been checked, so a data set that offers no more than
+# its two products is never asked for anything else.
+
+
+def _few(problem: Problem) -> bool:
+    """Whether a matrix of all parameters can be factorised."""
+    return problem.n_params <= FACTOR_PARAMS
+
+
+def _curved(problem: Problem) -> bool:
+    """Whether the loss, or its smoothed form, has curvature for faster solvers to use."""
+    return (problem.loss.smoothed(1.0) or problem.loss).order >= 2
+
+
+def _gram_passes(problem: Problem) -> float:
+    """Cost of Newton's matrix in passes; infinite where the data has none."""
+    return problem.data.gram_passes() if Need.GRAM in problem.provides else float("inf")
+
+
+def _reach(problem: Problem) -> float:
+    """Mean squared length of a row over the strength; needs a strong l2 penalty."""
+    inverse = 1.0 / problem.ridge[: problem.n_columns]
+    if Need.ROWS not in problem.provides:
+        return float(problem.column_squares @ inverse)
+    return float(problem.data.target.share @ problem.data.row_lengths(inverse))
+
+
+def _dual_step(problem: Problem, lengths: FloatArray) -> float:
+    """Mean length of a dual step, in score units; rows that are equal step as one."""
+    data, kinds = problem.data, problem.data.kinds
+    steps = kinds.total(data.target.share) ** 2 * lengths[kinds.order[kinds.starts]]
+    return float(steps.sum())
+
+
+# --- when a rule pays -----------------------------------------------------------------------------
+
+
+def _always(problem: Problem) -> bool:
+    return True
+
+
+def _cheap_matrix(problem: Problem) -> bool:
+    """Few columns, and a matrix that costs few passes."""
+    return _few(problem) and _gram_passes(problem) <= NEWTON_GRAM
+
+
+def _rows_span(problem: Problem) -> bool:
+    """Whether the rows of dense data are so few that coordinates along them pay."""
+    data, columns = problem.data, problem.n_columns
+    if columns < SPAN_COLUMNS or data.n_entries < SPAN_DENSITY * data.n_rows * columns:
+        return False
+    if problem.n_distinct > min(SPAN_ROWS, columns / SPAN_RATIO):
+        return False
+    return _reach(problem) > ROUND
+
+
+def _dual_pays(problem: Problem) -> bool:
+    """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
+
+    A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
+    undo each other's steps. An intercept couples all rows, which only closed-form steps make up
+    for.
+    """
+    few = _few(problem)
+    spec = problem.penalty.separable(problem.n_columns)
+    closed = cast(PointwiseLoss, problem.loss).closed_prox and not few
+    if spec is None or spec.l1.any() or (problem.has_intercept and not closed):
+        return False
+    if closed:
+        return True
+    data = problem.data
+    lengths = data.row_lengths(1.0 / spec.l2)
+    if few:
+        passes = _gram_passes(problem)
+        newton = passes <= NEWTON_GRAM or not problem.loss.smooth
+        limit = DUAL_STEP * (passes / NEWTON_PASSES if newton else 1.0)
+        return _dual_step(problem, lengths) <= limit
+    long_rows = not problem.loss.smooth or float(data.target.share @ lengths) > ROUND
+    return long_rows and _dual_step(problem, lengths) <= LONG_STEP
+
+
+def _sweeps_pay(problem: Problem) -> bool:
+    """Whether sweeps over rows end before cutting planes: many columns and long rows."""
+    return not _few(problem) and _reach(problem) > AS_ROWS
+
+
+def _cuts_pay(problem: Problem) -> bool:
+    """Whether cutting planes end before smoothing: many columns, a strong penalty, or few rows."""
+    if not _curved(problem):
+        return True
+    if problem.loss.coupling is Coupling.ROW:
+        return problem.n_distinct <= FEW_ROWS
+    if not _few(problem):
+        return True
+    by_pairs, centred = (
+        need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
+    )
+    limit = PAIR_CUTS if by_pairs or not problem.loss.shift_invariant else OTHER_CUTS
+    if centred and not by_pairs:
+        margin = problem.loss.margin(problem.data.target) or 1.0
+        limit = SET_CUTS * margin * max(1.0, _gram_passes(problem) / SET_PASSES)
+    return _reach(problem) <= limit
+
+
+def _cuts_on_sets(problem: Problem) -> bool:
+    """Cutting planes pay on pairs and sets of rows, where they may end in the zero model."""
+    return problem.loss.coupling is not Coupling.ROW and _cuts_pay(problem)
+
+
+def _intercept_matters(problem: Problem) -> bool:
+    """Losses on sets of rows that an intercept changes: F-beta."""
+    return problem.loss.coupling is not Coupling.ROW and not problem.loss.shift_invariant
+
+
+def _without_matrix(problem: Problem) -> bool:
+    """No curvature, or no columns to make a matrix of it from."""
+    return bool((Need.CURVATURE | Need.COLUMNS) & ~problem.provides)
+
+
+def _matrix_of_columns(problem: Problem) -> bool:
+    """Few columns, or a penalty without groups for `SubspaceNewton` to use."""
+    return _few(problem) or Need.TREE_PENALTY not in problem.provides
+
+
+# --- the table --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A row of the decision table.
+
+    Parameters
+    ----------
+    solver : str
+        Its name.
+    needs : Need
+        What the problem must provide: at least what the solver's class needs. They are checked
+        before anything else is asked, and before the module of the solver is imported.
+    pays : callable
+        Whether the solver is worth while for a problem with these needs.
+    evidence : str
+        The file in ``benchmarks/results`` that shows it.
+    inner : bool
+        Whether the rule is for the problems that another solver makes and solves one after the
+        other from warm starts, as smoothing does.
+    """
+
+    solver: str
+    needs: Need
+    evidence: str
+    pays: Callable[[Problem], bool] = _always
+    inner: bool = False
+
+    def holds(self, problem: Problem) -> bool:
+        """Whether the problem has what is needed, the solver suits it, and it pays."""
+        if self.needs & ~problem.provides:
+            return False
+        kind = solver_class(self.solver)
+        if kind.needs & ~problem.provides:
+            return False
+        return bool(getattr(kind, "suits", _always)(problem)) and self.pays(problem)
+
+
+_SMOOTH = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
+_RIDGE = Need.SMOOTH_PENALTY | Need.STRONG_PENALTY
+_CUTS = Need.CONVEX_LOSS | _RIDGE
+_KINKED = Need.SMOOTHABLE_LOSS
+_SEPARABLE = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
+_MATRIX = Need.MATRIX_CURVATURE | Need.CURVATURE | Need.COLUMNS
+_TREE = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY
+
+#: The first rule that holds decides.
+RULES = (
+    # Closed forms.
+    Rule("exact", _SMOOTH | Need.CURVATURE | Need.QUADRATIC_LOSS, "spine.md"),
+    Rule(
+        "gaussian_discriminant",
+        Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM,
+        "metrics.md",
+    ),
+    # Smooth losses, l2 or no penalty.
+    Rule("row_space", _SMOOTH | _RIDGE | Need.PROX | Need.ROWS, "sparse.md", _rows_span),
+    Rule("newton", _SMOOTH | Need.CURVATURE | Need.GRAM, "spine.md", _cheap_matrix),
+    Rule("dual", Need.POINTWISE_LOSS | Need.STRONG_PENALTY | Need.ROWS, "sparse.md", _dual_pays),
+    Rule("lbfgs_then_newton", _SMOOTH | Need.CURVATURE | Need.GRAM, "sparse.md", _few),
+    Rule("lbfgs", _SMOOTH, "spine.md"),
+    # Smooth losses, penalties with kinks.
+    Rule("proximal_newton", _SEPARABLE | _MATRIX, "sparse.md"),
+    Rule("lhac", _SEPARABLE, "sparse.md"),
+    Rule(
+        "block_coordinate_descent",
+        Need.SMOOTH_LOSS | Need.CURVATURE | Need.ROW_LOSS | Need.BLOCK_PENALTY | Need.COLUMNS,
+        "sparse.md",
+    ),
+    Rule("subspace_newton", _TREE, "sparse.md"),
+    Rule("fista", Need.SMOOTH_LOSS | Need.PROX, "sparse.md"),
+    # Kinked losses.
+    Rule("as_rows", Need.THRESHOLD_LOSS | _RIDGE | Need.ROWS, "metrics.md", _sweeps_pay),
+    Rule("cuts_first", _CUTS | _KINKED, "metrics.md", _cuts_on_sets),
+    Rule("bmrm", _CUTS, "metrics.md", _cuts_pay),
+    Rule("smooth_first", _CUTS | _KINKED, "metrics.md", _intercept_matters),
+    Rule("proximal_point", _KINKED | Need.CENTRED_SMOOTHING, "sparse.md"),
+    Rule("continuation", _KINKED, "metrics.md"),
+    # Problems that smoothing makes, solved one after the other from warm starts.
+    Rule("newton", _SMOOTH | Need.CURVATURE | Need.GRAM, "metrics.md", inner=True),
+    Rule("lbfgs", _SMOOTH, "metrics.md", inner=True),
+    Rule(
+        "proximal_newton",
+        _SEPARABLE | _MATRIX,
+        "sparse.md",
+        _matrix_of_columns,
+        inner=True,
+    ),
+    Rule("subspace_newton", _TREE, "sparse.md", inner=True),
+    Rule("proximal_quasi_newton", _SEPARABLE, "sparse.md", _without_matrix, inner=True),
+    Rule("fista", Need.SMOOTH_LOSS | Need.PROX, "sparse.md", inner=True),
 )
 
 
@@ -104,8 +324,17 @@ def solver_class(name: str) -> type[Any]:
     return kind
 
 
-def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
-    """The default solver for a problem, or the next best without the one to ``skip``.
+def choose(
+    problem: Problem, *, skip: Collection[str] = (), among: Collection[str] | None = None
+) -> Solver[Any]:
+    """The default solver for a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    skip : names of solvers that are left out
+    among : names of solvers, optional
+        Nothing else is considered.
 
     Examples
     --------
@@ -116,159 +345,30 @@ def choose(problem: Problem, *, skip: str = "") -> Solver[Any]:
     >>> choose(Problem(PairwiseSquare(), L2(0.1), as_data(np.eye(2), [1, -1])))
     Exact(direct=None)
     """
-    few = problem.n_params <= FACTOR_PARAMS
-    for name in PREFERENCE:
-        if name == skip:
-            continue
-        if name == "newton" and not (few and problem.data.gram_passes() <= NEWTON_GRAM):
-            continue
-        if name == "row_space" and not _rows_span(problem):
-            continue
-        kind = solver_class(name)
-        if name in ("gaussian_discriminant", "sampled_pairs") and not kind.fits(problem):
-            continue
-        if name == "dual" and not _dual_pays(problem, kind.needs, few):
-            continue
-        if name == "as_rows" and (few or _row_length(problem, kind.needs) <= AS_ROWS):
-            continue
-        if name == "sampled_pairs" and _row_length(problem, kind.needs) <= SAMPLED:
-            continue
-        by_rows = problem.loss.coupling is Coupling.ROW
-        if name == "cuts_first" and by_rows:
-            continue
-        if name == "smooth_first" and (by_rows or problem.loss.shift_invariant):
-            continue
-        cuts = name in ("cuts_first", "bmrm")
-        if cuts and _curved(problem) and not _cuts_pay(problem, kind.needs, few):
-            continue
-        if kind.needs & ~problem.provides:
-            continue
-        newton = solver_class("newton")
-        warm = name == "lbfgs" and few and not newton.needs & ~problem.provides
-        solver: Solver[Any] = newton(warm_up=WARM_UP) if warm else kind()
-        return solver
+    names = set(SOLVERS if among is None else among) - set(skip)
+    return _first(problem, tuple(r for r in RULES if not r.inner and r.solver in names))
+
+
+def choose_inner(problem: Problem) -> Solver[Any]:
+    """The solver for a problem that another solver makes, such as one with a smoothed loss."""
+    return _first(problem, tuple(rule for rule in RULES if rule.inner))
+
+
+def _first(problem: Problem, rules: tuple[Rule, ...]) -> Solver[Any]:
+    """The solver of the first rule that holds."""
+    for rule in rules:
+        if rule.holds(problem):
+            solver: Solver[Any] = solver_class(rule.solver)()
+            return solver
     raise IncompatibleError(
-        f"No solver fits {type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
-        f"{type(problem.data).__name__} data; got what these provide: {problem.provides}. "
-        "Choose a smooth loss, or one with a smoothed form."
+        "auctor",
+        needs=(
+            f"a solver for {type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
+            f"{type(problem.data).__name__} data"
+        ),
+        got=f"none for what these provide: {problem.provides}",
+        todo="Choose a smooth loss, or one with a smoothed form.",
     )
-
-
-#: Rows whose products with each other are worth making, also where the alternative is coordinate
-#: ascent with an intercept, and the columns that make it worth while, in all and for each row.
-SPAN_ROWS, COUPLED_ROWS, SPAN_COLUMNS, SPAN_RATIO = 200, 600, 200, 2.0
-
-
-def _rows_span(problem: Problem) -> bool:
-    """Whether the rows of dense data are so few that coordinates along them pay.
-
-    They do not for kinked losses on pairs and sets (cutting planes gain nothing), and where L-BFGS
-    needs a few passes.
-    """
-    data, columns = problem.data, problem.n_columns
-    by_rows = problem.loss.coupling is Coupling.ROW
-    dense = data.n_entries >= 0.5 * data.n_rows * columns
-    if not dense or columns < SPAN_COLUMNS:
-        return False
-    if solver_class("row_space").needs & ~problem.provides:
-        return False
-    pointwise = Need.POINTWISE_LOSS in problem.provides
-    closed = pointwise and cast(PointwiseLoss, problem.loss).closed_prox
-    most = COUPLED_ROWS if closed and problem.has_intercept else SPAN_ROWS
-    if problem.n_distinct > min(most, columns / SPAN_RATIO):
-        return False
-    if not problem.loss.smooth:
-        return by_rows
-    lengths = data.row_lengths(1.0 / problem.ridge[:columns])
-    return float(data.target.share @ lengths) > ROUND
-
-
-#: Mean squared length of a row over the strength up to which cutting planes need few cuts, for
-#: losses on pairs and those that an intercept changes (F-beta: a cut that holds for all takes
-#: several evaluations), on sets (in units of their margin, and more where Newton's matrix costs
-#: more than so many passes), and on sets whose smoothed form cannot be centred (partial AUC) and so
-#: gets harder as it narrows; and rows so few that Newton steps would go from kink to kink.
-PAIR_CUTS, SET_CUTS, SET_PASSES, OTHER_CUTS, FEW_ROWS = 300.0, 1e3, 8.0, 1e9, 100
-#: And those from which sweeps over rows, and samples of them, end before cutting planes.
-AS_ROWS, SAMPLED = 1e3, 30.0
-
-
-def _row_length(problem: Problem, needs: Need) -> float:
-    """Mean squared length of a row over the strength; 0 where a need is not met."""
-    if needs & ~problem.provides:
-        return 0.0
-    lengths = problem.data.row_lengths(1.0 / problem.ridge[: problem.n_columns])
-    return float(problem.data.target.share @ lengths)
-
-
-def _cuts_pay(problem: Problem, needs: Need, few: bool) -> bool:
-    """Whether cutting planes end before others: many columns, a strong penalty, or few rows."""
-    if needs & ~problem.provides:
-        return False
-    if problem.loss.coupling is Coupling.ROW:
-        return problem.n_distinct <= FEW_ROWS
-    by_pairs, centred = (
-        need in problem.provides for need in (Need.PAIR_LOSS, Need.CENTRED_SMOOTHING)
-    )
-    if not few:
-        return True
-    shifts = not problem.loss.shift_invariant
-    limit = PAIR_CUTS if by_pairs or shifts else OTHER_CUTS
-    if centred and not by_pairs:
-        margin = problem.loss.margin(problem.data.target) or 1.0
-        limit = SET_CUTS * margin * max(1.0, problem.data.gram_passes() / SET_PASSES)
-    return _row_length(problem, needs) <= limit
-
-
-#: Newton's matrix may cost this many passes at once; where it costs more, so many steps of L-BFGS
-#: come first.
-NEWTON_GRAM, WARM_UP = 40.0, 30
-
-
-def _curved(problem: Problem) -> bool:
-    """Whether the loss, or its smoothed form, has curvature for faster solvers to use."""
-    return (problem.loss.smoothed(1.0) or problem.loss).order >= 2
-
-
-#: Largest step of a dual variable, in score units, for which epochs stay few enough, against Newton
-#: steps that cost `NEWTON_PASSES`, or in proportion, and L-BFGS on few columns; and against L-BFGS
-#: on many, which needs many passes.
-DUAL_STEP, NEWTON_PASSES, LONG_STEP = 1.0, 10.0, 500.0
-#: Mean squared length of a row over the strength up to which L-BFGS ends in a few passes.
-ROUND = 300.0
-
-
-def _dual_pays(problem: Problem, needs: Need, few: bool) -> bool:
-    """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
-
-    A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
-    undo each other's steps. An intercept couples all rows, which only closed-form steps make up
-    for.
-    """
-    if needs & ~problem.provides:
-        return False
-    spec = problem.penalty.separable(problem.n_columns)
-    closed = cast(PointwiseLoss, problem.loss).closed_prox and not few
-    if spec is None or spec.l1.any() or (problem.has_intercept and not closed):
-        return False
-    if closed:
-        return True
-    data = problem.data
-    lengths = data.row_lengths(1.0 / spec.l2)
-    if few:
-        passes = data.gram_passes()
-        newton = passes <= NEWTON_GRAM or not problem.loss.smooth
-        limit = DUAL_STEP * (passes / NEWTON_PASSES if newton else 1.0)
-        return _dual_step(problem, lengths) <= limit
-    long_rows = not problem.loss.smooth or float(data.target.share @ lengths) > ROUND
-    return long_rows and _dual_step(problem, lengths) <= LONG_STEP
-
-
-def _dual_step(problem: Problem, lengths: FloatArray) -> float:
-    """Mean length of a dual step, in score units; rows that are equal step as one."""
-    data, kinds = problem.data, problem.data.kinds
-    steps = kinds.total(data.target.share) ** 2 * lengths[kinds.order[kinds.starts]]
-    return float(steps.sum())
 
 
 def able(problem: Problem) -> list[str]:

@@ -11,7 +11,8 @@ from auctor.core.checks import check_int
 from auctor.core.errors import ParameterError
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.problem import Point, Problem
+from auctor.problem import Problem
+from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, wolfe
 
 
@@ -95,13 +96,10 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class LbfgsState:
+class LbfgsState(State):
     """The point and the memory, which is updated in place."""
 
-    point: Point
     memory: Memory
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,22 @@
-"""The objective along a direction: one pass over the data, then O(n) per trial step."""
+"""Line searches: how far to go along a direction, and whether a step was good enough.
+
+One pass over the data gives the change of the scores along a direction; a trial step then costs
+O(n). `backtrack` and `wolfe` are for smooth penalties, `composite` for any penalty,
+`first_accepted` for searches with a test of their own, `polishes` for the last digits.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
 
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,21 +56,108 @@ class Ray:
         return Trial(step, point, self._slope(point, step))
 
 
-#: Sufficient decrease and curvature constants of the Wolfe conditions.
-ARMIJO, WOLFE = 1e-4, 0.9
+#: Share of the decrease that a slope promises which must come true (Nocedal, Wright, section 3.1).
+ARMIJO = 1e-4
+#: Share of the first slope that may be left in absolute value (the same, strong Wolfe conditions).
+WOLFE = 0.9
+#: Factor of a step that was too long; the usual halving.
+SHRINK = 0.5
+#: Halvings before a search gives up: 2^-60 of a step is below the rounding of its start.
+MOST_TRIALS = 60
+#: Change of the objective, relative to it, that rounding hides: about fifty units in the last
+#: place, which is what a mean over many rows loses. Below it the violation decides.
+ROUNDING = 1e-14
+#: Share of the violation of optimality that such a step may leave; ends steps that only wander.
+POLISHED = 0.9
 
 
-def backtrack(ray: Ray, step: float = 1.0, *, shrink: float = 0.5) -> Trial | None:
+def sizes(first: float = 1.0, shrink: float = SHRINK, most: int = MOST_TRIALS) -> Iterator[float]:
+    """``first * shrink^k`` for k = 0, 1, ..., ``most`` of them.
+
+    Examples
+    --------
+    >>> list(sizes(2.0, most=3))
+    [2.0, 1.0, 0.5]
+    """
+    for _ in range(most):
+        yield first
+        first *= shrink
+
+
+def first_accepted(
+    trial: Callable[[float], T], accepts: Callable[[float, T], bool], steps: Iterable[float]
+) -> tuple[float, T] | None:
+    """The first step whose trial is accepted, with that trial, or ``None``."""
+    for step in steps:
+        found = trial(step)
+        if accepts(step, found):
+            return step, found
+    return None
+
+
+def backtrack(ray: Ray, step: float = 1.0, *, shrink: float = SHRINK) -> Trial | None:
     """First of ``step * shrink^k`` with ``J <= J(0) + c step slope``, or ``None``."""
     start = ray.start
     if start.slope >= 0.0:
         return None
-    for _ in range(60):
-        trial = ray.at(step)
-        if trial.value <= start.value + ARMIJO * step * start.slope:
-            return trial
-        step *= shrink
-    return None
+
+    def enough(size: float, trial: Trial) -> bool:
+        return trial.value <= start.value + ARMIJO * size * start.slope
+
+    found = first_accepted(ray.at, enough, sizes(step, shrink))
+    return None if found is None else found[1]
+
+
+def composite(
+    problem: Problem,
+    point: Point,
+    direction: FloatArray,
+    change: FloatArray,
+    *,
+    sigma: float,
+) -> Point | None:
+    """First halving of a direction with sufficient decrease of loss plus penalty, or ``None``.
+
+    ``change`` is that of the scores along the direction, so trials take no pass. The decrease is
+    measured by ``sigma`` times ``gradient.d + penalty(w + d) - penalty(w)`` (Tseng, Yun, 2009).
+    Where that is lost in rounding, the full step is taken if it lowers the violation.
+    """
+    # A prox without a step: one rounding outside a bound would cost infinity.
+    ahead = problem.prox(point.w + direction, 0.0)
+    promised = float(point.gradient @ direction) - point.penalty
+    promised += problem.penalty.value(problem.coef(ahead))
+
+    def trial(size: float) -> Point:
+        w = ahead if size == 1.0 else point.w + size * direction
+        return problem.evaluate(w, scores=point.scores + size * change)
+
+    if promised > -ROUNDING * abs(point.value):
+        new = trial(1.0)
+        return new if polishes(new, point) else None
+
+    def enough(size: float, new: Point) -> bool:
+        return new.value <= point.value + sigma * size * promised
+
+    found = first_accepted(trial, enough, sizes())
+    return None if found is None else found[1]
+
+
+def violation(point: Point) -> float:
+    """Length of the violation of optimality over the columns."""
+    problem = point.problem
+    gradient = problem.coef(point.gradient)
+    return float(np.linalg.norm(problem.penalty.violation(problem.coef(point.w), gradient)))
+
+
+def polishes(new: Point, old: Point, measure: Callable[[Point], float] = violation) -> bool:
+    """Whether a change too small for objective values to tell lowers the violation.
+
+    The one rule for the last digits: the objective may rise by its rounding, if the violation of
+    optimality falls to `POLISHED` of what it was.
+    """
+    if not new.value <= old.value + ROUNDING * abs(old.value):
+        return False
+    return measure(new) < POLISHED * measure(old)
 
 
 def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | None:

@@ -1,16 +1,18 @@
 """Tables: reading, schema, encoding and writing."""
 
+from auctor.tables.blocks import Chunk
+from auctor.tables.options import ReadOptions
 from auctor.tables.read import Table, read_table
-from auctor.tables.readers import read_svmlight
-from auctor.tables.readers.base import Chunk
 from auctor.tables.schema import Column, ColumnSummary, Schema
 from auctor.tables.stream import open_stream
+from auctor.tables.svmlight_matrix import read_svmlight
 from auctor.tables.write import write_table
 
 __all__ = [
     "Chunk",
     "Column",
     "ColumnSummary",
+    "ReadOptions",
     "Schema",
     "Table",
     "open_stream",

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError
+from auctor.core.checks import check_choice
+from auctor.core.errors import DataError, DataWarning
 from auctor.core.files import AnyPath, check_destination
+from auctor.tables.arrays import npz_chunks
+from auctor.tables.blocks import TableFile
+from auctor.tables.columns import listed
 from auctor.tables.encode import Encoder
-from auctor.tables.formats import TABLES, check_delimiter, check_format, format_of, format_to_write
+from auctor.tables.formats import TABLES, check_format, format_of, format_to_write
 from auctor.tables.infer import (
-    CATEGORICAL,
-    MISSING,
     WHOLE_COLUMN,
     Look,
-    Rules,
     infer,
     leave_out_empty,
     long_integers,
     look_through,
-    warn_of_text,
+    note_text,
 )
+from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.read import read_table
-from auctor.tables.readers.arrays import npz_chunks
-from auctor.tables.readers.base import Settings, Source, TableFile, yes_no
-from auctor.tables.readers.columns import listed
-from auctor.tables.readers.svmlight import svmlight_chunks
-from auctor.tables.stream import CHUNK_ROWS, first_index, is_file
+from auctor.tables.source import Source
+from auctor.tables.stream import is_file
+from auctor.tables.svmlight import svmlight_chunks
 from auctor.tables.write import Names, Part, block_part, free_name, write_parts, write_table
 
 WHO = "convert"
@@ -68,6 +68,7 @@ def convert(
     zero_based: bool | str = "auto",
     header: bool | str = "auto",
     delimiter: str | None = None,
+    decimal: str = ".",
 ) -> Converted:
     r"""Write the rows of a file to one of another format, chunk by chunk.
 
@@ -84,7 +85,9 @@ def convert(
     format, to : str
         Formats of the source and the destination; "auto" goes by the names, and refuses to write
         to one whose ending it does not know.
-    label, columns, categorical, buckets, missing, labelled, n_features, zero_based, header, delimiter
+    label, columns, categorical, buckets, missing, labelled, n_features
+        As in `read_table`.
+    zero_based, header, delimiter, decimal
         As in `read_table`.
 
     Examples
@@ -96,12 +99,9 @@ def convert(
     Converted(rows=2, columns=3, source='csv', destination='svmlight')
     >>> path.read_text()
     '1 1:2 3:1\n0 2:1\n'
-    """  # noqa: E501
+    """
     check_format(WHO, format)
     check_choice(WHO, "to", to, ("auto", "svmlight", *TABLES))
-    check_choice(WHO, "categorical", categorical, CATEGORICAL)
-    check_choice(WHO, "missing", missing, MISSING)
-    rules = Rules(categorical, check_int(WHO, "buckets", buckets, low=1), missing, columns)
     if not is_file(source):
         raise DataError(
             WHO,
@@ -111,35 +111,43 @@ def convert(
         )
     path = check_destination(destination, who=WHO)
     wanted = format_to_write(path.name, who=WHO) if to == "auto" else to
-    settings = Settings(
-        CHUNK_ROWS,
-        label,
-        None if n_features is None else check_int(WHO, "n_features", n_features, low=1),
-        first_index(WHO, zero_based, None),
-        yes_no(WHO, "header", header),
-        check_delimiter(WHO, delimiter),
-        labelled,
-        who=WHO,
+    options = ReadOptions(
+        WHO,
+        chunk_rows=CHUNK_ROWS,
+        label=label,
+        labelled=labelled,
+        n_features=n_features,
+        zero_based=zero_based,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
+        columns=columns,
+        categorical=categorical,
+        buckets=buckets,
+        missing=missing,
     )
+    notes: list[str] = []
     file = Source(source, WHO)
     try:
         found = format_of(file.name) if format == "auto" else format
         file.keep()
-        opened = None if found == "svmlight" else TABLES[found](file, settings)
+        opened = None if found == "svmlight" else TABLES[found](file, options)
         counter = _Counter()
         if opened is None:
-            parts = _unnamed(file, found, settings, wanted)
+            parts = _unnamed(file, found, options, wanted)
             names = Names(None, "label")
         elif wanted not in _WITH_WORDS and missing in WHOLE_COLUMN:
-            look, kinds = look_through(opened, rules, file.name, WHO)
+            look, kinds = look_through(opened, options, file.name)
             _refuse_long_integers(look, opened, kinds, file.name)
-            return _in_memory(file, path, found, wanted, settings, rules)
+            return _in_memory(file, path, found, wanted, options)
         else:
-            names, parts = _named(opened, file.name, wanted, rules)
+            names, parts = _named(opened, file.name, wanted, options, notes)
         write_parts(path, counter.count(parts), names, wanted, WHO)
         return Converted(counter.rows, counter.columns, found, wanted)
     finally:
         file.close()
+        for note in notes:
+            warnings.warn(f"{WHO} {note}", DataWarning, stacklevel=2)
 
 
 class _Counter:
@@ -155,23 +163,25 @@ class _Counter:
             yield part
 
 
-def _named(file: TableFile, name: str, wanted: str, rules: Rules) -> tuple[Names, Iterator[Part]]:
-    """Rows of a table, with or without their words."""
-    look, kinds = look_through(file, rules, name, WHO)
+def _named(
+    file: TableFile, name: str, wanted: str, options: ReadOptions, notes: list[str]
+) -> tuple[Names, Iterator[Part]]:
+    """Rows of a table, with or without their words; adds to ``notes`` what to warn of."""
+    look, kinds = look_through(file, options, name)
     _refuse_long_integers(look, file, kinds, name)
     if wanted in _WITH_WORDS:
         used = [c for c, kind in zip(file.names, kinds, strict=True) if kind != "skip"]
         if not look.rows or not used:
             raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
-        warn_of_text(look, file, kinds, name, WHO)
+        notes += note_text(look, file, kinds, name)
         parts = (block_part(block, kinds) for block in file.blocks(kinds))
         return _names(used, file), parts
-    if rules.missing != "zero" and leave_out_empty(look, file, kinds, name, WHO):
+    if options.missing != "zero" and leave_out_empty(look, file, kinds, name, notes):
         look = Look()
         for block in file.blocks(kinds):
             look.add(block)
-    warn_of_text(look, file, kinds, name, WHO)
-    schema, _ = infer(look, file, kinds, rules, name, WHO)
+    notes += note_text(look, file, kinds, name)
+    schema, _ = infer(look, file, kinds, options, name)
     encode = Encoder(schema, file, name, WHO)
     rows = (Part(encode(block), block.labels) for block in file.blocks(encode.kinds))
     return _names(list(schema.feature_names or ()), file), rows
@@ -193,35 +203,34 @@ def _names(columns: list[str], file: TableFile) -> Names:
     return Names(columns, free_name(columns))
 
 
-def _unnamed(file: Source, found: str, settings: Settings, wanted: str) -> Iterator[Part]:
+def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Iterator[Part]:
     """Compressed rows, all as wide as the widest where the new file needs that."""
-    if found == "svmlight" and wanted not in ("svmlight", "npz") and settings.n_features is None:
+    if found == "svmlight" and wanted not in ("svmlight", "npz") and options.n_features is None:
         width = 1
-        for chunk in svmlight_chunks(file, settings):
+        for chunk in svmlight_chunks(file, options):
             width = max(width, chunk.matrix.shape[1])
-        settings = replace(settings, n_features=width)
+        options = replace(options, n_features=width)
     file.rewind()
     chunks = svmlight_chunks if found == "svmlight" else npz_chunks
-    for chunk in chunks(file, settings):
+    for chunk in chunks(file, options):
         yield Part(chunk.matrix, chunk.labels)
 
 
-def _in_memory(
-    file: Source, path: Any, found: str, wanted: str, settings: Settings, rules: Rules
-) -> Converted:
+def _in_memory(file: Source, path: Any, found: str, wanted: str, options: ReadOptions) -> Converted:
     file.rewind()
     table = read_table(
         file.raw(),
         found,
-        label=settings.label,
-        columns=rules.columns,
-        categorical=rules.categorical,
-        buckets=rules.buckets,
-        missing=rules.missing,
-        labelled=settings.labelled,
-        n_features=settings.n_features,
-        header="auto" if settings.header is None else settings.header,
-        delimiter=settings.delimiter,
+        label=options.label,
+        columns=options.columns,
+        categorical=options.categorical,
+        buckets=options.buckets,
+        missing=options.missing,
+        labelled=options.labelled,
+        n_features=options.n_features,
+        header=options.header,
+        delimiter=options.delimiter,
+        decimal=options.decimal,
     )
     write_table(path, table.matrix, table.labels, columns=table.schema.feature_names, format=wanted)
     rows, columns = table.matrix.shape

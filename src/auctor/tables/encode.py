@@ -9,10 +9,9 @@ from scipy import sparse
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.text.encode import column_facts, count_entries, encode_rows
-from auctor.kernels.text.parsing import hash_bytes
-from auctor.tables.readers.base import Block, TableFile
-from auctor.tables.readers.columns import listed
+from auctor.kernels.text.encode import column_facts, count_entries, encode_rows, hash_bytes
+from auctor.tables.blocks import Block, TableFile
+from auctor.tables.columns import listed
 from auctor.tables.schema import Column, Schema
 
 _INT32 = np.iinfo(np.int32).max

@@ -8,18 +8,20 @@ from dataclasses import replace
 
 from auctor.core.checks import check_choice
 from auctor.core.errors import ParameterError
-from auctor.tables.readers.arrays import npy_file, npz_file
-from auctor.tables.readers.arrow import ipc_file, parquet_file
-from auctor.tables.readers.base import Settings, Source, TableFile
-from auctor.tables.readers.delimited import DelimitedFile
+from auctor.tables.arrays import npy_file, npz_file
+from auctor.tables.arrow import ipc_file, parquet_file
+from auctor.tables.blocks import TableFile
+from auctor.tables.delimited import DelimitedFile
+from auctor.tables.options import ReadOptions
+from auctor.tables.source import Source
 
 
-def _tsv_file(source: Source, settings: Settings) -> TableFile:
-    return DelimitedFile(source, replace(settings, delimiter=settings.delimiter or "\t"))
+def _tsv_file(source: Source, options: ReadOptions) -> TableFile:
+    return DelimitedFile(source, replace(options, delimiter=options.delimiter or "\t"))
 
 
 #: What opens a file with columns; svmlight has none, and a NPZ file may hold compressed rows.
-TABLES: dict[str, Callable[[Source, Settings], TableFile | None]] = {
+TABLES: dict[str, Callable[[Source, ReadOptions], TableFile | None]] = {
     "csv": DelimitedFile,
     "tsv": _tsv_file,
     "parquet": parquet_file,
@@ -87,20 +89,3 @@ def _suffix(name: str) -> str:
 def check_format(who: str, format: str) -> str:
     """Refuse a format that is not known."""
     return check_choice(who, "format", format, FORMATS)
-
-
-def check_delimiter(who: str, delimiter: str | None) -> str | None:
-    """Refuse what cannot stand between fields."""
-    if delimiter is not None and (
-        not isinstance(delimiter, str)
-        or len(delimiter) != 1
-        or not delimiter.isascii()
-        or delimiter in '"\r\n'
-    ):
-        raise ParameterError(
-            who,
-            needs="delimiter to be one ASCII character",
-            got=f"{delimiter!r}",
-            todo="Pass ',' or ';'.",
-        )
-    return delimiter

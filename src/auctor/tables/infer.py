@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
+from auctor.tables.blocks import Block, TableFile
+from auctor.tables.columns import EXACT, listed, meaning
 from auctor.tables.encode import refuse_missing
-from auctor.tables.readers.base import Block, TableFile
-from auctor.tables.readers.columns import listed, meaning
+from auctor.tables.options import ReadOptions
 from auctor.tables.schema import Column, ColumnSummary, Schema
 
-CATEGORICAL = ("one_hot", "hash", "refuse")
-MISSING = ("refuse", "mean", "median", "zero", "most_frequent")
 #: Rules that need all numbers of a column at once.
 WHOLE_COLUMN = ("median", "most_frequent")
-#: Text of which this share spells numbers is a column of numbers with something wrong in it.
+#: A column of text is suspected to be one of numbers if this share of its values are numbers.
 MOSTLY = 0.9
-#: Whole numbers beyond this are no longer told apart.
-EXACT = 2**53
-_LONG = re.compile(r"[+-]?[0-9]{16,400}")
-
-
-class Rules(NamedTuple):
-    """How to encode columns.
-
-    Parameters
-    ----------
-    categorical : {"one_hot", "hash", "refuse"}
-    buckets : int
-    missing : {"refuse", "mean", "median", "zero", "most_frequent"}
-    columns : sequence of str, optional
-        Those to use; by default all.
-    """
-
-    categorical: str = "one_hot"
-    buckets: int = 1024
-    missing: str = "refuse"
-    columns: Sequence[str] | None = None
 
 
 @dataclass
@@ -104,17 +79,17 @@ class Look:
         return ColumnSummary(name, "category", missing, len(self.words[k]))
 
 
-def first_kinds(file: TableFile, rules: Rules, name: str, who: str) -> list[str]:
+def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
     """How to read each column, as far as the first rows tell."""
     kinds = ["number"] * len(file.names)
     for k in file.word_columns:
         kinds[k] = "category"
-    if rules.columns is not None:
-        wanted = set(rules.columns)
-        absent = [column for column in rules.columns if column not in set(file.names)]
+    if options.columns is not None:
+        wanted = set(options.columns)
+        absent = [column for column in options.columns if column not in set(file.names)]
         if absent:
             raise DataError(
-                who,
+                options.who,
                 needs=f"columns that are in {name}",
                 got=f"{listed(absent)}",
                 todo=f"Choose among {listed(file.names)}.",
@@ -127,9 +102,9 @@ def first_kinds(file: TableFile, rules: Rules, name: str, who: str) -> list[str]
     return kinds
 
 
-def look_through(file: TableFile, rules: Rules, name: str, who: str) -> tuple[Look, list[str]]:
+def look_through(file: TableFile, options: ReadOptions, name: str) -> tuple[Look, list[str]]:
     """Look at a whole file without keeping its rows."""
-    kinds = first_kinds(file, rules, name, who)
+    kinds = first_kinds(file, options, name)
     for strict in (False, True):
         look = Look()
         for block in file.blocks(kinds, strict=strict):
@@ -142,8 +117,10 @@ def look_through(file: TableFile, rules: Rules, name: str, who: str) -> tuple[Lo
     return look, kinds
 
 
-def leave_out_empty(look: Look, file: TableFile, kinds: list[str], name: str, who: str) -> bool:
-    """Mark columns without any value to be skipped, with a warning; whether there are some."""
+def leave_out_empty(
+    look: Look, file: TableFile, kinds: list[str], name: str, notes: list[str]
+) -> bool:
+    """Mark columns without any value to be skipped, with a note; whether there are some."""
     used = [k for k, kind in enumerate(kinds) if kind != "skip"]
     places = {kind: iter(range(len(kinds))) for kind in ("number", "category")}
     empty = []
@@ -157,12 +134,13 @@ def leave_out_empty(look: Look, file: TableFile, kinds: list[str], name: str, wh
     for k in empty:
         kinds[k] = "skip"
     out = [repr(file.names[k]) for k in empty]
-    _warn(f"{who} leaves out {listed(out)} of {name}: no row has a value there.")
+    notes.append(f"leaves out {listed(out)} of {name}: no row has a value there.")
     return True
 
 
-def warn_of_text(look: Look, file: TableFile, kinds: Sequence[str], name: str, who: str) -> None:
-    """Say which columns are text because of a few values that are no numbers."""
+def note_text(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[str]:
+    """Say which columns are text because of a few values that are not numbers."""
+    notes = []
     texts = (k for k, kind in enumerate(kinds) if kind == "category")
     for k, words in zip(texts, look.words, strict=True):
         if k not in file.first_words:
@@ -170,11 +148,12 @@ def warn_of_text(look: Look, file: TableFile, kinds: Sequence[str], name: str, w
         total = sum(words.values())
         numbers = sum(count for word, count in words.items() if meaning(word) is not None)
         if numbers >= MOSTLY * total:
-            _warn(
-                f"{who} takes column {file.names[k]!r} of {name} as text of {len(words)} "
-                f"categories: {numbers} of {total} values are numbers, {file.first_words[k]} is "
-                "none. Correct it, or leave it empty and pass missing=."
+            notes.append(
+                f"takes column {file.names[k]!r} of {name} as text of {len(words)} categories: "
+                f"{numbers} of {total} values are numbers, {file.first_words[k]} is not. Correct "
+                "it, or leave it empty and pass missing=."
             )
+    return notes
 
 
 def long_integers(look: Look, file: TableFile, kinds: Sequence[str]) -> list[str]:
@@ -187,41 +166,27 @@ def long_integers(look: Look, file: TableFile, kinds: Sequence[str]) -> list[str
     chosen = [
         k for k, x in zip(numbers, largest, strict=True) if x >= EXACT and k not in file.floats
     ]
-    if not chosen:
-        return []
-    found: dict[int, str] = {}
-    again = ["category" if k in chosen else "skip" for k in range(len(kinds))]
-    for block in file.blocks(again):
-        for k, words in zip(chosen, block.words, strict=True):
-            long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT)
-            word = next(long, None) if k not in found else None
-            if word is not None:
-                found[k] = word
-    return [f"{word} in {file.names[k]!r}" for k, word in sorted(found.items())]
+    found = file.long_integers(chosen) if chosen else {}
+    return [f"{number} in {file.names[k]!r}" for k, number in sorted(found.items())]
 
 
-def warn_of_long_integers(
-    look: Look, file: TableFile, kinds: Sequence[str], name: str, who: str
-) -> None:
+def note_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[str]:
     """Say which columns hold whole numbers that are not told apart."""
-    if found := long_integers(look, file, kinds):
-        _warn(
-            f"{who} rounds whole numbers beyond 2^53: {listed(found)} of {name}. Drop such a "
-            "column, or put a letter before its numbers to make them text."
-        )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, DataWarning, stacklevel=5)
+    found = long_integers(look, file, kinds)
+    if not found:
+        return []
+    return [
+        f"rounds whole numbers beyond 2^53: {listed(found)} of {name}. Drop such a column, or "
+        "put a letter before its numbers to make them text."
+    ]
 
 
 def infer(
     look: Look,
     file: TableFile,
     kinds: Sequence[str],
-    rules: Rules,
+    options: ReadOptions,
     name: str,
-    who: str,
     numbers: FloatArray | None = None,
 ) -> tuple[Schema, tuple[ColumnSummary, ...]]:
     """How columns become numbers, by what they hold; some rules need the ``numbers`` themselves."""
@@ -231,24 +196,24 @@ def infer(
     for column, kind in zip(file.names, kinds, strict=True):
         if kind == "number":
             values = None if numbers is None else numbers[:, n]
-            columns.append(Column(column, kind, _number_fill(look.facts[:, n], rules, values)))
+            columns.append(Column(column, kind, _number_fill(look.facts[:, n], options, values)))
             summary.append(look.number(column, n))
             n += 1
         elif kind == "category":
-            columns.append(_category(column, look.words[c], rules))
+            columns.append(_category(column, look.words[c], options))
             summary.append(look.category(column, c))
             c += 1
     if not look.rows or not columns:
         raise DataError(
-            who,
+            options.who,
             needs="some rows and columns",
             got=f"{look.rows} rows of {len(columns)} columns besides the label in {name}",
             todo="Check the file.",
         )
     words = [column.name for column in columns if column.kind == "category"]
-    if words and rules.categorical == "refuse":
+    if words and options.categorical == "refuse":
         raise DataError(
-            who,
+            options.who,
             needs="columns of numbers",
             got=f"text in {listed(words)} of {name}",
             todo="Pass categorical='one_hot' or 'hash', or choose other columns.",
@@ -260,38 +225,43 @@ def infer(
     }
     if refused:
         advice = "Fill or drop them first."
-        if rules.missing == "refuse":
+        if options.missing == "refuse":
             advice = "Pass missing= with a rule, such as 'mean', or fill or drop them first."
-        refuse_missing(refused, name, who, advice=advice)
+        refuse_missing(refused, name, options.who, advice=advice)
     schema = Schema.of(columns, file.label)
     if not schema.n_features:
         raise DataError(
-            who, needs="a column that is not empty", got=f"none in {name}", todo="Check the file."
+            options.who,
+            needs="a column that is not empty",
+            got=f"none in {name}",
+            todo="Check the file.",
         )
     return schema, tuple(summary)
 
 
-def _category(name: str, words: dict[str, int], rules: Rules) -> Column:
-    fill = "" if rules.missing == "zero" else None
-    if words and rules.missing not in ("refuse", "zero"):
+def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
+    fill = "" if options.missing == "zero" else None
+    if words and options.missing not in ("refuse", "zero"):
         most = max(words.values())
         fill = min(word for word, count in words.items() if count == most)
-    if rules.categorical == "hash":
-        return Column(name, "category", fill, buckets=rules.buckets)
+    if options.categorical == "hash":
+        return Column(name, "category", fill, buckets=options.buckets)
     return Column(name, "category", fill, tuple(sorted(words)))
 
 
-def _number_fill(facts: FloatArray, rules: Rules, values: FloatArray | None) -> float | None:
-    if rules.missing == "zero":
+def _number_fill(
+    facts: FloatArray, options: ReadOptions, values: FloatArray | None
+) -> float | None:
+    if options.missing == "zero":
         return 0.0
-    if rules.missing == "refuse" or np.isnan(facts[1]):
+    if options.missing == "refuse" or np.isnan(facts[1]):
         return None
-    if rules.missing == "mean":
+    if options.missing == "mean":
         fill = float(facts[3])
     else:
         assert values is not None
         known = values[~np.isnan(values)]
-        if rules.missing == "median":
+        if options.missing == "median":
             fill = float(np.median(known))
         else:
             found, counts = np.unique(known, return_counts=True)

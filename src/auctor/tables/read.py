@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, DataWarning, ParameterError
 from auctor.core.types import Array
+from auctor.tables.arrays import npz_chunks
+from auctor.tables.blocks import Block, TableFile
+from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
-from auctor.tables.formats import TABLES, check_delimiter, check_format, format_of
+from auctor.tables.formats import TABLES, check_format, format_of
 from auctor.tables.infer import (
-    CATEGORICAL,
-    EXACT,
-    MISSING,
     Look,
-    Rules,
     first_kinds,
     infer,
     leave_out_empty,
-    warn_of_long_integers,
-    warn_of_text,
+    note_long_integers,
+    note_text,
 )
-from auctor.tables.readers.arrays import npz_chunks
-from auctor.tables.readers.base import Block, Settings, Source, TableFile, yes_no
-from auctor.tables.readers.svmlight_matrix import svmlight_matrix
+from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.schema import ColumnSummary, Schema
-from auctor.tables.stream import CHUNK_ROWS, check_unnamed, first_index, is_file
+from auctor.tables.source import Source
+from auctor.tables.stream import check_unnamed, is_file
+from auctor.tables.svmlight_matrix import svmlight_matrix
 
 WHO = "read_table"
+#: Room is made for this many times the rows so far when an array is full.
 _GROWTH = 1.25
 
 
@@ -69,6 +69,7 @@ def read_table(
     zero_based: bool | str = "auto",
     header: bool | str = "auto",
     delimiter: str | None = None,
+    decimal: str = ".",
     dtype: npt.DTypeLike | None = None,
     n_threads: int | None = None,
 ) -> Table:
@@ -106,7 +107,7 @@ def read_table(
         Whether there must be labels.
     n_features : int, optional
         Number of columns (svmlight): a larger index is refused.
-    zero_based, header, delimiter
+    zero_based, header, delimiter, decimal
         As in `open_stream`.
     dtype : float64 or float32, optional
         Of the matrix; float64 by default.
@@ -124,9 +125,6 @@ def read_table(
     ('age', 'city=Oslo', 'city=Rome')
     """
     check_format(WHO, format)
-    check_choice(WHO, "categorical", categorical, CATEGORICAL)
-    check_choice(WHO, "missing", missing, MISSING)
-    rules = Rules(categorical, check_int(WHO, "buckets", buckets, low=1), missing, columns)
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(
@@ -139,54 +137,58 @@ def read_table(
             got=f"{type(source).__name__}",
             todo="Pass one of these.",
         )
-    settings = Settings(
-        CHUNK_ROWS,
-        label if label is not None or schema is None else schema.label,
-        None if n_features is None else check_int(WHO, "n_features", n_features, low=1),
-        first_index(WHO, zero_based, schema),
-        yes_no(WHO, "header", header),
-        check_delimiter(WHO, delimiter),
-        labelled,
-        schema,
+    options = ReadOptions(
         WHO,
+        chunk_rows=CHUNK_ROWS,
+        label=label,
+        schema=schema,
+        labelled=labelled,
+        n_features=n_features,
+        zero_based=zero_based,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
+        columns=columns,
+        categorical=categorical,
+        buckets=buckets,
+        missing=missing,
     )
     file = Source(source, WHO)
+    notes: list[str] = []
     try:
         found = format_of(file.name) if format == "auto" else format
         if found == "svmlight":
-            return _svmlight(file, settings, rules, kind, n_threads)
+            return _svmlight(file, options, kind, n_threads)
         file.keep()
-        opened = TABLES[found](file, settings)
+        opened = TABLES[found](file, options)
         if opened is None:
-            return _sparse(file, settings, rules, kind)
-        return _columns(opened, file.name, settings, rules, kind)
+            return _sparse(file, options, kind)
+        return _columns(opened, file.name, options, kind, notes)
     finally:
         file.close()
+        for note in notes:
+            warnings.warn(f"{WHO} {note}", DataWarning, stacklevel=2)
 
 
-def _svmlight(
-    file: Source, settings: Settings, rules: Rules, kind: Any, n_threads: int | None
-) -> Table:
-    start: bool | str = "auto" if settings.first_index is None else settings.first_index == 0
-    matrix, labels, first = svmlight_matrix(file, WHO, settings.n_features, start, kind, n_threads)
-    return _unnamed(matrix, labels, file.name, settings, rules, first)
+def _svmlight(file: Source, options: ReadOptions, kind: Any, n_threads: int | None) -> Table:
+    matrix, labels, first = svmlight_matrix(file, options, kind, n_threads)
+    return _unnamed(matrix, labels, file.name, options, first)
 
 
-def _sparse(file: Source, settings: Settings, rules: Rules, kind: Any) -> Table:
-    (chunk,) = npz_chunks(file, settings, whole=True)
+def _sparse(file: Source, options: ReadOptions, kind: Any) -> Table:
+    (chunk,) = npz_chunks(file, options, whole=True)
     matrix = chunk.matrix.astype(kind, copy=False)
     labels = chunk.labels
-    if labels.dtype.kind == "f" and not settings.labelled and np.isnan(labels).all():
-        return _unnamed(matrix, None, file.name, settings, rules, None)
-    return _unnamed(matrix, labels, file.name, settings, rules, None)
+    if labels.dtype.kind == "f" and not options.labelled and np.isnan(labels).all():
+        return _unnamed(matrix, None, file.name, options, None)
+    return _unnamed(matrix, labels, file.name, options, None)
 
 
 def _unnamed(
-    matrix: Any, labels: Array | None, name: str, settings: Settings, rules: Rules,
-    first: int | None,
-) -> Table:  # fmt: skip
+    matrix: Any, labels: Array | None, name: str, options: ReadOptions, first: int | None
+) -> Table:
     """Compressed rows, whose columns have no names."""
-    if rules.columns is not None:
+    if options.columns is not None:
         raise ParameterError(
             WHO,
             needs="columns with names to choose some of them",
@@ -195,7 +197,7 @@ def _unnamed(
             option="columns",
         )
     if matrix.nnz and np.isnan(matrix.data.min()):
-        if rules.missing == "zero":
+        if options.missing == "zero":
             np.nan_to_num(matrix.data, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
         else:
             where = matrix.indices[np.isnan(matrix.data)]
@@ -207,22 +209,24 @@ def _unnamed(
                 WHO,
                 advice="Pass missing='zero', or fill or drop them first.",
             )
-    schema = settings.schema
+    schema = options.schema
     if schema is None:
         schema = Schema((), None, matrix.shape[1], None, first)
     else:
         check_unnamed(schema)
         matrix = fit_width(matrix, schema.n_features)
-    return Table(matrix, _finished(labels, name, settings), schema, ())
+    return Table(matrix, _finished(labels, name, options), schema, ())
 
 
-def _columns(file: TableFile, name: str, settings: Settings, rules: Rules, kind: Any) -> Table:
-    """A file with columns."""
+def _columns(
+    file: TableFile, name: str, options: ReadOptions, kind: Any, notes: list[str]
+) -> Table:
+    """A file with columns; adds to ``notes`` what the user should be warned of."""
     if not file.names:
         raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
     look = Look()
-    if settings.schema is not None:
-        encode = Encoder(settings.schema, file, name, WHO)
+    if options.schema is not None:
+        encode = Encoder(options.schema, file, name, WHO)
         whole = _gathered(file, encode.kinds)
         look.add(whole)
         summary = tuple(
@@ -232,23 +236,23 @@ def _columns(file: TableFile, name: str, settings: Settings, rules: Rules, kind:
             for column, place in zip(encode.columns, encode.places.tolist(), strict=True)
         )
     else:
-        kinds = first_kinds(file, rules, name, WHO)
+        kinds = first_kinds(file, options, name)
         whole = _gathered(file, kinds, strict=False)
         if file.surprises:
             for k in file.surprises:
                 kinds[k] = "category"
             whole = _gathered(file, kinds)
         look.add(whole)
-        if rules.missing != "zero" and leave_out_empty(look, file, kinds, name, WHO):
+        if options.missing != "zero" and leave_out_empty(look, file, kinds, name, notes):
             whole, look = _gathered(file, kinds), Look()
             look.add(whole)
-        warn_of_text(look, file, kinds, name, WHO)
-        warn_of_long_integers(look, file, kinds, name, WHO)
-        schema, summary = infer(look, file, kinds, rules, name, WHO, whole.numbers)
+        notes += note_text(look, file, kinds, name)
+        notes += note_long_integers(look, file, kinds, name)
+        schema, summary = infer(look, file, kinds, options, name, whole.numbers)
         encode = Encoder(schema, file, name, WHO)
     if not whole.n_rows:
         raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
-    labels = _finished(whole.labels, name, settings)
+    labels = _finished(whole.labels, name, options)
     with np.errstate(over="ignore"):
         matrix = encode(whole).astype(kind, copy=False)
     return Table(matrix, labels, encode.schema, summary)
@@ -267,10 +271,7 @@ def _gathered(file: TableFile, kinds: Sequence[str], *, strict: bool = True) -> 
             labels.clear()
             continue
         numbers.add(block.numbers)
-        for k, known in enumerate(words):
-            found = [known.setdefault(word, len(known)) for word in block.words[k]]
-            block.codes[:, k] = np.array([*found, -1], dtype=np.int32)[block.codes[:, k]]
-        codes.add(block.codes)
+        codes.add(block.recoded(words))
         if block.labels is not None:
             labels.append(block.labels)
     listed_words = [list(known) for known in words]
@@ -301,13 +302,13 @@ class _Growing:
         return self._array
 
 
-def _finished(labels: Array | None, name: str, settings: Settings) -> Array | None:
+def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | None:
     """Labels without missing ones, whole numbers as integers."""
     if labels is None:
         return None
     if labels.dtype.kind == "f":
         missing = int(np.isnan(labels).sum())
-        if missing and not settings.labelled:
+        if missing and not options.labelled:
             return None
         if missing:
             raise DataError(

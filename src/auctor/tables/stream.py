@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.checks import check_int
 from auctor.core.errors import DataError, ParameterError
 from auctor.data.coerce import as_matrix, feature_names
+from auctor.tables.arrays import npz_chunks
+from auctor.tables.blocks import Chunk
 from auctor.tables.encode import Encoder, fit_width
-from auctor.tables.formats import TABLES, check_delimiter, check_format, format_of
-from auctor.tables.readers.arrays import npz_chunks
-from auctor.tables.readers.base import WHO, Chunk, Settings, Source, ahead, yes_no
-from auctor.tables.readers.svmlight import svmlight_chunks
+from auctor.tables.formats import TABLES, check_format, format_of
+from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.schema import Schema
+from auctor.tables.source import WHO, Source, ahead
+from auctor.tables.svmlight import Indices, svmlight_chunks
 
-#: Rows per chunk.
-CHUNK_ROWS = 8192
 #: Chunks that are read ahead of the learner.
 AHEAD = 2
 
-Reader = Callable[[Source, Settings], Iterator[Chunk]]
+Reader = Callable[[Source, ReadOptions, Indices], Iterator[Chunk]]
 
 
 def open_stream(
@@ -39,6 +38,7 @@ def open_stream(
     zero_based: bool | str = "auto",
     header: bool | str = "auto",
     delimiter: str | None = None,
+    decimal: str = ".",
 ) -> Iterator[Chunk]:
     r"""Chunks of rows in their order, read a little ahead of whoever takes them.
 
@@ -72,6 +72,8 @@ def open_stream(
     delimiter : str, optional
         Character between the fields of a CSV file; by default a comma, tab or semicolon, whichever
         the first line has most of.
+    decimal : {".", ","}
+        Decimal sign of the numbers of a CSV file.
 
     Yields
     ------
@@ -86,25 +88,19 @@ def open_stream(
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]
     """
     check_format(WHO, format)
-    settings = Settings(
-        check_int(WHO, "chunk_rows", chunk_rows, low=1),
-        label if label is not None or schema is None else schema.label,
-        None if n_features is None else check_int(WHO, "n_features", n_features, low=1),
-        first_index(WHO, zero_based, schema),
-        yes_no(WHO, "header", header),
-        check_delimiter(WHO, delimiter),
-        labelled,
-        schema,
+    options = ReadOptions(
+        WHO,
+        chunk_rows=chunk_rows,
+        label=label,
+        schema=schema,
+        labelled=labelled,
+        n_features=n_features,
+        zero_based=zero_based,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
     )
-    return _numbered(_parts(source), format, settings)
-
-
-def first_index(who: str, zero_based: bool | str, schema: Schema | None) -> int | None:
-    """Where indices start, ``None`` for not known yet."""
-    chosen = yes_no(who, "zero_based", zero_based)
-    if chosen is None:
-        return None if schema is None else schema.first_index
-    return 0 if chosen else 1
+    return _numbered(_parts(source), format, options)
 
 
 def _parts(source: Any) -> Iterable[Any]:
@@ -127,14 +123,15 @@ def is_file(part: Any) -> bool:
     return isinstance(part, str | os.PathLike) or hasattr(part, "read")
 
 
-def _numbered(parts: Iterable[Any], format: str, settings: Settings) -> Iterator[Chunk]:
+def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterator[Chunk]:
     """Chunks of all parts with the number of rows before them; refuses a stream without any."""
     rows = 0
+    indices = Indices(options.first_index)
     columns: tuple[str, ...] | None = None
     for part in parts:
         if is_file(part):
-            chunks = _file_chunks(part, format, settings)
-        elif settings.schema is None:
+            chunks = _file_chunks(part, format, options, indices)
+        elif options.schema is None:
             chunks = _pair_chunks(part)
         else:
             raise ParameterError(
@@ -152,35 +149,37 @@ def _numbered(parts: Iterable[Any], format: str, settings: Settings) -> Iterator
         raise DataError(WHO, needs="some rows", got="an empty stream", todo="Check the source.")
 
 
-def _file_chunks(part: Any, format: str, settings: Settings) -> Iterator[Chunk]:
-    source = Source(part, settings.who)
+def _file_chunks(part: Any, format: str, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
+    source = Source(part, options.who)
     reader = READERS[format_of(source.name) if format == "auto" else format]
     try:
-        yield from ahead(reader(source, settings), AHEAD, wait=not source.live)
+        yield from ahead(reader(source, options, indices), AHEAD, wait=not source.live)
     finally:
         source.close()
 
 
-def _table_chunks(format: str, source: Source, settings: Settings) -> Iterator[Chunk]:
+def _table_chunks(
+    format: str, source: Source, options: ReadOptions, indices: Indices
+) -> Iterator[Chunk]:
     """Chunks of a file with columns."""
-    file = TABLES[format](source, settings)
-    schema = settings.schema
+    file = TABLES[format](source, options)
+    schema = options.schema
     if file is None:
-        yield from _fitted(npz_chunks(source, settings), schema)
+        yield from _fitted(npz_chunks(source, options), schema)
     elif schema is None:
         for block in file.blocks(["number"] * len(file.names)):
             labels = _labels(block.labels, block.n_rows)
             names = file.names if file.named else None
             yield Chunk(block.numbers, labels, columns=names, label=file.label)
     elif file.names:
-        encode = Encoder(schema, file, source.name, settings.who)
+        encode = Encoder(schema, file, source.name, options.who)
         for block in file.blocks(encode.kinds):
             labels = _labels(block.labels, block.n_rows)
             yield Chunk(encode(block), labels, columns=schema.feature_names, label=file.label)
 
 
-def _svmlight_chunks(source: Source, settings: Settings) -> Iterator[Chunk]:
-    return _fitted(svmlight_chunks(source, settings), settings.schema)
+def _svmlight_chunks(source: Source, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
+    return _fitted(svmlight_chunks(source, options, indices), options.schema)
 
 
 def _fitted(chunks: Iterator[Chunk], schema: Schema | None) -> Iterator[Chunk]:

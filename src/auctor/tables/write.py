@@ -22,9 +22,10 @@ from auctor.core.files import AnyPath, replacing
 from auctor.core.optional import require
 from auctor.core.types import Array
 from auctor.data.coerce import as_matrix
+from auctor.tables.blocks import Block
+from auctor.tables.columns import LABEL_NAMES, check_names, made_up
 from auctor.tables.formats import COMPRESSED, FORMATS, format_of
-from auctor.tables.readers.base import BLOCK, Block
-from auctor.tables.readers.columns import LABEL_NAMES, check_names, made_up
+from auctor.tables.source import BLOCK
 
 #: Rows that are written at a time.
 CHUNK_ROWS = 8192

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
 from auctor.core.needs import Access
-from auctor.core.protocols import Data
+from auctor.core.protocols import Data, FullData
 from auctor.core.types import Columns, FloatArray, IntArray, Target
 from auctor.testing.storages import Build
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
@@ -61,19 +61,25 @@ class DataSuite(Suite):
     ) -> None:
         self.build, self.big = build, big
         self.X, self.target = example_matrix(*shape), example_target(shape[0])
-        self.data = build(self.X, self.target, 1)
+        #: Typed with every capability; a check of one runs where ``access`` has its flag.
+        self.data = cast(FullData, build(self.X, self.target, 1))
         rng = np.random.default_rng(1)
         self.w, self.r = rng.normal(size=shape[1]), rng.normal(size=shape[0])
         self.h = rng.uniform(0.0, 2.0, size=shape[0])
         self.h[::5] = 0.0
 
     def check_shape(self) -> None:
-        """Shape, entries and target are those of the matrix."""
+        """Shape and target are those of the matrix."""
         data, (n, d) = self.data, self.X.shape
         expect((data.n_rows, data.n_columns) == (n, d), "wrong shape")
-        expect(np.count_nonzero(self.X) <= data.n_entries <= n * d, "wrong n_entries")
         expect_close(data.target.y, self.target.y, "target", rtol=0.0)
-        expect(Access.STREAM in data.access, "all data can be streamed")
+        expect(isinstance(data.access, Access), "access must be flags")
+
+    @when(lambda suite: suite.data.access is not Access.PRODUCTS)
+    def check_entries(self) -> None:
+        """The stored entries are no fewer than those that are not zero."""
+        n, d = self.X.shape
+        expect(np.count_nonzero(self.X) <= self.data.n_entries <= n * d, "wrong n_entries")
 
     def check_scores(self) -> None:
         """``X @ w + offset``."""
@@ -97,6 +103,7 @@ class DataSuite(Suite):
         scale = float(np.abs(self.r) @ np.abs(self.X) @ np.abs(self.w))
         expect_close(left, right, "adjoint", rtol=RTOL, scale=scale)
 
+    @when(lambda suite: Access.SECOND_ORDER in suite.data.access)
     def check_sandwich(self) -> None:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
         for offset in (0.0, 0.4):
@@ -107,12 +114,13 @@ class DataSuite(Suite):
             expect_close(pulled, self.X.T @ z, "sandwich", rtol=RTOL, scale=scale)
             expect_close(total, z.sum(), "sum of sandwich", rtol=RTOL, scale=float(size.sum()))
 
+    @when(lambda suite: Access.SECOND_ORDER in suite.data.access)
     def check_square_gradient(self) -> None:
         """Diagonal of ``X.T @ diag(h) @ X``."""
         wanted = (self.X * self.X).T @ self.h
         expect_close(self.data.square_gradient(self.h), wanted, "square_gradient", rtol=RTOL)
 
-    @when(lambda suite: Access.ROWS in suite.data.access)
+    @when(lambda suite: Access.GRAM in suite.data.access)
     def check_gram(self) -> None:
         """``X.T @ diag(h) @ X``, exactly symmetric."""
         gram = self.data.gram(self.h)
@@ -156,6 +164,35 @@ class DataSuite(Suite):
             self._compare_columns(part, some)
         expect(self.data.some_columns(some, 0.0) is None, "some_columns() must mind the share")
 
+    @when(lambda suite: Access.SUBSETS in suite.data.access)
+    def check_subsets(self) -> None:
+        """Fewer columns, in any order, with the target of all rows."""
+        index = np.array([self.X.shape[1] - 1, 0, 2])
+        part = self.data.only(index)
+        expect((part.n_rows, part.n_columns) == (self.X.shape[0], 3), "wrong shape of a subset")
+        wanted = self.X[:, index] @ self.w[:3]
+        scale = np.abs(self.X[:, index]) @ np.abs(self.w[:3]) + 1.0
+        expect_close(part.scores(self.w[:3]), wanted, "scores of a subset", rtol=RTOL, scale=scale)
+        expect_close(part.target.y, self.target.y, "target of a subset", rtol=0.0)
+
+    @when(lambda suite: Access.DENSE in suite.data.access)
+    def check_dense_copy(self) -> None:
+        """A dense copy, and a dense matrix in its place."""
+        copy = self.data.to_dense()
+        expect_close(copy, self.X, "dense copy", rtol=0.0, scale=1.0)
+        other = self.data.replaced(2.0 * copy[:, :3])
+        wanted = 2.0 * self.X[:, :3] @ self.w[:3]
+        scale = np.abs(self.X[:, :3]) @ np.abs(self.w[:3]) + 1.0
+        expect_close(other.scores(self.w[:3]), wanted, "replaced rows", rtol=RTOL, scale=scale)
+
+    @when(lambda suite: Access.RETARGET in suite.data.access)
+    def check_another_target(self) -> None:
+        """The same matrix with another target, the first one as it was."""
+        other = self.data.with_target(Target(-self.target.y))
+        expect_close(other.target.y, -self.target.y, "another target", rtol=0.0)
+        expect_close(self.data.target.y, self.target.y, "target", rtol=0.0)
+        expect_close(other.scores(self.w), self.data.scores(self.w), "scores", rtol=0.0)
+
     def _compare_columns(self, columns: Columns, index: IntArray) -> None:
         for slot, j in enumerate(index):
             part = slice(int(columns.indptr[slot]), int(columns.indptr[slot + 1]))
@@ -165,14 +202,15 @@ class DataSuite(Suite):
             expect((np.diff(rows.astype(np.int64)) > 0).all(), "row indices must ascend")
             expect_close(line, self.X[:, j], f"column {j}", rtol=0.0, scale=1.0)
 
-    def _products(self, data: Data) -> list[FloatArray]:
-        rng = np.random.default_rng(2)
+    @staticmethod
+    def _products(store: Data) -> list[FloatArray]:
+        data, rng = cast(FullData, store), np.random.default_rng(2)
         w, r = rng.normal(size=data.n_columns), rng.normal(size=data.n_rows)
-        h = np.abs(r)
-        pulled, total = data.sandwich(h, w, 0.3)
-        out = [data.scores(w, 0.1), data.gradient(r), pulled, np.array([total])]
-        out.append(data.square_gradient(h))
-        return [*out, data.gram(h)] if Access.ROWS in data.access else out
+        h, out = np.abs(r), [data.scores(w, 0.1), data.gradient(r)]
+        if Access.SECOND_ORDER in data.access:
+            pulled, total = data.sandwich(h, w, 0.3)
+            out += [pulled, np.array([total]), data.square_gradient(h)]
+        return [*out, data.gram(h)] if Access.GRAM in data.access else out
 
     def check_threads(self) -> None:
         """The same bits whatever the number of threads, and right ones, on larger data."""
@@ -189,16 +227,14 @@ class DataSuite(Suite):
     def check_inputs_untouched(self) -> None:
         """No input is written to."""
         with Untouched((self.w, self.r, self.h, self.X)):
-            for product in (self._all(self.data), self._all(self.build(self.X, self.target, 2))):
-                product()
+            for data in (self.data, self.build(self.X, self.target, 2)):
+                data.scores(self.w, 1.0)
+                data.gradient(self.r)
+                self._second_order(cast(FullData, data))
 
-    def _all(self, data: Data) -> Callable[[], None]:
-        def products() -> None:
-            data.scores(self.w, 1.0)
-            data.gradient(self.r)
+    def _second_order(self, data: FullData) -> None:
+        if Access.SECOND_ORDER in data.access:
             data.sandwich(self.h, self.w, 1.0)
             data.square_gradient(self.h)
-            if Access.ROWS in data.access:
-                data.gram(self.h)
-
-        return products
+        if Access.GRAM in data.access:
+            data.gram(self.h)

@@ -50,6 +50,7 @@ class SolverSuite(Suite):
         self.doable = [r for r in given if can[r.name]]
         self.refused = [r for r in given if not can[r.name]]
         expect(self.doable, f"{type(solver).__name__} can do none of the reference problems")
+        self._solved: dict[str, tuple[Solution, list[Step]]] = {}
 
     def solve(self, reference: Reference, **options: Any) -> Solution:
         """A quiet solve to the tolerance of the suite."""
@@ -57,12 +58,23 @@ class SolverSuite(Suite):
         problem = settings.pop("problem", None) or reference.problem()
         return minimise(problem, self.solver, **settings)
 
+    def solved(self, reference: Reference) -> tuple[Solution, list[Step]]:
+        """The solution of a problem and the steps to it; solved once, for all checks.
+
+        The ``w`` of a step belongs to the solver, which may have changed it since.
+        """
+        if reference.name not in self._solved:
+            steps: list[Step] = []
+            solution = self.solve(reference, on_step=steps.append)
+            self._solved[reference.name] = solution, steps
+        return self._solved[reference.name]
+
     # --- answers ----------------------------------------------------------------------------
 
     def check_optimum(self) -> None:
         """It converges to the known optimum of every problem it can do."""
         for reference in self.doable:
-            name, solution = reference.name, self.solve(reference)
+            name, solution = reference.name, self.solved(reference)[0]
             expect(solution.converged, f"{name}: {solution.status.name}, gap {solution.gap:.3g}")
             expect(solution.gap <= solution.tol, f"{name}: converged with too large a gap")
             excess = solution.value - reference.optimum
@@ -74,7 +86,7 @@ class SolverSuite(Suite):
         for reference in self.doable:
             d = reference.X.shape[1]
             spec = reference.penalty.separable(d)
-            solution = self.solve(reference)
+            solution = self.solved(reference)[0]
             if spec is None or not solution.certified or not spec.l2.min() > 0.0:
                 continue
             # J(w) - J* >= l2/2 |w - w*|^2.
@@ -94,8 +106,7 @@ class SolverSuite(Suite):
     def check_gap_is_honest(self) -> None:
         """Every certified gap, on the way and at the end, bounds ``J(w) - min J``."""
         for reference in self.doable:
-            steps: list[Step] = []
-            solution = self.solve(reference, on_step=steps.append)
+            solution, steps = self.solved(reference)
             found = [(s.value, s.gap) for s in steps if s.certified]
             for budget in (0, 1, 2, 7):
                 early = self.solve(reference, max_iter=budget)
@@ -111,7 +122,7 @@ class SolverSuite(Suite):
     def check_trace(self) -> None:
         """Iterations count up; seconds, passes and evaluations never fall; lengths agree."""
         for reference in self.doable:
-            solution = self.solve(reference)
+            solution = self.solved(reference)[0]
             trace = solution.trace
             name = reference.name
             expect(len(trace) == solution.n_iter + 1, f"{name}: trace and n_iter disagree")
@@ -139,7 +150,7 @@ class SolverSuite(Suite):
     def check_seed(self) -> None:
         """The same seed gives the same bits."""
         for reference in self.doable:
-            one, two = self.solve(reference), self.solve(reference)
+            one, two = self.solved(reference)[0], self.solve(reference)
             expect(np.array_equal(one.coef, two.coef), f"{reference.name}: not reproducible")
             expect(one.intercept == two.intercept, f"{reference.name}: not reproducible")
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse
@@ -34,6 +35,39 @@ def _sparse(form: str, index: type[Any], value: type[Any], freeze: bool = False)
         return Sparse(matrix, target, n_threads=n_threads)
 
     return build
+
+
+class TwoProducts:
+    """A matrix of which nothing but its sizes, its target and the two products can be had.
+
+    What a file, a cluster or a device may offer; every metric trains on it.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    target : Target
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = TwoProducts(np.eye(2), Target(np.array([1.0, -1.0])))
+    >>> data.gradient(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    access = Access.PRODUCTS
+
+    def __init__(self, X: FloatArray, target: Target) -> None:
+        self._X, self.target = X, target
+        self.n_rows, self.n_columns = X.shape
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+        return np.asarray(self._X @ w + offset)
+
+    def gradient(self, dscores: FloatArray) -> FloatArray:
+        """``X.T @ dscores``."""
+        return np.asarray(self._X.T @ dscores)
 
 
 def _frozen(X: FloatArray) -> Array:
@@ -72,6 +106,7 @@ BUILT_IN: dict[str, Build] = {
     "csc-int32-float64": _sparse("csc", np.int32, np.float64),
     "csc-int64-float64": _sparse("csc", np.int64, np.float64),
     "csc-int32-float32": _sparse("csc", np.int32, np.float32),
+    "two-products": lambda X, target, n_threads: TwoProducts(X, target),
 }
 
 

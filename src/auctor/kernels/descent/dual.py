@@ -6,108 +6,25 @@ length of a row in the metric of the penalty, v = -X'u, w = soft(v, l1) / l2.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.coordinate import next_random
 from auctor.kernels.losses.pointwise import (
-    EPSILON,
-    EXPONENTIAL,
-    HINGE,
     HUBER,
-    LOGISTIC,
-    QUANTILE,
     SQUARED,
     SQUARED_HINGE,
-    backward,
     clipped,
+    piece,
+    prox_slope,
     soft,
 )
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Squared length at which a row counts as empty.
 TINY = 1e-200
-#: Change of a margin below which the logistic slope is linear to rounding.
-LINEAR = 1e-7
-#: Slopes of the prox beyond which another slope is no start: its margin is too far away.
-STEEP = 1e6
 #: How much farther than before a score may move without waking its row.
 FARTHER = 1.25
-
-
-@kernel
-def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
-    """The b in (0, 1) with ``b = 1 / (1 + exp(z + t b))``, by guarded Newton on the margin.
-
-    The margin ``m = z + t b`` is the root of the increasing ``m - t / (1 + exp(m)) - z`` and lies
-    between z and z + t. It begins at ``b = start`` where that is inside (0, 1), else at
-    ``b = -z / t``, right to first order for large t.
-    """
-    low, high = z, z + t
-    m = clipped(0.0, low, high)
-    if 0.0 < start < 1.0 and t < STEEP:
-        m = z + t * start
-    elif low < 0.0 < high:
-        m = clipped(math.log((t + z) / -z), low, high)
-    b, last = 0.5, math.inf
-    for _ in range(60):
-        e = math.exp(-abs(m))
-        b = e / (1.0 + e) if m > 0.0 else 1.0 / (1.0 + e)
-        excess = m - t * b - z
-        if excess > 0.0:
-            high = m
-        else:
-            low = m
-        bend = b * (1.0 - b)
-        step = -excess / (1.0 + t * bend)
-        if abs(step) <= LINEAR:
-            return b - bend * step
-        m += step
-        if not low <= m <= high or abs(excess) > 0.5 * last:
-            m = 0.5 * (low + high)
-        last = abs(excess)
-    return b
-
-
-@kernel
-def exponential_slope(z: float, t: float) -> float:
-    """The b > 0 with ``b = exp(-(z + t b))``, by Newton on its logarithm, which is concave."""
-    x = -z if z > 0.0 else min(-z, math.log1p(max(-z, 0.0) / t) if t > 0.0 else -z)
-    for _ in range(60):
-        e = math.exp(x)
-        step = (x + z + t * e) / (1.0 + t * e)
-        x -= step
-        if abs(step) <= 1e-13 * (1.0 + abs(x)):
-            break
-    return math.exp(x)
-
-
-@kernel
-def prox_slope(
-    kind: int, param: float, width: float, z: float, y: float, t: float, start: float = 0.0
-) -> float:
-    """Slope of the loss at its prox: the u with ``u = loss'(z - t u)``, sought from ``start``."""
-    if kind == LOGISTIC:
-        return -y * logistic_slope(y * z, t, -y * start)
-    if kind == HINGE:
-        back = backward(param, y)
-        return -y * clipped((1.0 - y * z) / (t + width), -back, 1.0 - back)
-    if kind == SQUARED_HINGE:
-        return -y * max((1.0 - y * z) / (1.0 + t), 0.0)
-    if kind == EXPONENTIAL:
-        return -y * exponential_slope(y * z, t)
-    r = z - y
-    if kind == SQUARED:
-        return r / (1.0 + t)
-    if kind == HUBER:
-        return clipped(r / (1.0 + t), -param, param)
-    if kind == QUANTILE:
-        return clipped(r / (t + width), -param, 1.0 - param)
-    if kind == EPSILON:
-        return clipped(soft(r, param) / (t + width), -1.0, 1.0)
-    return exponential_slope(-(z + t * y), t) - y  # POISSON: e = exp(z - t (e - y))
 
 
 @kernel
@@ -135,23 +52,6 @@ def keys_and_lengths(
                 key += x * direction[j]
                 length += x * x / l2[j]
         keys[i], lengths[i] = key, length
-
-
-@kernel
-def piece(kind: int, param: float, y: float, slope: float) -> tuple[float, float]:
-    """Ends of the piece around ``slope`` on which the conjugate of a closed loss is a parabola."""
-    if kind == HINGE:
-        back = backward(param, y)
-        return (back - 1.0, back) if y > 0.0 else (-back, 1.0 - back)
-    if kind == SQUARED_HINGE:
-        return (-math.inf, 0.0) if y > 0.0 else (0.0, math.inf)
-    if kind == HUBER:
-        return -param, param
-    if kind == QUANTILE:
-        return -param, 1.0 - param
-    if kind == EPSILON:
-        return (0.0, 1.0) if slope > 0.0 else (-1.0, 0.0)
-    return -math.inf, math.inf
 
 
 @kernel

@@ -1,173 +1,55 @@
-"""Losses of one score and one target, as scalar functions and as loops over rows.
+"""Losses of one score and one target: six scalar functions, and loops over rows.
 
 A loss is an integer ``kind`` with a ``param`` and a smoothing ``width``, so that one compiled loop
 serves all of them and coordinate kernels can evaluate any loss without a call back into Python.
-Letters: s score, y target, u slope (derivative in s), b = -y u the dual weight of a margin loss,
-p normalised row weight.
+Letters: s score, y target, r = s - y residual, m = y s margin, u slope (derivative in s),
+b = -y u the dual weight of a margin loss, p normalised row weight, (z)+ = max(z, 0).
+
+A new loss gets a number here and a block in each of the six functions, in the same order:
+`point` (value and slope), `point_curve` (second derivative), `point_conjugate`, `prox_slope`,
+`piece` and `curve_bound`::
+
+    kind           loss                            conjugate
+    LOGISTIC       log(1 + exp(-m))                b log b + (1-b) log(1-b),  0 <= b <= 1
+    HINGE          (1 - m)+                        -b,                        0 <= b <= 1
+    SQUARED_HINGE  (1 - m)+^2 / 2                  b^2/2 - b,                 0 <= b
+    EXPONENTIAL    exp(-m)                         b log b - b,               0 <= b
+    SQUARED        r^2 / 2                         u y + u^2/2
+    HUBER          r^2 / 2 up to |r| = param       u y + u^2/2,               |u| <= param
+    QUANTILE       (1-param) (r)+ + param (-r)+    u y,              -param <= u <= 1 - param
+    EPSILON        (|r| - param)+                  u y + param |u|,           |u| <= 1
+    POISSON        exp(s) - y s                    z log z - z,               0 <= z = u + y
+
+The three with kinks (HINGE, QUANTILE, EPSILON) are smoothed by adding ``width/2 u^2`` to their
+conjugate. The ``param`` of HINGE tilts it: b then runs from ``-tilt`` to ``1 - tilt``.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from auctor.core.types import FloatArray
-from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
+from auctor.kernels.runtime.compiled import kernel
 
 LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = 0, 1, 2, 3
 SQUARED, HUBER, QUANTILE, EPSILON, POISSON = 4, 5, 6, 7, 8
 
-_LOG2E = 1.4426950408889634
-_LN2_HIGH = 0.6931471803691238
-_LN2_LOW = 1.9082149292705877e-10
+#: Slack of the domains of the conjugates, for rounding in u; relative to the bound, which is of
+#: order one for all losses but HUBER and POISSON.
+SLACK = 1e-12
+#: Newton's steps towards the slope of a prox. It needs 4 to 8; the rest are bisections.
+PROX_STEPS = 60
+#: Change of the margin below which the logistic slope is linear to rounding: the error of the last
+#: step is of the order of its square.
+LINEAR = 1e-7
+#: Step size of the prox from which the slope of the last visit is no start: the margin that
+#: belongs to it is too far away.
+STEEP = 1e6
+#: Relative change of log(slope) at which Newton's method on an exponential stops.
+EXPONENTIAL_ACCURACY = 1e-13
 
 
-@inline_kernel
-def _exp_negative(x: float) -> float:
-    """exp(x) for x <= 0 in straight-line code, so that a loop over it vectorises (2 ulp)."""
-    x = max(x, -700.0)
-    k = np.floor(x * _LOG2E + 0.5)
-    # |r| < 1, so this bound never binds: it keeps a fast kernel from adding the two parts of
-    # ln 2 together, which costs log2|x| bits.
-    r = max(x - k * _LN2_HIGH, -1.0) - k * _LN2_LOW
-    p = 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
-    bits = (np.int64(k) + np.int64(1023)) << np.int64(52)
-    two_to_k: float = np.int64(bits).view(np.float64)
-    return float(p * two_to_k)
-
-
-@inline_kernel
-def _log1p_unit(e: float) -> float:
-    """log(1 + e) for 0 <= e <= 1 by the atanh series, z = e/(2+e) <= 1/3."""
-    s = e / (2.0 + e)
-    z = s * s
-    p = 1.0 / 31.0
-    p = p * z + 1.0 / 29.0
-    p = p * z + 1.0 / 27.0
-    p = p * z + 1.0 / 25.0
-    p = p * z + 1.0 / 23.0
-    p = p * z + 1.0 / 21.0
-    p = p * z + 1.0 / 19.0
-    p = p * z + 1.0 / 17.0
-    p = p * z + 1.0 / 15.0
-    p = p * z + 1.0 / 13.0
-    p = p * z + 1.0 / 11.0
-    p = p * z + 1.0 / 9.0
-    p = p * z + 1.0 / 7.0
-    p = p * z + 1.0 / 5.0
-    p = p * z + 1.0 / 3.0
-    p = p * z + 1.0
-    return 2.0 * s * p
-
-
-@fast_kernel
-def logistic_value_grad(
-    scores: FloatArray, y: FloatArray, p: FloatArray, grad: FloatArray
-) -> float:
-    """Weighted mean of log(1 + exp(-y s)) and its gradient."""
-    n, strip, total = scores.shape[0], 512, 0.0
-    small = np.empty(strip)
-    for low in range(0, n, strip):
-        high = min(low + strip, n)
-        s, t, share, out, e = scores[low:high], y[low:high], p[low:high], grad[low:high], small
-        for i in range(high - low):
-            e[i] = _exp_negative(-abs(t[i] * s[i]))
-        # Sums apart from what stores: whether such a loop vectorises may depend on addresses.
-        for i in range(high - low):
-            total += share[i] * (max(-t[i] * s[i], 0.0) + _log1p_unit(e[i]))
-        for i in range(high - low):
-            q = 1.0 / (1.0 + e[i])
-            out[i] = -t[i] * share[i] * (e[i] * q if t[i] * s[i] > 0.0 else q)
-    return total
-
-
-@inline_kernel
-def _log_positive(x: float) -> float:
-    """log(x) for normal x > 0 in straight-line code, so that a loop over it vectorises."""
-    bits = np.float64(x).view(np.int64)
-    k = (bits - 0x3FE6A09E667F3BCD) >> 52  # x / 2^k lies in [sqrt(1/2), sqrt(2))
-    m = np.int64(bits - (k << 52)).view(np.float64)
-    s = (m - 1.0) / (m + 1.0)
-    z = s * s
-    p = 1.0 / 21.0
-    p = p * z + 1.0 / 19.0
-    p = p * z + 1.0 / 17.0
-    p = p * z + 1.0 / 15.0
-    p = p * z + 1.0 / 13.0
-    p = p * z + 1.0 / 11.0
-    p = p * z + 1.0 / 9.0
-    p = p * z + 1.0 / 7.0
-    p = p * z + 1.0 / 5.0
-    p = p * z + 1.0 / 3.0
-    p = p * z + 1.0
-    return k * 0.6931471805599453 + 2.0 * s * p
-
-
-@fast_kernel
-def logistic_conjugate(dscores: FloatArray, y: FloatArray, p: FloatArray) -> float:
-    """`conjugate` of the logistic loss for positive weights."""
-    total, outside = 0.0, 0.0
-    for i in range(dscores.shape[0]):
-        b = -y[i] * dscores[i] / p[i]
-        c = 1.0 - b
-        outside += 1.0 if min(b, c) < -1e-12 else 0.0
-        b, c = max(b, 1e-300), max(c, 1e-300)  # 0 log 0 is 0
-        total += p[i] * (b * _log_positive(b) + c * _log_positive(c))
-    return math.inf if outside > 0.0 else total
-
-
-@fast_kernel
-def logistic_curvature(scores: FloatArray, p: FloatArray, out: FloatArray) -> None:
-    """Second derivative of the weighted logistic loss in each score."""
-    for i in range(scores.shape[0]):
-        e = _exp_negative(-abs(scores[i]))
-        q = 1.0 / (1.0 + e)
-        out[i] = p[i] * e * q * q
-
-
-@fast_kernel
-def logistic_shifted(
-    scores: FloatArray, y: FloatArray, p: FloatArray, t: float
-) -> tuple[float, float, float, float]:
-    """With t added to the scores: loss, sum of the slopes, of their sizes, and of the curvature.
-
-    Sums in strips, whose rounding is small.
-    """
-    n, strip = scores.shape[0], 512
-    small = np.empty(strip)
-    value = slope = size = curve = 0.0
-    for low in range(0, n, strip):
-        high = min(low + strip, n)
-        s, sign, share, e = scores[low:high], y[low:high], p[low:high], small
-        for i in range(high - low):
-            e[i] = _exp_negative(-abs(s[i] + t))
-        part = total = length = bend = 0.0
-        for i in range(high - low):
-            m = sign[i] * (s[i] + t)
-            part += share[i] * (max(-m, 0.0) + _log1p_unit(e[i]))
-            q = 1.0 / (1.0 + e[i])
-            b = share[i] * (e[i] * q if m > 0.0 else q)
-            length += b
-            total -= sign[i] * b
-            bend += share[i] * e[i] * q * q
-        value += part
-        slope += total
-        size += length
-        curve += bend
-    return value, slope, size, curve
+# --- parts that several losses share --------------------------------------------------------------
 
 
 @kernel
@@ -180,6 +62,12 @@ def clipped(x: float, low: float, high: float) -> float:
 def soft(x: float, level: float) -> float:
     """Soft threshold: ``sign(x) max(|x| - level, 0)``."""
     return math.copysign(max(abs(x) - level, 0.0), x)
+
+
+@kernel
+def entropy(x: float) -> float:
+    """``x log x`` with its limit 0 at 0."""
+    return x * math.log(x) if x > 0.0 else 0.0
 
 
 @kernel
@@ -196,9 +84,68 @@ def huberised(r: float, low: float, high: float, width: float) -> tuple[float, f
 
 
 @kernel
-def backward(param: float, y: float) -> float:
+def huberised_curve(r: float, low: float, high: float, width: float) -> float:
+    """Curvature of `huberised`: 1/width strictly between its kinks."""
+    return 1.0 / width if width > 0.0 and low * width < r < high * width else 0.0
+
+
+@kernel
+def tilt(param: float, y: float) -> float:
     """Slope of a hinge beyond its margin: ``param`` of positives, ``-param`` of negatives."""
     return max(param, 0.0) if y > 0.0 else max(-param, 0.0)
+
+
+# --- slopes at a prox that need an iteration ------------------------------------------------------
+
+
+@kernel
+def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
+    """The b in (0, 1) with ``b = 1 / (1 + exp(z + t b))``, by guarded Newton on the margin.
+
+    The margin ``m = z + t b`` is the root of the increasing ``m - t / (1 + exp(m)) - z`` and lies
+    between z and z + t. It begins at ``b = start`` where that is inside (0, 1), else at
+    ``b = -z / t``, right to first order for large t.
+    """
+    low, high = z, z + t
+    m = clipped(0.0, low, high)
+    if 0.0 < start < 1.0 and t < STEEP:
+        m = z + t * start
+    elif low < 0.0 < high:
+        m = clipped(math.log((t + z) / -z), low, high)
+    b, last = 0.5, math.inf
+    for _ in range(PROX_STEPS):
+        e = math.exp(-abs(m))
+        b = e / (1.0 + e) if m > 0.0 else 1.0 / (1.0 + e)
+        excess = m - t * b - z
+        if excess > 0.0:
+            high = m
+        else:
+            low = m
+        bend = b * (1.0 - b)
+        step = -excess / (1.0 + t * bend)
+        if abs(step) <= LINEAR:
+            return b - bend * step
+        m += step
+        if not low <= m <= high or abs(excess) > 0.5 * last:
+            m = 0.5 * (low + high)
+        last = abs(excess)
+    return b
+
+
+@kernel
+def exponential_slope(z: float, t: float) -> float:
+    """The b > 0 with ``b = exp(-(z + t b))``, by Newton on its logarithm, which is concave."""
+    x = -z if z > 0.0 else min(-z, math.log1p(max(-z, 0.0) / t) if t > 0.0 else -z)
+    for _ in range(PROX_STEPS):
+        e = math.exp(x)
+        step = (x + z + t * e) / (1.0 + t * e)
+        x -= step
+        if abs(step) <= EXPONENTIAL_ACCURACY * (1.0 + abs(x)):
+            break
+    return math.exp(x)
+
+
+# --- the six functions, a block per loss ----------------------------------------------------------
 
 
 @kernel
@@ -210,7 +157,7 @@ def point(kind: int, param: float, width: float, s: float, y: float) -> tuple[fl
         q = 1.0 / (1.0 + e)
         return max(-m, 0.0) + math.log1p(e), -y * (e * q if m > 0.0 else q)
     if kind == HINGE:
-        back = backward(param, y)
+        back = tilt(param, y)
         value, b = huberised(1.0 - y * s, -back, 1.0 - back, width)
         return value, -y * b
     if kind == SQUARED_HINGE:
@@ -234,12 +181,6 @@ def point(kind: int, param: float, width: float, s: float, y: float) -> tuple[fl
 
 
 @kernel
-def inside(r: float, low: float, high: float, width: float) -> float:
-    """Curvature of `huberised`: 1/width strictly between its kinks."""
-    return 1.0 / width if width > 0.0 and low * width < r < high * width else 0.0
-
-
-@kernel
 def point_curve(kind: int, param: float, width: float, s: float, y: float) -> float:
     """Second derivative of one loss at one score (one-sided at kinks)."""
     if kind == LOGISTIC:
@@ -247,8 +188,8 @@ def point_curve(kind: int, param: float, width: float, s: float, y: float) -> fl
         q = 1.0 / (1.0 + e)
         return e * q * q
     if kind == HINGE:
-        back = backward(param, y)
-        return inside(1.0 - y * s, -back, 1.0 - back, width)
+        back = tilt(param, y)
+        return huberised_curve(1.0 - y * s, -back, 1.0 - back, width)
     if kind == SQUARED_HINGE:
         return 1.0 if y * s < 1.0 else 0.0
     if kind == EXPONENTIAL:
@@ -259,46 +200,101 @@ def point_curve(kind: int, param: float, width: float, s: float, y: float) -> fl
     if kind == HUBER:
         return 1.0 if abs(r) <= param else 0.0
     if kind == QUANTILE:
-        return inside(r, -param, 1.0 - param, width)
+        return huberised_curve(r, -param, 1.0 - param, width)
     if kind == EPSILON:
-        return inside(soft(r, param), -1.0, 1.0, width) if abs(r) > param else 0.0
+        return huberised_curve(soft(r, param), -1.0, 1.0, width) if abs(r) > param else 0.0
     return math.exp(s)  # POISSON
-
-
-@kernel
-def entropy(x: float) -> float:
-    """``x log x`` with its limit 0 at 0."""
-    return x * math.log(x) if x > 0.0 else 0.0
 
 
 @kernel
 def point_conjugate(kind: int, param: float, width: float, u: float, y: float) -> float:
     """Fenchel conjugate ``sup_s u s - loss(s, y)``; infinite outside its domain."""
-    slack = 1e-12
     b = -y * u
     smooth = 0.5 * width * u * u
     if kind == LOGISTIC:
-        if b < -slack or b > 1.0 + slack:
+        if b < -SLACK or b > 1.0 + SLACK:
             return math.inf
         b = clipped(b, 0.0, 1.0)
         return entropy(b) + entropy(1.0 - b)
     if kind == HINGE:
-        back = backward(param, y)
-        return math.inf if b < -back - slack or b > 1.0 - back + slack else smooth - b
+        back = tilt(param, y)
+        return math.inf if b < -back - SLACK or b > 1.0 - back + SLACK else smooth - b
     if kind == SQUARED_HINGE:
-        return math.inf if b < -slack else 0.5 * b * b - b
+        return math.inf if b < -SLACK else 0.5 * b * b - b
     if kind == EXPONENTIAL:
-        return math.inf if b < -slack else entropy(max(b, 0.0)) - max(b, 0.0)
+        return math.inf if b < -SLACK else entropy(max(b, 0.0)) - max(b, 0.0)
     if kind == SQUARED:
         return u * y + 0.5 * u * u
     if kind == HUBER:
-        return math.inf if abs(u) > param * (1.0 + slack) else u * y + 0.5 * u * u
+        return math.inf if abs(u) > param * (1.0 + SLACK) else u * y + 0.5 * u * u
     if kind == QUANTILE:
-        return math.inf if u < -param - slack or u > 1.0 - param + slack else u * y + smooth
+        return math.inf if u < -param - SLACK or u > 1.0 - param + SLACK else u * y + smooth
     if kind == EPSILON:
-        return math.inf if abs(u) > 1.0 + slack else u * y + param * abs(u) + smooth
+        return math.inf if abs(u) > 1.0 + SLACK else u * y + param * abs(u) + smooth
     z = u + y  # POISSON
-    return math.inf if z < -slack * (1.0 + y) else entropy(max(z, 0.0)) - max(z, 0.0)
+    return math.inf if z < -SLACK * (1.0 + y) else entropy(max(z, 0.0)) - max(z, 0.0)
+
+
+@kernel
+def prox_slope(
+    kind: int, param: float, width: float, z: float, y: float, t: float, start: float = 0.0
+) -> float:
+    """Slope of the loss at its prox: the u with ``u = loss'(z - t u)``, sought from ``start``."""
+    if kind == LOGISTIC:
+        return -y * logistic_slope(y * z, t, -y * start)
+    if kind == HINGE:
+        back = tilt(param, y)
+        return -y * clipped((1.0 - y * z) / (t + width), -back, 1.0 - back)
+    if kind == SQUARED_HINGE:
+        return -y * max((1.0 - y * z) / (1.0 + t), 0.0)
+    if kind == EXPONENTIAL:
+        return -y * exponential_slope(y * z, t)
+    r = z - y
+    if kind == SQUARED:
+        return r / (1.0 + t)
+    if kind == HUBER:
+        return clipped(r / (1.0 + t), -param, param)
+    if kind == QUANTILE:
+        return clipped(r / (t + width), -param, 1.0 - param)
+    if kind == EPSILON:
+        return clipped(soft(r, param) / (t + width), -1.0, 1.0)
+    return exponential_slope(-(z + t * y), t) - y  # POISSON: e = exp(z - t (e - y))
+
+
+@kernel
+def piece(kind: int, param: float, y: float, slope: float) -> tuple[float, float]:
+    """Ends of the piece around ``slope`` on which the conjugate of a closed loss is a parabola."""
+    if kind == HINGE:
+        back = tilt(param, y)
+        return (back - 1.0, back) if y > 0.0 else (-back, 1.0 - back)
+    if kind == SQUARED_HINGE:
+        return (-math.inf, 0.0) if y > 0.0 else (0.0, math.inf)
+    if kind == HUBER:
+        return -param, param
+    if kind == QUANTILE:
+        return -param, 1.0 - param
+    if kind == EPSILON:
+        return (0.0, 1.0) if slope > 0.0 else (-1.0, 0.0)
+    return -math.inf, math.inf
+
+
+def curve_bound(loss: object) -> float:
+    """Largest second derivative of a loss that has a ``kind``; infinite where there is none.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> curve_bound(SimpleNamespace(kind=LOGISTIC, width=0.0))
+    0.25
+    """
+    kind, width = getattr(loss, "kind", None), float(getattr(loss, "width", 0.0))
+    known = {LOGISTIC: 0.25, SQUARED_HINGE: 1.0, SQUARED: 1.0, HUBER: 1.0}
+    if kind in (HINGE, QUANTILE, EPSILON):
+        return 1.0 / width if width > 0.0 else math.inf
+    return math.inf if kind is None else known.get(kind, math.inf)
+
+
+# --- loops over rows ------------------------------------------------------------------------------
 
 
 @kernel
@@ -350,19 +346,3 @@ def conjugate(
         elif dscores[i] != 0.0:
             return math.inf
     return total
-
-
-def curve_bound(loss: object) -> float:
-    """Largest second derivative of a loss that has a ``kind``; infinite where there is none.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> curve_bound(SimpleNamespace(kind=LOGISTIC, width=0.0))
-    0.25
-    """
-    kind, width = getattr(loss, "kind", None), float(getattr(loss, "width", 0.0))
-    known = {LOGISTIC: 0.25, SQUARED_HINGE: 1.0, SQUARED: 1.0, HUBER: 1.0}
-    if kind in (HINGE, QUANTILE, EPSILON):
-        return 1.0 / width if width > 0.0 else math.inf
-    return math.inf if kind is None else known.get(kind, math.inf)

@@ -20,7 +20,6 @@ import math
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.penalties.separable import prox_one
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
-from auctor.kernels.runtime.vector import Quad, lane, line, plus, quad, set_line
 
 #: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
 STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
@@ -99,12 +98,23 @@ def pull(
 
 @inline_kernel
 def add_row(
-    indices: Array, values: Array, start: int, stop: int, table: FloatArray, step: Quad
+    indices: Array,
+    values: Array,
+    start: int,
+    stop: int,
+    table: FloatArray,
+    move: float,
+    past: float,
+    up: float,
+    down: float,
 ) -> None:
     """Add multiples of a row to the four entries of its columns."""
     for k in range(start, stop):
-        j = indices[k]
-        set_line(table, j, plus(line(table, j), float(values[k]), step))
+        j, x = indices[k], float(values[k])
+        table[j, 0] += move * x
+        table[j, 1] += past * x
+        table[j, 2] += up * x
+        table[j, 3] += down * x
 
 
 @kernel
@@ -125,12 +135,14 @@ def spam_ridge(
         if weight[i] == 0.0:
             continue
         start, stop = indptr[i], indptr[i + 1]
-        products, square = quad(0.0, 0.0, 0.0, 0.0), 0.0
+        ax = on_positive = on_negative = square = 0.0
         for k in range(start, stop):
-            x = float(values[k])
-            products = plus(products, x, line(table, indices[k]))
+            j, x = indices[k], float(values[k])
+            ax += x * table[j, 0]
+            on_positive += x * table[j, 2]
+            on_negative += x * table[j, 3]
             square += x * x
-        ax, positive = lane(products, 0), y[i] > 0.0
+        positive = y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
         up, down = class_shares(s, weight[i], positive)
         s[DOT_POSITIVE] += up * ax
@@ -145,12 +157,11 @@ def spam_ridge(
             other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
             share = weight[i] * s[ROWS] / s[TOTAL]
             move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
-        step = quad(move, s[SUM_SCALE] * move, up, down)
-        add_row(indices, values, start, stop, table, step)
+        add_row(indices, values, start, stop, table, move, s[SUM_SCALE] * move, up, down)
         if not ready:
             continue
-        s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
-        s[DOT_NEGATIVE] += move * (lane(products, 3) + down * square)
+        s[DOT_POSITIVE] += move * (on_positive + up * square)
+        s[DOT_NEGATIVE] += move * (on_negative + down * square)
         s[SCALE] = scale / (1.0 + pace)
         s[SUM_SCALE] += t * s[SCALE]
         s[MASS] += t

@@ -47,7 +47,6 @@ from auctor.kernels.online.spam import (
     step_length,
 )
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
-from auctor.kernels.runtime.vector import lane, line, plus, quad, set_line
 
 #: A cumulative threshold above this is written into the columns.
 LARGE = 1e3
@@ -93,15 +92,17 @@ def spam_lasso(
         if weight[i] == 0.0:
             continue
         start, stop = indptr[i], indptr[i + 1]
-        products, turned, square = quad(0.0, 0.0, 0.0, 0.0), 0.0, 0.0
+        ax = on_positive = on_negative = turned = square = 0.0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
-            column = line(table, j)
-            products = plus(products, x, column)
-            turned += x * signed(single if one else l1[j], lane(column, 0))
+            a = table[j, 0]
+            ax += x * a
+            on_positive += x * table[j, 2]
+            on_negative += x * table[j, 3]
+            turned += x * signed(single if one else l1[j], a)
             square += x * x
         s[ENTRIES] += float(stop - start)
-        ax, positive = lane(products, 0), y[i] > 0.0
+        positive = y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
         up, down = class_shares(s, weight[i], positive)
         s[DOT_POSITIVE] += up * ax
@@ -109,7 +110,7 @@ def spam_lasso(
         s[SIGN_POSITIVE] += up * turned
         s[SIGN_NEGATIVE] += down * turned
         if not ready:
-            add_row(indices, values, start, stop, table, quad(0.0, 0.0, up, down))
+            add_row(indices, values, start, stop, table, 0.0, 0.0, up, down)
             continue
         s[STEPS] += 1.0
         t, scale, shrunk, p = s[STEPS], s[SCALE], s[SHRUNK], prior(s)
@@ -125,20 +126,22 @@ def spam_lasso(
         cut = eta * q / scale
         if strongest > 0.0 and shrunk + cut >= s[HORIZON]:
             sweep(table, s, heads, links, l1, cut)
-        horizon = s[HORIZON]
-        sums, moves = quad(0.0, 0.0, up, down), quad(move, s[SUM_SCALE] * move, 0.0, 0.0)
+        horizon, past = s[HORIZON], s[SUM_SCALE] * move
         count = 0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
-            column = plus(line(table, j), x, sums)
-            a = lane(column, 0) + move * x
+            old = table[j, 0]
+            a = old + move * x
             bound = (single if one else l1[j]) * horizon
-            alone = min(a * lane(column, 0), abs(a) - bound) > least
-            set_line(table, j, plus(column, x if alone else 0.0, moves))
+            alone = min(a * old, abs(a) - bound) > least
+            table[j, 0] = a if alone else old
+            table[j, 1] += past * x if alone else 0.0
+            table[j, 2] += up * x
+            table[j, 3] += down * x
             slow[count] = k
             count += not alone
-        s[DOT_POSITIVE] += move * (lane(products, 2) + up * square)
-        s[DOT_NEGATIVE] += move * (lane(products, 3) + down * square)
+        s[DOT_POSITIVE] += move * (on_positive + up * square)
+        s[DOT_NEGATIVE] += move * (on_negative + down * square)
         scale_now = max(scale / (1.0 + eta * q * l2), 1e-300)
         count = threshold(
             indices, values, slow, count, l1, lower, upper, free, move, cut, scale_now, table, s

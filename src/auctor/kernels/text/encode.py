@@ -7,6 +7,12 @@ import numpy as np
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
 
+#: Start and factor of the 64-bit FNV-1a hash, as published.
+_HASH_START = np.uint64(14695981039346656037)
+_HASH_FACTOR = np.uint64(1099511628211)
+#: Bits of half a word.
+_HALF = np.uint64(32)
+
 
 @kernel
 def encode_rows(
@@ -82,3 +88,16 @@ def column_facts(numbers: FloatArray) -> FloatArray:
         else:
             facts[3, j] /= present
     return facts
+
+
+@kernel
+def hash_bytes(text: Array, begin: int, end: int) -> np.uint64:
+    """64-bit hash of some bytes: FNV-1a, its halves folded together.
+
+    Start at 14695981039346656037; for each byte, exclusive or with it and multiply by
+    1099511628211 modulo 2^64; at last, exclusive or with itself shifted right by 32.
+    """
+    value = _HASH_START
+    for k in range(begin, end):
+        value = (value ^ np.uint64(text[k])) * _HASH_FACTOR
+    return value ^ (value >> _HALF)

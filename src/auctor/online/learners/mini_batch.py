@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.linalg import spd_solve
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.descent.coordinate import descend_matrix
 from auctor.kernels.online.reservoir import draw_pairs
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import OnlineClassifier, State, pad_columns
-from auctor.problem.hessian import solver_of
 
 AXES = {"contrast": (0,), "squares": (0, 1), "kept": (2,)}
 NAMES = ("kept", "kept_weight", "seen", "mass", "contrast", "squares", "random")
@@ -115,7 +115,7 @@ class MiniBatchAuc(OnlineClassifier):
         if self.l1 == 0.0:
             matrix[np.diag_indices_from(matrix)] += ridge
             with quiet_blas():
-                return solver_of(matrix)(contrast)
+                return spd_solve(matrix)(contrast)
         w, change = np.zeros(d), np.empty(d)
         l1, l2, bound = np.full(d, 0.5 * self.l1), np.full(d, ridge), np.full(d, np.inf)
         tol = ACCURACY * float(np.abs(contrast).max())

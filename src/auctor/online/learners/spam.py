@@ -12,7 +12,6 @@ from auctor.core.types import Columns, FloatArray, SeparableSpec
 from auctor.kernels.online import spam as kernels
 from auctor.kernels.online.buckets import MOST
 from auctor.kernels.online.spam_lasso import spam_lasso
-from auctor.kernels.runtime.vector import aligned
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.penalties.separable import Separable
 from auctor.training.registry import resolve_penalty
@@ -193,7 +192,7 @@ class Spam(OnlineClassifier):
         spec = self._spec(state["table"].shape[0])
         if not np.array_equal(np.stack(spec), state["levels"]):
             _adopt(state, spec)
-        table = state["table"] = aligned(state["table"])
+        table = state["table"]
         scalars, start = state["scalars"], (*rows, y, weight)
         rule, rate = RULES[self.step], float(self.rate)
         if not _lazy(spec):

@@ -7,11 +7,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from auctor.core.linalg import spd_solve
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import moments
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import OnlineClassifier, State, pad_columns
-from auctor.problem.hessian import solver_of
 
 #: Which axes of the arrays of the state belong to columns.
 AXES = {"mean": (1,), "total": (1,), "scatter": (1, 2), "block": (1,)}
@@ -125,7 +125,7 @@ def ridge_solution(found: Moments, ridge: float, *, between: bool) -> FloatArray
         matrix += np.outer(apart, apart)
     matrix[np.diag_indices_from(matrix)] += ridge
     with quiet_blas():
-        solution: FloatArray = solver_of(matrix)(apart)
+        solution: FloatArray = spd_solve(matrix)(apart)
     return solution
 
 

@@ -17,6 +17,8 @@ from auctor.kernels.linalg.rows import first_twins
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 from auctor.problem import Point, Problem
+from auctor.solvers.base import State
+from auctor.solvers.specs import spec_of
 
 #: Curvature of the intercept as a share of the mean row's: more couples the rows, less slows it.
 SPREAD = 0.1
@@ -53,7 +55,7 @@ class Distinct(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DualState:
+class DualState(State):
     """The primal point and the dual one; the arrays are updated in place.
 
     ``u`` are the dual variables of the distinct rows, ``v = -X'u``, ``w`` the weights they imply,
@@ -61,8 +63,6 @@ class DualState:
     intercept's. The first ``active`` rows of ``order`` are visited.
     """
 
-    point: Point
-    dual: Point | None
     distinct: Distinct
     u: FloatArray
     v: FloatArray
@@ -74,7 +74,6 @@ class DualState:
     active: int
     random: Array
     looks: int = 0
-    stalled: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class DualCoordinateAscent:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> DualState:
         """State at the dual point of the start: zero, or the slopes of the loss at ``w``."""
-        spec, data = _spec(problem), problem.data
+        spec, data = spec_of(problem), problem.data
         point = problem.centred(problem.evaluate(w))
         distinct, q = _distinct(problem, spec)
         warm = bool(problem.coef(w).any())
@@ -145,7 +144,7 @@ class DualCoordinateAscent:
 
         A look reads all rows once, and wakes those that may move.
         """
-        spec = _spec(problem)
+        spec = spec_of(problem)
         if self.blocks == 1 or spec.l1.any():
             state = self._sweeps(problem, state, spec)
         else:
@@ -279,15 +278,9 @@ def _dual_point(problem: Problem, point: Point, state: DualState) -> Point:
     side = u * total > 0.0
     balanced = np.where(side, u * (1.0 - total / (float(u[side].sum()) or 1.0)), u)
     dual = Point(problem, point.w, point.scores, point.loss, point.penalty, balanced, exact=False)
-    if not problem.has_intercept or not u.any():
-        dual.__dict__["gradient"] = problem.join(-state.v, 0.0)
-    return dual
-
-
-def _spec(problem: Problem) -> SeparableSpec:
-    spec = problem.penalty.separable(problem.n_columns)
-    assert spec is not None
-    return spec
+    if problem.has_intercept and u.any():
+        return dual
+    return dual.with_gradient(problem.join(-state.v, 0.0))
 
 
 def _flat(spec: SeparableSpec) -> tuple[FloatArray, FloatArray]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,13 @@ import scipy
 
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import ParameterError
+from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes, expected_error
-from auctor.losses.gaussian import OfMoments
-from auctor.problem import Point, Problem
-from auctor.problem.hessian import floored, solver_of
+from auctor.problem import Problem
+from auctor.solvers.base import State
 from auctor.solvers.gaussian.moments import (
     ClassMoments,
     Covariance,
@@ -38,32 +38,38 @@ from auctor.solvers.gaussian.moments import (
 
 __all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
 
-#: Where the search for t begins, as logits.
+#: Where the search for t begins, as logits: from 1e-6 to 1 - 1e-6 in steps of half a unit.
 LOGITS = np.linspace(-14.0, 14.0, 57)
 #: Ratios of the class means tried where there is no intercept.
 RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
-#: Farthest t outside (0, 1), and how many directions at each end of the variances' ratio are tried
-#: alone.
-FAR, ENDS = 1e6, 8
+#: Farthest t outside (0, 1) that is tried.
+FAR = 1e6
+#: Directions at each end of the ratio of the variances that are tried alone.
+ENDS = 8
 #: Local minima of the first grid that are refined.
 REFINED = 3
 #: Squared distance of the classes, in variances, beyond which log-odds say nothing.
 SEPARATED = 1e4
-#: Variance, as a fraction of the squared difference of the means, below which a class is constant.
+#: A class is constant where its variance is below this share of the squared difference of the
+#: means.
 PILED = 1e-8
 
 
+class MomentLoss(Protocol):
+    """A loss that is a function of the means and variances of the scores of each class."""
+
+    def of_moments(self, prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:
+        """Value, and its slopes in the means and in the variances."""
+
+
 @dataclass(frozen=True)
-class GaussianState:
+class GaussianState(State):
     """A point, and the violation of the optimality conditions under the solver's own estimate.
 
     At the start it is infinite: a slope of zero there may be a plateau.
     """
 
-    point: Point
-    stalled: bool = False
-    violation: float | None = math.inf
-    dual: Point | None = None
+    violation: float | None = field(default=math.inf, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,7 @@ class GaussianDiscriminant:
     shrinkage: str | float | None = None
     covariance: Covariance = "full"
 
-    needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM
+    needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM | Need.ROWS | Need.DENSE
 
     def __post_init__(self) -> None:
         who = "GaussianDiscriminant"
@@ -136,8 +142,8 @@ class GaussianDiscriminant:
                 todo="Pass a number as shrinkage, or none.",
             )
 
-    @staticmethod
-    def fits(problem: Problem) -> bool:
+    @classmethod
+    def suits(cls, problem: Problem) -> bool:
         """Whether the matrices are small enough."""
         return fits(problem.data)
 
@@ -194,7 +200,7 @@ def _violation(problem: Problem, moments: ClassMoments, w: FloatArray) -> float:
     mean, variance = moments.scores(w)
     if problem.has_intercept:
         mean = mean + gaussian.best_shift(moments.prior, mean, variance)
-    loss = cast(OfMoments, problem.loss)
+    loss = cast(MomentLoss, problem.loss)
     _, by_mean, by_variance = loss.of_moments(moments.prior, mean, variance)
     slope = by_mean @ moments.mean + 2.0 * (by_variance @ moments.spread(w))
     return float(np.abs(slope).max(initial=0.0) * np.linalg.norm(w))
@@ -228,7 +234,7 @@ def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) ->
             "few for the columns, or a column gives the label away. Add L2(strength), or set "
             "shrinkage='auto'.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=3,
         )
 
 
@@ -240,7 +246,7 @@ def _auc_direction(moments: ClassMoments) -> FloatArray:
         best = np.where(known, contrast / np.where(known, total, 1.0), 0.0)
         left = np.where(known, 0.0, contrast)
     else:
-        best = solver_of(total)(contrast)
+        best = spd_solve(total)(contrast)
         left = contrast - total @ best
     piled = left / floored(moments.variances.sum(axis=0))
     return piled if _separation(moments, piled) > _separation(moments, best) else best

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
-from auctor.core.protocols import Data
+from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
 from auctor.core.types import ClassRows, FloatArray, IntArray
 

@@ -15,34 +15,46 @@ from auctor.core.protocols import Shifts
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.solvers.base import State
 from auctor.solvers.kinked.bundle import Bundle
 
 #: ``w -> (risk, subgradient)``: where cuts come from, instead of the loss.
 Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 
-#: A line search stops within this share of the gap above the lowest value on its line, or within
-#: the whole gap while there are at most so many cuts; it first tries a multiple of the last one's
-#: step, then larger multiples of that.
-SHARP, BLUNT_CUTS, WIDEN, EXPAND = 0.1, 3, 2.0, 4.0
-#: Where lines have nothing new, a cut at the model's minimiser leaves at most this share of the
-#: gap, or it is the last one.
+#: A line search ends within this share of the gap above the lowest value on its line.
+SHARP = 0.1
+#: While there are at most so many cuts it ends within the whole gap: the model is poor anyway.
+BLUNT_CUTS = 3
+#: First trial of a line search, as a multiple of the step of the last one.
+WIDEN = 2.0
+#: Factor between trials while the objective still falls.
+EXPAND = 4.0
+#: If the line search yields no new cut, cut at the model's minimiser; stop when that does not
+#: reduce the gap to this share of its size.
 HOPE = 0.999
-#: Cuts in a row that may raise neither the bound nor lower the best value: such are rounding.
+#: Cuts in a row that may neither raise the bound nor lower the best value: such are rounding.
 QUIET = 30
 #: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
 LEAST_REACH = 1e-9
+#: Slack allowed when a cut is made independent of the intercept, relative to the gap.
+PINNED = 1e-4
+#: And relative to the loss: below this it is rounding.
+LEVEL = 1e-14
+#: And relative to the null loss, before a gap is known.
+FIRST_LOSS = 1e-7
 #: Rounding of a cut, as a share of the terms it is the difference of.
 ROUNDING = 1e-14
-#: The intercept's share of the gap, of the loss, and at the start of the null loss, that a cut may
-#: lose.
-PINNED, LEVEL, FIRST_LOSS = 1e-4, 1e-14, 1e-7
-#: Numbers that cuts may hold: as a share of the entries of the data, and in any case.
-CUTS_SHARE, CUTS_ROOM = 0.25, 12_500_000
+#: Numbers that cuts may hold, as a share of the entries of the data.
+CUTS_SHARE = 0.25
+#: And in any case: 100 MB.
+CUTS_ROOM = 12_500_000
 #: First trial of another intercept, in score units.
 FIRST_SHIFT = 1e-2
-#: Most trials of a line search, and of intercepts.
-MOST_TRIALS, MOST_SHIFTS = 20, 100
-#: Objectives of so many null losses are too high for their cut to be used.
+#: Most trials of a line search.
+MOST_TRIALS = 20
+#: Most trials of intercepts.
+MOST_SHIFTS = 100
+#: Objectives of so many null losses are too high for their cut to be used: it would be rounding.
 HIGH = 1e6
 
 
@@ -59,8 +71,15 @@ class Query(NamedTuple):
         return self.point.value
 
 
+@dataclass
+class LastBundle:
+    """The cuts that a solve of a path leaves to the next."""
+
+    bundle: Bundle | None = None
+
+
 @dataclass(frozen=True)
-class BmrmState:
+class BmrmState(State):
     """The best point, the next cut, the cuts, the lower bound and the last line search's step.
 
     The cuts are updated in place. ``known`` says that there is one at the best point, and ``plain``
@@ -71,18 +90,10 @@ class BmrmState:
     best: Query
     query: Query
     bundle: Bundle
-    lower: float | None
     reach: float = 1.0
     known: bool = False
     plain: float = math.inf
     quiet: int = 0
-    stalled: bool = False
-    dual: Point | None = None
-
-    @property
-    def point(self) -> Point:
-        """The best point."""
-        return self.best.point
 
     @property
     def gap(self) -> float:
@@ -147,10 +158,12 @@ class Bmrm:
         """State at the starting point; cuts only where an earlier solve of a path left some."""
         query = first_query(problem, problem.evaluate(w))
         bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
-        if problem.kept is not None:
-            bundle.take(problem.kept.get(Bundle))
-            problem.kept[Bundle] = bundle
-        return BmrmState(query, query, bundle, None if self.oracle is None else -math.inf)
+        if problem.memory is not None:
+            left = problem.memory.part(LastBundle)
+            bundle.take(left.bundle)
+            left.bundle = bundle
+        lower = None if self.oracle is None else -math.inf
+        return BmrmState(query.point, query, query, bundle, lower=lower)
 
     def step(self, problem: Problem, state: BmrmState) -> BmrmState:
         """Add the latest cut, minimise the model, look there (or on the way)."""
@@ -194,7 +207,7 @@ class Bmrm:
 
 def _most_cuts(problem: Problem) -> int:
     """Cuts that are few enough beside the data: each is as long as the columns are many."""
-    room = max(CUTS_ROOM, CUTS_SHARE * problem.data.n_entries)
+    room = max(CUTS_ROOM, CUTS_SHARE * problem.n_entries)
     return int(room) // max(1, problem.data.n_columns)
 
 
@@ -206,6 +219,7 @@ def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:
     quiet = state.quiet if same else 0
     return replace(
         state,
+        point=best.point,
         best=best,
         query=query,
         known=state.known and same,
@@ -344,6 +358,14 @@ def _ends(shifts: Shifts, accuracy: float) -> tuple[float, float]:
         middle = _Shift.at(shifts, at)
         low, high = (middle, high) if middle.slope < 0.0 else (low, middle)
     return low.by, high.by
+
+
+def resumed(problem: Problem, state: BmrmState, point: Point) -> BmrmState:
+    """The cuts go on from a point that another solver has found."""
+    query = first_query(problem, point)
+    best = min(query, state.best, key=lambda q: q.value)
+    known = state.known and best is state.best
+    return replace(state, point=best.point, best=best, query=query, known=known, stalled=False)
 
 
 def first_query(problem: Problem, point: Point) -> Query:

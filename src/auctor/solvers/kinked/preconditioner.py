@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
 from auctor.core.needs import Need
-from auctor.core.protocols import Data
+from auctor.core.protocols import FullData as Data
+from auctor.core.protocols import PairLoss
 from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, Target
-from auctor.losses import PairwiseSquare
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS, Hessian
 
-#: Share of the curvature of the square loss that kinked ones have, and what is added to a diagonal,
-#: as a share of it.
-SHARE, FLOOR = 0.25, 1e-8
-#: Rows of a sample, at least and for every column.
-LEAST, PER_COLUMN = 2500, 12
-#: Rows that differ times columns below which steps take less time than the matrix.
+#: Curvature of a kinked pair loss as a share of that of the square loss (a guess; only the balance
+#: with the penalty depends on it).
+SHARE = 0.25
+#: Added to every diagonal entry, as a share of it, so that the Cholesky factor exists.
+FLOOR = 1e-8
+#: Rows of a sample, at least: fewer say too little about the curvature of all pairs.
+LEAST = 2500
+#: Rows of a sample for every column, at least.
+PER_COLUMN = 12
+#: Distinct rows times columns below which L-BFGS steps cost less than the matrix.
 SMALL = 20_000
-#: Mean of the squared eigenvalues over the square of their mean below which steps need no metric.
+#: No metric where the mean of the squared eigenvalues is below this multiple of the square of their
+#: mean: the problem is well conditioned already.
 ROUND = 1.5
-#: Variance of a column as a share of its mean square, below which it may be rounding.
+#: No metric where the variance of a column is below this share of its mean square: the difference
+#: of the two is rounding.
 NARROW = 1e-8
 
 
@@ -64,7 +72,9 @@ def pair_metric(problem: Problem) -> FloatArray | None:
 
 
 def _of_square(problem: Problem) -> Hessian:
-    square, zeros = problem.with_loss(PairwiseSquare()), np.zeros(problem.n_params)
+    """Hessian of the square loss of the same pairs, which is the same everywhere."""
+    square = problem.with_loss(cast(PairLoss, problem.loss).pair_square)
+    zeros = np.zeros(problem.n_params)
     return square.hessian(square.evaluate(zeros, scores=np.zeros(problem.data.n_rows)))
 
 

@@ -3,50 +3,64 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
-
-import numpy as np
+from dataclasses import dataclass, field
+from typing import Any
 
 from auctor.core.needs import Need
-from auctor.core.protocols import ByRows, ThresholdLoss
+from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray
-from auctor.minimise import Solver, State
-from auctor.penalties import Separable
-from auctor.problem import Point, Problem
+from auctor.problem import Problem
+from auctor.problem.equivalent import ridge_problem
+from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import choose
 from auctor.solvers.dual.ascent import DualCoordinateAscent
+from auctor.solvers.reformulate import Reformulated
+from auctor.solvers.relay import Relay, RelayState, Stage
 
-#: Steps in which the gap must fall to this share of itself; otherwise another solver takes over.
-PATIENCE, FALL = 40, 0.8
+#: Steps in which the gap must fall to `FALL` of itself; otherwise another solver takes over.
+PATIENCE = 40
+#: See `PATIENCE`.
+FALL = 0.8
 
 
 @dataclass(frozen=True)
-class AsRowsState:
-    """The point on the problem itself, and the solve that is under way.
+class RowForm:
+    """The problem over rows whose intercept is the threshold of the loss on sets.
 
-    ``rows`` is the problem over rows, ``None`` once another solver has taken over.
+    With ``loss(s) = constant + outside * min over b of row_loss(inside * s + b)`` the weights of
+    the row problem are ``inside`` times the given ones and its penalty is divided by
+    ``outside * inside^2``; values and bounds carry over by ``outside`` and the constant.
     """
 
-    point: Point
-    dual: Point | None
-    lower: float | None
+    given: Problem
     form: ByRows
-    rows: Problem | None
-    solver: Solver[Any]
-    inner: State
-    rng: np.random.Generator
-    steps: int = 0
-    before: float = math.inf
+    problem: Problem
+    pass_cost: float = 1.0
 
-    @property
-    def stalled(self) -> bool:
-        """Whether no further progress is possible."""
-        return self.rows is None and self.inner.stalled
+    @classmethod
+    def of(cls, problem: Problem) -> RowForm:
+        """The row form of a problem."""
+        form = problem.loss.by_rows(problem.data.target)
+        l2 = problem.coef(problem.ridge) / (form.outside * form.inside**2)
+        rows = ridge_problem(problem, form.loss, l2, problem.data, fit_intercept=True)
+        return cls(problem, form, rows)
+
+    def start(self, w: FloatArray) -> FloatArray:
+        """Weights times ``inside``, with the best intercept of a model without columns."""
+        return self.problem.join(self.form.inside * self.given.coef(w), self.problem.null.intercept)
+
+    def back(self, inner: State) -> State:
+        """The point, and a bound, on the problem itself."""
+        rows, form, at = self.problem, self.form, inner.point
+        scores = (at.scores - rows.intercept(at.w)) / form.inside
+        w = self.given.join(rows.coef(at.w) / form.inside, 0.0)
+        lower = at.value - rows.certificate(at, inner.dual).gap
+        point = self.given.evaluate(w, scores=scores)
+        return State(point, lower=form.constant + form.outside * lower)
 
 
 @dataclass(frozen=True)
-class AsRows:
+class AsRows(Relay):
     """Solve for the threshold of a loss on sets together with the weights, as an intercept.
 
     The max-margin loss of the precision/recall break-even point is the hinge loss of a linear
@@ -82,46 +96,19 @@ class AsRows:
 
     needs = Need.THRESHOLD_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.ROWS
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> AsRowsState:
-        """State at the starting point."""
-        form = cast(ThresholdLoss, problem.loss).by_rows(problem.data.target)
-        l2 = problem.coef(problem.ridge) / (form.outside * form.inside**2)
-        rows = Problem(form.loss, Separable(l2=l2), problem.data, counts=problem.counts)
-        start = rows.join(form.inside * problem.coef(w), rows.null.intercept)
-        inner = self.solver.init(rows, start, rng)
-        return _seen(
-            problem, AsRowsState(inner.point, None, None, form, rows, self.solver, inner, rng)
-        )
-
-    def step(self, problem: Problem, state: AsRowsState) -> AsRowsState:
-        """A step over the rows, or of what comes after it where the gap does not fall."""
-        if state.rows is None:
-            return _direct(state, state.solver.step(problem, state.inner))
-        inner = state.solver.step(state.rows, state.inner)
-        state = _seen(problem, replace(state, inner=inner, steps=state.steps + 1))
-        if state.steps % PATIENCE and not inner.stalled:
-            return state
-        gap = state.point.value - (state.lower or 0.0)
-        if gap <= FALL * state.before and not inner.stalled:
-            return replace(state, before=gap)
-        solver = choose(problem, skip="as_rows")
-        begun = solver.init(problem, state.point.w, state.rng)
-        return _direct(replace(state, rows=None, solver=solver), begun)
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The problem over rows, and the next best solver where its gap does not fall."""
+        return Stage(Reformulated(RowForm.of, self.solver), until=_slow), Stage(_next_best)
 
 
-def _direct(state: AsRowsState, inner: State) -> AsRowsState:
-    """A state of the solver that took over."""
-    return replace(
-        state, point=inner.point, dual=inner.dual, inner=inner,
-        lower=getattr(inner, "lower", None),
-    )  # fmt: skip
+def _slow(problem: Problem, state: RelayState) -> bool:
+    """Whether the gap has not fallen by enough in the last `PATIENCE` steps."""
+    if state.steps % PATIENCE:
+        return False
+    before = state.gaps[-PATIENCE - 1] if state.steps > PATIENCE else math.inf
+    return state.gaps[-1] > FALL * before
 
 
-def _seen(problem: Problem, state: AsRowsState) -> AsRowsState:
-    """The state with its point, and a bound, on the problem itself."""
-    rows, form, at = state.rows, state.form, state.inner.point
-    assert rows is not None
-    scores = (at.scores - rows.intercept(at.w)) / form.inside
-    point = problem.evaluate(problem.join(rows.coef(at.w) / form.inside, 0.0), scores=scores)
-    lower = at.value - rows.certificate(at, state.inner.dual).gap
-    return replace(state, point=point, lower=form.constant + form.outside * lower)
+def _next_best(problem: Problem) -> Solver[Any]:
+    return choose(problem, skip=("as_rows",))

@@ -10,27 +10,25 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.problem import Point, Problem
+from auctor.problem import Problem
+from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import MOST_TRIALS, feasible, first_step
 
 
 @dataclass(frozen=True)
-class NesterovState:
+class NesterovState(State):
     """The point x, and the minimiser v of the estimate of the objective that steps have built.
 
     ``mass`` is the total weight A of the steps, ``pull`` the weighted sum of their gradients, and
     ``lipschitz`` the next trial constant.
     """
 
-    point: Point
     start: FloatArray
     v: FloatArray
     v_scores: FloatArray
     mass: float
     pull: FloatArray
     lipschitz: float
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -108,5 +106,12 @@ class AcceleratedGradient:
         v = problem.prox(state.start - pull, mass)
         stalled = np.array_equal(new.w, x.w) and np.array_equal(v, state.v)
         return NesterovState(
-            new, state.start, v, problem.score_change(v), mass, pull, constant / self.relax, stalled
+            new,
+            state.start,
+            v,
+            problem.score_change(v),
+            mass,
+            pull,
+            constant / self.relax,
+            stalled=stalled,
         )

@@ -9,14 +9,18 @@ import numpy as np
 
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
+from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.kernels.linalg.columns import row_products
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import MODEL_FLOOR, Hessian, floored, solver_of
+from auctor.problem.hessian import MODEL_FLOOR, Hessian
+from auctor.solvers.base import State
+from auctor.solvers.line_search import first_accepted, sizes
+from auctor.solvers.specs import spec_of
 
-#: Backtracking: sufficient decrease, factor and trials.
-ARMIJO, SHRINK, TRIALS = 0.01, 0.5, 60
+#: Share of the decrease that the slope promises which must come true (Koh, Kim, Boyd, alpha).
+SUFFICIENT = 0.01
 #: The barrier moves on after a step at least this long.
 LONG_STEP = 0.5
 #: Ridge of unpenalised columns in the system of the rows, relative to their own curvature.
@@ -50,14 +54,11 @@ def barrier(w: FloatArray, l1: FloatArray, mu: float) -> Barrier:
 
 
 @dataclass(frozen=True)
-class InteriorState:
+class InteriorState(State):
     """The point shown, the dense point behind it, and the barrier's weight."""
 
-    point: Point
     inner: Point
     mu: float
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class InteriorPoint:
         From zero, where bounds u are wide: as long as a weight that moves scores by one. From a
         start with a small gap, what suits that gap.
         """
-        spec = _spec(problem)
+        spec = spec_of(problem)
         penalised = spec.l1 > 0.0
         if not penalised.any():
             return 1.0
@@ -126,7 +127,7 @@ class InteriorPoint:
 
     def step(self, problem: Problem, state: InteriorState) -> InteriorState:
         """One Newton step with backtracking; then the barrier falls and weights are thresholded."""
-        spec, point, mu = _spec(problem), state.inner, state.mu
+        spec, point, mu = spec_of(problem), state.inner, state.mu
         edge = barrier(problem.coef(point.w), spec.l1, mu)
         gradient = problem.total_gradient(point) + problem.join(edge.slope, 0.0)
         direction = -self._solve(problem, point, spec.l2 + edge.curve, gradient)
@@ -134,7 +135,7 @@ class InteriorPoint:
         if found is None:
             smaller = self._next(problem, spec, point, mu, 1.0)
             return replace(state, mu=smaller, stalled=smaller == mu or mu <= self._least(point))
-        inner, length = found
+        length, inner = found
         inner = problem.centred(inner)
         shown = _thresholded(problem, spec, inner)
         return InteriorState(shown, inner, self._next(problem, spec, inner, mu, length))
@@ -168,18 +169,12 @@ class InteriorPoint:
             hessian = Hessian(
                 problem.data, LowRankCurvature(h), joined, problem.has_intercept, problem.counts
             )
-            return solver_of(hessian.matrix(), floor=MODEL_FLOOR)(r)
+            return spd_solve(hessian.matrix(), floor=MODEL_FLOOR)(r)
         if not ridge.all():
             # Columns without a penalty get a trace of one, or their inverse would be infinite.
             problem.counts.passes += 1
             ridge = np.where(ridge > 0.0, ridge, TRACE * floored(problem.data.square_gradient(h)))
         return _woodbury(problem, h, ridge, r)
-
-
-def _spec(problem: Problem) -> SeparableSpec:
-    spec = problem.penalty.separable(problem.n_columns)
-    assert spec is not None
-    return spec
 
 
 def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray) -> FloatArray:
@@ -193,7 +188,7 @@ def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray)
     problem.counts.passes += 1.0 + n / 6.0
     system = root[:, None] * row_products(data.columns(), n, inverse) * root
     system[np.diag_indices_from(system)] += 1.0
-    solve = solver_of(system)
+    solve = spd_solve(system)
 
     def apply(v: FloatArray) -> FloatArray:
         problem.counts.passes += 2
@@ -219,8 +214,8 @@ def _search(
     direction: FloatArray,
     gradient: FloatArray,
     mu: float,
-) -> tuple[Point, float] | None:
-    """Backtracking on the barrier function in score space; the point and its step length."""
+) -> tuple[float, Point] | None:
+    """Backtracking on the barrier function in score space; the step length and its point."""
 
     def total(at: Point) -> float:
         w = problem.coef(at.w)
@@ -230,13 +225,14 @@ def _search(
     if not slope < 0.0:
         return None
     change = problem.score_change(direction)
-    size = 1.0
-    for _ in range(TRIALS):
-        new = problem.evaluate(point.w + size * direction, scores=point.scores + size * change)
-        if total(new) <= start + ARMIJO * size * slope:
-            return new, size
-        size *= SHRINK
-    return None
+
+    def trial(size: float) -> Point:
+        return problem.evaluate(point.w + size * direction, scores=point.scores + size * change)
+
+    def enough(size: float, new: Point) -> bool:
+        return total(new) <= start + SUFFICIENT * size * slope
+
+    return first_accepted(trial, enough, sizes())
 
 
 def _thresholded(problem: Problem, spec: SeparableSpec, point: Point) -> Point:

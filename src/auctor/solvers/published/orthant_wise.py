@@ -11,25 +11,20 @@ from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
-from auctor.solvers.sparse.models.lowrank import ROUNDING, spec_of, survey
+from auctor.solvers.base import State
+from auctor.solvers.line_search import ARMIJO, ROUNDING, first_accepted, sizes
+from auctor.solvers.sparse.models.lowrank import survey
 from auctor.solvers.sparse.pairs import Pairs
 from auctor.solvers.sparse.proximal import feasible
-
-#: Fraction of the predicted decrease that must come true.
-ARMIJO = 1e-4
-#: Halvings of a step before the memory is dropped.
-MOST_TRIALS = 50
+from auctor.solvers.specs import spec_of
 
 
 @dataclass(frozen=True)
-class OrthantState:
+class OrthantState(State):
     """The point and the pairs, which are updated in place."""
 
-    point: Point
     pairs: Pairs
     spec: SeparableSpec
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -113,16 +108,19 @@ class OrthantWise:
         point, spec = state.point, state.spec
         orthant = np.where(point.w != 0.0, np.sign(point.w), -np.sign(steepest))
         kinked = spec.l1 > 0.0
-        for _ in range(MOST_TRIALS):
-            w = point.w + step * direction
+
+        def trial(size: float) -> Point | None:
+            w = point.w + size * direction
             w[kinked & (w * orthant <= 0.0)] = 0.0
             w = np.clip(w, spec.lower, spec.upper)
-            if np.array_equal(w, point.w):
-                return None
-            new = problem.evaluate(w)
-            predicted = float(steepest @ (w - point.w))
+            return None if np.array_equal(w, point.w) else problem.evaluate(w)
+
+        def settles(size: float, new: Point | None) -> bool:
+            if new is None:
+                return True  # nothing moves any more
+            predicted = float(steepest @ (new.w - point.w))
             slack = ROUNDING * abs(point.value) if math.isfinite(point.value) else 0.0
-            if predicted < 0.0 and new.value <= point.value + ARMIJO * predicted + slack:
-                return new
-            step *= self.shrink
-        return None
+            return predicted < 0.0 and new.value <= point.value + ARMIJO * predicted + slack
+
+        found = first_accepted(trial, settles, sizes(step, self.shrink))
+        return None if found is None else found[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -11,24 +12,32 @@ from auctor.core.errors import IncompatibleError, Option
 from auctor.core.needs import Need
 from auctor.core.protocols import PairLoss
 from auctor.core.types import FloatArray, IntArray, Target
-from auctor.problem import Point, Problem
-from auctor.solvers.dual.ascent import DualCoordinateAscent, DualState
+from auctor.problem import Problem
+from auctor.solvers.base import State
+from auctor.solvers.dual.ascent import DualCoordinateAscent
+from auctor.solvers.reformulate import Reformulated
 
 
 @dataclass(frozen=True)
-class PairDualState:
-    """The point, the problem with one row per pair and its state, and the lower bound."""
+class PairForm:
+    """The problem with one row per pair; its parameters are those of the given problem."""
 
-    point: Point
-    pairs: Problem
-    inner: DualState
-    lower: float | None = None
-    stalled: bool = False
-    dual: Point | None = None
+    given: Problem
+    problem: Problem
+    pass_cost: float
+
+    def start(self, w: FloatArray) -> FloatArray:
+        """The same parameters."""
+        return w
+
+    def back(self, inner: State) -> State:
+        """The point on the given problem, and the bound of the pairs."""
+        lower = inner.point.value - self.problem.certificate(inner.point, inner.dual).gap
+        return State(self.given.evaluate(inner.point.w), lower=lower)
 
 
 @dataclass(frozen=True)
-class PairDualAscent:
+class PairDualAscent(Reformulated):
     """Exact steps on the dual variables of all (positive, negative) pairs, for small data.
 
     The variable of pair (i, j) lies between 0 and the pair's weight, and
@@ -64,30 +73,20 @@ class PairDualAscent:
     def __post_init__(self) -> None:
         check_int("PairDualAscent", "max_pairs", self.max_pairs, low=1)
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> PairDualState:
-        """State at the starting point; refuses too many pairs before any work."""
-        pairs = self._pairs(problem)
-        inner = DualCoordinateAscent().init(pairs, w, rng)
-        return PairDualState(problem.evaluate(w), pairs, inner)
+    @property
+    def inner_solver(self) -> DualCoordinateAscent:
+        """For the problem with one row per pair."""
+        return DualCoordinateAscent()
 
-    def step(self, problem: Problem, state: PairDualState) -> PairDualState:
-        """Sweeps over the pairs, then a look at the point and the gap."""
-        pairs, done = state.pairs, state.pairs.counts.passes
-        inner = DualCoordinateAscent().step(pairs, state.inner)
-        lower = inner.point.value - pairs.certificate(inner.point, inner.dual).gap
-        longer = pairs.data.n_entries / max(problem.data.n_entries, 1)
-        problem.counts.passes += longer * (pairs.counts.passes - done)
-        point = problem.evaluate(inner.point.w)
-        return PairDualState(point, pairs, inner, lower, inner.stalled)
-
-    def _pairs(self, problem: Problem) -> Problem:
-        """The problem with one row per pair."""
+    def make(self, problem: Problem) -> PairForm:
+        """The problem with one row per pair; refuses too many before any work."""
         first, second, weight = every_pair(problem.data.target, self.max_pairs)
         data = problem.data.differences(first, second).with_target(
             Target(np.ones(first.size), weight)
         )
-        loss: PairLoss = problem.loss  # type: ignore[assignment]
-        return Problem(loss.per_pair, problem.penalty, data, fit_intercept=False)
+        loss = cast(PairLoss, problem.loss).per_pair
+        pairs = Problem(loss, problem.penalty, data, fit_intercept=False)
+        return PairForm(problem, pairs, data.n_entries / max(problem.data.n_entries, 1))
 
 
 def every_pair(target: Target, most: int) -> tuple[IntArray, IntArray, FloatArray]:

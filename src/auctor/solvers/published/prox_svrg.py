@@ -11,8 +11,10 @@ from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.finite_sum import svrg_epoch
-from auctor.problem import Point, Problem
+from auctor.problem import Problem
+from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import feasible
+from auctor.solvers.specs import spec_of
 
 #: Rounds without any decrease after which rounding is blamed.
 PATIENCE = 10
@@ -60,22 +62,15 @@ def centred_rows(problem: Problem) -> CentredRows:
 
 
 @dataclass(frozen=True)
-class SvrgState:
+class SvrgState(State):
     """The point, the rows, how they are drawn, the step length and how long nothing improved."""
 
-    point: Point
     rows: CentredRows
     below: FloatArray
     scale: FloatArray
     length: float
     random: Array
     idle: int = 0
-    dual: Point | None = None
-
-    @property
-    def stalled(self) -> bool:
-        """Whether no further progress is possible."""
-        return self.idle >= PATIENCE
 
 
 @dataclass(frozen=True)
@@ -142,8 +137,7 @@ class ProxSvrg:
     def step(self, problem: Problem, state: SvrgState) -> SvrgState:
         """One round: inner steps around the gradient at the point."""
         point, rows, random = state.point, state.rows, state.random.copy()
-        spec = problem.penalty.separable(problem.n_columns)
-        assert spec is not None
+        spec = spec_of(problem)
         w = point.w.copy()
         svrg_epoch(
             *problem.data.row_lines(),
@@ -164,4 +158,11 @@ class ProxSvrg:
         new = problem.evaluate(w)
         if new.value < point.value:
             return replace(state, point=new, random=random, idle=0)
-        return replace(state, length=0.5 * state.length, random=random, idle=state.idle + 1)
+        idle = state.idle + 1
+        return replace(
+            state,
+            length=0.5 * state.length,
+            random=random,
+            idle=idle,
+            stalled=idle >= PATIENCE,
+        )

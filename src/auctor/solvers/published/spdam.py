@@ -12,7 +12,8 @@ from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.finite_sum import spdam_epoch
-from auctor.problem import Point, Problem
+from auctor.problem import Problem
+from auctor.solvers.base import State
 from auctor.solvers.published.prox_svrg import CentredRows, centred_rows
 
 #: Passes without any decrease after which rounding is blamed.
@@ -46,10 +47,9 @@ def lengths(strength: float, square: float, n: int, batch: int) -> Lengths:
 
 
 @dataclass(frozen=True)
-class SpdamState:
+class SpdamState(State):
     """The point, the rows with their scale, and the primal-dual iterates."""
 
-    point: Point
     rows: CentredRows
     scale: FloatArray
     order: IntArray
@@ -59,12 +59,6 @@ class SpdamState:
     random: Array
     best: float
     idle: int = 0
-    dual: Point | None = None
-
-    @property
-    def stalled(self) -> bool:
-        """Whether no further progress is possible."""
-        return self.idle >= PATIENCE
 
 
 @dataclass(frozen=True)
@@ -166,5 +160,15 @@ class Spdam:
         better = point.value < state.best
         best, idle = (point.value, 0) if better else (state.best, state.idle + 1)
         return SpdamState(
-            point, rows, state.scale, order, multipliers, pull, ahead, random, best, idle
+            point,
+            rows,
+            state.scale,
+            order,
+            multipliers,
+            pull,
+            ahead,
+            random,
+            best,
+            idle,
+            stalled=idle >= PATIENCE,
         )

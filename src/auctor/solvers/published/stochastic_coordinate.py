@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.linalg import floored
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.stochastic import stochastic_epoch
 from auctor.kernels.losses.pointwise import curve_bound
-from auctor.problem import Point, Problem
-from auctor.problem.hessian import floored
+from auctor.problem import Problem
+from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import feasible
+from auctor.solvers.specs import spec_of
 
 #: Epochs between two exact recomputations of the scores.
 REFRESH = 25
@@ -22,20 +24,13 @@ PATIENCE = 20
 
 
 @dataclass(frozen=True)
-class StochasticState:
+class StochasticState(State):
     """The point, the curvature bounds, the generator and how long nothing improved."""
 
-    point: Point
     beta: FloatArray
     random: Array
     epoch: int = 0
     idle: int = 0
-    dual: Point | None = None
-
-    @property
-    def stalled(self) -> bool:
-        """Whether no further progress is possible."""
-        return self.idle >= PATIENCE
 
 
 @dataclass(frozen=True)
@@ -86,8 +81,7 @@ class StochasticCoordinateDescent:
         point, epoch = state.point, state.epoch + 1
         loss: Any = problem.loss
         target, random = problem.data.target, state.random.copy()
-        spec = problem.penalty.separable(problem.n_columns)
-        assert spec is not None
+        spec = spec_of(problem)
         w, scores = problem.coef(point.w).copy(), point.scores.copy()
         work = stochastic_epoch(
             *problem.data.columns(),
@@ -109,4 +103,4 @@ class StochasticCoordinateDescent:
         known = None if epoch % REFRESH == 0 else scores
         new = problem.centred(problem.evaluate(joined, scores=known))
         idle = 0 if new.value < point.value else state.idle + 1
-        return StochasticState(new, state.beta, random, epoch, idle)
+        return StochasticState(new, state.beta, random, epoch, idle, stalled=idle >= PATIENCE)

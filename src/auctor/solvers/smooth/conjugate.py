@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.linalg import Solve
 from auctor.core.types import FloatArray
-from auctor.problem.hessian import Solve
 
 
 class Truncated(NamedTuple):

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
-from auctor.problem.hessian import DENSE_ENTRIES, floored, solver_of
+from auctor.problem.hessian import DENSE_ENTRIES, Hessian
+from auctor.solvers.base import State
 from auctor.solvers.smooth.conjugate import truncated_cg
-from auctor.solvers.smooth.gradient import Plain
 
 #: Up to this many parameters the matrix is formed and factorised.
 DIRECT_PARAMS = 1500
@@ -36,29 +37,26 @@ class Exact:
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.QUADRATIC_LOSS | Need.SMOOTH_PENALTY
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> Plain:
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> State:
         """State at the starting point."""
-        return Plain(problem.evaluate(w))
+        return State(problem.evaluate(w))
 
-    def step(self, problem: Problem, state: Plain) -> Plain:
+    def step(self, problem: Problem, state: State) -> State:
         """Solve for the change that zeroes the gradient."""
         point = state.point
         gradient = problem.total_gradient(point)
         new = problem.evaluate(point.w + self._change(problem, state, gradient))
         new = problem.centred(new)
         improved = new.value < point.value
-        return Plain(new if improved else point, stalled=not improved)
+        return State(new if improved else point, stalled=not improved)
 
-    def _change(self, problem: Problem, state: Plain, gradient: FloatArray) -> FloatArray:
+    def _change(self, problem: Problem, state: State, gradient: FloatArray) -> FloatArray:
         hessian = problem.hessian(state.point)
         direct = self.direct
         if direct is None:
-            cheap = problem.data.gram_passes() <= 2.0 * problem.n_params
-            if hessian.by_pairs:
-                cheap = problem.data.n_rows * problem.n_params <= DENSE_ENTRIES
-            direct = problem.n_params <= DIRECT_PARAMS and cheap
+            direct = problem.n_params <= DIRECT_PARAMS and _cheap(problem, hessian)
         if direct:
-            return -solver_of(hessian.matrix())(gradient)
+            return -spd_solve(hessian.matrix())(gradient)
         scale = floored(hessian.diagonal())
         return truncated_cg(
             hessian.matvec,
@@ -67,3 +65,11 @@ class Exact:
             rtol=1e-8,
             max_iter=10 * problem.n_params,
         ).step
+
+
+def _cheap(problem: Problem, hessian: Hessian) -> bool:
+    """Whether the matrix costs less than the products of conjugate gradients, if it can be had."""
+    if hessian.by_pairs:
+        small = problem.data.n_rows * problem.n_params <= DENSE_ENTRIES
+        return Need.DENSE in problem.provides and small
+    return Need.GRAM in problem.provides and (problem.data.gram_passes() <= 2.0 * problem.n_params)

@@ -9,17 +9,9 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
-from auctor.problem import Point, Problem
+from auctor.problem import Problem
+from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, backtrack
-
-
-@dataclass(frozen=True)
-class Plain:
-    """A state that is just a point."""
-
-    point: Point
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -47,12 +39,12 @@ class GradientDescent:
         who = "GradientDescent"
         check_real(who, "beta", self.beta, low=0.0, high=1.0, open_low=True, open_high=True)
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> Plain:
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> State:
         """State at the starting point."""
-        return Plain(problem.evaluate(w))
+        return State(problem.evaluate(w))
 
-    def step(self, problem: Problem, state: Plain) -> Plain:
+    def step(self, problem: Problem, state: State) -> State:
         """One line search along the negative gradient."""
         point = state.point
         trial = backtrack(Ray(problem, point, -problem.total_gradient(point)), shrink=self.beta)
-        return Plain(point, stalled=True) if trial is None else Plain(problem.centred(trial.point))
+        return State(point, stalled=True) if trial is None else State(problem.centred(trial.point))

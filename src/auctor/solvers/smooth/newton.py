@@ -12,29 +12,23 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import RowParts
-from auctor.solvers.lbfgs import Lbfgs, LbfgsState
-from auctor.solvers.line_search import Ray, Trial, wolfe
+from auctor.solvers.base import State
+from auctor.solvers.line_search import ROUNDING, Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
 
-#: Decreases below this share of the objective drown in its rounding.
-ROUNDING = 1e-14
-#: Damping of the first step after one that went wrong, the least, and the factor between them.
-FIRST, LEAST, CHANGE = 1e-3, 1e-6, 4.0
+#: Damping after the first step that went wrong, as a share of the rows' total curvature.
+FIRST_DAMPING = 1e-3
+#: Damping below which there is none, in the same unit.
+LEAST_DAMPING = 1e-6
+#: Factor of the damping after a step the model predicted badly or well (More, 1978, uses 2 to 10).
+DAMPING_FACTOR = 4.0
 
 
 @dataclass(frozen=True)
-class NewtonState:
-    """The point, the damping of the next step, and the steps of L-BFGS so far with its state.
+class NewtonState(State):
+    """The point and the damping of the next step; ``parts`` is what Hessians leave to the next."""
 
-    ``parts`` is what Hessians leave to the next.
-    """
-
-    point: Point
     damping: float = 0.0
-    warm_steps: int = 0
-    warm: LbfgsState | None = None
-    stalled: bool = False
-    dual: Point | None = None
     parts: RowParts = field(default_factory=RowParts)
 
 
@@ -54,8 +48,6 @@ class Newton:
         Loosest relative accuracy of a linear solve; it tightens as the gradient falls.
     max_cg : int
         Products per step.
-    warm_up : int
-        First so many steps of L-BFGS, which are enough where columns are alike.
 
     References
     ----------
@@ -65,7 +57,6 @@ class Newton:
 
     forcing: float = 0.1
     max_cg: int = 500
-    warm_up: int = 0
 
     needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
 
@@ -73,20 +64,14 @@ class Newton:
         who = "Newton"
         check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
         check_int(who, "max_cg", self.max_cg, low=1)
-        check_int(who, "warm_up", self.warm_up)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> NewtonState:
         """State at the starting point."""
-        point = problem.centred(problem.evaluate(w))
-        warm = Lbfgs().init(problem, point.w, rng) if self.warm_up else None
-        return NewtonState(point, warm=warm)
+        return NewtonState(problem.centred(problem.evaluate(w)))
 
     def step(self, problem: Problem, state: NewtonState) -> NewtonState:
-        """One trust-region step, or one of the warm-up."""
+        """One trust-region step."""
         point = state.point
-        if state.warm is not None and state.warm_steps < self.warm_up and not state.warm.stalled:
-            warm = Lbfgs().step(problem, state.warm)
-            return NewtonState(warm.point, warm_steps=state.warm_steps + 1, warm=warm)
         gradient = problem.total_gradient(point)
         cut = self._solve(problem, state, gradient)
         predicted = 0.5 * float((cut.residual - gradient) @ cut.step)
@@ -98,7 +83,7 @@ class Newton:
         ray = Ray(problem, point, cut.step)
         full = ray.at(1.0)
         if predicted <= ROUNDING * abs(point.value):
-            return self._last_digits(problem, state, full, gradient)
+            return self._last_digits(problem, state, full)
         ratio = (point.value - full.value) / predicted
         adjusted = replace(state, damping=_adjusted(state.damping, ratio))
         if ratio > 0.25:
@@ -112,13 +97,16 @@ class Newton:
         return replace(state, point=problem.centred(trial.point))
 
     @staticmethod
-    def _last_digits(
-        problem: Problem, state: NewtonState, full: Trial, gradient: FloatArray
-    ) -> NewtonState:
+    def _last_digits(problem: Problem, state: NewtonState, full: Trial) -> NewtonState:
         """Where the objective no longer resolves a step, the gradient judges it."""
         new = problem.centred(full.point)
-        shorter = np.linalg.norm(problem.total_gradient(new)) < np.linalg.norm(gradient)
-        return replace(state, point=new) if shorter else replace(state, stalled=True)
+
+        def slope(point: Point) -> float:
+            return float(np.linalg.norm(problem.total_gradient(point)))
+
+        if polishes(new, state.point, slope):
+            return replace(state, point=new)
+        return replace(state, stalled=True)
 
     def _solve(self, problem: Problem, state: NewtonState, gradient: FloatArray) -> Truncated:
         """The minimum of the damped model, exact where the preconditioner is."""
@@ -136,8 +124,8 @@ class Newton:
 def _adjusted(damping: float, ratio: float) -> float:
     """For the next step, by how well the model predicted this one."""
     if ratio < 0.25:
-        return max(CHANGE * damping, FIRST)
+        return max(DAMPING_FACTOR * damping, FIRST_DAMPING)
     if ratio < 0.75:
         return damping
-    less = CHANGE if ratio < 1.2 else CHANGE * CHANGE
-    return damping / less if damping > LEAST else 0.0
+    less = DAMPING_FACTOR if ratio < 1.2 else DAMPING_FACTOR * DAMPING_FACTOR
+    return damping / less if damping > LEAST_DAMPING else 0.0

@@ -12,6 +12,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
+from auctor.solvers.base import State
 from auctor.solvers.sparse.models.lowrank import (
     ROUNDING,
     Inner,
@@ -21,7 +22,6 @@ from auctor.solvers.sparse.models.lowrank import (
     column_metric,
     curvature_along_gradient,
     settled,
-    spec_of,
     survey,
 )
 from auctor.solvers.sparse.pairs import Diagonal, Matrix, Pairs
@@ -31,16 +31,16 @@ from auctor.solvers.sparse.quasi_newton import (
     PRACTICAL_RATE,
     loss_diagonal,
 )
+from auctor.solvers.specs import spec_of
 
 
 @dataclass(frozen=True)
-class AcceleratedState:
+class AcceleratedState(State):
     """The latest two points, momentum counter t, sigma, ``H = scale matrix``, pairs and counters.
 
     ``plain`` is the matrix of the warm-up, ``dual`` the latest extrapolated point.
     """
 
-    point: Point
     previous: Point
     pairs: Pairs
     plain: Diagonal
@@ -53,8 +53,6 @@ class AcceleratedState:
     iteration: int = 0
     coordinate_steps: int = 0
     backtracks: int = 0
-    dual: Point | None = None
-    stalled: bool = False
 
 
 class _Metric(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -13,9 +12,12 @@ from auctor.core.types import BlockSpec, FloatArray, IntArray
 from auctor.kernels.linalg.columns import combine, dots
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
+from auctor.solvers.base import State
+from auctor.solvers.line_search import composite
 from auctor.solvers.sparse.models.blocks import Base, ByColumns, ByMatrix, Inner, Kept, Play
 from auctor.solvers.sparse.proximal import first_step
 from auctor.solvers.sparse.subspace import Pace, SubspaceNewton, SubspaceState
+from auctor.solvers.specs import blocks_of
 
 #: Sweeps expected of the first step; and of all steps, for a loss with constant curvature.
 FIRST_SWEEPS, KEPT_SWEEPS = 10, 50
@@ -27,24 +29,19 @@ FEWEST_BLOCKS = 16
 CROWDED = 0.8
 #: Curvature along the gradient over a column's own, below which columns count as uncorrelated.
 UNCORRELATED = 6.0
-#: Changes of the objective below this, relative to it, may be rounding.
-ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
-class BlockState:
+class BlockState(State):
     """The point, the matrix kept between steps, the inner accuracy and the latest sweeps.
 
     ``pace`` is that of steps over all columns together.
     """
 
-    point: Point
     kept: Kept | None
     fraction: float
     sweeps: int = FIRST_SWEEPS
     pace: Pace | None = None
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -164,22 +161,7 @@ class BlockCoordinateDescent:
         else:
             moved = np.full(problem.data.n_rows, intercept)
             combine(*problem.data.columns(), play.chosen, change, np.ones(moved.size), moved)
-        gain = float(point.gradient @ direction) - point.penalty
-        gain += problem.penalty.value(problem.coef(point.w) + coef)
-        size = 1.0
-        for _ in range(40 if gain < 0.0 else 0):
-            new = problem.evaluate(point.w + size * direction, scores=point.scores + size * moved)
-            if new.value <= point.value + self.sigma * size * gain:
-                return new
-            size *= 0.5
-        if not abs(gain) <= ROUNDING * abs(point.value):
-            return None
-        # The decrease is lost in rounding, optimality need not be.
-        new = problem.evaluate(point.w + direction, scores=point.scores + moved)
-        spec = blocks_of(problem)
-        before, after = (float(block_violation(problem, spec, p).max()) for p in (point, new))
-        close = new.value <= point.value + ROUNDING * abs(point.value)
-        return new if close and after < 0.9 * before else None
+        return composite(problem, point, direction, moved, sigma=self.sigma)
 
 
 def is_tall(problem: Problem) -> bool:
@@ -232,11 +214,6 @@ def use_matrix(problem: Problem, play: Play, state: BlockState) -> bool:
     dense = each >= 0.3 * problem.data.n_rows
     build, slow = (each / 8.0, 2.0) if dense else (each, 4.0)
     return size * (build + sweeps) <= slow * each * sweeps
-
-
-def blocks_of(problem: Problem) -> BlockSpec:
-    """The groups of a problem's penalty."""
-    return cast(BlockSpec, problem.penalty.blocks(problem.n_columns))  # type: ignore[attr-defined]
 
 
 def block_violation(problem: Problem, spec: BlockSpec, point: Point) -> FloatArray:

@@ -9,26 +9,23 @@ import numpy as np
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.problem import Point, Problem
+from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
+from auctor.solvers.base import State
+from auctor.solvers.line_search import polishes
 from auctor.solvers.sparse.models.columns import Store, descend, descend_on_matrix
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
-
-#: Relative error of values and scores.
-ROUNDING = 1e-14
+from auctor.solvers.specs import spec_of
 
 
 @dataclass(frozen=True)
-class CoordinateState:
+class CoordinateState(State):
     """The point, the Gram matrix if it is formed, the shuffling state and the columns left."""
 
-    point: Point
     gram: FloatArray | None
     random: Array
     left: IntArray
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,7 @@ class CoordinateDescent:
     def step(self, problem: Problem, state: CoordinateState) -> CoordinateState:
         """A few sweeps over the coordinates that the duality gap has not proved to be zero."""
         point, left = state.point, state.left
-        spec = problem.penalty.separable(problem.n_columns)
-        assert spec is not None
+        spec = spec_of(problem)
         if state.gram is not None:
             change = descend_on_matrix(
                 state.gram, point.gradient, point.w, spec, max_sweeps=self.sweeps, tol=0.0
@@ -97,14 +93,5 @@ class CoordinateDescent:
             ).direction  # fmt: skip
         # A prox without a step: one rounding outside a bound would cost infinity.
         new = problem.centred(problem.evaluate(problem.prox(point.w + change, 0.0)))
-        better = _better(new, point)
+        better = new.value < point.value or polishes(new, point)
         return replace(state, point=new if better else point, stalled=not better, left=left)
-
-
-def _better(new: Point, old: Point) -> bool:
-    """Whether the value falls or, where it is known no better, the scores still move."""
-    if new.value < old.value:
-        return True
-    moved = float(np.abs(new.scores - old.scores).max(initial=0.0))
-    moves = moved > ROUNDING * float(np.abs(old.scores).max(initial=0.0))
-    return moves and new.value <= old.value + ROUNDING * abs(old.value)

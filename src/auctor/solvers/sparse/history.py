@@ -9,8 +9,9 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 from auctor.kernels.linalg import columns as kernels
-from auctor.problem import Goal, Point, Problem
+from auctor.problem import Point, Problem
 from auctor.solvers.sparse.models.columns import Store
+from auctor.solvers.specs import spec_of
 
 #: Earlier points that are kept.
 MOST = 4
@@ -25,15 +26,7 @@ class Estimate(NamedTuple):
     far: float
 
 
-class Promise(NamedTuple):
-    """An estimated gradient, the gap it would have, and an upper bound of the true one."""
-
-    pulled: FloatArray
-    gap: float
-    bound: float
-
-
-class Anchors:
+class GradientHistory:
     """Slopes u in score space of earlier points with their ``X' u``.
 
     The slopes of another point are nearly a combination of theirs, and so is its gradient. What is
@@ -48,7 +41,6 @@ class Anchors:
         self._gram = np.zeros((MOST, MOST))
         self._count = 0
         self._spent = 0.0
-        self._followed: Point | None = None
         self._latest: tuple[FloatArray, FloatArray, float] | None = None
         problem.counts.passes += 1
         self._reach = np.sqrt(problem.data.square_gradient(share))
@@ -74,12 +66,6 @@ class Anchors:
             self._latest = dscores, out, own
         return self._latest[1:]
 
-    def follow(self, problem: Problem, point: Point | None) -> None:
-        """Take in the last point followed, if its gradient was asked for, and follow another."""
-        last, self._followed = self._followed, point
-        if last is not None and "gradient" in vars(last):
-            self.add(last.dscores, problem.coef(last.gradient))
-
     def estimate(self, dscores: FloatArray) -> Estimate:
         """The nearest combination of the gradients at hand."""
         products, own = self._products(dscores)
@@ -87,35 +73,18 @@ class Anchors:
         square = kernels.nearest(self._gram, products, own, self._pulled, out)
         return Estimate(out, math.sqrt(square))
 
-    def promise(self, problem: Problem, point: Point) -> Promise:
-        """What an estimate promises at a point followed, for a penalty that is the same both ways.
-
-        With every entry of the gradient as large as it may be, the duality gap is an upper bound.
-        If it is good enough, the point keeps this gradient.
-        """
-        pulled, far = self.estimate(point.dscores)
-        most = pulled + np.copysign(far * self._reach, pulled)
-        bound = problem.certificate(with_gradient(problem, point, most)).gap
-        dual_scale = problem.penalty.dual_scale
-        # To first order, the gap changes by u.s with the scale of the dual point.
-        longer = dual_scale(-pulled) - dual_scale(-most)
-        gap = bound + longer * float(point.dscores @ point.scores)
-        assert problem.kept is not None
-        if bound <= problem.kept[Goal].gap:
-            self._followed = None
-        else:
-            for name in ("gradient", "duality_gap"):
-                vars(point).pop(name, None)
-        return Promise(pulled, gap, bound)
+    def attach(self, problem: Problem, point: Point, store: Store) -> Point:
+        """The point with a gradient that took less than a pass, where most columns are at rest."""
+        slope = float(point.dscores.sum()) if problem.has_intercept and point.imbalance else 0.0
+        return point.with_gradient(problem.join(self.gradient(problem, point, store), slope))
 
     def gradient(self, problem: Problem, point: Point, store: Store) -> FloatArray:
-        """``X' dscores`` at ``point``, estimated for columns at rest.
+        """``X' dscores`` at ``point``, estimated for columns that stay at 0.
 
-        Those are at 0 and certain to have no violation; neither violations nor the duality gap
-        change when an estimate takes the place of their gradient.
+        Those have an enclosure of their gradient inside ``(-l1, l1)``, so they violate nothing;
+        neither violations nor the duality gap change when the estimate takes the gradient's place.
         """
-        spec = problem.penalty.separable(problem.n_columns)
-        assert spec is not None
+        spec = spec_of(problem)
         if not len(self):
             return self._full(problem, point)
         out, far = self.estimate(point.dscores)
@@ -135,10 +104,3 @@ class Anchors:
         pulled = problem.data.gradient(point.dscores)
         self.add(point.dscores, pulled)
         return pulled.copy()
-
-
-def with_gradient(problem: Problem, point: Point, pulled: FloatArray) -> Point:
-    """The point, told its gradient in the columns."""
-    slope = float(point.dscores.sum()) if problem.has_intercept and point.imbalance else 0.0
-    vars(point)["gradient"] = problem.join(pulled, slope)
-    return point

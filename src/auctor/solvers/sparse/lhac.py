@@ -25,11 +25,11 @@ from auctor.solvers.sparse.models.lowrank import (
     curvature_along_gradient,
     descend,
     settled,
-    spec_of,
     survey,
 )
 from auctor.solvers.sparse.pairs import Pairs
 from auctor.solvers.sparse.proximal import feasible
+from auctor.solvers.specs import spec_of
 
 #: The greedy set takes everything when fewer coordinates than this shrink.
 FEW = 10

@@ -20,7 +20,7 @@ from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.minimise import Solver, minimise
-from auctor.problem import Goal, Known, Point, Problem
+from auctor.problem import Point, Problem, WarmStart
 from auctor.solvers.choose import resolve
 from auctor.solvers.sparse.models.columns import score_change
 from auctor.solvers.sparse.proximal_newton import ProximalNewton
@@ -217,11 +217,13 @@ class _Run:
         on_point: OnPoint | None,
     ) -> None:
         self.problem, self.on_point = problem.keeping(), on_point
+        assert self.problem.memory is not None
+        self.memory = self.problem.memory
         self.solver = "auto" if solver is None else solver
         self.chosen: tuple[Need, Solver[Any]] | None = None
         self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rng": rng}
         self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds
-        self.trail: list[tuple[float, Known]] = []  # the last two points
+        self.trail: list[tuple[float, WarmStart]] = []  # the last two points
         self.solutions: list[Solution] = []
         self.cut = False
 
@@ -231,10 +233,8 @@ class _Run:
         if self.solutions and left <= 0.0:
             return False
         penalty = with_strength(self.problem.penalty, strength)
-        alike = bool(self.solutions) and strength > 0.0
-        self.problem = self.problem.with_penalty(penalty, alike=alike)
-        assert self.problem.kept is not None
-        self.problem.kept[Goal] = Goal(self.problem.tolerance(self.options["tol"]))
+        self.problem = self.problem.with_penalty(penalty)
+        self.memory.target_gap = self.problem.tolerance(self.options["tol"])
         solution = minimise(
             self.problem,
             self.resolved(),
@@ -259,22 +259,19 @@ class _Run:
             self.chosen = provides, solver
         return self.chosen[1]
 
-    def known(self, solution: Solution) -> Known:
+    def known(self, solution: Solution) -> WarmStart:
         """The parameters of a solution, with their scores where the solver left them."""
-        problem = self.problem
-        assert problem.kept is not None
-        w = problem.join(solution.coef, solution.intercept)
-        left: Known | None = problem.kept.get(Known)
+        w = self.problem.join(solution.coef, solution.intercept)
+        left = self.memory.warm_start
         if left is not None and np.array_equal(left.w, w):
             return left
-        return Known(w, np.full(problem.data.n_rows, np.nan))
+        return WarmStart(w, np.full(self.problem.data.n_rows, np.nan))
 
     def predict(self, strength: float) -> FloatArray | None:
         """Where the line through the last two points leads: lasso paths are lines in pieces.
 
         Columns that would change sign stay where they are.
         """
-        assert self.problem.kept is not None
         if len(self.trail) < 2:
             return self.trail[-1][1].w if self.trail else None
         (before, old), (last, now) = self.trail
@@ -289,7 +286,7 @@ class _Run:
             scores -= score_change(self.problem, back)
         change[turns] = 0.0
         new: FloatArray = now.w + change
-        self.problem.kept[Known] = Known(new, scores)
+        self.memory.warm_start = WarmStart(new, scores)
         return new
 
 

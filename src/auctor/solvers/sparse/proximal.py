@@ -11,6 +11,7 @@ from auctor.core.checks import check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.solvers.base import State
 
 
 def first_step(problem: Problem, point: Point) -> float:
@@ -48,13 +49,10 @@ MOST_TRIALS = 80
 
 
 @dataclass(frozen=True)
-class ProximalState:
+class ProximalState(State):
     """The point and the step length."""
 
-    point: Point
     length: float
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -93,21 +91,18 @@ class ProximalGradient:
             new = proximal_step(problem, state.point, length)
             if new is not None:
                 stalled = np.array_equal(new.w, state.point.w)
-                return ProximalState(new, length * self.growth, stalled)
+                return ProximalState(new, length * self.growth, stalled=stalled)
             length *= self.shrink
         return ProximalState(state.point, length, stalled=True)
 
 
 @dataclass(frozen=True)
-class FistaState:
+class FistaState(State):
     """The latest two points, the momentum counter, the step length and the extrapolated point."""
 
-    point: Point
     previous: Point
     t: float
     length: float
-    dual: Point | None = None
-    stalled: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,10 +157,10 @@ class Fista:
         else:
             return FistaState(x, x, 0.0, step, stalled=True)
         if np.array_equal(new.w, x.w) and momentum == 0.0:
-            return FistaState(x, x, 0.0, step, source, stalled=True)
+            return FistaState(x, x, 0.0, step, dual=source, stalled=True)
         if self.restart and float((source.w - new.w) @ (new.w - x.w)) > 0.0:
             t = 0.0
-        return FistaState(new, x, t, step * self.growth, source)
+        return FistaState(new, x, t, step * self.growth, dual=source)
 
 
 def extrapolate(problem: Problem, x: Point, before: Point, momentum: float) -> Point:

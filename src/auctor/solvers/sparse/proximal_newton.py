@@ -10,14 +10,16 @@ import numpy as np
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
-from auctor.problem import Goal, Known, Point, Problem
+from auctor.problem import PathMemory, Point, Problem, WarmStart
 from auctor.problem.hessian import FACTOR_PARAMS
-from auctor.solvers.sparse.history import Anchors, with_gradient
-from auctor.solvers.sparse.models.columns import Descent, Store, descend
-from auctor.solvers.sparse.models.lines import in_one_call, minimise_over
+from auctor.solvers.base import State
+from auctor.solvers.line_search import composite
+from auctor.solvers.sparse.history import GradientHistory
+from auctor.solvers.sparse.models.columns import Descent, SharedColumns, Store, descend
 from auctor.solvers.sparse.models.matrix import MatrixModel, chosen_model, full_model
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
+from auctor.solvers.specs import spec_of
 
 #: Columns are gathered on their own while they hold less than this share of all entries.
 GATHER_SHARE = 0.25
@@ -37,37 +39,33 @@ SAMPLED_SLOW = 0.5
 DENSE_SHARE, SPARSE_SHARE = 0.5, 0.25
 #: A working set of dense columns takes in at least this many violating ones at a time.
 MOST_NEW = 60
-#: Columns whose gradient is above this share of the threshold are taken along on a path.
-NEAR = 0.9
-#: Share of the gap asked for that a minimisation over such columns may leave; of the largest
-#: violation, where no gap is asked for.
-GOAL_SHARE, INNER = 0.2, 0.05
-#: An estimated gap below this share of the one asked for is worth a pass to know it.
-SURE = 0.7
 #: Share of the gap asked for that minimising a model may leave.
 MODEL_SHARE = 0.1
 #: Up to this many dense entries a path makes a copy by columns.
 COPIED_ENTRIES = 1 << 26
-#: Relative error of a value.
-ROUNDING = 2e-15
+
+
+@dataclass
+class Shared:
+    """What the solves of a path share: the latest matrix, and gradients of earlier points."""
+
+    model: MatrixModel | None = None
+    history: GradientHistory | None = None
 
 
 @dataclass(frozen=True)
-class ProximalNewtonState:
+class ProximalNewtonState(State):
     """The point, the columns and the model at hand, inner tolerance and the shuffling state.
 
     ``whole`` says that matrices of sampled rows have turned out to be too rough.
     """
 
-    point: Point
     store: Store | None
     model: MatrixModel | None
     inner_tol: float
     random: Array
     proven: Array  # columns known to be zero at the optimum
     whole: bool = False
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,8 @@ class ProximalNewton:
     curvature of the rows changes little, between the points of a path too. With many sparse ones,
     residuals are updated column by column; only columns of the working set are ever transposed
     while they are a minority, and those that the duality gap proves to be zero leave it for good.
-    On a path, gradients of earlier points enclose the gradient of a new one: often that is enough
-    for a certificate, and columns which are certain to rest at 0 are not computed. A small problem
-    over the working set is minimised in one call.
+    On a path with many columns, gradients of earlier points enclose the gradient of a new one, and
+    columns which are certain to stay at 0 are not computed.
 
     Parameters
     ----------
@@ -116,141 +113,74 @@ class ProximalNewton:
     def init(
         self, problem: Problem, w: FloatArray, rng: np.random.Generator
     ) -> ProximalNewtonState:
-        """State at the starting point."""
-        kept = {} if problem.kept is None else problem.kept
-        known = kept.get(Known)
-        if known is not None and np.array_equal(known.w, w) and np.isfinite(known.scores).all():
-            point = problem.evaluate(w, scores=known.scores)
+        """State at the starting point, with what earlier solves of a path have left."""
+        memory = problem.memory or PathMemory()
+        start = memory.warm_start
+        if start is not None and np.array_equal(start.w, w) and np.isfinite(start.scores).all():
+            point = problem.evaluate(w, scores=start.scores)
             point = point if math.isfinite(point.value) else feasible(problem, w)
         else:
             point = feasible(problem, w)
-        point = problem.centred(point)
         random = rng.integers(1, 2**63, size=1).astype(np.uint64)
-        store, model = kept.get(Store), kept.get(MatrixModel)
-        proven = np.zeros(problem.n_columns, dtype=bool)
-        state = ProximalNewtonState(point, store, model, np.inf, random, proven)
-        if problem.kept is None or not problem.certifiable or not _columns_fit(problem):
-            self._leave(problem, point)
-            return state
-        return self._on_path(problem, state)
-
-    def _on_path(self, problem: Problem, state: ProximalNewtonState) -> ProximalNewtonState:
-        """The state, improved by what earlier points of a path tell before any pass."""
-        assert problem.kept is not None
-        kept, point = problem.kept, state.point
-        if Anchors not in kept:
-            kept[Anchors] = Anchors(problem)
-        anchors: Anchors = kept[Anchors]
-        if problem.n_params > FACTOR_PARAMS:
-            if state.store is None:
-                kept[Store] = Store(problem.data.columns(), None)
-                state = replace(state, store=kept[Store])
-            point = self._over_near(problem, point, anchors)
-            self._leave(problem, point)
-            return replace(state, point=point)
-        self._leave(problem, point)
-        if not len(anchors) or Need.UNBOUNDED not in problem.provides:
-            return state
-        promise = anchors.promise(problem, point)
-        if min(promise.bound, promise.gap / SURE) <= kept[Goal].gap:
-            return state
-        rough = with_gradient(problem, replace(point), promise.pulled)
-        ahead = self.step(problem, replace(state, point=rough))
-        return state if ahead.point is rough else ahead
-
-    def _over_near(self, problem: Problem, point: Point, anchors: Anchors) -> Point:
-        """The minimiser over the columns that are wanted or nearly so, where these are few."""
-        active = problem.coef(point.w) != 0.0
-        if not len(anchors) or not in_one_call(problem, 1 + int(np.count_nonzero(active))):
-            return point
-        assert problem.kept is not None
-        spec = problem.penalty.separable(problem.n_columns)
-        assert spec is not None
-        near = np.abs(anchors.estimate(point.dscores).pulled) > NEAR * spec.l1
-        index = np.flatnonzero(near | active)
-        if not in_one_call(problem, index.size):
-            return point
-        new = minimise_over(
-            problem, point, index, goal=GOAL_SHARE * problem.kept[Goal].gap, least=0.0,
-            sigma=self.sigma, max_sweeps=10 * self.max_sweeps,
-        )  # fmt: skip
-        return new if new.value <= point.value else point
+        state = ProximalNewtonState(
+            point=self._left(problem, problem.centred(point)),
+            store=memory.part(SharedColumns).store,
+            model=memory.part(Shared).model,
+            inner_tol=np.inf,
+            random=random,
+            proven=np.zeros(problem.n_columns, dtype=bool),
+        )
+        return state
 
     @staticmethod
-    def _leave(problem: Problem, point: Point) -> None:
-        """Leave a point to the next solve of a path; with many columns, give it a gradient.
+    def _left(problem: Problem, point: Point) -> Point:
+        """The point, left to the next solve of a path.
 
-        It takes no pass, but is exact where it matters.
+        With many columns it gets a gradient that took less than a pass, see `GradientHistory`.
         """
-        kept = problem.kept
-        if kept is None:
-            return
-        kept[Known] = Known(point.w, point.scores)
-        anchors: Anchors | None = kept.get(Anchors)
-        if anchors is not None and problem.n_params > FACTOR_PARAMS:
-            with_gradient(problem, point, anchors.gradient(problem, point, kept[Store]))
-        elif anchors is not None:
-            anchors.follow(problem, point)
+        memory = problem.memory
+        if memory is None:
+            return point
+        memory.warm_start = WarmStart(point.w, point.scores)
+        if not _has_history(problem):
+            return point
+        columns, shared = memory.part(SharedColumns), memory.part(Shared)
+        if columns.store is None or columns.store.index is not None:
+            columns.store = Store(problem.data.columns(), None)
+        if shared.history is None:
+            shared.history = GradientHistory(problem)
+        return shared.history.attach(problem, point, columns.store)
 
     def step(self, problem: Problem, state: ProximalNewtonState) -> ProximalNewtonState:
         """One model, its inexact minimiser, one line search."""
         point = state.point
-        spec = problem.penalty.separable(problem.n_columns)
-        assert spec is not None
         violation = problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
+        chosen = self._working_set(problem, point, violation)
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
-        most_at_once = DENSE_SHARE * problem.n_columns
-        limited = few or dense
-        if few and dense and np.count_nonzero(violation) > most_at_once:
-            limited = False
-        chosen = self._working_set(problem, point, violation, MOST_NEW if limited else None)
-        if dense and not few and in_one_call(problem, chosen.size):
-            least = INNER * float(violation.max())
-            small = minimise_over(
-                problem, point, chosen, goal=0.0, least=least, sigma=self.sigma,
-                max_sweeps=10 * self.max_sweeps,
-            )  # fmt: skip
-            if small.value < point.value:
-                self._leave(problem, small)
-                return replace(state, point=small)
         by_matrix = few or (dense and chosen.size <= GRAM_COLUMNS)
-        if by_matrix:
-            direction, change, state = self._by_matrix(problem, state, spec, violation, chosen)
-        else:
-            found, state = self._by_columns(problem, state, spec, violation, chosen)
-            direction, change = found.direction, found.change
-        new = self._search(problem, point, direction, change)
+        model_step = self._by_matrix if by_matrix else self._by_columns
+        found, state = model_step(problem, state, violation, chosen)
+        new = composite(problem, point, found.direction, found.change, sigma=self.sigma)
         if new is None:
-            if by_matrix and state.model is not None and not state.model.fresh:
-                return replace(state, model=None)
-            if by_matrix and state.model is not None and state.model.sampled:
-                return replace(state, model=None, whole=True)
-            tight = by_matrix or state.inner_tol <= 1e-12 * float(violation.sum())
-            return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
-        new = problem.centred(new)
-        self._leave(problem, new)
-        model = state.model
-        if by_matrix and model is not None and (model.sampled or not model.fresh):
-            left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
-            share = float(left.sum()) / float(violation.sum())
-            if not model.fresh and share > (DEAREST_SLOW if model.cost > VERY_DEAR else SLOW):
-                state = replace(state, model=None)
-            elif model.fresh and share > SAMPLED_SLOW:
-                state = replace(state, model=None, whole=True)
+            return _after_failure(state, by_matrix, violation)
+        new = self._left(problem, problem.centred(new))
+        if by_matrix:
+            state = _judged(problem, state, new, violation)
         return replace(state, point=new)
 
     @staticmethod
-    def _working_set(
-        problem: Problem, point: Point, violation: FloatArray, most: int | None
-    ) -> IntArray:
-        """The support and the columns that violate optimality, or the worst ``most`` of those.
+    def _working_set(problem: Problem, point: Point, violation: FloatArray) -> IntArray:
+        """The support and the columns that violate optimality, or the worst of those.
 
-        The limit grows with the support.
+        Where columns are few or dense at most `MOST_NEW` come in, or twice the support; unless most
+        of a few dense ones are wanted, which one matrix then holds.
         """
         active = problem.coef(point.w) != 0.0
         worst = np.where(active, 0.0, violation)
-        if most is not None:
-            most = max(most, 2 * int(np.count_nonzero(active)))
+        few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
+        whole = few and dense and np.count_nonzero(violation) > DENSE_SHARE * problem.n_columns
+        if (few or dense) and not whole:
+            most = max(MOST_NEW, 2 * int(np.count_nonzero(active)))
             if np.count_nonzero(worst) > most:
                 return np.flatnonzero(active | (worst >= np.partition(worst, -most)[-most]))
         return np.flatnonzero(active | (worst > 0.0))
@@ -259,15 +189,14 @@ class ProximalNewton:
         self,
         problem: Problem,
         state: ProximalNewtonState,
-        spec: SeparableSpec,
         violation: FloatArray,
         chosen: IntArray,
-    ) -> tuple[FloatArray, FloatArray, ProximalNewtonState]:
+    ) -> tuple[Descent, ProximalNewtonState]:
         """Direction and change of the scores from a matrix model, and the state with that model."""
-        point = state.point
+        point, spec = state.point, spec_of(problem)
         model = self._model(problem, state, spec, chosen)
-        if problem.kept is not None:
-            problem.kept[MatrixModel] = model
+        if problem.memory is not None:
+            problem.memory.part(Shared).model = model
         worst = float(violation.max())
         tol = min(max(0.01 * worst, self._enough(problem, point)), 0.3 * worst)
         direction, change = model.descend(
@@ -275,14 +204,14 @@ class ProximalNewton:
         )
         if change is None:
             change = problem.score_change(direction)
-        return direction, change, replace(state, model=model)
+        return Descent(direction, change, 0), replace(state, model=model)
 
     @staticmethod
     def _enough(problem: Problem, point: Point) -> float:
         """A violation that leaves a small share of the gap asked for, where one is known."""
-        goal = None if problem.kept is None else problem.kept.get(Goal)
+        goal = None if problem.memory is None else problem.memory.target_gap
         size = float(np.abs(problem.coef(point.w)).sum())
-        return 0.0 if goal is None or size == 0.0 else MODEL_SHARE * goal.gap / size
+        return 0.0 if goal is None or size == 0.0 else MODEL_SHARE * goal / size
 
     @staticmethod
     def _model(
@@ -290,7 +219,7 @@ class ProximalNewton:
     ) -> MatrixModel:
         """The model at hand while it fits the point, else a new one."""
         point, old, d = state.point, state.model, problem.n_columns
-        hessian, path = problem.hessian(point), problem.kept is not None
+        hessian, path = problem.hessian(point), problem.memory is not None
         if old is not None:
             old = old.at(hessian, _drift(old, path))
         if old is not None and old.covers(chosen, d):
@@ -312,20 +241,19 @@ class ProximalNewton:
         self,
         problem: Problem,
         state: ProximalNewtonState,
-        spec: SeparableSpec,
         violation: FloatArray,
         chosen: IntArray,
     ) -> tuple[Descent, ProximalNewtonState]:
         """Direction by residual updates over a working set, and the state with its columns."""
-        point = state.point
+        point, spec = state.point, spec_of(problem)
         store = state.store
         if store is None or not store.covers(chosen, problem.n_columns):
             # Columns near the threshold come along: the next working set is then at hand.
             near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
             near[chosen] = True
             store = self._gather(problem, np.flatnonzero(near))
-            if problem.kept is not None:
-                problem.kept[Store] = store
+            if problem.memory is not None:
+                problem.memory.part(SharedColumns).store = store
         at_zero = problem.coef(point.w)[chosen] == 0.0
         candidates = chosen[at_zero & ~state.proven[chosen]]
         proven = state.proven.copy()
@@ -347,37 +275,34 @@ class ProximalNewton:
             return Store(problem.data.columns(), None)
         return Store(part, wanted)
 
-    def _search(
-        self, problem: Problem, point: Point, direction: FloatArray, change: FloatArray
-    ) -> Point | None:
-        """First halving with sufficient decrease of loss plus penalty."""
-        # A prox without a step: one rounding outside a bound would cost infinity.
-        ahead = problem.prox(point.w + direction, 0.0)
-        promised = float(point.gradient @ direction)
-        promised += problem.penalty.value(problem.coef(ahead)) - point.penalty
-        noise = ROUNDING * abs(point.value)
-        if promised > -noise:
-            return self._polish(problem, point, ahead, point.scores + change)
-        length = 1.0
-        for _ in range(40):
-            w = ahead if length == 1.0 else point.w + length * direction
-            new = problem.evaluate(w, scores=point.scores + length * change)
-            if new.value <= point.value + self.sigma * length * promised:
-                return new
-            length *= 0.5
-        return None
 
-    @staticmethod
-    def _polish(problem: Problem, point: Point, w: FloatArray, scores: FloatArray) -> Point | None:
-        """A step too small for values to tell: taken if it lowers the violation."""
-        new = problem.evaluate(w, scores=scores)
-        if not new.value <= point.value + ROUNDING * abs(point.value):
-            return None
-        after, before = (
-            problem.penalty.violation(problem.coef(p.w), problem.coef(p.gradient)).sum()
-            for p in (new, point)
-        )
-        return new if after < before else None
+def _after_failure(
+    state: ProximalNewtonState, by_matrix: bool, violation: FloatArray
+) -> ProximalNewtonState:
+    """The state after a search that found no step: a better model, or a better minimiser of it."""
+    model = state.model
+    if by_matrix and model is not None and not model.fresh:
+        return replace(state, model=None)
+    if by_matrix and model is not None and model.sampled:
+        return replace(state, model=None, whole=True)
+    tight = by_matrix or state.inner_tol <= 1e-12 * float(violation.sum())
+    return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
+
+
+def _judged(
+    problem: Problem, state: ProximalNewtonState, new: Point, violation: FloatArray
+) -> ProximalNewtonState:
+    """The state without its matrix where that has turned out to be too old or too rough."""
+    model = state.model
+    if model is None or (model.fresh and not model.sampled):
+        return state
+    left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
+    share = float(left.sum()) / float(violation.sum())
+    if not model.fresh and share > (DEAREST_SLOW if model.cost > VERY_DEAR else SLOW):
+        return replace(state, model=None)
+    if model.fresh and share > SAMPLED_SLOW:
+        return replace(state, model=None, whole=True)
+    return state
 
 
 def _drift(model: MatrixModel, path: bool) -> float:
@@ -389,10 +314,14 @@ def _drift(model: MatrixModel, path: bool) -> float:
     return DEAR_DRIFT if model.cost > DEAR else CHEAP_DRIFT
 
 
-def _columns_fit(problem: Problem) -> bool:
-    """Whether a path may copy the data by columns, which it does where there are many."""
-    few = problem.n_params <= FACTOR_PARAMS
-    return few or not _is_dense(problem) or problem.data.n_entries <= COPIED_ENTRIES
+def _has_history(problem: Problem) -> bool:
+    """Whether gradients of earlier points of a path are worth keeping.
+
+    With few columns a gradient is cheap; with many, a copy by columns must fit.
+    """
+    if problem.n_params <= FACTOR_PARAMS or not problem.certifiable:
+        return False
+    return not _is_dense(problem) or problem.data.n_entries <= COPIED_ENTRIES
 
 
 def _is_dense(problem: Problem) -> bool:

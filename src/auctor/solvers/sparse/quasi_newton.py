@@ -24,11 +24,11 @@ from auctor.solvers.sparse.models.lowrank import (
     curvature_along_gradient,
     descend,
     settled,
-    spec_of,
     survey,
 )
 from auctor.solvers.sparse.pairs import Diagonal, Matrix, Pairs
 from auctor.solvers.sparse.proximal import feasible
+from auctor.solvers.specs import spec_of
 
 #: Passes of an "exact" subproblem at most; it ends when steps vanish in rounding.
 EXACT_PASSES = 100_000

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from auctor.core.checks import check_int, check_real
+from auctor.core.linalg import floored
 from auctor.core.needs import Need
 from auctor.core.protocols import Penalty
 from auctor.core.result import Counts
@@ -16,9 +17,11 @@ from auctor.kernels.penalties import groups as kernels
 from auctor.penalties.separable import Separable
 from auctor.penalties.tree import TreeNorm
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import floored
+from auctor.solvers.base import State
+from auctor.solvers.line_search import first_accepted, polishes
 from auctor.solvers.smooth.conjugate import truncated_cg
 from auctor.solvers.sparse.proximal import MOST_TRIALS, first_step, proximal_step
+from auctor.solvers.specs import tree_of
 
 #: Columns of a part, over those that are not zero.
 GROWTH = 1.5
@@ -26,8 +29,6 @@ GROWTH = 1.5
 WHOLE = 0.7
 #: How far conjugate gradients reduce the residual.
 RESIDUAL = 0.2
-#: Changes of the objective below this, relative to it, may be rounding.
-ROUNDING = 1e-14
 #: Lengths of a Newton step that are tried.
 LENGTHS = (1.0, 0.5, 0.2, 0.05)
 
@@ -40,14 +41,11 @@ class Pace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SubspaceState:
+class SubspaceState(State):
     """The point, how fast to go, and the accuracy asked of the working set."""
 
-    point: Point
     pace: Pace
     fraction: float
-    stalled: bool = False
-    dual: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -62,16 +60,14 @@ class Part:
         """A point of the whole problem whose other columns are 0."""
         last = point.w.shape[0] - point.problem.n_columns
         keep = np.append(self.chosen, point.problem.n_columns + np.arange(last))
-        inside = replace(point, problem=self.problem, w=point.w[keep])
-        vars(inside)["gradient"] = point.gradient[keep]
-        return inside
+        return point.seen_by(self.problem, point.w[keep], point.gradient[keep])
 
     def leave(self, problem: Problem, inside: Point) -> Point:
         """The same point of the whole problem."""
         coef = np.zeros(problem.n_columns)
         coef[self.chosen] = self.problem.coef(inside.w)
         w = problem.join(coef, self.problem.intercept(inside.w))
-        return replace(inside, problem=problem, w=w)
+        return inside.seen_by(problem, w)
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,7 @@ class SubspaceNewton:
     max_products: int = 40
     fewest: int = 200
 
-    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY
+    needs = Need.SMOOTH_LOSS | Need.CURVATURE | Need.TREE_PENALTY | Need.COLUMN_SUBSETS
 
     def __post_init__(self) -> None:
         who = type(self).__name__
@@ -213,15 +209,21 @@ class SubspaceNewton:
         moved = problem.score_change(found.step)
         less = 0.25 * damping if damping > 0.01 else 0.0
         more = min(1.0, max(4.0 * damping, 0.25))
-        for size in LENGTHS:
+
+        def trial(size: float) -> Point:
             w = y.w + size * found.step
             straight = problem.coef(w).copy()
             kernels.tree_turned(coef, problem.coef(w), *spec)
             same = np.array_equal(straight, problem.coef(w))
-            new = problem.evaluate(w, scores=y.scores + size * moved if same else None)
-            if new.value < y.value or polishes(new, y):
-                return new, less if size == 1.0 else more
-        return y, more
+            return problem.evaluate(w, scores=y.scores + size * moved if same else None)
+
+        accepted = first_accepted(
+            trial, lambda size, new: new.value < y.value or polishes(new, y), LENGTHS
+        )
+        if accepted is None:
+            return y, more
+        size, new = accepted
+        return new, less if size == 1.0 else more
 
 
 @dataclass(frozen=True)
@@ -244,14 +246,6 @@ class Local:
         return cls(point, norm, pull, flat, smooth[:d])
 
 
-def polishes(new: Point, old: Point) -> bool:
-    """Whether a step too small for values to tell lowers the violation."""
-    if not new.value <= old.value + ROUNDING * abs(old.value):
-        return False
-    after, before = (float(np.linalg.norm(violation_of(p))) for p in (new, old))
-    return after < 0.9 * before
-
-
 def proximal(x: Point, length: float) -> tuple[Point, float]:
     """A backtracked proximal step, and the length to try next."""
     for _ in range(MOST_TRIALS):
@@ -263,11 +257,6 @@ def proximal(x: Point, length: float) -> tuple[Point, float]:
             return y, float(np.clip(fit, length, 4.0 * length))
         length *= 0.5
     return x, length
-
-
-def tree_of(problem: Problem) -> TreeSpec:
-    """The nested groups of a problem's penalty."""
-    return cast(TreeSpec, problem.penalty.tree(problem.n_columns))  # type: ignore[attr-defined]
 
 
 def violation_of(point: Point) -> FloatArray:

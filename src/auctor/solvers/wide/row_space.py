@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,24 +11,26 @@ from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
-from auctor.minimise import Solver, State
-from auctor.penalties import L2
-from auctor.problem import Point, Problem
+from auctor.problem import PathMemory, Problem
+from auctor.problem.equivalent import ridge_problem
+from auctor.solvers.base import Solver, State
 from auctor.solvers.choose import choose
-from auctor.solvers.dual.ascent import DualCoordinateAscent
-from auctor.solvers.kinked.continuation import Continuation
-from auctor.solvers.kinked.proximal_point import ProximalPoint
-from auctor.solvers.smooth.newton import Newton
+from auctor.solvers.reformulate import Reformulated
+from auctor.solvers.relay import After, Relay, Stage
 
-#: Least diagonal entry of a Cholesky factor, as a share of the largest; below it, and for the roots
-#: of eigenvalues, directions are rounding.
-REGULAR, RANK = 1e-6, 1e-7
-#: Steps along the rows by coordinate ascent, then by steps of Newton type, then on all columns.
-ASCENT_STEPS, NEWTON_STEPS = 20, 60
+#: Least diagonal entry of a usable Cholesky factor, as a share of the largest.
+REGULAR = 1e-6
+#: Roots of eigenvalues below this share of the largest are rounding: those directions are dropped.
+RANK = 1e-7
+#: Steps along the rows, after which the solve moves to all columns: rounding in the products of
+#: rows has ended progress by then.
+MOST_STEPS = 60
+#: A product of rows with each other costs a pass for so many rows (measured on dense data: BLAS).
+ROWS_PER_PASS = 6.0
 
 
 class Span(NamedTuple):
-    """Coordinates along the rows that differ, in the metric of a penalty.
+    """Coordinates along the distinct rows, in the metric of a penalty.
 
     A vector z stands for the weights ``scale * X.T @ (back @ z)``, whose norm in the metric
     ``1 / scale`` is that of z. Where a constant is a free parameter the rows are taken from their
@@ -51,50 +52,76 @@ class Span(NamedTuple):
         problem.counts.passes += 1
         return self.scale * problem.data.gradient(rows)
 
-    def coordinates(self, problem: Problem, coef: FloatArray) -> FloatArray:
-        """Coordinates of the weights that have the same scores and the least norm."""
-        if not coef.any():
-            return np.zeros(self.back.shape[1])
-        problem.counts.passes += 1
-        scores = problem.data.scores(coef)
+    def coordinates(self, scores: FloatArray, share: FloatArray) -> FloatArray:
+        """Coordinates of the weights that have these scores and the least norm."""
         if self.free:
-            scores -= float(problem.data.target.share @ scores)
+            scores = scores - float(share @ scores)
         z: FloatArray = scores[self.first] @ self.back
         return z
 
 
+@dataclass
+class LastSpan:
+    """The coordinates that the solves of a path share."""
+
+    span: Span | None = None
+
+
 @dataclass(frozen=True)
-class RowSpaceState:
-    """The point on all columns, and the solve that is under way.
+class SpanForm:
+    """The problem along the rows: the minimiser of an l2 problem lies in their span."""
 
-    ``narrow`` is the problem along the rows, ``None`` once the solve has moved to all columns.
-    """
-
-    point: Point
-    dual: Point | None
+    given: Problem
     span: Span
-    narrow: Problem | None
-    solver: Solver[Any]
-    inner: State
-    rng: np.random.Generator
-    lower: float | None = None
-    steps: int = 0
+    problem: Problem
+    pass_cost: float = 1.0
 
-    @property
-    def stalled(self) -> bool:
-        """Whether no further progress is possible."""
-        return self.narrow is None and self.inner.stalled
+    @classmethod
+    def of(cls, problem: Problem) -> SpanForm:
+        """The problem along the rows of a problem; the products are shared along a path."""
+        span, strength = _span(problem)
+        l2 = np.full(span.data.n_columns, strength)
+        intercept = problem.fit_intercept
+        narrow = ridge_problem(problem, problem.loss, l2, span.data, fit_intercept=intercept)
+        return cls(problem, span, narrow)
+
+    def start(self, w: FloatArray) -> FloatArray:
+        """Coordinates of the weights, whose mean score moves into the intercept."""
+        given, target = self.given, self.given.data.target
+        coef, intercept = given.coef(w), given.intercept(w)
+        if not coef.any():
+            return self.problem.join(np.zeros(self.problem.n_columns), intercept)
+        scores = given.score_change(given.join(coef, 0.0))
+        if given.has_intercept:
+            intercept += float(target.share @ scores)
+        return self.problem.join(self.span.coordinates(scores, target.share), intercept)
+
+    def back(self, inner: State) -> State:
+        """The point on all columns, where it is certified too: products of rows are rounded."""
+        given, narrow, z = self.given, self.problem, inner.point.w
+        coef = self.span.weights(given, narrow.coef(z))
+        scores = given.score_change(given.join(coef, 0.0))
+        intercept = narrow.intercept(z)
+        if given.has_intercept:
+            intercept -= float(given.data.target.share @ scores)
+        point = given.evaluate(given.join(coef, intercept), scores=scores + intercept)
+        dual = inner.dual
+        if dual is not None:
+            away = narrow.intercept(dual.w) - narrow.intercept(z)
+            w = given.join(coef, intercept + away)
+            dual = dual.seen_by(given.with_loss(dual.problem.loss), w)
+        return State(point, dual=dual)
 
 
 @dataclass(frozen=True)
-class RowSpace:
+class RowSpace(Relay):
     """Solve for the weights as a combination of the rows, where these are fewer than the columns.
 
-    With an l2 penalty the minimiser lies in the span of the rows, whatever the loss. There the data
-    is a square matrix, a root of the products of rows with each other. Coordinate ascent on the
-    dual comes first where the loss allows, steps of Newton type follow where that is slow (one
-    direction dominates the rows), and the default solver on all columns where rounding in the
-    products ends those. Every step maps its point back and certifies it on all columns.
+    With an l2 penalty the minimiser lies in the span of the rows. There the data is a square
+    matrix, a root of the products of rows with each other, and the table chooses a solver for it.
+    Every step maps its point back and certifies it on all columns. Where rounding in the products
+    ends progress the default solver on all columns takes over. For smooth losses: on kinked ones
+    nothing was gained.
 
     References
     ----------
@@ -102,86 +129,18 @@ class RowSpace:
     theorem).
     """
 
-    needs = Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.PROX | Need.ROWS
+    needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY | Need.STRONG_PENALTY | Need.PROX | Need.ROWS
 
-    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> RowSpaceState:
-        """State at the starting point."""
-        span, strength = _span(problem)
-        narrow = Problem(
-            problem.loss, L2(strength), span.data, fit_intercept=problem.fit_intercept,
-            counts=problem.counts,
-        )  # fmt: skip
-        shift = 0.0
-        if problem.has_intercept and problem.coef(w).any():
-            shift = float(problem.data.target.share @ problem.data.scores(problem.coef(w)))
-        z = narrow.join(span.coordinates(problem, problem.coef(w)), problem.intercept(w) + shift)
-        solver = _first(narrow)
-        return _seen(problem, span, narrow, solver, solver.init(narrow, z, rng), rng)
-
-    def step(self, problem: Problem, state: RowSpaceState) -> RowSpaceState:
-        """One step along the rows, or of what comes after them."""
-        if state.narrow is None:
-            return _direct(state, state.solver.step(problem, state.inner))
-        inner = state.solver.step(state.narrow, state.inner)
-        ascent = isinstance(state.solver, DualCoordinateAscent)
-        most = ASCENT_STEPS if ascent else NEWTON_STEPS
-        lost = not math.isfinite(inner.point.value)
-        if not (inner.stalled or lost or state.steps + 1 >= most):
-            seen = _seen(problem, state.span, state.narrow, state.solver, inner, state.rng)
-            return replace(seen, steps=state.steps + 1)
-        z = state.inner.point.w if lost else inner.point.w
-        if ascent:
-            solver = _second(state.narrow)
-            inner = solver.init(state.narrow, z, state.rng)
-            return _seen(problem, state.span, state.narrow, solver, inner, state.rng)
-        here = _seen(problem, state.span, state.narrow, state.solver, inner, state.rng)
-        start = state.point.w if lost else here.point.w
-        wide = choose(problem, skip="row_space")
-        begun = wide.init(problem, start, state.rng)
-        return _direct(replace(state, narrow=None, solver=wide), begun)
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Along the rows, then on all columns."""
+        return Stage(Reformulated(SpanForm.of, _next_best), until=After(MOST_STEPS)), Stage(
+            _next_best
+        )
 
 
-def _first(narrow: Problem) -> Solver[Any]:
-    """Coordinate ascent where its steps are bounded, else what would follow."""
-    dual = DualCoordinateAscent()
-    bounded = not narrow.loss.smooth or Need.BOUNDED_CURVATURE in narrow.provides
-    return dual if bounded and not dual.needs & ~narrow.provides else _second(narrow)
-
-
-def _second(narrow: Problem) -> Solver[Any]:
-    """Steps of Newton type, over smoothed problems where the loss is kinked."""
-    if not narrow.loss.smooth:
-        centred = Need.CENTRED_SMOOTHING in narrow.provides
-        return ProximalPoint() if centred else Continuation()
-    return choose(narrow) if Newton.needs & ~narrow.provides else Newton()
-
-
-def _direct(state: RowSpaceState, inner: State) -> RowSpaceState:
-    """A state of the solve on all columns."""
-    return replace(
-        state, point=inner.point, dual=inner.dual, inner=inner,
-        lower=getattr(inner, "lower", None),
-    )  # fmt: skip
-
-
-def _seen(
-    problem: Problem, span: Span, narrow: Problem, solver: Solver[Any], inner: State,
-    rng: np.random.Generator,
-) -> RowSpaceState:  # fmt: skip
-    """A state of the narrow problem as one of the problem itself."""
-    z = inner.point.w
-    coef = span.weights(problem, narrow.coef(z))
-    scores = problem.score_change(problem.join(coef, 0.0))
-    intercept = narrow.intercept(z)
-    if problem.has_intercept:
-        intercept -= float(problem.data.target.share @ scores)
-    point = problem.evaluate(problem.join(coef, intercept), scores=scores + intercept)
-    dual = inner.dual
-    if dual is not None:
-        away = narrow.intercept(dual.w) - narrow.intercept(z)
-        w = problem.join(coef, intercept + away)
-        dual = replace(dual, problem=problem.with_loss(dual.problem.loss), w=w)
-    return RowSpaceState(point, dual, span, narrow, solver, inner, rng)
+def _next_best(problem: Problem) -> Solver[Any]:
+    return choose(problem, skip=("row_space",))
 
 
 def _span(problem: Problem) -> tuple[Span, float]:
@@ -189,12 +148,10 @@ def _span(problem: Problem) -> tuple[Span, float]:
     l2 = problem.ridge[: problem.n_columns]
     strength = float(l2.max())
     scale = strength / l2
-    kept: Span | None = None if problem.kept is None else problem.kept.get(Span)
-    if kept is None or not np.allclose(kept.scale, scale, rtol=1e-12, atol=0.0):
-        kept = _made(problem, scale)
-        if problem.kept is not None:
-            problem.kept[Span] = kept
-    return kept, strength
+    left = (problem.memory or PathMemory()).part(LastSpan)
+    if left.span is None or not np.allclose(left.span.scale, scale, rtol=1e-12, atol=0.0):
+        left.span = _made(problem, scale)
+    return left.span, strength
 
 
 def _made(problem: Problem, scale: FloatArray) -> Span:
@@ -204,7 +161,7 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
     first = kinds.order[kinds.starts[heavy]]
     free = problem.has_intercept or problem.loss.shift_invariant
     middle = data.gradient(data.target.share) if free else np.zeros(problem.n_columns)
-    problem.counts.passes += 2.0 + first.size / 6.0
+    problem.counts.passes += 2.0 + first.size / ROWS_PER_PASS
     gram = data.row_gram(first, scale, middle)
     if free:
         # Rows less their mean depend on each other. A constant beside them, which the intercept

@@ -34,6 +34,13 @@ class Store:
         return array if self.index is None else array[self.index]
 
 
+@dataclass
+class SharedColumns:
+    """The columns that the solves of a path share."""
+
+    store: Store | None = None
+
+
 @dataclass(frozen=True)
 class Descent:
     """A direction, the change of the scores along it, and the sweeps it took."""
@@ -93,7 +100,8 @@ def descend(
 
 def score_change(problem: Problem, direction: FloatArray) -> FloatArray:
     """Scores of a direction, by its columns alone where a path has left all columns."""
-    store: Store | None = None if problem.kept is None else problem.kept.get(Store)
+    memory = problem.memory
+    store = None if memory is None else memory.part(SharedColumns).store
     if store is None or store.index is not None:
         return problem.score_change(direction)
     coef = problem.coef(direction)

@@ -15,10 +15,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.linalg import floored
 from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import floored
+from auctor.solvers.base import State
 from auctor.solvers.sparse.pairs import Matrix, Pairs, Restricted
 
 #: Rounding allowed in tests of decrease, relative to the objective.
@@ -29,16 +30,6 @@ MOST_TRIALS = 60
 MOST_IDLE = 100
 
 ORDERS = {"cyclic": kernels.CYCLIC, "shuffled": kernels.SHUFFLED, "iid": kernels.IID}
-
-
-def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
-    """The penalty of every column and, if asked, of the intercept, which has none."""
-    spec = problem.penalty.separable(problem.n_columns)
-    assert spec is not None
-    if not (intercept and problem.has_intercept):
-        return spec
-    ends = (0.0, 0.0, -math.inf, math.inf)
-    return SeparableSpec(*(np.append(part, end) for part, end in zip(spec, ends, strict=True)))
 
 
 class Survey(NamedTuple):
@@ -126,10 +117,9 @@ class Subproblem:
 
 
 @dataclass(frozen=True)
-class ModelState:
+class ModelState(State):
     """The point, the pairs (updated in place), and counters of the work so far."""
 
-    point: Point
     pairs: Pairs
     spec: SeparableSpec
     inner: Inner
@@ -139,8 +129,6 @@ class ModelState:
     backtracks: int = 0
     least: float = math.inf
     idle: int = 0
-    stalled: bool = False
-    dual: Point | None = None
 
 
 M = TypeVar("M", bound=ModelState)
@@ -223,9 +211,7 @@ def column_metric(problem: Problem, power: float) -> FloatArray:
     """
     if power == 0.0:
         return np.ones(problem.n_columns)
-    problem.counts.passes += 1
-    moments = problem.data.square_gradient(problem.data.target.share)
-    out: FloatArray = floored(moments) ** power
+    out: FloatArray = floored(problem.column_squares) ** power
     return out
 
 

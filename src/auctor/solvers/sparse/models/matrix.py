@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from auctor.core.linalg import spd_solve
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
-from auctor.problem.hessian import Hessian, solver_of
+from auctor.problem.hessian import Hessian
 from auctor.solvers.sparse.models.columns import damping, floor_of
 
 #: Sweeps by coordinates before steps on the support, what these add to a singular matrix of unit
@@ -159,7 +160,7 @@ def _on_support(
         tilt = slope[index] + l1[index] * np.sign(at) + l2[index] * at
         block = matrix[np.ix_(index, index)]
         block[np.diag_indices_from(block)] += l2[index]
-        step = -solver_of(block, floor=FLAT)(tilt)
+        step = -spd_solve(block, floor=FLAT)(tilt)
         if not np.isfinite(step).all() or not float(tilt @ step) < 0.0:
             break
         ahead = np.where(step > 0.0, upper[index], lower[index])

@@ -1,0 +1,99 @@
+"""The cells of ``quick`` with two checkouts that take turns: same answers, how many seconds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.run import Settings, bar, geometric_mean, table
+from benchmarks.sections.cells import TURNS, keep, measure, wanted
+from benchmarks.snapshot import Checkout
+
+name = "comparison"
+title = "the code before the redesign and the code as it is, in turns on every cell"
+#: Largest difference of two coefficient vectors, relative to the longer, that counts as none.
+SAME = 1e-8
+#: Largest relative difference of two objectives where no gap is certified.
+VALUE = 1e-6
+#: Bars on the seconds after over the seconds before: geometric mean, and any cell.
+MEAN_RATIO = 1.1
+WORST_RATIO = 1.5
+COLUMNS = [
+    "cell", "solver before", "solver after", "J before", "J after", "gap before", "gap after",
+    "coefficients differ by", "same answer", "CPU ms before", "CPU ms after", "ratio",
+]  # fmt: skip
+
+
+def difference(before: dict, after: dict) -> float:
+    """Distance of the coefficients, relative to their length."""
+    one, two = (np.array(answer["coef"]) for answer in (before, after))
+    scale = max(np.linalg.norm(one), np.linalg.norm(two), 1e-300)
+    return float(np.linalg.norm(one - two) / scale)
+
+
+def agree(before: dict, after: dict) -> bool:
+    """Whether the coefficients are equal, or the objectives within what the gaps allow."""
+    if difference(before, after) <= SAME:
+        return True
+    apart = abs(before["value"] - after["value"])
+    if before["certified"] and after["certified"]:
+        # Each lies above the same minimum by at most its gap.
+        rounding = 1e-12 * max(1.0, abs(before["value"]))
+        return apart <= max(before["gap"], after["gap"]) + rounding
+    return apart <= VALUE * max(abs(before["value"]), abs(after["value"]))
+
+
+def line(label: str, before: dict, after: dict) -> list[object]:
+    """One line of the table; an error is said in place of the solver."""
+    if "error" in before or "error" in after:
+        words = [answer.get("error", answer.get("solver")) for answer in (before, after)]
+        return [label, *words, *[None] * 5, False, None, None, None]
+    ratio = after["seconds"] / before["seconds"]
+    return [
+        label, before["solver"], after["solver"],
+        f"{before['value']:.9g}", f"{after['value']:.9g}", before["gap"], after["gap"],
+        difference(before, after), agree(before, after),
+        1e3 * before["seconds"], 1e3 * after["seconds"], ratio,
+    ]  # fmt: skip
+
+
+def run(settings: Settings) -> dict[str, object]:
+    """Solve every cell in turns."""
+    if settings.before is None:
+        raise SystemExit("comparison needs another checkout; pass --before PATH-OF-ITS-src.")
+    cells, notes = wanted(settings)
+    checkouts = [Checkout(settings.before), Checkout()]
+    try:
+        answers = measure(cells, checkouts)
+    finally:
+        for checkout in checkouts:
+            checkout.close()
+    lines = [line(label, *pair) for label, pair in answers.items()]
+    ratios = [row[-1] for row in lines if row[-1] is not None]
+    kept = [keep({k: a[i] for k, a in answers.items()}, s) for i, s in enumerate(SIDES)]
+    return {
+        "title": title,
+        "bars": [
+            bar("cells with the same answer, share", _share(lines), 1.0),
+            bar("seconds after / before, geometric mean", geometric_mean(ratios), MEAN_RATIO,
+                at_least=False),
+            bar("seconds after / before, worst cell", max(ratios, default=None), WORST_RATIO,
+                at_least=False),
+        ],
+        "tables": [table("Before and after", COLUMNS, lines)],
+        "notes": [
+            *notes,
+            f"Same answer: coefficients and intercept within {SAME:g} relative, or objectives "
+            f"apart by no more than the larger certified gap (by {VALUE:g} relative where none is "
+            "certified).",
+            f"One process for each checkout; they take turns, {TURNS} each, after one to compile.",
+        ],
+        "cells": {label: {s: kept[i][label] for i, s in enumerate(SIDES)} for label in answers},
+    }  # fmt: skip
+
+
+SIDES = ("before", "after")
+
+
+def _share(lines: list[list[object]]) -> float | None:
+    same = [row[COLUMNS.index("same answer")] for row in lines]
+    return sum(map(bool, same)) / len(same) if same else None

@@ -1,0 +1,26 @@
+"""A loss at given scores: what its value, its gradient and its curvature there share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from auctor.core.types import FloatArray, Target
+
+if TYPE_CHECKING:
+    from auctor.core.curvature import Curvature
+    from auctor.core.protocols import Loss
+
+
+class Evaluation:
+    """A loss at some scores; a loss that sorts them derives a class that keeps the order."""
+
+    def __init__(self, loss: Loss, scores: FloatArray, target: Target) -> None:
+        self.loss, self.scores, self.target = loss, scores, target
+
+    def value_grad(self) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+        return self.loss.value_grad(self.scores, self.target)
+
+    def curvature(self) -> Curvature:
+        """Second derivative in the scores."""
+        return self.loss.curvature(self.scores, self.target)

@@ -1,0 +1,61 @@
+"""Linear systems with symmetric positive semi-definite matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from auctor.core.types import FloatArray
+
+Solve = Callable[[FloatArray], FloatArray]
+
+#: Smallest pivot of a Cholesky factor, for a unit diagonal, of a matrix that counts as regular.
+SMALLEST_PIVOT = 1e-6
+#: Eigenvalues below this share of the largest are rounding: those directions are left out.
+RANK_SHARE = 1e-12
+#: A diagonal entry is at least this share of the largest one, so that empty columns divide by it.
+DIAGONAL_SHARE = 1e-14
+
+
+def spd_solve(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
+    """Solve with a symmetric positive semi-definite matrix.
+
+    The matrix is scaled to a unit diagonal first, so columns of any scale can share it. If it is
+    singular, ``floor`` is added to that diagonal; with ``floor`` 0 the solution is the
+    minimum-norm one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spd_solve(np.diag([2.0, 4.0]))(np.array([2.0, 2.0]))
+    array([1. , 0.5])
+    """
+    scale = 1.0 / np.sqrt(floored(np.diag(matrix).copy()))
+    scaled = matrix * scale * scale[:, None]
+    factor = _factor(scaled)
+    if factor is None and floor > 0.0:
+        scaled[np.diag_indices_from(scaled)] += floor
+        factor = _factor(scaled)
+    if factor is not None:
+        return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
+    values, vectors = eigh(scaled, check_finite=False)
+    regular = values > RANK_SHARE * values[-1]
+    inverse = np.where(regular, 1.0 / np.maximum(values, 1e-300), 0.0)
+    return lambda v: scale * (vectors @ (inverse * (vectors.T @ (scale * v))))
+
+
+def _factor(matrix: FloatArray) -> tuple[FloatArray, bool] | None:
+    """Cholesky factor, or ``None`` when the matrix is singular to working precision."""
+    try:
+        factor: tuple[FloatArray, bool] = cho_factor(matrix, lower=False, check_finite=False)
+    except LinAlgError:
+        return None
+    return factor if np.diag(factor[0]).min() > SMALLEST_PIVOT else None
+
+
+def floored(diagonal: FloatArray) -> FloatArray:
+    """Diagonal with a tiny floor, so that empty columns divide by something."""
+    top = float(diagonal.max(initial=0.0))
+    return np.maximum(diagonal, DIAGONAL_SHARE * top if top > 0.0 else 1.0)

@@ -1,0 +1,94 @@
+"""What data in memory share: shape, target, threads and sums over blocks of rows.
+
+Results do not depend on the number of threads: sums over rows are cut into blocks whose number
+depends on the size of the data alone, and the blocks are added in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+
+from auctor.core.needs import Access
+from auctor.core.types import DuplicateRows, FloatArray, Target
+from auctor.kernels.linalg.sorting import ascending_order
+from auctor.kernels.runtime.parallel import SERIAL_WORK, available_threads, run_tasks
+
+#: Entries that a block of a reduction reads at least, so that starting a task costs little.
+BLOCK_ENTRIES = 1 << 17
+#: Entries that a block reads for each number it writes, at least: adding blocks is cheap then.
+BLOCK_RATIO = 8
+#: Blocks of a reduction, at most; each has its own copy of the result.
+MOST_BLOCKS = 16
+
+
+class InMemory:
+    """What dense and sparse data share: shape, target, threads, blocked reductions."""
+
+    access = Access.EVERYTHING
+
+    def __init__(self, shape: tuple[int, int], target: Target, n_threads: int | None) -> None:
+        self.n_rows, self.n_columns = int(shape[0]), int(shape[1])
+        self.target = target
+        self.n_threads = available_threads(n_threads)
+
+    n_entries: int
+
+    def _cuts(self, parts: int) -> list[int]:
+        raise TypeError(f"{type(self).__name__} needs its own cuts")
+
+    def with_target(self, target: Target) -> Self:
+        """The same matrix with another target, sharing what was computed from it."""
+        other = copy(self)
+        other.target = target
+        return other
+
+    @cached_property
+    def kinds(self) -> DuplicateRows:
+        """Equal rows side by side, in an order that depends on what they hold alone.
+
+        Rows are compared by a random projection, which sums every row in the same order.
+        """
+        keys = self.scores(np.random.default_rng(0).random(self.n_columns) + 0.5)
+        order = ascending_order(keys).astype(np.int64)
+        keys = keys[order]
+        return DuplicateRows(order, np.flatnonzero(np.append(True, keys[1:] != keys[:-1])))
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+        raise TypeError(f"{type(self).__name__} needs its own product")
+
+    def _map(self, task: Callable[[int, int], object]) -> None:
+        """Run ``task(low, high)`` over disjoint ranges of stored rows."""
+        parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
+        cuts = self._cuts(parts)
+        run_tasks([partial(task, a, b) for a, b in pairwise(cuts)], parts)
+
+    def _reduce(
+        self, task: Callable[[FloatArray, int, int], float | None], shape: tuple[int, ...]
+    ) -> tuple[FloatArray, float]:
+        """Sum of what ``task(out, low, high)`` adds to ``out``, block by block, and its returns."""
+        size = int(np.prod(shape))
+        parts = max(1, self.n_entries // max(BLOCK_ENTRIES, BLOCK_RATIO * size))
+        parts = min(MOST_BLOCKS, 1 << (parts.bit_length() - 1))  # a power of two shares evenly
+        cuts = self._cuts(parts)
+        outs = np.zeros((parts, *shape))
+        totals = np.zeros(parts)
+
+        def run(k: int) -> None:
+            totals[k] = task(outs[k], cuts[k], cuts[k + 1]) or 0.0
+
+        run_tasks([partial(run, k) for k in range(parts)], self.n_threads)
+        return (outs[0] if parts == 1 else outs.sum(axis=0)), float(totals.sum())
+
+
+def mirrored(upper: FloatArray) -> FloatArray:
+    """Fill the lower triangle, which is zero, from the upper one."""
+    full = upper + upper.T
+    np.fill_diagonal(full, upper.diagonal())
+    return full

@@ -1,0 +1,211 @@
+"""Svmlight text to compressed rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.runtime.compiled import kernel
+from auctor.kernels.text.numbers import read_number
+
+# Places in the array ``at``, from which a reader goes on and in which it leaves where it stopped.
+#: The next byte.
+POSITION = 0
+#: Rows of the chunk so far.
+ROW = 1
+#: Entries of the chunk so far.
+ENTRY = 2
+#: Largest column so far, counted from one.
+WIDTH = 3
+#: Numbers that are left to the caller.
+LATE = 4
+#: Why the reader stopped: one of the codes below.
+CODE = 5
+#: The byte at which it stopped.
+WHERE = 6
+AT_SIZE = 7
+
+# Why a reader stopped before the end of the text.
+FINE = 0
+NO_INDEX = 1
+NO_COLON = 2
+LOW_INDEX = 3
+HIGH_INDEX = 4
+NO_VALUE = 5
+NO_QUERY = 6
+
+# Bytes with a meaning.
+_TAB = 9
+_NEWLINE = 10
+_RETURN = 13
+_SPACE = 32
+_HASH = 35
+_MINUS = 45
+_ZERO = 48
+_NINE = 57
+_COLON = 58
+_SMALL_D = 100
+_SMALL_I = 105
+_SMALL_Q = 113
+#: Digits of an index that surely fit 63 bits.
+_INDEX_DIGITS = 18
+
+
+@kernel
+def _is_blank(byte: int) -> bool:
+    return (byte == _SPACE) | (byte == _TAB) | (byte == _RETURN)
+
+
+@kernel
+def _skip_blanks(text: Array, at: int, stop: int) -> int:
+    while at < stop and _is_blank(text[at]):
+        at += 1
+    return at
+
+
+@kernel
+def _ends_token(text: Array, at: int, stop: int) -> bool:
+    return at == stop or text[at] == _HASH or text[at] <= _SPACE
+
+
+@kernel
+def _token_end(text: Array, at: int, stop: int) -> int:
+    while not _ends_token(text, at, stop):
+        at += 1
+    return at
+
+
+@kernel
+def svmlight_rows(
+    text: Array,
+    first_index: int,
+    n_columns: int,
+    most_rows: int,
+    most_entries: int,
+    labels: FloatArray,
+    indptr: IntArray,
+    indices: IntArray,
+    values: FloatArray,
+    starts: IntArray,
+    sorted_rows: Array,
+    late: IntArray,
+    at: IntArray,
+) -> None:
+    """Read whole lines ``label [qid:number] index:value ... [# comment]`` into compressed rows.
+
+    Goes on from ``at`` and stops at the end, after enough rows or entries, or at what it cannot
+    read. ``late`` gets, for numbers it leaves to the caller, the entry (a label: minus one minus
+    the row), first byte and end. ``starts`` gets the first byte of each row, and ``sorted_rows``
+    whether its indices ascend.
+    """
+    stop = text.shape[0]
+    position, row, entry, width = at[POSITION], at[ROW], at[ENTRY], at[WIDTH]
+    scratch = np.zeros(1, np.uint64)
+    n_late = 0
+    code = FINE
+    begin = position
+    while row < most_rows and entry < most_entries:
+        position = _skip_blanks(text, position, stop)
+        if position == stop:
+            break
+        if text[position] == _HASH:
+            while position < stop and text[position] != _NEWLINE:
+                position += 1
+            continue
+        if text[position] == _NEWLINE:
+            position += 1
+            continue
+        # The label.
+        starts[row] = position
+        value, after, known = read_number(text, position, stop, scratch)
+        labels[row] = value
+        if not (known and _ends_token(text, after, stop)):
+            after = _token_end(text, position, stop)
+            late[n_late, 0], late[n_late, 1], late[n_late, 2] = -1 - row, position, after
+            n_late += 1
+        position = _skip_blanks(text, after, stop)
+        # The query number, which is passed over.
+        if (
+            position + 4 < stop
+            and text[position] == _SMALL_Q
+            and text[position + 1] == _SMALL_I
+            and text[position + 2] == _SMALL_D
+            and text[position + 3] == _COLON
+        ):
+            begin = position
+            position += 4
+            while position < stop and _ZERO <= text[position] <= _NINE:
+                position += 1
+            if position == begin + 4 or not _ends_token(text, position, stop):
+                code = NO_QUERY
+                break
+            position = _skip_blanks(text, position, stop)
+        # The entries, until the line or a comment ends them.
+        previous = -1
+        ascending = True
+        while position < stop and text[position] != _NEWLINE and text[position] != _HASH:
+            begin = position
+            index = 0
+            while position < stop and _ZERO <= text[position] <= _NINE:
+                index = index * 10 + (text[position] - _ZERO)
+                position += 1
+            if position == begin:
+                code = LOW_INDEX if text[begin] == _MINUS else NO_INDEX
+                break
+            if position == stop or text[position] != _COLON:
+                code = NO_COLON
+                break
+            # Columns of the matrix count from zero.
+            index -= first_index
+            if position - begin > _INDEX_DIGITS or index >= n_columns:
+                code = HIGH_INDEX
+                break
+            if index < 0:
+                code = LOW_INDEX
+                break
+            position += 1
+            value, after, known = read_number(text, position, stop, scratch)
+            if not (known and _ends_token(text, after, stop)):
+                after = _token_end(text, position, stop)
+                if after == position:
+                    code = NO_VALUE
+                    break
+                late[n_late, 0], late[n_late, 1], late[n_late, 2] = entry, position, after
+                n_late += 1
+            indices[entry] = index
+            values[entry] = value
+            entry += 1
+            ascending = ascending and index > previous
+            previous = index
+            width = max(width, index + 1)
+            position = _skip_blanks(text, after, stop)
+        if code != FINE:
+            break
+        sorted_rows[row] = ascending
+        row += 1
+        indptr[row] = entry
+    at[POSITION], at[ROW], at[ENTRY], at[WIDTH] = position, row, entry, width
+    at[LATE], at[CODE], at[WHERE] = n_late, code, begin
+
+
+@kernel
+def sort_rows(
+    indptr: IntArray,
+    indices: IntArray,
+    values: FloatArray,
+    sorted_rows: Array,
+    first: int,
+    stop: int,
+) -> int:
+    """Put the indices of each row in order; returns the first row that has one twice, or -1."""
+    for i in range(first, stop):
+        if sorted_rows[i]:
+            continue
+        a, b = indptr[i], indptr[i + 1]
+        order = np.argsort(indices[a:b])
+        indices[a:b] = indices[a:b][order]
+        values[a:b] = values[a:b][order]
+        for k in range(a + 1, b):
+            if indices[k] == indices[k - 1]:
+                return i
+    return -1

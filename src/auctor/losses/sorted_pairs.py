@@ -1,0 +1,212 @@
+"""The two classes of a pair loss, sorted so that one sweep sees all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from auctor.core.curvature import PairCurvature
+from auctor.core.evaluation import Evaluation
+from auctor.core.rng import spread
+from auctor.core.types import FloatArray, IntArray, PairRows, Target
+from auctor.kernels.linalg.sorting import ascending_order
+from auctor.kernels.losses import pairs
+from auctor.kernels.runtime.parallel import available_threads, run_tasks
+
+if TYPE_CHECKING:
+    from auctor.losses.pairwise import SortedPairwise
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+#: From this many rows on the two classes are worked on by two threads; a start of one costs as much
+#: as some thousand rows.
+PARALLEL_ROWS = 20_000
+
+
+class SortedClass(NamedTuple):
+    """Rows of one class, ascending by value within each group; see `PairRows`."""
+
+    rows: IntArray
+    values: FloatArray
+    share: FloatArray
+    weight: FloatArray
+    starts: IntArray
+
+    def mirrored(self) -> SortedClass:
+        """The class read from the other end: values negated, order reversed."""
+        share = self.share[::-1].copy()
+        weight = share if self.weight is self.share else self.weight[::-1].copy()
+        starts = (self.rows.size - self.starts)[::-1].copy()
+        return SortedClass(self.rows[::-1].copy(), -self.values[::-1], share, weight, starts)
+
+
+class Opposing(NamedTuple):
+    """One class as seen against the other: a pair enters through ``z = other - own``."""
+
+    own: SortedClass
+    other: SortedClass
+
+
+class SortedClasses(NamedTuple):
+    """Positives against negatives, and negatives against positives."""
+
+    positive: Opposing
+    negative: Opposing
+
+    @classmethod
+    def of(cls, scores: FloatArray, target: Target, margin: float) -> SortedClasses:
+        """Both classes sorted, with ``z = margin - s_i + s_j``.
+
+        From the negatives' side z is the difference of the negated values, so both are the same
+        sweep.
+        """
+        split = target.pairs
+        first, second = both(
+            lambda: _sorted(scores, split.positive, margin),
+            lambda: _sorted(scores, split.negative, 0.0),
+            scores.shape[0],
+        )
+        mirrored = both(second.mirrored, first.mirrored, scores.shape[0])
+        return cls(Opposing(first, second), Opposing(*mirrored))
+
+
+class SortedEvaluation(Evaluation):
+    """A loss over pairs at some scores, whose classes are sorted once.
+
+    Other losses with the same margin, such as other widths, take the order over from the latest
+    evaluation ``near``, if that is at the same scores.
+    """
+
+    def __init__(
+        self,
+        loss: SortedPairwise,
+        scores: FloatArray,
+        target: Target,
+        near: Evaluation | None,
+    ) -> None:
+        super().__init__(loss, scores, target)
+        self._loss, self.margin = loss, loss.raised
+        self._known: FloatArray
+        self.classes: SortedClasses
+        if isinstance(near, SortedEvaluation) and near.serves(self):
+            self._known, self.classes = near._known, near.classes
+        else:
+            self._known = scores.copy()  # the caller may write into its own
+            self.classes = SortedClasses.of(scores, target, self.margin)
+
+    def serves(self, other: SortedEvaluation) -> bool:
+        """Whether the order is the one that another evaluation needs."""
+        same = self.target is other.target and self.margin == other.margin
+        return same and np.array_equal(self._known, other.scores)
+
+    def value_grad(self) -> tuple[float, FloatArray]:
+        """Mean over pairs and its gradient in the scores."""
+        return self._loss.sorted_value_grad(self.scores, self.classes)
+
+    def curvature(self) -> PairCurvature:
+        """Second derivative in the scores."""
+        return self._loss.sorted_curvature(self.scores, self.classes)
+
+
+def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:
+    values = scores[part.rows] - margin
+    order = ascending_order(values)
+    if part.group.size:
+        order = pairs.by_group(order, part.group, part.start)
+    share = part.share[order]
+    weight = share if part.weight is part.share else part.weight[order]
+    return SortedClass(part.rows[order], values[order], share, weight, part.start)
+
+
+def both(first: Callable[[], A], second: Callable[[], B], size: int) -> tuple[A, B]:
+    """Results of two independent calls, on two threads when ``size`` rows are worth it."""
+    a: list[A] = []
+    b: list[B] = []
+    tasks = [lambda: a.append(first()), lambda: b.append(second())]
+    run_tasks(tasks, available_threads() if size >= PARALLEL_ROWS else 1)
+    return a[0], b[0]
+
+
+class PairSweep(NamedTuple):
+    """What a sweep finds for the rows of one side: slopes, and windows in the other side."""
+
+    classes: Opposing
+    value: float
+    slope: FloatArray
+    low: IntArray
+    high: IntArray
+
+    @property
+    def rows(self) -> IntArray:
+        """Rows of the side."""
+        return self.classes.own.rows
+
+
+def gradient(scores: FloatArray, positive: PairSweep, negative: PairSweep) -> FloatArray:
+    """Gradient in the scores from the slopes of both sides."""
+    grad = np.zeros_like(scores)
+    grad[positive.rows] = -positive.classes.own.weight * positive.slope
+    grad[negative.rows] = negative.classes.own.weight * negative.slope
+    return grad
+
+
+def springs(
+    n_rows: int, positive: PairSweep, negative: PairSweep, stiffness: float
+) -> PairCurvature:
+    """Curvature that ties each row to those in its window by springs of one stiffness."""
+    diagonal = np.zeros(n_rows)
+    for side in (positive, negative):
+        own, other = side.classes
+        mass = np.empty(own.rows.size)
+        pairs.window_mass(side.low, side.high, other.share, mass)
+        diagonal[own.rows] = stiffness * own.weight * mass
+
+    def product(v: FloatArray) -> FloatArray:
+        flat = v if v.ndim == 2 else v[:, None]
+        out = np.zeros_like(flat)
+
+        def one(side: PairSweep) -> None:
+            own, other = side.classes
+            part = np.empty((own.rows.size, flat.shape[1]))
+            pairs.window_product(
+                side.low, side.high, flat[own.rows], flat[other.rows], other.share, part
+            )
+            out[own.rows] = (stiffness * own.weight)[:, None] * part
+
+        both(lambda: one(positive), lambda: one(negative), flat.size)
+        return out if v.ndim == 2 else out[:, 0]
+
+    def partners(side: PairSweep, own: IntArray, at: FloatArray) -> IntArray:
+        other = side.classes.other
+        mass = np.concatenate(([0.0], np.cumsum(other.share)))
+        low, high = side.low[own], side.high[own]
+        within = mass[low] + at * (mass[high] - mass[low])
+        j = np.clip(np.searchsorted(mass, within, side="right") - 1, low, np.maximum(high - 1, 0))
+        rows: IntArray = other.rows[j]
+        return rows
+
+    sides = [(side.rows, partial(partners, side)) for side in (positive, negative)]
+    return PairCurvature(diagonal, product, partial(drawn_partners, n_rows, sides))
+
+
+def drawn_partners(
+    n_rows: int,
+    sides: Sequence[tuple[IntArray, Callable[[IntArray, FloatArray], IntArray]]],
+    drawn: IntArray,
+) -> IntArray:
+    """Partners of rows of both classes, evenly spread over those they may have.
+
+    A side is its rows and a callable, which takes places among them, and for each a share of the
+    total weight of its partners.
+    """
+    at, found = spread(drawn.size), drawn.copy()
+    for rows, partners in sides:
+        place = np.full(n_rows, -1, dtype=np.int64)
+        place[rows] = np.arange(rows.size)
+        mine = np.flatnonzero(place[drawn] >= 0)
+        found[mine] = partners(place[drawn[mine]], at[mine])
+    return found

@@ -1,0 +1,142 @@
+"""Means, squares and variances of the columns, by second-order sums or by the two products."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.needs import Access
+from auctor.core.protocols import FullData
+from auctor.core.result import Counts
+from auctor.core.types import Array, FloatArray, IntArray
+
+#: Variance of a column as a share of its mean square, below which it is rounding.
+NEGLIGIBLE = 1e-14
+#: A column whose product with random numbers of sum zero is below this share of what a constant
+#: would contribute is worth the pass that tells whether it is constant.
+STEADY = 1e-10
+#: Columns up to which the two products give exact squares, one product for each column.
+EXACT_COLUMNS = 32
+#: Products with random signs that estimate the squares of more columns: a relative error of about
+#: sqrt(2 / PROBES), which is enough to scale columns by.
+PROBES = 16
+
+
+class Moments(NamedTuple):
+    """Weighted mean, mean square and variance of every column."""
+
+    mean: FloatArray
+    square: FloatArray
+    variance: FloatArray
+
+
+class ColumnStatistics:
+    """What problems with the same data share.
+
+    Parameters
+    ----------
+    data : Data
+    counts : Counts
+        Passes over the data are added here.
+    free : bool
+        Whether a constant can be added to all scores at no cost; columns are centred then.
+    """
+
+    def __init__(self, data: FullData, counts: Counts, free: bool) -> None:
+        self._data, self._counts, self.free = data, counts, free
+        self._spread: dict[bool, FloatArray] = {}
+        self._constant: dict[int, bool] = {}
+
+    @property
+    def exact(self) -> bool:
+        """Whether `weighted_squares` are exact."""
+        return Access.SECOND_ORDER in self._data.access
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """Weighted mean square of every column; an estimate where only products are offered."""
+        if self.exact:
+            return self.weighted_squares(self._data.target.share)
+        return self._second_moments(self._data.target.share, np.zeros(self._data.n_columns))
+
+    def weighted_squares(self, h: FloatArray) -> FloatArray:
+        """Diagonal of ``X.T @ diag(h) @ X``; without second-order sums, as if h were even."""
+        if not self.exact:
+            return float(h.sum()) * self.squares
+        self._counts.passes += 1
+        return self._data.square_gradient(h)
+
+    def moments(self, share: FloatArray) -> Moments:
+        """Mean (0 where a constant is not free), mean square and variance around that mean."""
+        self._counts.passes += 1
+        mean = float(self.free) * self._data.gradient(share)
+        if self.exact:
+            square = self.weighted_squares(share)
+            return Moments(mean, square, square - mean * mean)
+        variance = self._second_moments(share, mean)
+        return Moments(mean, variance + mean * mean, variance)
+
+    @cached_property
+    def own(self) -> Moments:
+        """Moments under the weights of the rows."""
+        return self.moments(self._data.target.share)
+
+    def _second_moments(self, share: FloatArray, middle: FloatArray) -> FloatArray:
+        """``sum_i share_i (x_ij - middle_j)^2`` by the two products."""
+        data, d = self._data, self._data.n_columns
+        if d <= EXACT_COLUMNS:
+            self._counts.passes += d
+            columns = (data.scores(unit) for unit in np.eye(d))
+            return np.array(
+                [share @ (column - m) ** 2 for column, m in zip(columns, middle, strict=True)]
+            )
+        self._counts.passes += PROBES
+        rng, total, root = np.random.default_rng(0), np.zeros(d), np.sqrt(share)
+        for _ in range(PROBES):
+            probe = root * rng.choice((-1.0, 1.0), size=root.size)
+            total += (data.gradient(probe) - float(probe.sum()) * middle) ** 2
+        return total / PROBES
+
+    def spread(self, *, balanced: bool) -> FloatArray:
+        """Variance of every column, mean square where a constant is no free parameter.
+
+        Where ``balanced`` both classes count alike.
+        """
+        if balanced not in self._spread:
+            target = self._data.target
+            share = target.share
+            if balanced:
+                share = np.zeros(self._data.n_rows)
+                for side in target.classes:
+                    share[side.rows] = 0.5 * side.share
+            _, square, variance = self.moments(share)
+            self._spread[balanced] = np.maximum(variance, NEGLIGIBLE * square)
+        return self._spread[balanced]
+
+    def constant(self, among: IntArray) -> IntArray:
+        """Those of some columns that have the same value, not 0, in all rows with weight."""
+        found = [j for j in among.tolist() if self._steady[j] and self._is_constant(j)]
+        return np.array(found, dtype=np.int64)
+
+    @cached_property
+    def _steady(self) -> Array:
+        """Columns that may be constant: of no effect on numbers that sum to zero."""
+        share = self._data.target.share
+        probe = share * np.random.default_rng(0).choice((-1.0, 1.0), size=share.size)
+        probe -= float(probe.sum()) * share
+        self._counts.passes += 2
+        mean, moved = self._data.gradient(share), np.abs(self._data.gradient(probe))
+        limit = STEADY * float(np.abs(probe).sum()) * np.abs(mean)
+        return np.asarray((moved <= limit) & (mean != 0.0))
+
+    def _is_constant(self, column: int) -> bool:
+        """Whether all rows with weight have the same value in a column; one pass."""
+        if column not in self._constant:
+            unit = np.zeros(self._data.n_columns)
+            unit[column] = 1.0
+            self._counts.passes += 1
+            values = self._data.scores(unit)[self._data.target.share > 0.0]
+            self._constant[column] = bool((values == values[0]).all())
+        return self._constant[column]

@@ -1,0 +1,82 @@
+"""What a problem offers to solvers: flags of its loss, its penalty and its data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.needs import Access, Coupling, Need
+from auctor.core.protocols import Data, Loss, Penalty
+from auctor.kernels.losses.pointwise import curve_bound
+from auctor.problem.hessian import FACTOR_PARAMS, PAIR_ENTRIES
+
+#: The flag of a problem for each capability of its data.
+OF_DATA = {
+    Access.SECOND_ORDER: Need.SECOND_ORDER,
+    Access.GRAM: Need.GRAM,
+    Access.ROWS: Need.ROWS,
+    Access.COLUMNS: Need.COLUMNS,
+    Access.SUBSETS: Need.COLUMN_SUBSETS,
+    Access.DENSE: Need.DENSE,
+}
+
+
+def data_provides(data: Data) -> Need:
+    """What the data offer beyond the two products."""
+    return _total({need: flag in data.access for flag, need in OF_DATA.items()})
+
+
+def loss_provides(loss: Loss, data: Data, n_params: int) -> Need:
+    """What the loss decides, on these data."""
+    # Pairs inside groups need columns for every group.
+    one_group = loss.coupling is Coupling.ROW or data.target.groups is None
+    few = n_params <= FACTOR_PARAMS and data.n_rows * n_params <= PAIR_ENTRIES
+    dense = few and Access.DENSE in data.access
+    low_rank = loss.order >= 2 and loss.low_rank and one_group
+    pairs = loss.coupling is Coupling.GLOBAL
+    return _total(
+        {
+            Need.SMOOTH_LOSS: loss.smooth and loss.order >= 1,
+            Need.CURVATURE: loss.order >= 2,
+            Need.CONVEX_LOSS: loss.convex and loss.order >= 1,
+            Need.PAIR_LOSS: loss.per_pair is not None,
+            Need.THRESHOLD_LOSS: loss.has_row_form and not loss.smooth,
+            Need.LOW_RANK_CURVATURE: low_rank,
+            Need.MATRIX_CURVATURE: low_rank or (loss.order >= 2 and loss.convex and dense),
+            Need.QUADRATIC_LOSS: loss.quadratic,
+            Need.QUADRATIC_PAIRS: loss.quadratic and pairs and one_group,
+            Need.SMOOTHABLE_LOSS: loss.smoothed(1.0) is not None,
+            Need.CENTRED_SMOOTHING: loss.supports_centring,
+            Need.ROW_LOSS: loss.coupling is Coupling.ROW,
+            Need.POINTWISE_LOSS: loss.kind is not None,
+            Need.BOUNDED_CURVATURE: math.isfinite(curve_bound(loss)),
+            Need.SCALE_INVARIANT_LOSS: loss.scale_invariant,
+            Need.PROX: not loss.scale_invariant,
+        }
+    )
+
+
+def penalty_provides(penalty: Penalty, n_columns: int) -> Need:
+    """What the penalty decides."""
+    spec = penalty.separable(n_columns)
+    free = spec is None or bool(np.isinf(spec.lower).all() and np.isinf(spec.upper).all())
+    return _total(
+        {
+            Need.SMOOTH_PENALTY: penalty.smooth,
+            Need.SEPARABLE_PENALTY: spec is not None,
+            Need.STRONG_PENALTY: spec is not None and free and bool((spec.l2 > 0.0).all()),
+            Need.BLOCK_PENALTY: penalty.blocks(n_columns) is not None,
+            Need.TREE_PENALTY: penalty.tree(n_columns) is not None,
+            Need.UNBOUNDED: free,
+        }
+    )
+
+
+def _total(offers: dict[Need, bool]) -> Need:
+    """All needs that are met."""
+    total = Need.NONE
+    for need, offered in offers.items():
+        if offered:
+            total |= need
+    return total

@@ -1,0 +1,92 @@
+"""Problems whose loss does not change when the scores are scaled.
+
+A penalty added to such a loss would shrink w and change nothing else. A ridge is added to the
+variance of the scores in each class instead, as noise in the columns would be; other penalties are
+refused.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from auctor.core.errors import IncompatibleError
+from auctor.core.needs import Need
+from auctor.core.protocols import Loss, Penalty, ScaleInvariantLoss
+from auctor.core.types import FloatArray, Target
+from auctor.problem.columns import NEGLIGIBLE
+from auctor.problem.objective import Objective
+from auctor.problem.point import Point
+
+if TYPE_CHECKING:
+    from auctor.problem.problem import Problem
+
+
+class RatioObjective(Objective):
+    """A loss of class means and variances of the scores, to which the penalty is added."""
+
+    lacks = Need.SEPARABLE_PENALTY
+    fixes_constants = False
+
+    def check(self, loss: Loss, penalty: Penalty) -> None:
+        """Refuse penalties that are no ridge."""
+        if not penalty.smooth:
+            raise IncompatibleError(
+                f"{type(loss).__name__}",
+                needs="L2 or no penalty, because the scale of its scores does not matter",
+                got=f"{type(penalty).__name__}",
+                todo=(
+                    "Use L2, or a loss with a scale: GaussianAuc, or for the error a "
+                    "pointwise loss such as Logistic."
+                ),
+            )
+
+    def start(self, problem: Problem) -> FloatArray:
+        """The difference of the class means: zeros would have no direction."""
+        return problem.centred(problem.evaluate(problem.join(_contrast(problem), 0.0))).w
+
+    def evaluate(self, problem: Problem, w: FloatArray, scores: FloatArray) -> Point:
+        """The loss with the ridge as variance; the penalty itself is not in the value."""
+        ridge = problem.penalty.value(problem.coef(w))
+        if not ridge:
+            return super().evaluate(problem, w, scores)
+        moments = cast(ScaleInvariantLoss, problem.loss)
+        loss, dscores, rate = moments.value_grad_rate(scores, problem.data.target, ridge)
+        return Point(problem, w, scores, loss, 0.0, dscores, ridge_rate=rate)
+
+    def best_shift(self, loss: Loss, scores: FloatArray, target: Target, penalty: float) -> float:
+        """The best constant to add to all scores: not monotone, but known in closed form."""
+        return cast(ScaleInvariantLoss, loss).best_shift(scores, target, penalty)
+
+    def unit(self, problem: Problem) -> float:
+        """The loss is a probability, and the violation has no units."""
+        return 1.0
+
+    def violation(self, problem: Problem, point: Point, source: Point) -> float:
+        """Largest slope in w, and in the intercept, for columns centred and of unit size."""
+        share = problem.data.target.share
+        mean, square, variance = problem.columns.own
+        spread = np.sqrt(np.where(variance > NEGLIGIBLE * square, variance, 0.0))
+        slopes, total = problem.coef(problem.total_gradient(point)), float(point.dscores.sum())
+        size = float(np.linalg.norm(problem.coef(point.w) * spread))
+        if size == 0.0:  # no direction at all, unless the columns offer none
+            return math.inf if (_contrast(problem) * spread).any() else 0.0
+        varies = spread > 0.0
+        worst = float(np.abs((slopes - total * mean)[varies] / spread[varies]).max()) * size
+        if problem.has_intercept:
+            away = point.scores - float(share @ point.scores)
+            worst = max(worst, abs(total) * math.sqrt(float(share @ away**2)))
+        return worst
+
+
+def _contrast(problem: Problem) -> FloatArray:
+    """Difference of the class means, of unit length."""
+    change = np.zeros(problem.data.n_rows)
+    for rows, sign in zip(problem.data.target.classes, (1.0, -1.0), strict=True):
+        change[rows.rows] = sign * rows.share
+    problem.counts.passes += 1
+    coef = problem.data.gradient(change)
+    coef /= float(np.linalg.norm(coef)) or 1.0
+    return coef

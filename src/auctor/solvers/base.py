@@ -1,0 +1,40 @@
+"""What every solver shares: the state between steps, and the protocol of a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from auctor.minimise import Solver
+from auctor.problem import Point
+
+__all__ = ["Solver", "State"]
+
+
+@dataclass(frozen=True)
+class State:
+    """What a solver carries between steps; a solver's own state derives from it.
+
+    All fields but the point are given by keyword, so that a derived class may add fields of its
+    own, with or without defaults, after the point.
+
+    Parameters
+    ----------
+    point : Point
+        The current point, evaluated on the problem itself.
+    dual : Point, optional
+        A point whose gradient makes a better dual candidate than that of the current one.
+    lower : float, optional
+        A bound below min J that the solver has proved. Where there is one the gap is taken to the
+        highest of them, and not by duality.
+    violation : float, optional
+        Violation of the optimality conditions of the solver's own model of the data (a structured
+        covariance). Where there is one it is the gap.
+    stalled : bool
+        Whether no further progress is possible.
+    """
+
+    point: Point
+    dual: Point | None = field(default=None, kw_only=True)
+    lower: float | None = field(default=None, kw_only=True)
+    violation: float | None = field(default=None, kw_only=True)
+    stalled: bool = field(default=False, kw_only=True)

@@ -1,0 +1,99 @@
+"""Solving an equivalent problem in place of the given one, once for all solvers that do so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.problem import Problem
+from auctor.solvers.base import Solver, State
+from auctor.solvers.relay import Choice, chosen
+
+
+class Equivalent(Protocol):
+    """A problem with the same minimum as another, up to a known change of scale."""
+
+    @property
+    def problem(self) -> Problem:
+        """The equivalent problem."""
+
+    @property
+    def pass_cost(self) -> float:
+        """What a pass over its data costs, in passes over the given data.
+
+        It counts where the two problems do not count their work together.
+        """
+
+    def start(self, w: FloatArray) -> FloatArray:
+        """Parameters of the equivalent problem for those of the given one."""
+
+    def back(self, inner: State) -> State:
+        """A state of the equivalent problem as one of the given problem."""
+
+
+@dataclass(frozen=True)
+class ReformulatedState(State):
+    """The equivalent problem, with its solver and the state of that."""
+
+    form: Equivalent
+    solver: Solver[Any]
+    inner: State
+
+
+class Reformulated:
+    """Make an equivalent problem, step there, map the point and the lower bound back.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(problem)`` gives an `Equivalent`.
+    solver : Solver, or a function of a problem that chooses one
+        For the equivalent problem.
+
+    Notes
+    -----
+    A preset is a subclass with a method ``make``, a property ``inner_solver`` and ``needs``.
+    """
+
+    needs: Need = Need.NONE
+
+    def __init__(self, make: Callable[[Problem], Equivalent], solver: Choice) -> None:
+        self._make, self._solver = make, solver
+
+    @property
+    def inner_solver(self) -> Choice:
+        """For the equivalent problem."""
+        return self._solver
+
+    def make(self, problem: Problem) -> Equivalent:
+        """The equivalent problem."""
+        return self._make(problem)
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> ReformulatedState:
+        """State at the starting point."""
+        form = self.make(problem)
+        solver = chosen(self.inner_solver, form.problem)
+        inner = cast(State, solver.init(form.problem, form.start(w), rng))
+        return _shown(ReformulatedState(inner.point, form, solver, inner))
+
+    def step(self, problem: Problem, state: ReformulatedState) -> ReformulatedState:
+        """A step on the equivalent problem."""
+        form = state.form
+        before = form.problem.counts.passes
+        inner = cast(State, state.solver.step(form.problem, state.inner))
+        if form.problem.counts is not problem.counts:
+            problem.counts.passes += form.pass_cost * (form.problem.counts.passes - before)
+        return _shown(replace(state, inner=inner))
+
+
+def _shown(state: ReformulatedState) -> ReformulatedState:
+    """The state with the point and the bounds of its inner state, on the given problem."""
+    here = state.form.back(state.inner)
+    return replace(
+        state, point=here.point, dual=here.dual, lower=here.lower, stalled=state.inner.stalled
+    )

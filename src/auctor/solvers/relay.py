@@ -1,0 +1,179 @@
+"""Hand-over from one solver to the next, once for all solvers that do so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.problem import Problem
+from auctor.solvers.base import Solver, State
+
+#: A solver, or a function that chooses one for the problem when its turn comes.
+Choice: TypeAlias = Solver[Any] | Callable[[Problem], Solver[Any]]
+
+
+def chosen(solver: Choice, problem: Problem) -> Solver[Any]:
+    """The solver itself, or the one that a function chooses for the problem."""
+    return solver(problem) if callable(solver) else solver
+
+
+@dataclass(frozen=True)
+class RelayState(State):
+    """The stage that is active, with the state of its solver.
+
+    Parameters
+    ----------
+    solver : Solver
+        Of the active stage.
+    inner : State
+        Its state.
+    rng : Generator
+        For the stages to come.
+    stage : int
+        Number of the active stage.
+    gaps : tuple of float
+        Value of the point less the solver's lower bound after every step of this stage.
+    ended : tuple of State
+        Last states of the stages before.
+    """
+
+    solver: Solver[Any]
+    inner: State
+    rng: np.random.Generator
+    stage: int = 0
+    gaps: tuple[float, ...] = ()
+    ended: tuple[State, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Steps of the active stage."""
+        return len(self.gaps)
+
+
+def never(problem: Problem, state: RelayState) -> bool:
+    """For stages that end only when their solver stalls."""
+    return False
+
+
+def from_last_point(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
+    """Start the next solver at the last point."""
+    begun: State = solver.init(problem, state.point.w, state.rng)
+    return begun
+
+
+@dataclass(frozen=True)
+class After:
+    """Ends a stage after a number of steps.
+
+    Parameters
+    ----------
+    steps : int
+    """
+
+    steps: int
+
+    def __call__(self, problem: Problem, state: RelayState) -> bool:
+        """Whether the stage has taken these steps."""
+        return state.steps >= self.steps
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A solver and the condition that ends its turn.
+
+    Parameters
+    ----------
+    solver : Solver, or a function of the problem that chooses one
+    until : callable
+        ``until(problem, state)`` with a `RelayState`; a stall of the solver, or a point that is
+        not finite, ends its turn as well. The last stage goes on whatever it says.
+    begin : callable
+        ``begin(problem, solver, state)`` makes the first state of this stage from the last
+        `RelayState` of the one before.
+    """
+
+    solver: Choice
+    until: Callable[[Problem, RelayState], bool] = never
+    begin: Callable[[Problem, Solver[Any], RelayState], State] = from_last_point
+
+
+class Relay:
+    """Solvers one after the other, each from where the one before it ended.
+
+    Parameters
+    ----------
+    *stages : Stage
+
+    Notes
+    -----
+    A preset is a subclass with a property ``stages`` and ``needs`` of its own.
+
+    Examples
+    --------
+    >>> from auctor.solvers import Lbfgs, Newton
+    >>> relay = Relay(Stage(Lbfgs(), until=After(5)), Stage(Newton()))
+    >>> [type(stage.solver).__name__ for stage in relay.stages]
+    ['Lbfgs', 'Newton']
+    """
+
+    needs: Need = Need.NONE
+
+    def __init__(self, *stages: Stage) -> None:
+        self._stages = stages
+        for stage in stages:
+            if not callable(stage.solver):
+                self.needs |= stage.solver.needs
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """In the order of their turns."""
+        return self._stages
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> RelayState:
+        """State of the first stage at the starting point."""
+        solver = chosen(self.stages[0].solver, problem)
+        inner = cast(State, solver.init(problem, w, rng))
+        return _shown(RelayState(inner.point, solver, inner, rng))
+
+    def step(self, problem: Problem, state: RelayState) -> RelayState:
+        """Advance the active stage; move to the next when its exit condition holds."""
+        before, stages = state, self.stages
+        inner = cast(State, state.solver.step(problem, state.inner))
+        gap = math.inf if inner.lower is None else inner.point.value - inner.lower
+        state = _shown(replace(state, inner=inner, gaps=(*state.gaps, gap)))
+        if state.stage + 1 == len(stages):
+            return state
+        if not math.isfinite(inner.point.value):
+            return _next(problem, before, stages)
+        if inner.stalled or stages[state.stage].until(problem, state):
+            return _next(problem, state, stages)
+        return state
+
+
+def _next(problem: Problem, state: RelayState, stages: tuple[Stage, ...]) -> RelayState:
+    """The first state of the next stage."""
+    stage = stages[state.stage + 1]
+    solver = chosen(stage.solver, problem)
+    inner = stage.begin(problem, solver, state)
+    ended = (*state.ended, state.inner)
+    begun = replace(state, solver=solver, inner=inner, stage=state.stage + 1, gaps=(), ended=ended)
+    return _shown(begun)
+
+
+def _shown(state: RelayState) -> RelayState:
+    """The state with the point and the bounds of the active solver."""
+    inner = state.inner
+    return replace(
+        state,
+        point=inner.point,
+        dual=inner.dual,
+        lower=inner.lower,
+        violation=inner.violation,
+        stalled=inner.stalled,
+    )

@@ -1,0 +1,31 @@
+"""The penalty of a problem as arrays, for solvers whose needs guarantee that form."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+
+from auctor.core.types import BlockSpec, SeparableSpec, TreeSpec
+from auctor.problem import Problem
+
+
+def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
+    """The penalty of every column and, if asked, of the intercept, which has none."""
+    spec = problem.penalty.separable(problem.n_columns)
+    assert spec is not None
+    if not (intercept and problem.has_intercept):
+        return spec
+    ends = (0.0, 0.0, -math.inf, math.inf)
+    return SeparableSpec(*(np.append(part, end) for part, end in zip(spec, ends, strict=True)))
+
+
+def blocks_of(problem: Problem) -> BlockSpec:
+    """The groups of a problem's penalty."""
+    return cast(BlockSpec, problem.penalty.blocks(problem.n_columns))
+
+
+def tree_of(problem: Problem) -> TreeSpec:
+    """The nested groups of a problem's penalty."""
+    return cast(TreeSpec, problem.penalty.tree(problem.n_columns))

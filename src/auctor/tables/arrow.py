@@ -1,0 +1,309 @@
+"""Parquet and Arrow (Feather) files, a batch of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import AuctorError, DataError
+from auctor.core.optional import require
+from auctor.core.types import Array, FloatArray
+from auctor.tables.blocks import Block
+from auctor.tables.columns import (
+    check_names,
+    check_width,
+    find_label,
+    is_missing,
+    listed,
+    long_words,
+    meaning,
+)
+from auctor.tables.options import ReadOptions
+from auctor.tables.source import Source, shown
+
+_IPC_MAGIC = b"ARROW1"
+
+
+def parquet_file(source: Source, options: ReadOptions) -> ArrowFile:
+    """Open a Parquet file; it is read group by group."""
+    _check_source(source, "Parquet")
+    from pyarrow import parquet
+
+    with _reading(source, "a Parquet file"):
+        file = parquet.ParquetFile(source.raw())
+        schema = file.schema_arrow
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        rows = options.most_rows(len(schema))
+        columns = None if len(names) == len(schema) else names
+        yield from file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
+
+    return ArrowFile(source, options, schema, batches, "a Parquet file")
+
+
+def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
+    """Open an Arrow IPC (Feather) file or stream."""
+    _check_source(source, "Arrow")
+    import pyarrow as pa
+
+    with _reading(source, "an Arrow file"):
+        raw = source.raw()
+        start = raw.tell()
+        whole = raw.read(len(_IPC_MAGIC)) == _IPC_MAGIC
+        raw.seek(start)
+        if whole:
+            file = pa.ipc.open_file(pa.memory_map(source.path) if source.path else raw)
+            schema = file.schema
+        else:
+            schema = pa.ipc.open_stream(raw).schema
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        rows = options.most_rows(len(schema))
+        if whole:
+            parts = (file.get_batch(k) for k in range(file.num_record_batches))
+        else:
+            raw.seek(start)
+            parts = iter(pa.ipc.open_stream(raw))
+        for batch in parts:
+            batch.validate(full=True)
+            for low in range(0, batch.num_rows, rows):
+                yield batch.slice(low, rows).select(names)
+
+    return ArrowFile(source, options, schema, batches, "an Arrow file")
+
+
+class ArrowFile:
+    """A file of record batches; null is missing."""
+
+    def __init__(
+        self,
+        source: Source,
+        options: ReadOptions,
+        schema: Any,
+        batches: Callable[[list[str]], Iterator[Any]],
+        kind: str,
+    ) -> None:
+        self.source, self.options = source, options
+        self._batches, self._kind = batches, kind
+        with _reading(source, kind):
+            self._fields = {field.name: field for field in schema}
+            fields = check_names(source.name, list(schema.names), options.who)
+        if fields != list(schema.names):
+            raise DataError(
+                options.who,
+                needs="a name for every column",
+                got=f"an empty one in {source.name}",
+                todo="Rename it.",
+            )
+        label = find_label(source.name, fields, options, len(fields))
+        self.named = True
+        self.label = None if label is None else fields[label]
+        self.names = tuple(name for name in fields if name != self.label)
+        self.surprises: set[int] = set()
+        self.first_words: dict[int, str] = {}
+        check_width(source.name, len(self.names), options)
+        self.word_columns = frozenset(
+            k for k, name in enumerate(self.names) if _is_dictionary(self._fields[name].type)
+        )
+        self.floats = frozenset(
+            k for k, name in enumerate(self.names) if _is_floating(self._fields[name].type)
+        )
+
+    def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
+        """Rows from the first one on."""
+        self.surprises = set()
+        used = [name for name, kind in zip(self.names, kinds, strict=True) if kind != "skip"]
+        if self.label is not None:
+            used.append(self.label)
+        self._check_types(used)
+        with _reading(self.source, f"{self._kind} that can be read to its end"):
+            for batch in self._batches([name for name in self._fields if name in set(used)]):
+                if batch.num_rows:
+                    yield self._block(batch, kinds, strict)
+
+    def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
+        """For each of some columns that has one, a whole number beyond 2^53."""
+        return long_words(self, columns)
+
+    def _block(self, batch: Any, kinds: Sequence[str], strict: bool) -> Block:
+        numbers = np.empty((batch.num_rows, list(kinds).count("number")))
+        codes = np.empty((batch.num_rows, list(kinds).count("category")), np.int32)
+        words: list[list[str]] = []
+        n = 0
+        for k, (name, kind) in enumerate(zip(self.names, kinds, strict=True)):
+            if kind == "number":
+                numbers[:, n] = self._numbers(batch.column(name), k, strict)
+                n += 1
+            elif kind == "category":
+                codes[:, len(words)], known = coded(batch.column(name))
+                words.append(known)
+        labels = None
+        if self.label is not None:
+            labels = self._labels(batch.column(self.label))
+        return Block(numbers, codes, words, labels)
+
+    def _numbers(self, column: Any, k: int, strict: bool) -> FloatArray:
+        """A column as numbers, null as NaN; words must spell numbers."""
+        import pyarrow as pa
+
+        if not _is_words(column.type):
+            values: FloatArray = column.cast(pa.float64(), safe=False).to_numpy(
+                zero_copy_only=False
+            )
+            return values
+        codes, words = coded(column)
+        meanings = [meaning(word) for word in words]
+        if None in meanings:
+            if strict:
+                word = words[meanings.index(None)]
+                raise DataError(
+                    self.options.who,
+                    needs="numeric columns",
+                    got=(
+                        f"{shown(word.encode())} in {self.names[k]!r} of type {column.type} in "
+                        f"{self.source.name}"
+                    ),
+                    todo="Encode text as numbers first.",
+                )
+            self.surprises.add(k)
+            self.first_words.setdefault(k, shown(words[meanings.index(None)].encode()))
+            return np.full(len(column), np.nan)
+        found: FloatArray = np.array([*meanings, np.nan], dtype=np.float64)[codes]
+        return found
+
+    def _labels(self, column: Any) -> Array:
+        """Labels as numbers, with null as NaN, or as text."""
+        from pyarrow import types
+
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if types.is_integer(column.type) or types.is_floating(column.type):
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        if column.null_count:
+            raise DataError(
+                self.options.who,
+                needs="a label in every row",
+                got=f"null in {self.label!r} of {self.source.name}",
+                todo="Drop such rows first.",
+            )
+        if types.is_boolean(column.type):
+            return np.asarray(column.to_numpy(zero_copy_only=False)).astype(np.int64)
+        words = [str(value) for value in column.to_pylist()]
+        if any("\0" in word for word in words):
+            raise DataError(
+                self.options.who,
+                needs="text as labels",
+                got=f"a zero byte in {self.label!r} of {self.source.name}",
+                todo="Replace it.",
+            )
+        return np.array(words)
+
+    def _check_types(self, used: list[str]) -> None:
+        """Refuse columns that are neither numbers nor words."""
+        bad = [
+            f"{name!r} of type {self._fields[name].type}"
+            for name in used
+            if not _is_words(self._fields[name].type) and not _is_number(self._fields[name].type)
+        ]
+        if bad:
+            raise DataError(
+                self.options.who,
+                needs="columns of numbers or text",
+                got=f"{listed(bad, 3)} in {self.source.name}",
+                todo="Encode or drop such columns first.",
+            )
+
+
+def _check_source(source: Source, kind: str) -> None:
+    require("pyarrow", extra="cli", who=f"{source.who} of {kind}")
+    if source.live:
+        raise DataError(
+            source.who,
+            needs=f"a file of {kind} that it can jump around in",
+            got="standard input",
+            todo="Pass a path.",
+        )
+
+
+@contextmanager
+def _reading(source: Source, wanted: str) -> Iterator[None]:
+    """Errors of the library as ours."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except AuctorError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DataError(
+            source.who,
+            needs=wanted,
+            got=f"{said} in {source.name}",
+            todo="Check that it is complete and of that format.",
+        ) from error
+
+
+def _is_dictionary(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_dictionary(kind))
+
+
+def _is_floating(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_floating(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(kind) for test in tests)
+
+
+def _is_words(kind: Any) -> bool:
+    """Text, or a dictionary of text or numbers."""
+    if _is_dictionary(kind):
+        kind = kind.value_type
+        return _is_text(kind) or _is_number(kind)
+    return _is_text(kind)
+
+
+def coded(column: Any) -> tuple[Array, list[str]]:
+    """A column as positions in a list of words; -1 is missing."""
+    import pyarrow as pa
+
+    if not _is_dictionary(column.type):
+        if _is_text(column.type):
+            column = column.cast(pa.large_string())
+        column = column.dictionary_encode()
+    known: dict[str, int] = {}
+    numbers = [
+        -1 if word is None or is_missing(word) else known.setdefault(word, len(known))
+        for word in map(_word, column.dictionary.to_pylist())
+    ]
+    places = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.array([*numbers, -1], dtype=np.int32)[places], list(known)
+
+
+def _word(value: Any) -> str | None:
+    """A value as it would stand in a CSV file."""
+    if value is None or isinstance(value, str):
+        return None if value is None else value.strip()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

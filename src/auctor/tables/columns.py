@@ -1,0 +1,182 @@
+"""What readers of tables share: names of columns, the label among them, the meaning of a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.tables.blocks import TableFile
+from auctor.tables.options import ReadOptions
+
+#: What stands for a missing value in text, in lower case.
+MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))
+_TRUTH = {"true": 1.0, "false": 0.0}
+#: Largest size of whole numbers that 64-bit floats tell apart.
+EXACT = 2**53
+_LONG = re.compile(r"[+-]?[0-9]{16,400}")
+#: Names of the label column when none is given.
+LABEL_NAMES = ("label", "target", "y", "class")
+
+
+def as_number(token: bytes) -> float | None:
+    """The number a token spells, such as ``1e400`` or ``nan``."""
+    if b"_" in token:
+        return None
+    try:
+        return float(token)
+    except ValueError:
+        return None
+
+
+def meaning(word: str) -> float | None:
+    """The number a word stands for, NaN if it says that there is none; ``None`` for other words.
+
+    Examples
+    --------
+    >>> [meaning(word) for word in ("1e3", "True", "?", "red")]
+    [1000.0, 1.0, nan, None]
+    """
+    small = word.lower()
+    if small in MISSING:
+        return np.nan
+    return _TRUTH.get(small, as_number(word.encode()))
+
+
+def is_missing(word: str) -> bool:
+    """Whether a word says that there is no value."""
+    return word.lower() in MISSING
+
+
+def made_up(n_fields: int) -> list[str]:
+    """Names of columns that have none.
+
+    Examples
+    --------
+    >>> made_up(2)
+    ['column_1', 'column_2']
+    """
+    return [f"column_{k}" for k in range(1, n_fields + 1)]
+
+
+def check_names(file: str, names: Sequence[str], who: str) -> list[str]:
+    """Distinct names; a column without one is called by its place."""
+    names = [name or spare for name, spare in zip(names, made_up(len(names)), strict=True)]
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        twice = dict.fromkeys(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise DataError(
+            who,
+            needs="distinct column names",
+            got=f"{listed(twice)} more than once in {file}",
+            todo="Rename or drop the repeated columns.",
+        )
+    return names
+
+
+def find_label(
+    file: str, names: list[str] | None, options: ReadOptions, n_fields: int
+) -> int | None:
+    """Position of the label column, by name or position; ``None`` where none is needed."""
+    label, who = _name_or_position(names, options, n_fields), options.who
+    if n_fields < 2 and options.labelled:
+        raise DataError(
+            who,
+            needs="a label and at least one more column",
+            got=f"{n_fields} column in {file}",
+            todo="Check the delimiter and the format.",
+        )
+    schema = options.schema
+    unnamed = names in (None, made_up(n_fields)) and not isinstance(label, int)
+    if unnamed and not options.labelled and schema and n_fields == len(schema.columns):
+        return None
+    if label is None and names is not None:
+        label = next((usual for usual in LABEL_NAMES if usual in names), None)
+    known = "no names of columns" if names is None else listed(names)
+    if label is None:
+        if not options.labelled:
+            return None
+        raise DataError(
+            who,
+            needs="to know the label column",
+            got=f"{known} in {file}",
+            todo="Pass {option} with its name or position.",
+            option="label",
+        )
+    if isinstance(label, str):
+        if names is None or label not in names:
+            if not options.labelled:
+                return None
+            raise DataError(
+                who,
+                needs=f"one column named {label!r}",
+                got=f"{known} in {file}",
+                todo="Pass {option} with one of these, or a position.",
+                option="label",
+            )
+        return names.index(label)
+    if not -n_fields <= label < n_fields:
+        raise DataError(
+            who,
+            needs=f"label in [{-n_fields}, {n_fields})",
+            got=f"{label} for {n_fields} columns of {file}",
+            todo="Pass a position in that range.",
+        )
+    return label % n_fields
+
+
+def _name_or_position(
+    names: list[str] | None, options: ReadOptions, n_fields: int
+) -> str | int | None:
+    """The label as it was given; text that is no name but a position becomes one."""
+    label, schema = options.label_column, options.schema
+    if label in (names or ()) or (schema is not None and label == schema.label):
+        return label
+    return int(label) if label is not None and is_position(label, n_fields) else label
+
+
+def is_position(label: str | int | None, n_fields: int) -> bool:
+    """Whether a label is that of a column by its position, as text or number.
+
+    Examples
+    --------
+    >>> [is_position(label, 5) for label in ("2021", "-1", 3, "y", None)]
+    [False, True, True, False, False]
+    """
+    if isinstance(label, str):
+        spelt = re.fullmatch("-?[0-9]{1,9}", label)
+        return spelt is not None and -n_fields <= int(label) < n_fields
+    return label is not None
+
+
+def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
+    """Refuse a table of another width than ``n_features``."""
+    if options.n_features not in (None, n_columns):
+        raise DataError(
+            options.who,
+            needs=f"n_features={options.n_features} columns besides the label",
+            got=f"{n_columns} in {file}",
+            todo="Drop n_features=.",
+        )
+
+
+def listed(names: Sequence[str] | dict[str, None], most: int = 8) -> str:
+    """The first few names, on one line."""
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    shown = (name if name.isprintable() else repr(name) for name in list(names)[:most])
+    return ", ".join(shown) + more
+
+
+def long_words(file: TableFile, columns: Sequence[int]) -> dict[int, str]:
+    """For each of some columns that has one, a whole number beyond 2^53, as the file spells it."""
+    found: dict[int, str] = {}
+    kinds = ["category" if k in columns else "skip" for k in range(len(file.names))]
+    for block in file.blocks(kinds):
+        for k, words in zip(sorted(columns), block.words, strict=True):
+            long = (w for w in words if _LONG.fullmatch(w) and abs(int(w)) > EXACT)
+            word = None if k in found else next(long, None)
+            if word is not None:
+                found[k] = word
+    return found

@@ -1,0 +1,468 @@
+"""CSV and TSV tables: pyarrow parses the records, a stretch of text at a time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.optional import require
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.text.records import record_starts
+from auctor.tables.arrow import coded
+from auctor.tables.blocks import Block, cut
+from auctor.tables.columns import (
+    LABEL_NAMES,
+    MISSING,
+    as_number,
+    check_names,
+    check_width,
+    find_label,
+    is_missing,
+    is_position,
+    long_words,
+    made_up,
+    meaning,
+)
+from auctor.tables.options import ReadOptions
+from auctor.tables.source import Source, shown
+
+_BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
+#: What may stand between fields when nothing is said about it.
+_DELIMITERS = (",", "\t", ";")
+#: Bytes after which a record without an end is refused: a quote was probably never closed.
+LONGEST_RECORD = 1 << 26
+#: Swaps the decimal sign and the point.
+_SWAP = str.maketrans(",.", ".,")
+#: Words for a missing value, in capital and small letters, as pyarrow wants them.
+_MISSING_WORDS = [
+    "".join(letters)
+    for word in sorted(MISSING)
+    for letters in product(*({letter, letter.upper()} for letter in word))
+]
+
+
+class DelimitedFile:
+    """A CSV or TSV file.
+
+    Empty fields and the like are missing. Labels are numbers if the first one is, otherwise text; a
+    label of the other kind is refused. Delimiters and line ends between quotes are text.
+    """
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        require("pyarrow", extra="cli", who=f"{options.who} of CSV")
+        self.source, self.options = source, options
+        self.names: tuple[str, ...] = ()
+        self.label: str | None = None
+        self.named = False
+        self.word_columns: frozenset[int] = frozenset()
+        self.floats: frozenset[int] = frozenset()
+        self.surprises: set[int] = set()
+        self.first_words: dict[int, str] = {}
+        self.fields: list[str] = []
+        self.label_field = -1
+        self.delimiter = options.delimiter or ""
+        self._fresh = True
+        self._start()
+        if self._text is not None:
+            self._read_header(self._text)
+
+    def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
+        """Rows from the first one on."""
+        if not self._fresh:
+            self.source.rewind()
+            self._start()
+        self._fresh = False
+        self.surprises = set()
+        if self._text is None:
+            return
+        texts = chain((self._text.after_header() if self.named else self._text,), self._rest)
+        rows = _Rows(self, kinds, strict)
+        found = (rows.read(text) for text in texts)
+        most = self.options.most_rows(len(self.fields))
+        yield from cut((block for block in found if block.n_rows), most)
+
+    def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
+        """For each of some columns that has one, a whole number beyond 2^53."""
+        return long_words(self, columns)
+
+    def field(self, k: int) -> str:
+        """A column in words."""
+        return f"column {k + 1} ({self.fields[k]})" if self.named else f"column {k + 1}"
+
+    def meaning(self, word: str) -> float | None:
+        """The number a word stands for, with the decimal sign of the file."""
+        return meaning(word if self.options.decimal == "." else word.translate(_SWAP))
+
+    def _start(self) -> None:
+        """Go to the first record that is not blank."""
+        self._rest = self._texts()
+        self._text = next(self._rest, None)
+
+    def _texts(self) -> Iterator[_Text]:
+        """Stretches of text that end with a record, from the first one that is not blank."""
+        lines, waiting, begun = 0, b"", False
+        for block in self.source.blocks():
+            text = waiting + block
+            if not begun:
+                start = _BLANK_LINES.match(text).end()  # type: ignore[union-attr]
+                lines += text.count(b"\n", 0, start)
+                text = text[start:]
+                begun = bool(text)
+                self.delimiter = self.delimiter or self._usual_delimiter(text)
+            whole = self._records_end(text)
+            if whole:
+                yield _Text(self, text[:whole], lines)
+                lines += text.count(b"\n", 0, whole)
+            waiting = text[whole:]
+            if len(waiting) > LONGEST_RECORD:
+                self._refuse_open_quote(waiting, lines)
+        if waiting:
+            if self._records_end(waiting + b"\n") <= len(waiting):
+                self._refuse_open_quote(waiting, lines)
+            yield _Text(self, waiting, lines)
+
+    def _usual_delimiter(self, text: bytes) -> str:
+        """The usual delimiter that the first line has most of."""
+        line = text.partition(b"\n")[0].decode("utf-8", "replace")
+        usual = [sign for sign in _DELIMITERS if sign != self.options.decimal]
+        return max(usual, key=line.count) if line else ""
+
+    def _records_end(self, text: bytes) -> int:
+        """Where the last record that is complete ends."""
+        if b'"' not in text:
+            return text.rfind(b"\n") + 1
+        return int(all_starts(text, self.delimiter)[-1])
+
+    def _refuse_open_quote(self, text: bytes, lines: int) -> None:
+        """Refuse the rest of a file, in which quotes are opened and not closed."""
+        raise DataError(
+            self.options.who,
+            needs="quotes that are closed",
+            got=f"an open one in the record of {self.source.name} that starts in line {lines + 1}",
+            todo="Close it, or write two quotes for one that belongs to the text.",
+        )
+
+    def _read_header(self, text: _Text) -> None:
+        options = self.options
+        fields = text.record(0)
+        header: bool | str = options.header
+        if header == "auto":
+            by_position = is_position(options.label_column, len(fields))
+            asked = set() if by_position else {options.label_column} - {None}
+            expected = {*LABEL_NAMES, *options.known_names}
+            named = bool(asked.difference(made_up(len(fields)))) or not expected.isdisjoint(fields)
+            numbers = any(map(self._is_number, fields))
+            header = named or not numbers or self._names_numbers(text, fields)
+        self.named = bool(header)
+        if self.named:
+            fields = check_names(self.source.name, fields, options.who)
+        names = fields if self.named else None
+        if not self.named:
+            fields = made_up(len(fields))
+            if isinstance(options.label_column, str) and options.label_column in fields:
+                names = fields
+        label = find_label(self.source.name, names, options, len(fields))
+        self.fields = fields
+        self.label_field = -1 if label is None else label
+        self.label = None if label is None else fields[label]
+        self.names = tuple(name for k, name in enumerate(fields) if k != label)
+        check_width(self.source.name, len(self.names), options)
+
+    def _names_numbers(self, text: _Text, fields: list[str]) -> bool:
+        """Whether the first record has a word above a number of the second."""
+        second: list[str] = []
+        if len(text.starts) > 1:
+            second = text.record(1)
+        elif (more := next(self._rest, None)) is not None:
+            second = more.record(0) if len(more.starts) else []
+            self._rest = chain((more,), self._rest)
+        return any(
+            field
+            and not self._is_number(field)
+            and not is_missing(under)
+            and self._is_number(under)
+            for field, under in zip(fields, second, strict=False)
+        )
+
+    def _is_number(self, field: str) -> bool:
+        word = field.lower()
+        return bool(field) and word not in ("true", "false") and self.meaning(field) is not None
+
+
+class _Text:
+    """Some whole records of a file.
+
+    Parameters
+    ----------
+    file : DelimitedFile
+    text : bytes
+    lines_before : int
+        Lines of the file before the text.
+    """
+
+    def __init__(self, file: DelimitedFile, text: bytes, lines_before: int) -> None:
+        self.file, self.text, self.lines_before = file, text, lines_before
+        if b"\0" in text:
+            self.refuse_encoding(text.index(b"\0"))
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """First bytes of the records that are not blank."""
+        starts = all_starts(self.text, self.file.delimiter)
+        ends = [*starts[1:].tolist(), len(self.text)]
+        blank = b"\r\n" if len(self.file.fields) == 1 else b" \t\r\n"
+        kept = [
+            a for a, b in zip(starts.tolist(), ends, strict=True) if self.text[a:b].strip(blank)
+        ]
+        return np.array(kept, dtype=np.int64)
+
+    def after_header(self) -> _Text:
+        """The text without its first record."""
+        starts = all_starts(self.text, self.file.delimiter)
+        begin = int(starts[1]) if len(starts) > 1 else len(self.text)
+        lines = self.lines_before + self.text.count(b"\n", 0, begin)
+        return _Text(self.file, self.text[begin:], lines)
+
+    def line(self, row: int) -> int:
+        """Line of the file in which a record starts, counted from 1."""
+        return self.lines_before + self.text.count(b"\n", 0, int(self.starts[row])) + 1
+
+    def place(self, row: int) -> str:
+        """File and line of a record."""
+        return f"{self.file.source.name}, line {self.line(row)}"
+
+    def record(self, row: int) -> list[str]:
+        """The fields of a record, without blanks around them."""
+        begin = int(self.starts[row])
+        end = int(self.starts[row + 1]) if row + 1 < len(self.starts) else len(self.text)
+        try:
+            record = self.text[begin:end].decode()
+        except UnicodeDecodeError as error:
+            self.refuse_encoding(begin + error.start)
+        return [field.strip() for field in split(record, self.file.delimiter)]
+
+    def check_encoding(self) -> None:
+        """Refuse text that is not UTF-8."""
+        try:
+            self.text.decode()
+        except UnicodeDecodeError as error:
+            self.refuse_encoding(error.start)
+
+    def check_widths(self) -> None:
+        """Refuse the first record with more or less fields than there are columns."""
+        wanted = len(self.file.fields)
+        for row in range(len(self.starts)):
+            found = len(self.record(row))
+            if found != wanted:
+                raise DataError(
+                    self.file.options.who,
+                    needs=f"{wanted} fields in each line",
+                    got=f"{found} in {self.place(row)}",
+                    todo="Correct the line or the delimiter.",
+                )
+
+    def refuse_encoding(self, where: int) -> None:
+        """Say where a byte is that is not text."""
+        start = max(self.text.rfind(b"\n", 0, where) + 1, where - 20)
+        line = self.lines_before + self.text.count(b"\n", 0, where) + 1
+        raise DataError(
+            self.file.options.who,
+            needs="UTF-8 text",
+            got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
+            todo="Convert the file to UTF-8.",
+        )
+
+
+class _Rows:
+    """Turns text into blocks of rows.
+
+    Fields that should be numbers are parsed as such by pyarrow. Text in which some are not is
+    parsed a second time with these fields as words, each of which then gets its meaning here.
+    """
+
+    def __init__(self, file: DelimitedFile, kinds: Sequence[str], strict: bool) -> None:
+        self.file, self.strict = file, strict
+        places = [k for k in range(len(file.fields)) if k != file.label_field]
+        self.numbers = [k for k, kind in zip(places, kinds, strict=True) if kind == "number"]
+        self.words = [k for k, kind in zip(places, kinds, strict=True) if kind == "category"]
+        self.column = {field: column for column, field in enumerate(places)}
+        self.spelt: set[int] = set()  # fields of numbers that are parsed as words, as 'true'
+        self.labels_are_text: bool | None = None
+        self.missing_label = ""  # the first one, and where it is
+
+    def read(self, text: _Text) -> Block:
+        """All rows of a text."""
+        import pyarrow as pa
+
+        surprises = {k for k in self.numbers if self.column[k] in self.file.surprises}
+        numbers = [k for k in self.numbers if k not in surprises]
+        if self.file.label is not None:
+            numbers.append(self.file.label_field)
+        try:
+            spelt = self.spelt
+            table = self._table(text, numbers, spelt)
+        except pa.ArrowInvalid:
+            text.check_encoding()
+            text.check_widths()
+            spelt = set(numbers)
+            table = self._table(text, numbers, spelt)
+        matrix = np.full((table.num_rows, len(self.numbers)), np.nan)
+        for place, k in enumerate(self.numbers):
+            if k not in surprises:
+                matrix[:, place] = self._numbers(text, table.column(str(k)), k, k in spelt)
+        codes = np.empty((table.num_rows, len(self.words)), np.int32)
+        words = []
+        for place, k in enumerate(self.words):
+            codes[:, place], known = coded(table.column(str(k)).combine_chunks())
+            words.append(known)
+        labels = None
+        if self.file.label is not None:
+            k = self.file.label_field
+            labels = self._labels(text, table.column(str(k)), k in spelt)
+        return Block(matrix, codes, words, labels)
+
+    def _table(self, text: _Text, numbers: list[int], spelt: set[int]) -> Any:
+        """The fields that are used, as pyarrow parses them."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        word = pa.dictionary(pa.int32(), pa.large_string())
+        types = {str(k): word if k in spelt else pa.float64() for k in numbers}
+        types |= {str(k): word for k in self.words}
+        if not text.text.strip():
+            return pa.table({name: pa.array([], kind) for name, kind in types.items()})
+        names = list(map(str, range(len(self.file.fields))))
+        return arrow_csv.read_csv(
+            pa.BufferReader(text.text),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False, column_names=names, block_size=len(text.text) + 1
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self.file.delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=_blank_or_error,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=list(types) or names[:1],
+                null_values=_MISSING_WORDS,
+                decimal_point=self.file.options.decimal,
+            ),
+        )
+
+    def _meanings(self, column: Any) -> tuple[Array, list[str], list[float | None]]:
+        """Codes of a column of words, the words, and the numbers that these stand for."""
+        codes, words = coded(column.combine_chunks())
+        return codes, words, [self.file.meaning(word) for word in words]
+
+    def _numbers(self, text: _Text, column: Any, field: int, spelt: bool) -> FloatArray:
+        """A column of numbers; missing ones are NaN."""
+        if not spelt:
+            values: FloatArray = column.to_numpy()
+            return values
+        codes, words, meanings = self._meanings(column)
+        if any(as_number(word.encode()) is None for word in words):
+            self.spelt.add(field)
+        if None in meanings:
+            wrong = [k for k, number in enumerate(meanings) if number is None]
+            row = int(np.flatnonzero(np.isin(codes, wrong))[0])
+            got = shown(words[codes[row]].encode())
+            if self.strict:
+                raise DataError(
+                    self.file.options.who,
+                    needs=f"numbers in {self.file.field(field)}",
+                    got=f"{got} in {text.place(row)}",
+                    todo="Encode text as numbers first.",
+                )
+            number = self.column[field]
+            self.file.surprises.add(number)
+            self.file.first_words.setdefault(number, f"{got} in line {text.line(row)}")
+        return _looked_up(meanings, codes)
+
+    def _labels(self, text: _Text, column: Any, spelt: bool) -> Array:
+        """Labels, all numbers or all text, as the first one was; no text is missing."""
+        if spelt:
+            codes, words, meanings = self._meanings(column)
+            values = _looked_up(meanings, codes)
+            is_word = np.array([number is None for number in meanings] + [False])[codes]
+        else:
+            values = column.to_numpy()
+            codes, words = np.empty(0, np.int32), []
+            is_word = np.zeros(values.shape, bool)
+        if is_word.any():
+            self.spelt.add(self.file.label_field)
+        if self.labels_are_text is None:
+            known = np.flatnonzero(is_word | ~np.isnan(values))
+            self.labels_are_text = None if not known.size else bool(is_word[known[0]])
+        if self.labels_are_text is False:
+            self._refuse_label(text, np.flatnonzero(is_word))
+            return values
+        others = np.flatnonzero(~is_word)
+        if others.size and np.isnan(values[others[0]]) and not self.missing_label:
+            row = int(others[0])
+            word = text.record(row)[self.file.label_field]
+            self.missing_label = f"{word!r} in {text.place(row)}"
+        if not self.labels_are_text:
+            return values
+        if self.missing_label:
+            raise DataError(
+                self.file.options.who,
+                needs="a label in every row",
+                got=f"{self.missing_label} (read as missing)",
+                todo="Write another word, or drop such rows.",
+            )
+        self._refuse_label(text, others)
+        return np.array(words)[codes] if words else np.empty(0, "U1")
+
+    def _refuse_label(self, text: _Text, wrong: IntArray) -> None:
+        """Refuse the first label of another type than those before it."""
+        if wrong.size:
+            row = int(wrong[0])
+            wanted = "text" if self.labels_are_text else "numbers"
+            raise DataError(
+                self.file.options.who,
+                needs=f"labels of one type, {wanted} as the first one",
+                got=f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}",
+                todo="Encode the labels the same way throughout.",
+            )
+
+
+def _blank_or_error(row: Any) -> str:
+    """Pass over lines of blanks; other records with a wrong number of fields are errors."""
+    return "error" if row.text.strip() else "skip"
+
+
+def _looked_up(meanings: list[float | None], codes: Array) -> FloatArray:
+    """The number of each code, NaN where there is none."""
+    numbers = [np.nan if number is None else number for number in meanings]
+    found: FloatArray = np.array([*numbers, np.nan], dtype=np.float64)[codes]
+    return found
+
+
+def all_starts(text: bytes, delimiter: str) -> IntArray:
+    """First byte of every record of a text, and of what follows the last line end."""
+    starts = np.empty(text.count(b"\n") + 1, np.int64)
+    count = record_starts(np.frombuffer(text, np.uint8), ord(delimiter or ","), starts)
+    return starts[:count]
+
+
+def split(record: str, delimiter: str) -> list[str]:
+    """Fields of a record.
+
+    Examples
+    --------
+    >>> split('1,"red, or blue",5', ",")
+    ['1', 'red, or blue', '5']
+    """
+    try:
+        return next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter), [])
+    except csv.Error:  # a field longer than the module takes
+        return record.rstrip("\r\n").split(delimiter)

@@ -1,0 +1,302 @@
+"""Where bytes come from: files, file objects and standard input, plain or compressed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import queue
+import shutil
+import sys
+import tempfile
+import threading
+import zlib
+from collections.abc import Generator, Iterator
+from typing import Any, BinaryIO, TypeVar, cast
+
+from auctor.core.errors import DataError
+from auctor.core.optional import require
+
+T = TypeVar("T")
+
+WHO = "open_stream"
+
+#: Bytes of text that are read at a time.
+BLOCK = 1 << 20
+#: Bytes after which text without a line end is refused: the file is probably not text.
+LONGEST_LINE = 1 << 28
+
+#: First bytes of compressed files.
+MAGIC = {
+    b"\x1f\x8b": "gz",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zst",
+}
+#: Byte order mark that some programs put before UTF-8 text.
+MARK = b"\xef\xbb\xbf"
+
+
+class Source:
+    """Bytes of a file, a file object or standard input, decompressed by how they begin.
+
+    Parameters
+    ----------
+    origin : path, file object or "-"
+    who : str
+        Name used in error messages.
+    """
+
+    def __init__(self, origin: Any, who: str = WHO) -> None:
+        self.live = isinstance(origin, str) and origin == "-"
+        self.who = who
+        self.path: str | None = None
+        self._closes = False
+        self._start = 0
+        if self.live:
+            self.name = "standard input"
+            self._raw = _standard_input()
+        elif isinstance(origin, str | os.PathLike):
+            self.name = self.path = os.fspath(origin)
+            self._raw = _open_file(self.path, who)
+            self._closes = True
+        else:
+            self.name = str(getattr(origin, "name", type(origin).__name__))
+            self._raw = _binary(origin)
+            if self._rewinds():
+                self._start = self._raw.tell()
+
+    def close(self) -> None:
+        """Close the file, if it was opened here."""
+        if self._closes:
+            self._raw.close()
+
+    def raw(self) -> BinaryIO:
+        """The file as it is."""
+        return self._raw
+
+    def size(self) -> int | None:
+        """Bytes of text that are to come, where they are known: a file that is not compressed."""
+        if self.path is None or not os.path.isfile(self.path):
+            return None
+        with open(self.path, "rb") as file:
+            head = file.read(6)
+        return None if any(map(head.startswith, MAGIC)) else os.path.getsize(self.path)
+
+    def keep(self) -> None:
+        """Make `rewind` possible: what can be read only once goes to a temporary file."""
+        if self._rewinds():
+            return
+        copy = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            shutil.copyfileobj(self._raw, copy, BLOCK)
+        except OSError as error:
+            copy.close()
+            raise DataError(
+                self.who,
+                needs=f"to keep a copy of {self.name}",
+                got=f"{error.strerror or error}",
+                todo="Free some space, or pass a file.",
+            ) from error
+        self.close()
+        copy.seek(0)
+        self._raw, self._start, self.live, self._closes = cast(BinaryIO, copy), 0, False, True
+
+    def _rewinds(self) -> bool:
+        return not self.live and getattr(self._raw, "seekable", bool)()
+
+    def rewind(self) -> None:
+        """Go back to the first byte; needs a file that can, or `keep` before."""
+        self._raw.seek(self._start)
+
+    def blocks(self, *, whole_first: bool = False) -> Generator[bytes, None, None]:
+        """Text cut at line ends, about `BLOCK` bytes at a time.
+
+        Standard input gives what has arrived, so that a slow stream is not held up;
+        ``whole_first`` waits for a full first block all the same.
+        """
+        head = self._read(self._raw, 6)
+        file = self._decompress(head)
+        parts: list[bytes] = []
+        pending, first = 0, True
+        while data := self._read(file, BLOCK, some=self.live and not (whole_first and first)):
+            if first and whole_first and len(data) < BLOCK:
+                more = self._read(file, BLOCK)
+                if not more:  # a short file is one block, its last line included
+                    yield data.removeprefix(MARK)
+                    return
+                data += more
+            if first:
+                data = data.removeprefix(MARK)
+            first = False
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                yield b"".join([*parts, data[:cut]])
+                parts, pending = [], 0
+            parts.append(data[cut:])
+            pending += len(data) - cut
+            if pending > LONGEST_LINE:
+                raise DataError(
+                    self.who,
+                    needs="lines of text",
+                    got=f"more than {LONGEST_LINE} bytes without a line end in {self.name}",
+                    todo="Check the format.",
+                )
+        if rest := b"".join(parts):
+            yield rest
+
+    def _read(self, file: Any, size: int, *, some: bool = False) -> bytes:
+        try:
+            return cast(bytes, file.read1(size) if some else file.read(size))
+        except (EOFError, OSError, lzma.LZMAError, zlib.error, _zstd_error()) as error:
+            raise DataError(
+                self.who,
+                needs="a file that can be read to its end",
+                got=f"{error} in {self.name}",
+                todo="Check that it is complete.",
+            ) from error
+
+    def _decompress(self, head: bytes) -> Any:
+        whole = io.BufferedReader(_Joined(head, self._raw), BLOCK)
+        kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+        if kind == "gz":
+            return gzip.GzipFile(fileobj=whole)
+        if kind == "bz2":
+            return bz2.BZ2File(whole)
+        if kind == "xz":
+            return lzma.LZMAFile(whole)
+        if kind == "zst":
+            zstandard = require("zstandard", extra="cli", who=f"{self.who} of {self.name}")
+            return io.BufferedReader(_Zstandard(zstandard.ZstdDecompressor(), whole), BLOCK)
+        return whole
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read already, then the rest of a file."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        elif hasattr(self._rest, "read1"):
+            data = self._rest.read1(len(buffer))
+        else:
+            data = self._rest.read(len(buffer)) or b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames of a Zstandard file, the last of which must be whole."""
+
+    def __init__(self, library: Any, file: Any) -> None:
+        self._library, self._file = library, file
+        self._frame: Any = None
+        self._packed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            self._packed = self._packed or self._file.read(1 << 16)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("the end of the file within a frame")
+                return 0
+            if self._frame is None:
+                self._frame = self._library.decompressobj()
+            self._ready = memoryview(self._frame.decompress(self._packed))
+            self._packed = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        data, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def place(text: bytes, where: int, lines_before: int) -> str:
+    """Line and column of a byte, counted from 1."""
+    line = lines_before + text.count(b"\n", 0, where) + 1
+    column = where - text.rfind(b"\n", 0, where)
+    return f"line {line}, column {column}"
+
+
+def shown(token: bytes) -> str:
+    """A token as an error message quotes it."""
+    text = token[:40].decode("utf-8", "replace")
+    return repr(text + "..." if len(token) > 40 else text)
+
+
+def _open_file(path: str, who: str) -> BinaryIO:
+    if os.path.isdir(path):
+        raise DataError(who, needs="a file", got=f"the folder {path}", todo="Pass the files in it.")
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise DataError(
+            who,
+            needs="a file it can read",
+            got=f"{path}: {error.strerror or error}",
+            todo="Check the path.",
+        ) from error
+
+
+def _standard_input() -> BinaryIO:
+    """Standard input, past the lock that Python takes on it when it exits."""
+    try:
+        return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), BLOCK)
+    except (AttributeError, OSError, ValueError):
+        return _binary(sys.stdin)
+
+
+def _binary(file: Any) -> BinaryIO:
+    if hasattr(file, "buffer"):
+        return cast(BinaryIO, file.buffer)
+    if isinstance(file, io.TextIOBase):
+        return io.BytesIO(file.read().encode())
+    return cast(BinaryIO, file)
+
+
+def _zstd_error() -> type[Exception]:
+    """What zstandard raises, once it was imported."""
+    return getattr(sys.modules.get("zstandard"), "ZstdError", EOFError)
+
+
+def ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator[T, None, None]:
+    """The same items, made in a thread that is at most ``most`` of them ahead."""
+    ready: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(most)
+    stopped = threading.Event()
+
+    def work() -> None:
+        end: BaseException | None = None
+        try:
+            for item in items:
+                ready.put((item,))
+                if stopped.is_set():
+                    return
+        except BaseException as error:
+            end = error
+        ready.put(end)
+
+    thread = threading.Thread(target=work, name="auctor-reader", daemon=True)
+    thread.start()
+    try:
+        while (got := ready.get()) is not None:
+            if isinstance(got, BaseException):
+                raise got
+            yield got[0]
+    finally:
+        stopped.set()
+        while not ready.empty():
+            ready.get_nowait()
+        if wait:
+            thread.join()

@@ -1,0 +1,121 @@
+"""The decision table: its rules, their evidence, what it asks of a problem, inner solvers."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auctor.core.errors import IncompatibleError
+from auctor.core.needs import Access, Need
+from auctor.data import as_data
+from auctor.losses import (
+    FBeta,
+    Hinge,
+    Logistic,
+    PairwiseHinge,
+    PairwiseSquaredHinge,
+    PartialPairwiseHinge,
+    Prbep,
+    Squared,
+)
+from auctor.penalties import L1, L2, GroupL2, NoPenalty
+from auctor.problem import Problem
+from auctor.solvers import choose as public_choose
+from auctor.solvers.choose import RULES, SOLVERS, able, choose, choose_inner, solver_class
+from auctor.solvers.kinked.smoothing import smoothed_problem
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(300, 8))
+Y = np.where(X[:, 0] + RNG.normal(size=300) > 0.3, 1.0, -1.0)
+LOSSES = [
+    Logistic(), Hinge(), PairwiseHinge(), PairwiseSquaredHinge(), Prbep(), FBeta(),
+    PartialPairwiseHinge(0.2),
+]  # fmt: skip
+
+
+class TwoProducts:
+    """Data that offers its sizes, its target and the two products, and refuses the rest."""
+
+    access = Access.STREAM
+
+    def __init__(self, data):
+        self._data = data
+        self.n_rows, self.n_columns, self.target = data.n_rows, data.n_columns, data.target
+
+    def scores(self, w, offset=0.0):
+        return self._data.scores(w, offset)
+
+    def gradient(self, dscores):
+        return self._data.gradient(dscores)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.inner}")
+def test_every_rule_names_a_results_file_and_a_solver(rule):
+    assert rule.solver in SOLVERS
+    assert (RESULTS / rule.evidence).is_file()
+    # Otherwise a module would be imported in vain, or the data asked for what it lacks.
+    assert not solver_class(rule.solver).needs & ~rule.needs
+
+
+def test_the_evidence_of_a_rule_mentions_a_benchmark_with_numbers():
+    for name in {rule.evidence for rule in RULES}:
+        assert (RESULTS / name).with_suffix(".json").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("penalty", [L2(1e-3), L2(10.0), L1(1e-2), NoPenalty()], ids=repr)
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_two_products_are_never_asked_for_more(loss, penalty):
+    problem = Problem(loss, penalty, TwoProducts(as_data(X, Y)))
+    try:
+        solver = choose(problem)
+    except IncompatibleError:
+        assert not able(problem)
+        return
+    assert not solver.needs & ~problem.provides
+    assert not solver.needs & (Need.GRAM | Need.ROWS | Need.COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "name"),
+    [
+        (Prbep(), L2(1e-3), "Newton"),
+        (Hinge(), L2(1e-3), "Newton"),
+        (Hinge(), L1(1e-3), "ProximalNewton"),
+        (Prbep(), GroupL2(1e-2, 2), "SubspaceNewton"),
+    ],
+)
+def test_smoothed_problems_are_solved_by_the_same_table(loss, penalty, name):
+    problem = smoothed_problem(Problem(loss, penalty, as_data(X, Y)), 0.5)
+    assert type(choose_inner(problem)).__name__ == name
+    bare = smoothed_problem(Problem(loss, penalty, TwoProducts(as_data(X, Y))), 0.5)
+    assert not choose_inner(bare).needs & ~bare.provides
+
+
+def test_solvers_can_be_left_out_and_the_rest_chosen_among():
+    problem = Problem(Squared(), L2(0.1), as_data(X, Y))
+    assert type(choose(problem)).__name__ == "Exact"
+    assert type(choose(problem, skip=("exact",))).__name__ == "Newton"
+    assert type(choose(problem, among=("fista", "lbfgs"))).__name__ == "Lbfgs"
+    with pytest.raises(IncompatibleError, match="auctor needs a solver for Squared with L2"):
+        choose(problem, among=("continuation",))
+    assert public_choose is choose
+
+
+def test_choosing_imports_no_other_candidate():
+    code = (
+        "import sys, numpy as np\n"
+        "from auctor.data import as_data\n"
+        "from auctor.losses import Squared\n"
+        "from auctor.penalties import L2\n"
+        "from auctor.problem import Problem\n"
+        "from auctor.solvers.choose import choose\n"
+        "choose(Problem(Squared(), L2(0.1), as_data(np.eye(3), [1.0, 2.0, 3.0])))\n"
+        "rooms = 'kinked', 'sparse', 'wide', 'published', 'gaussian', 'dual'\n"
+        "print([m for m in sys.modules if m.startswith(tuple(f'auctor.solvers.{r}' for r in rooms))"
+        "])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
