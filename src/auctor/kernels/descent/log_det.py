@@ -11,10 +11,15 @@ the two entries off the diagonal. ``U = D W`` is kept up to date.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel
+from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
+
+#: ``(W D W)_ij`` of the free pairs, as a function of the step on them.
+Product = Callable[[FloatArray], FloatArray]
 
 
 @inline_kernel
@@ -113,3 +118,63 @@ def descend_rows(
         if largest <= tiny:
             break
     return largest
+
+
+@fast_kernel
+def sandwich(
+    W: FloatArray,
+    indptr: Array,
+    row: Array,
+    column: Array,
+    step: FloatArray,
+    U: FloatArray,
+    V: FloatArray,
+    out: FloatArray,
+) -> None:
+    """``(W D W)_ij`` of the free pairs, for the symmetric matrix D of a step on them.
+
+    ``U`` and ``V`` are room for ``D W`` and its transpose, so that both loops read rows.
+    """
+    p = W.shape[0]
+    U[:] = 0.0
+    for i in range(p):
+        for a in range(indptr[i], indptr[i + 1]):
+            z = step[a]
+            if z == 0.0:
+                continue
+            j = column[a]
+            for k in range(p):
+                U[i, k] += z * W[j, k]
+            if j != np.uint64(i):
+                for k in range(p):
+                    U[j, k] += z * W[i, k]
+    for i in range(p):
+        for k in range(p):
+            V[k, i] = U[i, k]
+    for a in range(row.shape[0]):
+        i, j = row[a], column[a]
+        total = 0.0
+        for k in range(p):
+            total += W[i, k] * V[j, k]
+        out[a] = total
+
+
+@kernel
+def pack_upper(matrix: FloatArray, packed: FloatArray) -> None:
+    """Copy the upper triangle of a matrix, row by row."""
+    p, at = matrix.shape[0], 0
+    for i in range(p):
+        for j in range(i, p):
+            packed[at] = matrix[i, j]
+            at += 1
+
+
+@kernel
+def unpack_upper(packed: FloatArray, matrix: FloatArray) -> None:
+    """Fill a symmetric matrix from its upper triangle."""
+    p, at = matrix.shape[0], 0
+    for i in range(p):
+        for j in range(i, p):
+            matrix[i, j] = packed[at]
+            matrix[j, i] = packed[at]
+            at += 1
