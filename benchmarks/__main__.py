@@ -16,16 +16,13 @@ def _suites() -> list[str]:
 
 def _list() -> None:
     from benchmarks import competitors
-    from benchmarks.competitors import sparse
     from benchmarks.problems import datasets
 
     for name in _suites():
         suite = import_module(f"benchmarks.suites.{name}")
         print(f"suite {name}: {', '.join(section.name for section in suite.sections)}")
-    for module in competitors.discover():
-        print(f"competitor {module.name}: {module.available() or 'ready'}")
-    for package in sparse.discover().values():
-        print(f"competitor of suite sparse {package.name}: {package.available() or 'ready'}")
+    for package in competitors.discover().values():
+        print(f"competitor {package.name}: {package.available() or 'ready'}")
     for name in datasets.REGISTRY:
         print(f"data {name}: {'ready' if datasets.present(name) else 'missing'}")
 

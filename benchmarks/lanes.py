@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.competitors.sparse import Package, discover
+from benchmarks.competitors import Package, discover
 from benchmarks.problems.datasets import DataSet
 from benchmarks.problems.forms import Form
 from benchmarks.run import Clock

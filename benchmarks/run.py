@@ -17,6 +17,8 @@ from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
+from benchmarks.workers import POOL
+
 RESULTS = Path(__file__).resolve().parent / "results"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -236,7 +238,7 @@ def run_suite(suite: ModuleType, settings: Settings) -> dict[str, object]:
             if before.get("left") and time.perf_counter() < end:
                 _run_section(suite, section, settings, content, path, 1.0, end, before)
     finally:
-        getattr(suite, "close", lambda: None)()
+        POOL.close()
     return content
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.competitors.sparse import Package, load
+from benchmarks.competitors import Package, load
 from benchmarks.problems.forms import Form
 
 #: A call shorter than this is repeated untimed until as much has passed, so that cores are awake.

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.child import ROOT
-from benchmarks.competitors.sparse import Package
+from benchmarks.competitors import Package
 from benchmarks.problems.datasets import DataSet
 
 THREAD_VARIABLES = (

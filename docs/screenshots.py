@@ -81,7 +81,7 @@ def write_payments(path: Path) -> None:
 def train(folder: Path) -> str:
     """What the command prints, with its colours."""
     environment = {**os.environ, "COLUMNS": "100", "FORCE_COLOR": "1"}
-    words = [sys.executable, "-m", "auctor.cli.main", *COMMAND.split()[1:]]
+    words = [sys.executable, "-m", "auctor", *COMMAND.split()[1:]]
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"screenshots.py needs auctor train to work; got: {done.stderr}")

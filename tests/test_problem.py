@@ -13,6 +13,7 @@ from auctor.data import as_data
 from auctor.losses import (
     Absolute,
     Exponential,
+    GaussianAuc,
     Hinge,
     Huber,
     Logistic,
@@ -24,8 +25,12 @@ from auctor.losses import (
     Squared,
     SquaredHinge,
 )
+from auctor.metrics import auc
+from auctor.minimise import minimise
 from auctor.penalties import L1, L2, Box, ElasticNet, NonNegative, NoPenalty
 from auctor.problem import BALANCE, Problem
+from auctor.solvers import strength_max
+from auctor.solvers.choose import choose
 from auctor.testing import references
 from auctor.testing.differences import slope
 
@@ -333,3 +338,37 @@ def test_a_target_takes_rows_with_their_weights():
     target = Target(REAL, WEIGHT).take(np.array([3, 3, 0]))
     np.testing.assert_array_equal(target.y, REAL[[3, 3, 0]])
     np.testing.assert_allclose(target.share, WEIGHT[[3, 3, 0]] / WEIGHT[[3, 3, 0]].sum())
+
+
+# --- units ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("penalty", [L2(1e-3), L1(0.9)], ids=["l2", "l1"])
+@pytest.mark.parametrize(
+    "loss",
+    [Squared(), Logistic(), SquaredHinge(), GaussianAuc(), PairwiseSquare()],
+    ids=lambda loss: type(loss).__name__,
+)
+def test_tiny_columns_do_not_end_in_the_empty_model(loss, penalty, scale):
+    """The null model is within 1e-4 of its own loss of the optimum, but says nothing."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 5))
+    y = np.where(rows @ [1.0, -1.0, 0.5, 0.0, 0.0] + rng.normal(size=200) > 0.5, 1.0, -1.0)
+    problem = Problem(loss, penalty, as_data(scale * rows, y))
+    if isinstance(penalty, L1):
+        top = strength_max(problem)
+        problem = problem.with_penalty(L1(0.999 * top))
+    found = minimise(problem, choose(problem))
+    assert found.converged
+    assert found.coef.any()
+    if isinstance(penalty, L2):
+        auc_of = as_data(rows, y).scores(found.coef)
+        assert auc(y, auc_of) > 0.85
+
+
+def test_the_unit_of_a_tolerance_is_at_most_the_null_loss():
+    for scale in (1.0, 1e-4):
+        problem = make(Logistic(), L2(1e-3), scale=scale)
+        assert 0.0 < problem.tolerance(1.0) <= problem.null.excess
+    assert make(Logistic(), L2(1e-3)).tolerance(1.0) == problem.null.excess

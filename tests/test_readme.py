@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from auctor.training.metric import METRICS
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -32,10 +30,14 @@ def test_the_first_example_is_short():
     assert len(lines) <= 15
 
 
-@pytest.mark.parametrize("name", list(METRICS))
-def test_table_of_surrogates_is_that_of_the_registry(name):
-    row = next(x for x in README.splitlines() if re.search(rf'\| `"{name}(\([\w.]+\))?"` \|', x))
-    assert re.findall(r"`(\w+)`", row.split("|")[3]) == list(METRICS[name].surrogates)
+def test_table_of_surrogates_is_that_of_the_registry():
+    """What the table says is right; `auctor list metrics` is the complete list."""
+    rows = re.findall(
+        r'^\|[^|]*\| `"(\w+)(?:\([\w.]+\))?"` \|([^|]*)\|', README, flags=re.MULTILINE
+    )
+    assert len(rows) >= 10
+    for name, surrogates in rows:
+        assert re.findall(r"`(\w+)`", surrogates) == list(METRICS[name].surrogates)
 
 
 def test_links_to_files_exist():

@@ -22,7 +22,7 @@ from auctor.core.archive import write_members
 from auctor.core.errors import DataError, ParameterError
 from auctor.losses import BaseLoss
 from auctor.saved import FORMAT, read_saved
-from auctor.saved.models import kinds
+from auctor.saved.store import kinds
 from auctor.saved.values import decoded, encoded, parts
 
 rng = np.random.default_rng(0)

@@ -1,17 +1,31 @@
-"""One solver per file: ``name``, ``kind``, ``layouts``, ``available``, ``refuses``, ``fit``.
+"""One package per file; every suite takes its competitors from here.
 
-``fit(X, y, strength, tol, intercept) -> Fit`` minimises ``mean loss + strength * penalty``.
-``available()`` and ``refuses(rows, columns)`` give a reason, or None when there is none.
+Each offers ``name``, ``layouts`` (of csr, csc, dense, fortran; best first), ``threads``, ``START``
+(the tolerance tried first, a loose one), ``available()`` (a reason why it cannot be used, or None),
+``modes(form)`` (its ways to solve a form; none when it cannot), ``refuses(form, rows, columns)`` (a
+reason, or None), ``fit(X, y, form, tol, mode, threads) -> Fit`` and perhaps ``path(X, y, form,
+strengths, tol, mode, threads)``, which returns coefficients as rows and the work; ``path_modes``
+and ``refuses_mode`` narrow the modes. They run in worker processes, so that one that exceeds its
+time can be ended. Packages that do no such fit have a folder: ``ranking`` and ``online``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
+
+from benchmarks.problems.forms import Form
+
+#: Fast and reliable ones first: they set the cap for the others.
+ORDER = (
+    "sklearn_liblinear", "snapml", "auctor", "liblinear", "skglm", "glmnet", "adelie", "celer",
+    "sklearn_cd", "sklearn_newton", "cyanure", "glum", "sklearn_saga",
+)  # fmt: skip
 
 
 class Fit(NamedTuple):
@@ -22,20 +36,32 @@ class Fit(NamedTuple):
     work: dict[str, object]
 
 
-class Competitor(Protocol):
+class Package(Protocol):
     """What a competitor module offers."""
 
     name: str
-    kind: str
     layouts: tuple[str, ...]
+    threads: tuple[int, ...]
+    START: float
     available: Callable[[], str | None]
-    refuses: Callable[[int, int], str | None]
+    modes: Callable[[Form], tuple[str, ...]]
+    refuses: Callable[[Form, int, int], str | None]
     fit: Callable[..., Fit]
 
 
-def discover(kind: str | None = None) -> list[Competitor]:
-    """Every competitor file, or those of one kind."""
+def discover() -> dict[str, Package]:
+    """Every competitor file by its stem, those of `ORDER` first."""
     folder = Path(__file__).resolve().parent
     stems = sorted(p.stem for p in folder.glob("*.py") if not p.stem.startswith("_"))
-    modules = [import_module(f"benchmarks.competitors.{stem}") for stem in stems]
-    return [m for m in modules if kind is None or m.kind == kind]
+    stems.sort(key=lambda stem: ORDER.index(stem) if stem in ORDER else len(ORDER))
+    return {stem: load(stem) for stem in stems}
+
+
+def load(stem: str) -> Package:
+    """One competitor module."""
+    return import_module(f"benchmarks.competitors.{stem}")
+
+
+def installed(package: str) -> str | None:
+    """A reason why ``package`` cannot be used here, without importing it."""
+    return None if find_spec(package) else f"{package} is not installed"

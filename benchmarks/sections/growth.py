@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.competitors.sparse import auctor
+from benchmarks.competitors import auctor
 from benchmarks.problems import generated
 from benchmarks.problems.forms import Form
 from benchmarks.run import Settings, interleave, table

@@ -15,23 +15,28 @@ name = "memory"
 TITLE = "peak memory of a fit on CSR data"
 #: "O(n + d) extra" is read as at most this many vectors of length n + d.
 VECTORS = 40
+#: Who is measured: label, competitor file, its mode.
+SOLVERS = (("auctor", "auctor", "auto"), ("sklearn lbfgs", "sklearn_newton", "lbfgs"))
 
 CHILD = """
 import json, re, sys
 import numpy as np, scipy.sparse as sp
 from benchmarks.competitors import {module} as solver
+from benchmarks.problems.forms import Form
+form = Form("logistic", "l2")
 parts = [np.load(r"{folder}/" + f) for f in ("data.npy", "indices.npy", "indptr.npy", "y.npy")]
 X, y = sp.csr_array(tuple(parts[:3]), shape={shape}), parts[3]
 def status(key):
     return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read())[1])
-solver.fit(X[:500], y[:500], 1e-3, 1e-2, False)   # code, caches and threads are there already
+solver.fit(X[:500], y[:500], form.at(1e-3), 1e-2, "{mode}", 1)
+# code, caches and threads are there already
 try:
     open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
     reset = True
 except OSError:
     reset = False
 before = status("VmRSS") if reset else status("VmHWM")
-fit = solver.fit(X, y, {strength}, 1e-6, False)
+fit = solver.fit(X, y, form.at({strength}), 1e-6, "{mode}", 1)
 print(json.dumps(dict(growth=status("VmHWM") - before, reset=reset, work=fit.work)))
 """
 
@@ -47,8 +52,9 @@ def run(settings: Settings) -> dict[str, object]:
         for part, array in (("data", X.data), ("indices", X.indices), ("indptr", X.indptr)):
             np.save(Path(folder) / f"{part}.npy", array)
         np.save(Path(folder) / "y.npy", y)
-        for label, module in (("auctor", "auctor"), ("sklearn lbfgs", "sklearn_lbfgs")):
-            code = CHILD.format(module=module, folder=folder, shape=X.shape, strength=1.0 / rows)
+        for label, module, mode in SOLVERS:
+            facts = {"shape": X.shape, "strength": 1.0 / rows}
+            code = CHILD.format(module=module, mode=mode, folder=folder, **facts)
             try:
                 cells[label] = measure(code)
             except ChildFailed as error:

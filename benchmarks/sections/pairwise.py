@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
-from benchmarks.competitors import Fit, auctor, spam
+from benchmarks.competitors import Fit, auctor
+from benchmarks.competitors.ranking import spam
 from benchmarks.problems import datasets
+from benchmarks.problems.forms import Form
 from benchmarks.problems.objectives import l2_pairwise_square
 from benchmarks.run import Settings, bar, interleave, number, table
 
@@ -91,9 +95,8 @@ def _spam(data: datasets.DataSet, safety: float) -> Fit:
 
 
 def _exact(data: datasets.DataSet) -> Fit:
-    from auctor.losses import PairwiseSquare
-
-    return auctor.solve(PairwiseSquare(), data.X, data.y, STRENGTH, TOL, False)
+    form = Form("pairwise_square", "l2", STRENGTH)
+    return auctor.fit(data.X, data.y, form, TOL, "auto", len(os.sched_getaffinity(0)))
 
 
 def _normal_equations(data: datasets.DataSet) -> Fit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 
-from benchmarks.competitors.sparse import auctor
+from benchmarks.competitors import auctor
 from benchmarks.problems import datasets
 from benchmarks.problems.forms import Form
 from benchmarks.race import accuracy_name

@@ -74,7 +74,7 @@ def command(*arguments: str, cwd: Path) -> dict[str, float]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         child = subprocess.Popen(
-            [sys.executable, "-m", "auctor.cli.main", *arguments, "--json"],
+            [sys.executable, "-m", "auctor", *arguments, "--json"],
             cwd=cwd, env=_environment(), stdout=out, stderr=err,
         )  # fmt: skip
         _, status, usage = os.wait4(child.pid, 0)
@@ -123,7 +123,7 @@ def _a9a(folder: Path, settings: Settings, cells: dict[str, dict], notes: list[s
 FIT = """
 import json, sys, time, warnings
 warnings.simplefilter("ignore")
-from auctor.cli.prepare import hold_out, tidy_labels
+from auctor.training.prepare import hold_out, tidy_labels
 from auctor.cli.train import make_model
 from auctor.tables import read_table
 path, *options = json.loads(sys.argv[1])

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from benchmarks.competitors import libauc_linear as libauc
+from benchmarks.competitors.ranking import libauc_linear as libauc
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table
 

@@ -21,8 +21,8 @@ from auctor.solvers import (
     InteriorPoint,
     ProximalNewton,
     StochasticCoordinateDescent,
-    proximal_newton,
 )
+from auctor.solvers.sparse import proximal_newton
 from auctor.solvers.sparse.pairs import Pairs
 from benchmarks.run import Settings, bar, table
 

@@ -20,9 +20,9 @@ from auctor.solvers import (
     Lhac,
     ProximalNewton,
     StochasticCoordinateDescent,
-    proximal_newton,
 )
 from auctor.solvers.sparse import lhac as lhac_module
+from auctor.solvers.sparse import proximal_newton
 from auctor.solvers.sparse.models.lowrank import spec_of, survey
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, table

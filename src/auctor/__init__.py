@@ -12,73 +12,68 @@ from typing import TYPE_CHECKING, Any
 
 from auctor.core.version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from auctor import data, losses, metrics, penalties, solvers
-    from auctor.core.errors import AuctorError, ConvergenceWarning, DataWarning
-    from auctor.estimators import LinearRegressor, MetricClassifier, MetricClassifierCV
-    from auctor.export import to_onnx
-    from auctor.online import StreamingAUC
-    from auctor.problem import Problem
-    from auctor.saved import load, save
-    from auctor.solvers import regularisation_path, strength_max
+if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says where names live
+    from auctor import data as data
+    from auctor import estimators as estimators
+    from auctor import losses as losses
+    from auctor import metrics as metrics
+    from auctor import online as online
+    from auctor import penalties as penalties
+    from auctor import saved as saved
+    from auctor import solvers as solvers
+    from auctor import tables as tables
+    from auctor import training as training
+    from auctor.core.errors import AuctorError as AuctorError
+    from auctor.core.errors import ConvergenceWarning as ConvergenceWarning
+    from auctor.core.errors import DataWarning as DataWarning
+    from auctor.estimators import LinearRegressor as LinearRegressor
+    from auctor.estimators import MetricClassifier as MetricClassifier
+    from auctor.estimators import MetricClassifierCV as MetricClassifierCV
+    from auctor.export import to_onnx as to_onnx
+    from auctor.online import StreamingAUC as StreamingAUC
+    from auctor.problem import Problem as Problem
+    from auctor.saved import load as load
+    from auctor.saved import save as save
+    from auctor.solvers import regularisation_path as regularisation_path
+    from auctor.solvers import strength_max as strength_max
 
+#: Public names and the modules they live in; a name without a module is a module itself.
 _HOMES = {
-    "AuctorError": "auctor.core.errors",
-    "ConvergenceWarning": "auctor.core.errors",
-    "DataWarning": "auctor.core.errors",
-    "LinearRegressor": "auctor.estimators",
-    "MetricClassifier": "auctor.estimators",
-    "MetricClassifierCV": "auctor.estimators",
-    "Problem": "auctor.problem",
-    "StreamingAUC": "auctor.online",
-    "load": "auctor.saved",
-    "regularisation_path": "auctor.solvers",
-    "save": "auctor.saved",
-    "strength_max": "auctor.solvers",
-    "to_onnx": "auctor.export",
+    "AuctorError": "core.errors",
+    "ConvergenceWarning": "core.errors",
+    "DataWarning": "core.errors",
+    "LinearRegressor": "estimators",
+    "MetricClassifier": "estimators",
+    "MetricClassifierCV": "estimators",
+    "Problem": "problem",
+    "StreamingAUC": "online",
+    "data": "",
+    "estimators": "",
+    "load": "saved",
+    "losses": "",
+    "metrics": "",
+    "online": "",
+    "penalties": "",
+    "regularisation_path": "solvers",
+    "save": "saved",
+    "saved": "",
+    "solvers": "",
+    "strength_max": "solvers",
+    "tables": "",
+    "to_onnx": "export",
+    "training": "",
 }
 
-_MODULES = (
-    "data",
-    "estimators",
-    "losses",
-    "metrics",
-    "online",
-    "penalties",
-    "saved",
-    "solvers",
-    "tables",
-    "training",
-)
-
-__all__ = [
-    "AuctorError",
-    "ConvergenceWarning",
-    "DataWarning",
-    "LinearRegressor",
-    "MetricClassifier",
-    "MetricClassifierCV",
-    "Problem",
-    "StreamingAUC",
-    "data",
-    "load",
-    "losses",
-    "metrics",
-    "penalties",
-    "regularisation_path",
-    "save",
-    "solvers",
-    "strength_max",
-    "to_onnx",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in _MODULES:
-        return import_module(f"auctor.{name}")
-    raise AttributeError(f"module 'auctor' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'auctor' has no attribute {name!r}")
+    home = _HOMES[name]
+    return (
+        getattr(import_module(f"auctor.{home}"), name) if home else import_module(f"auctor.{name}")
+    )
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,18 @@ from auctor.core.version import __version__
 from auctor.estimators import LinearRegressor, MetricClassifier
 from auctor.losses import BaseLoss, Poisson
 from auctor.online.base import OnlineClassifier
-from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid, calibrators_of
+from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
 from auctor.training.registry import resolve_loss
 
 WHO = "to_onnx"
-#: Versions that runtimes of the last years know.
-OPSET, IR_VERSION = 17, 8
-#: A file of this format cannot be longer.
+#: Version of the set of operators; runtimes of the last years know it.
+OPSET = 17
+#: Version of the file format; runtimes of the last years know it.
+IR_VERSION = 8
+#: Bytes: a file of this format cannot be longer than 2 GB, with room for the rest of the graph.
 MOST_BYTES = (1 << 31) - (1 << 20)
+#: The operator of each inverse link.
+LINKS = {BaseLoss.response: "Identity", Poisson.response: "Exp"}
 
 
 def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") -> bytes:
@@ -146,7 +150,8 @@ def _metadata(model: Any) -> Iterator[tuple[str, str]]:
 
 def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
     loss = resolve_loss(WHO, model.loss)
-    if type(loss).response is not BaseLoss.response and not isinstance(loss, Poisson):
+    link = LINKS.get(type(loss).response)
+    if link is None:
         raise ParameterError(
             WHO,
             needs="a loss whose link it knows",
@@ -154,7 +159,7 @@ def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
             todo="Use one of auctor's.",
         )
     scores = _scores(graph, model.coef_[None, :], np.array([model.intercept_]), squeezed=True)
-    graph.add("Exp" if isinstance(loss, Poisson) else "Identity", scores, name="prediction")
+    graph.add(link, scores, name="prediction")
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
 
 
@@ -173,7 +178,7 @@ def _add_classifier(graph: _Graph, model: Any) -> None:
     graph.output("label", graph.kinds.STRING if labels.dtype.kind == "U" else kind, ["rows"])
     k = labels.size
     graph.output("scores", graph.kinds.DOUBLE, ["rows"] if two else ["rows", k])
-    calibrators = calibrators_of(model)
+    calibrators = model.to_model().calibrators if isinstance(model, MetricClassifier) else None
     if calibrators is not None:
         _add_probabilities(graph, model, calibrators, flat)
         graph.output("probabilities", graph.kinds.DOUBLE, ["rows", k])
@@ -201,7 +206,7 @@ def _scores(graph: _Graph, coef: FloatArray, intercept: FloatArray, *, squeezed:
 
 
 def _add_probabilities(
-    graph: _Graph, model: MetricClassifier, calibrators: list[Calibrator], scores: str
+    graph: _Graph, model: MetricClassifier, calibrators: Sequence[Calibrator], scores: str
 ) -> None:
     """Calibrated scores, as shares of their sum where there are more than two classes."""
     two = model.classes_.size == 2

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import ConvergenceWarning, IncompatibleError
+from auctor.core.errors import IncompatibleError
 from auctor.core.needs import Need, describe
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
@@ -144,7 +144,7 @@ def minimise(
         status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng))
         solution = run.finish(status)
     if not solution.converged and on_failure == "warn":
-        warnings.warn(solution.advice(), ConvergenceWarning, stacklevel=2)
+        warnings.warn(solution.warning(), stacklevel=2)
     return solution
 
 

@@ -6,9 +6,10 @@ import warnings
 import numpy as np
 import pytest
 
-from auctor.cli import prepare
-from auctor.cli.main import as_options, main
-from auctor.core.errors import DataError
+from auctor.cli.main import main
+from auctor.cli.output import worded
+from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
+from auctor.training import prepare
 
 QUICK = ["--strength", "0.01"]
 
@@ -31,27 +32,37 @@ def numbers(tmp_path, change=lambda k, fields: fields, header="a,b,y", n=60):
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("message", "command", "said"),
     [
-        ("auctor convert needs a name.", "auctor convert needs a name."),
-        ("convert needs a name.", "auctor needs a name."),
-        ("load needs a file. save needs one. resume needs one.",
-         "auctor needs a file. auctor needs one. auctor needs one."),
-        ("learn needs checkpoint= to resume from. Pass resume=True.",
-         "auctor needs --checkpoint to resume from. Pass --resume."),
-        ("Pass a larger n_features=, or none.", "Pass a larger --n-features, or none."),
-        ("MetricClassifierCV uses 3 folds instead of 5. Set cv=3.",
-         "auctor uses 3 folds instead of 5. Set --folds 3."),
-        ("Drop that class, or use MetricClassifier.",
-         "Drop that class, or pass --strength with a number."),
-        ("Pass classes= in the first partial_fit.", "Pass --classes."),
-        ("Increase max_seconds or tol.", "Increase --max-seconds or --tol."),
-        ("Pass label='clicked', or another.", "Pass --label clicked, or another."),
-        ("Pass label='my label', or another.", "Pass --label 'my label', or another."),
+        (DataError("auctor convert", "a name"), "convert", "auctor convert needs a name"),
+        (DataError("convert", "a name"), "convert", "auctor convert needs a name"),
+        (DataError("load", "a file"), None, "auctor needs a file"),
+        (DataError("Lbfgs", "a smooth penalty"), "train", "Lbfgs needs a smooth penalty"),
+        (DataError("learn", "rows", todo="Pass {option}.", option=Option("resume", True)),
+         "stream", "auctor stream needs rows. Pass --resume."),
+        (DataError("learn", "rows", todo="Pass {option}.", option=Option("grow", False)),
+         "stream", "auctor stream needs rows. Pass --no-grow."),
+        (DataError("x", "y", todo="Pass a larger {option}, or none.", option="n_features"),
+         "stream", "x needs y. Pass a larger --n-features, or none."),
+        (DataWarning("MetricClassifierCV", does="uses 3 folds", todo="Set {option}.",
+                     option=Option("cv", 3)),
+         "train", "auctor train uses 3 folds. Set --folds 3."),
+        (ConvergenceWarning("It stopped.", todo="Increase {option} or {option2}.",
+                            option=(Option("max_seconds", bare=True), Option("tol", bare=True))),
+         "train", "It stopped. Increase --max-seconds or --tol."),
+        (DataError("x", "y", todo="Pass {option}.", option=Option("label", "clicked")),
+         "train", "x needs y. Pass --label clicked."),
+        (DataError("x", "y", todo="Pass {option}.", option=Option("label", "my label")),
+         "train", "x needs y. Pass --label 'my label'."),
+        (DataError("x", "y", todo="Pass {option}.", option=Option("zero_based", True)),
+         "train", "x needs y. Pass --zero-based yes."),
+        # A command without the option names it as Python does.
+        (DataError("x", "y", todo="Pass {option}.", option=Option("dtype", "float32")),
+         "train", "x needs y. Pass dtype='float32'."),
     ],
 )  # fmt: skip
-def test_words_of_python_become_options(said, meant):
-    assert as_options(said) == meant
+def test_messages_are_worded_for_a_command(message, command, said):
+    assert worded(message, command) == said
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -87,7 +98,7 @@ def test_a_comma_at_the_end_of_every_line(missing, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["data"]["n_columns"] == 2
     (said,) = found["warnings"]
-    assert said == f"auctor leaves out 'column_4' of {path}: no row has a value there."
+    assert said == f"auctor train leaves out 'column_4' of {path}: no row has a value there."
     assert main(["evaluate", "model.auctor", str(path), "--json"]) == 0
     capsys.readouterr()
     with warnings.catch_warnings():
@@ -111,7 +122,7 @@ def test_integers_that_no_float_holds(tmp_path, refused, capsys):
     path = numbers(tmp_path, lambda k, f: [str(2**53 + k), *f[1:]], header="id,b,y")
     for out in ("out.csv", "out.npz", "out.parquet"):
         said = refused("convert", path, out)
-        assert "auctor needs whole numbers up to 2^53" in said
+        assert "auctor convert needs whole numbers up to 2^53" in said
         assert f"{2**53 + 1} in 'id'" in said
     refused("convert", path, "out.npz", "--missing", "median")
     assert main(["train", str(path), *QUICK, "--json"]) == 0
@@ -218,9 +229,9 @@ def test_more_columns_than_memory(command, svm, refused, monkeypatch):
 def test_memory_of_a_container(monkeypatch):
     whole = prepare.memory()
     assert whole > 1 << 20
-    monkeypatch.setattr("auctor.cli.prepare.Path.read_text", lambda path: "1048576\n")
+    monkeypatch.setattr("auctor.training.prepare.Path.read_text", lambda path: "1048576\n")
     assert prepare.memory() == 1 << 20
-    monkeypatch.setattr("auctor.cli.prepare.Path.read_text", lambda path: "max\n")
+    monkeypatch.setattr("auctor.training.prepare.Path.read_text", lambda path: "max\n")
     assert prepare.memory() >= whole
 
 
@@ -231,9 +242,17 @@ def test_whole_labels():
         prepare.check_whole(np.array([1.0, 0.25]), "rows", who="auctor")
 
 
-def test_warnings_are_translated(capsys):
-    from auctor.cli.main import _show_warning
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_worded_for_the_command(capsys, monkeypatch):
+    def warn(**settings):
+        warning = DataWarning("read_table", does="takes it", todo="Set {option}.", option="seed")
+        warnings.warn(warning, stacklevel=1)
+        raise DataError("demo", needs="rows", got="none")
 
-    _show_warning(UserWarning("read_table takes it. Pass missing=."), UserWarning, "", 0)
-    assert capsys.readouterr().err == "auctor: warning: auctor takes it. Pass --missing.\n"
-    assert warnings.showwarning is not _show_warning
+    shown = warnings.showwarning
+    monkeypatch.setattr("auctor.cli.demo.run_demo", warn)
+    assert main(["demo", "--report", "x.html"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "auctor: warning: auctor demo takes it. Set --seed."
+    assert second == "auctor: demo needs rows; got none"
+    assert warnings.showwarning is shown

@@ -8,19 +8,20 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from auctor import LinearRegressor, MetricClassifier, metrics
-from auctor.cli import contenders
-from auctor.cli.contenders import (
+from auctor.cli.main import main
+from auctor.core.errors import DataError, ParameterError
+from auctor.estimators import contenders
+from auctor.estimators.contenders import our_contenders, their_contenders
+from auctor.training.contest import (
     OURS,
     THEIRS,
     Contender,
     Fitted,
     Rules,
-    our_contenders,
-    their_contenders,
+    contest,
+    corrected_t_test,
+    outer_folds,
 )
-from auctor.cli.contest import _outer, contest, corrected_t_test
-from auctor.cli.main import main
-from auctor.core.errors import DataError, ParameterError
 from auctor.training.metric import METRICS
 
 
@@ -184,7 +185,7 @@ def test_numbers_are_means_over_the_test_folds(data):
     rules = Rules(folds=5, standardise=False)
     result = contest(X, hits, [spy([], library=THEIRS, column=1)], rules)
     (row,) = result.rows
-    folds = list(_outer(hits, rules))
+    folds = list(outer_folds(hits, rules))
     values = [metrics.auc(hits[test], X[test, 1]) for _, test in folds]
     assert row.values == pytest.approx(values)
     assert row.mean == row.auc == pytest.approx(np.mean(values))
@@ -236,7 +237,7 @@ def test_fits_that_stop_early_are_counted(data):
         warnings.warn("not there yet", ConvergenceWarning, stacklevel=1)
         return Fitted(lambda X: X[:, 0], 1.0)
 
-    (row,) = contest(*data, [Contender("early", THEIRS, early)], Rules()).rows
+    (row,) = contest(*data, [Contender("early", THEIRS, early, ConvergenceWarning)], Rules()).rows
     assert row.stopped_early == 5
 
 
@@ -256,7 +257,7 @@ def test_real_contenders_on_dense_and_sparse_rows(data):
 
 @pytest.mark.parametrize("penalty", ["l1", "elastic_net"])
 def test_sparse_penalties(penalty, data):
-    rules = Rules(penalty=penalty, folds=2, n_strengths=3, inner_folds=2)
+    rules = Rules(penalty=penalty, folds=2, n_strengths=3, inner_folds=2, seed=1)
     asked = our_contenders("auc", ["square"]) + their_contenders(penalty)
     for row in contest(*data, asked, rules).rows:
         assert not row.refused, row
@@ -313,7 +314,7 @@ def test_ctrl_c(path, capsys, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("auctor.cli.contest._measure", press)
+    monkeypatch.setattr("auctor.training.contest._measure", press)
     assert main(["compare", str(path), "--label", "bought", *QUICK]) == 130
     assert capsys.readouterr() == ("", "auctor: stopped before everyone was measured.\n")
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from auctor.cli import complete
+from auctor.cli import names
 from auctor.cli.main import main
 from auctor.cli.stream import learners
 from auctor.solvers.choose import SOLVERS
@@ -63,8 +63,21 @@ def test_kinds(tab):
     assert tab("list", "so") == ["solvers"]
 
 
+def test_the_tables_are_those_of_the_registries():
+    """A part that is missing here is one line to add to `auctor.cli.names`."""
+    assert {name: metric.surrogates for name, metric in names.METRICS.items()} == {
+        name: tuple(metric.surrogates) for name, metric in METRICS.items()
+    }
+    assert list(names.METRICS) == list(METRICS)
+    assert names.ALIASES == ALIASES
+    assert tuple(PENALTIES) == names.PENALTIES
+    assert sorted(names.SOLVERS) == sorted(SOLVERS)
+    assert ("auto", *names.FORMATS) == tuple(FORMATS)
+    assert sorted(names.LEARNERS) == sorted(learners())
+
+
 def test_metrics_come_with_a_line():
-    lines = dict(complete.metrics(""))
+    lines = dict(names.metrics(""))
     shorts = {short: f"short for {name}" for short, name in ALIASES.items()}
     assert {name: metric.summary for name, metric in METRICS.items()} | shorts == lines
 

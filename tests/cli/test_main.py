@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import auctor
-from auctor.cli.lean import with_room
 from auctor.cli.main import main
 from auctor.core.errors import DataError
 
@@ -42,8 +41,19 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"auctor {auctor.__version__}\n"
 
 
+def test_a_command_leaves_the_process_as_it_was():
+    code = (
+        "import gc, os, sys; before = dict(os.environ); from auctor.cli.main import main\n"
+        "main(['list', 'metrics'])\n"
+        "assert dict(os.environ) == before; assert gc.isenabled() and not gc.get_freeze_count()\n"
+        "odd = [k for k, m in sys.modules.items() if type(m).__module__.startswith('auctor')]\n"
+        "assert not odd, odd"
+    )
+    run(code)
+
+
 def test_no_arguments_is_help(capsys):
-    main([])
+    assert main([]) == 2
     out, err = capsys.readouterr()
     assert "demo" in out + err
     assert "list" in out + err
@@ -79,37 +89,6 @@ def test_help_is_quick_because_nothing_heavy_is_imported():
     assert "demo" in run(code)
 
 
-def test_scikit_learn_comes_without_what_it_does_not_use():
-    code = (
-        "import sys; from auctor.cli.lean import UNUSED, import_sklearn; import_sklearn(); "
-        "early = {'scipy.stats', 'pandas'} & set(sys.modules); assert not early, early; "
-        "from sklearn.utils import fixes, _array_api; import scipy.stats, scipy.special, numpy; "
-        "assert fixes._mode([1, 2, 2]).mode == 2; assert scipy.stats.norm.cdf(0.0) == 0.5; "
-        "assert _array_api.special.expit(0.0) == scipy.special.expit(0.0) == 0.5; "
-        "assert numpy.testing.assert_equal and numpy.f2py.get_include(); "
-        "left = [k for k, m in sys.modules.items() if type(m).__name__ == '_StandIn']; "
-        "assert not left, left"
-    )
-    run(code)
-
-
-def test_a_stand_in_is_the_module_as_soon_as_it_is_needed():
-    code = (
-        "import importlib.util, sys; from auctor.cli.lean import _StandIn\n"
-        "for ask in ('import {m}._codata', 'from {m} import *', 'import {m}; {m}.find',\n"
-        "            'import {m}; {m}.__all__', 'from {m} import find'):\n"
-        "    for name in [k for k in sys.modules if k.startswith('scipy')]: del sys.modules[name]\n"
-        "    spec = importlib.util.find_spec('scipy.constants')\n"
-        "    _StandIn('scipy.constants', spec)\n"
-        "    import scipy.constants\n"
-        "    assert type(sys.modules['scipy.constants']) is _StandIn\n"
-        "    assert importlib.util.find_spec('scipy.constants') is spec\n"
-        "    exec(ask.format(m='scipy.constants'))\n"
-        "    assert type(sys.modules['scipy.constants']) is not _StandIn, ask\n"
-    )
-    run(code)
-
-
 def test_only_the_command_that_runs_is_built(capsys):
     code = (
         "import sys; from auctor.cli.main import main; main(['list', 'metrics']); "
@@ -118,20 +97,10 @@ def test_only_the_command_that_runs_is_built(capsys):
     run(code)
 
 
-def test_room_for_frames_changes_nothing_else():
-    def power(base, exponent=2, *, least=1):
-        return base if exponent == least else base * power(base, exponent - 1)
-
-    roomy = with_room(power)
-    assert roomy(3) == 9
-    assert roomy(2, 300) == 2**300
-    assert roomy.__code__.co_stacksize > power.__code__.co_stacksize
-
-
 def test_a_process_runs_what_was_left_for_its_end_and_hands_out_the_code():
     code = (
-        "import atexit, sys; from auctor.cli.main import process; "
-        "atexit.register(lambda: print('bye')); sys.argv[1:] = ['list', 'nothing']; process()"
+        "import atexit, runpy, sys; atexit.register(lambda: print('bye')); "
+        "sys.argv[1:] = ['list', 'nothing']; runpy.run_module('auctor', run_name='__main__')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -143,30 +112,17 @@ def test_a_process_runs_what_was_left_for_its_end_and_hands_out_the_code():
 def test_a_closed_stream_is_nobody_listening(closed, tmp_path):
     out = tmp_path / "rows.csv"
     (tmp_path / "rows.svm").write_text("1 1:2\n-1 2:0.5\n")
-    command = f"{sys.executable} -m auctor.cli.main convert rows.svm rows.csv {closed}"
+    command = f"{sys.executable} -m auctor convert rows.svm rows.csv {closed}"
     done = subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, check=False)
     assert done.returncode == 0
     assert out.read_text().count("\n") == 3
-
-
-def test_garbage_is_searched_for_again_once_a_command_runs():
-    code = (
-        "import gc; from auctor.cli import lean; "
-        "seen = []; run = lean.with_sklearn(lambda: seen.append(gc.isenabled()))\n"
-        "with lean.starting():\n"
-        "    assert not gc.isenabled(); run()\n"
-        "assert seen == [True] and gc.isenabled(); gc.disable()\n"
-        "with lean.starting(): run()\n"
-        "assert not gc.isenabled()"
-    )
-    run(code)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_full_standard_output_is_one_line():
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "auctor.cli.main", "list", "metrics"],
+            [sys.executable, "-m", "auctor", "list", "metrics"],
             stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 2

@@ -331,3 +331,16 @@ def test_evaluate_needs_the_labels_of_the_model(model, more_clicks, tmp_path, ca
     assert "every class" in refused(capsys, "evaluate", model, "one.csv")
     (tmp_path / "bare.csv").write_text(text.replace("clicked", "clacked"))
     assert "clicked" in refused(capsys, "evaluate", model, "bare.csv")
+
+
+def test_it_needs_no_scikit_learn(trained, table, tmp_path):
+    code = (
+        "import sys; from auctor.cli.main import main; "
+        f"code = main(['predict', {str(trained)!r}, {str(table)!r}, '--out', 'p.csv', '-q']); "
+        "assert 'sklearn' not in sys.modules; sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "p.csv").read_text().count("\n") == 241

@@ -7,8 +7,8 @@ import pytest
 import auctor
 from auctor import metrics
 from auctor.cli.main import main
-from auctor.cli.report import path_info
 from auctor.saved import read_saved
+from auctor.training.run import path_info
 
 
 def report(capsys, *arguments):

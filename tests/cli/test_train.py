@@ -10,19 +10,12 @@ import pytest
 
 import auctor
 from auctor.cli.main import main
-from auctor.cli.prepare import (
-    Scaling,
-    codes_of,
-    hold_out,
-    split,
-    standardise,
-    tidy_labels,
-    unscale,
-)
-from auctor.cli.tables import MANY_COLUMNS
-from auctor.cli.trainer import Run
+from auctor.cli.output import MANY_COLUMNS
 from auctor.core.errors import DataError
+from auctor.data.preparation import Scaling, split_rows, standardise
 from auctor.saved import read_saved
+from auctor.training.prepare import codes_of, hold_out, tidy_labels
+from auctor.training.run import Run, unscale
 
 QUICK = ["--strength", "0.01"]
 
@@ -525,7 +518,7 @@ def test_ctrl_c_in_the_calibration_leaves_it_out(svm, capsys, monkeypatch):
 
 
 def test_ctrl_c_while_measuring_keeps_the_model(svm, capsys, monkeypatch):
-    def measure(self, parts):
+    def measure(self):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "measure", measure)
@@ -550,7 +543,7 @@ def test_hold_out_keeps_the_shares_of_the_classes():
 def test_split(kind, strip, monkeypatch):
     from scipy.sparse import random_array
 
-    monkeypatch.setattr("auctor.cli.prepare.STRIP", strip)
+    monkeypatch.setattr("auctor.data.preparation.STRIP", strip)
     X = random_array((40, 6), density=0.3, format="csr", rng=np.random.default_rng(0))
     whole = X.toarray()
     if kind == "csr64":
@@ -565,7 +558,7 @@ def test_split(kind, strip, monkeypatch):
         X = np.array(whole, order=kind)
     index = getattr(X, "indices", np.empty(0)).dtype
     held = np.array([0, 3, 4, 20, 39])
-    train, test = split(X, held)
+    train, test = split_rows(X, held)
     as_array = np.asarray if isinstance(train, np.ndarray) else lambda M: M.toarray()
     np.testing.assert_array_equal(as_array(test), whole[held])
     np.testing.assert_array_equal(as_array(train), np.delete(whole, held, axis=0))
@@ -626,7 +619,7 @@ def test_standardise_dense(centre, order):
 def test_standardise_sparse_keeps_zeros(monkeypatch):
     from scipy.sparse import random_array
 
-    monkeypatch.setattr("auctor.cli.prepare.STRIP", 7)
+    monkeypatch.setattr("auctor.data.preparation.STRIP", 7)
     X = random_array((60, 5), density=0.4, format="csr", rng=np.random.default_rng(0))
     before = X.toarray()
     scaling = standardise(X, centre=True)

@@ -95,11 +95,13 @@ def test_every_command_is_explained():
     assert set(re.findall(r"^\| `auctor (\w+)", text, flags=re.MULTILINE)) == set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", list(METRICS))
-def test_metrics_of_the_guide_are_those_of_the_registry(name):
+def test_metrics_of_the_guide_are_those_of_the_registry():
+    """What the table says is right; `auctor list metrics` is the complete list."""
     text = (ROOT / "docs" / "choose.md").read_text(encoding="utf-8")
-    row = next(x for x in text.splitlines() if re.search(rf'\| `"{name}(\([\w.]+\))?"` \|', x))
-    assert re.findall(r"`(\w+)`", row.split("|")[3]) == list(METRICS[name].surrogates)
+    rows = re.findall(r'^\|[^|]*\| `"(\w+)(?:\([\w.]+\))?"` \|([^|]*)\|', text, flags=re.MULTILINE)
+    assert len(rows) >= 10
+    for name, surrogates in rows:
+        assert re.findall(r"`(\w+)`", surrogates) == list(METRICS[name].surrogates)
 
 
 def test_solvers_of_the_guide_exist():

@@ -15,11 +15,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from auctor import AuctorError, ConvergenceWarning, MetricClassifier, MetricClassifierCV
 from auctor.core.errors import DataError, ParameterError
 from auctor.data import as_data
-from auctor.estimators import search
 from auctor.losses import Logistic, PairwiseHinge
 from auctor.penalties import L1, GroupL2, NonNegative, Sum
 from auctor.problem import Problem
 from auctor.solvers import ProximalNewton, strength_max
+from auctor.training import targets
 
 
 def make_rows(n=160, d=8, classes=2, seed=0):
@@ -112,7 +112,7 @@ def test_folds_that_are_not_copied_give_the_same(metric, rows, make, monkeypatch
     surrogate = "square" if metric == "auc" else "auto"
     model = MetricClassifierCV(metric, surrogate=surrogate, n_strengths=4, cv=folds, tol=1e-8)
     copied = clone(model).fit(make(table), labels, weight)
-    monkeypatch.setattr(search, "UNCOPIED", 0)
+    monkeypatch.setattr(targets, "UNCOPIED", 0)
     whole = clone(model).fit(make(table), labels, weight)
     np.testing.assert_allclose(whole.scores_, copied.scores_, atol=2e-3)
     assert whole.strength_ == copied.strength_

@@ -10,7 +10,7 @@ from scipy.optimize import brentq, linprog
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import Target
-from auctor.data import as_data
+from auctor.data import Dense, as_data
 from auctor.losses import FBeta, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, ElasticNet
@@ -254,3 +254,15 @@ def test_vacuous_covers_losses_with_an_intercept():
     assert vacuous(
         FBeta(), as_data(rng.normal(size=(2000, 2)), np.where(np.arange(2000) < 8, 1, -1))
     )
+
+
+def test_weights_of_very_different_sizes_with_l1():
+    """A step of the intercept alone from a point without violation was divided by zero."""
+    rng = np.random.default_rng(3168)
+    n = int(rng.integers(4, 31))
+    X = rng.integers(-2, 3, size=(n, 1)).astype(float)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    target = Target(y, 10.0 ** rng.uniform(-6.0, 6.0, size=n))
+    problem = Problem(FBeta(), L1(10.0 ** rng.uniform(-8.0, 0.5)), Dense(X, target))
+    found = minimise(problem, Continuation(), max_iter=300, on_failure="ignore")
+    assert np.isfinite(found.value)

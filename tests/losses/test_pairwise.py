@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from auctor.core.errors import DataError
 from auctor.core.types import Target
 from auctor.losses import PairwiseHinge, PairwiseSquare
-from auctor.testing.problems import PLAIN_PAIRWISE_SQUARE, by_pair, huber_hinge
+from auctor.testing.plain import PLAIN_PAIRWISE_SQUARE, by_pair, huber_hinge
 
 WIDTHS = [0.0, 1e-6, 0.3, 2.0, 50.0]
 PAIRS = [(PairwiseSquare(), PLAIN_PAIRWISE_SQUARE)] + [

@@ -57,7 +57,21 @@ def test_every_public_name_exists():
     assert sorted(metrics.__all__) == metrics.__all__
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+def equal(got, expected, rtol=0.0):
+    for a, b in zip(flat(got), flat(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol) if rtol else np.testing.assert_array_equal(a, b)
+
+
+def refuses(name, what, **arguments):
+    with pytest.raises(DataError, match=what) as caught:
+        call(name, **arguments)
+    assert GRAMMAR.match(str(caught.value)), str(caught.value)
+    assert str(caught.value).startswith(f"{name} needs ")
+
+
+# --- what inputs may be: the two ways in, for scores (auc) and for predictions (confusion) --------
+
+
 @pytest.mark.parametrize(
     "labels",
     [
@@ -71,30 +85,11 @@ def test_every_public_name_exists():
     ],
     ids=["bool", "signed", "float", "text", "list", "uint8", "object"],
 )
+@pytest.mark.parametrize("name", ["auc", "confusion"])
 def test_any_two_labels(name, labels):
-    for got, expected in zip(flat(call(name, labels, S)), flat(call(name, Y, S)), strict=True):
-        np.testing.assert_array_equal(got, expected)
+    equal(call(name, labels, S), call(name, Y, S))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_zero_weight_is_absent_whatever_the_row_holds(name):
-    y = np.append(Y.astype(float), [np.nan, 7.0])
-    scores = np.append(S, [np.nan, np.inf])
-    weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 0.0])
-    got = flat(call(name, y, scores, weight=weight))
-    expected = flat(call(name, Y, S, weight=weight[:5]))
-    for a, b in zip(got, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_unit_weights_change_nothing(name):
-    got, expected = flat(call(name, Y, S, weight=np.ones(5))), flat(call(name, Y, S))
-    for a, b in zip(got, expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-14)
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize(
     ("change", "what"),
     [
@@ -116,28 +111,45 @@ def test_unit_weights_change_nothing(name):
         ({"weight": [1e308] * 5}, "sum"),
     ],
 )
-def test_refusals(name, change, what):
-    arguments = {"y": Y, "scores": S, **change}
-    with pytest.raises(DataError, match=what) as caught:
-        call(name, **arguments)
-    assert GRAMMAR.match(str(caught.value)), str(caught.value)
-    assert str(caught.value).startswith(f"{name} needs ")
+def test_refusals(change, what):
+    for name in ("auc", "confusion"):
+        refuses(name, what, **{"y": Y, "scores": S, **change})
+
+
+# --- every function goes that way, with its own name, labels, scores and weights ------------------
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_one_class_only(name):
+def test_every_function_checks_its_inputs(name):
+    equal(call(name, np.where(Y == 1, "yes", "no"), S), call(name, Y, S))
+    refuses(name, "finite", y=Y, scores=[0.5, np.nan, 2, 2, 3])
+    refuses(name, "two label values", y=[0, 1, 2, 1, 1], scores=S)
+    refuses(name, "weight of at least zero", y=Y, scores=S, weight=[1, 1, -1, 1, 1])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_uses_its_weights(name):
+    equal(call(name, Y, S, weight=np.ones(5)), call(name, Y, S), rtol=1e-14)
+    # A row of weight zero is absent, whatever it holds.
+    y = np.append(Y.astype(float), [np.nan, 7.0])
+    scores = np.append(S, [np.nan, np.inf])
+    weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 0.0, 0.0])
+    equal(call(name, y, scores, weight=weight), call(name, Y, S, weight=weight[:5]))
+    one_class_only(name)
+
+
+def one_class_only(name):
+    """Functions refuse rows of one class, or not, as their definition demands."""
     weight = (Y == 1).astype(float)  # all negatives absent
     if name in NEED_BOTH:
-        for y, w, which in ((Y, weight, "negative"), (np.zeros(5), None, "positive")):
-            with pytest.raises(DataError, match=f"at least one {which} row"):
-                call(name, y, S, weight=w)
+        refuses(name, "at least one negative row", y=Y, scores=S, weight=weight)
+        refuses(name, "at least one positive row", y=np.zeros(5), scores=S)
     elif name in NEED_NONE:
         call(name, Y, S, weight=weight)
         call(name, -np.ones(5), S)
     else:
         call(name, Y, S, weight=weight)
-        with pytest.raises(DataError, match="at least one positive row"):
-            call(name, np.zeros(5), S)
+        refuses(name, "at least one positive row", y=np.zeros(5), scores=S)
 
 
 def test_absent_class_keeps_its_label():
@@ -156,11 +168,11 @@ def test_read_only_and_strided_inputs():
 
 
 @pytest.mark.parametrize("name", ["precision_at_k", "recall_at_k", "lift_at_k"])
-@pytest.mark.parametrize("k", [0, 6, -1, 0.0, 1.5, True, None, "2", np.nan])
-def test_k_out_of_range(name, k):
-    with pytest.raises(ParameterError, match=f"{name} needs k") as caught:
-        getattr(metrics, name)(Y, S, k)
-    assert GRAMMAR.match(str(caught.value))
+def test_k_out_of_range(name):
+    for k in (0, 6, -1, 0.0, 1.5, True, None, "2", np.nan):
+        with pytest.raises(ParameterError, match=f"{name} needs k") as caught:
+            getattr(metrics, name)(Y, S, k)
+        assert GRAMMAR.match(str(caught.value))
 
 
 @pytest.mark.parametrize(
@@ -183,3 +195,15 @@ def test_parameters_out_of_range(name, keywords):
     with pytest.raises(ParameterError) as caught:
         getattr(metrics, name)(Y, S, **keywords)
     assert GRAMMAR.match(str(caught.value))
+
+
+def test_integer_scores_that_floats_do_not_tell_apart():
+    y = np.array([0, 1, 0, 1])
+    large = 2**60
+    with pytest.raises(DataError, match=r"integers beyond 2\^53 that become equal"):
+        metrics.auc(y, np.array([large, large + 1, large + 2, large + 3]))
+    with pytest.raises(DataError, match=r"integers beyond 2\^53"):
+        metrics.auc(y, [2**70, 2**70 + 1, 0, 1])
+    apart = large + 1024 * np.array([0, 3, 1, 2])
+    assert metrics.auc(y, apart) == 1.0
+    assert metrics.auc(y, np.array([large, large, 0, large])) == metrics.auc(y, [1, 1, 0, 1])

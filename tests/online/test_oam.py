@@ -51,7 +51,7 @@ def plain(X, y, weight, C, method, size, random):
 def test_pairs_at_once_are_the_plain_ones(method, C, thin):
     X, y, weight = thin(400)
     learner = Oam(C, method=method, buffer=9, random_state=3)
-    random = learner._fresh(40, np.random.default_rng(3))["random"]
+    random = learner.fresh_state(40, np.random.default_rng(3))["random"]
     last, mean = plain(X, y, weight, C, method, 9, random)
     for rows in (X, sparse.csr_array(X)):
         learner.fit(rows, y, weight)

@@ -2,12 +2,24 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
+from sklearn.base import clone
 
 from auctor import MetricClassifier, metrics
+from auctor.core.errors import DataError, DataWarning
 from auctor.kernels.online.opauc import add_covariance, pair_slope, project_ball
 from auctor.kernels.online.reservoir import keep_row
-from auctor.online import AdaOam, MiniBatchAuc, Opauc
+from auctor.online import (
+    AdaOam,
+    Fsauc,
+    MiniBatchAuc,
+    OnlineGaussianAuc,
+    Opauc,
+    RegSolam,
+    Solam,
+    room,
+)
 
 
 def sphere(n=2000, d=10, p=0.1, seed=0):
@@ -81,6 +93,17 @@ def test_mba_with_l1_minimises_its_objective():
     assert (np.abs(slope[w == 0]) <= 0.05 + 1e-8).all()
 
 
+def test_a_drawn_pair_weighs_as_many_as_it_stands_for():
+    rows = {1: np.array([1.0, 2.0]), -1: np.array([0.5, -1.0])}  # so that no draw matters
+    cost, y = {1: 2.0, -1: 0.5}, np.array([-1, -1, 1, -1, 1, 1, 1, -1])
+    weight = np.array([cost[label] for label in y])
+    model = MiniBatchAuc(pairs=3).partial_fit([rows[label] for label in y], y, None, weight)
+    earlier = [np.count_nonzero(y[:i] == -y[i]) for i in range(y.size)]
+    mass = 3 * cost[1] * cost[-1] * sum(earlier)
+    assert model.state_["mass"][0] == pytest.approx(mass)
+    np.testing.assert_allclose(model.state_["contrast"], mass * (rows[1] - rows[-1]))
+
+
 def test_reservoir_keeps_every_row_with_equal_probability():
     counts = np.zeros(50)
     for seed in range(1, 2001):
@@ -114,3 +137,52 @@ def test_ada_oam_stays_in_the_ball_that_holds_the_minimiser():
     X, y = sphere()
     w = AdaOam(strength=2.0, step=50.0).fit(X, y).coef_[0]
     assert np.linalg.norm(w) <= 1.0 + 1e-9
+
+
+def test_the_damping_of_ada_oam_is_relative_to_the_data():
+    X, y = sphere(n=300)
+    # Scores are next to zero at these scales: the slopes are the rows, and the units cancel.
+    small, smaller = (AdaOam(0.0, damping=0.1).fit(c * X, y).coef_[0] for c in (1e-6, 1e-9))
+    np.testing.assert_allclose(small, smaller, rtol=1e-4)
+    assert np.abs(small).max() > 0.1
+    assert not AdaOam().fit(np.zeros((4, 2)), [0, 1, 0, 1]).coef_.any()
+
+
+SQUARE = [Opauc(), AdaOam(), MiniBatchAuc(), OnlineGaussianAuc()]
+
+
+@pytest.mark.parametrize("model", SQUARE, ids=repr)
+def test_too_many_columns_are_refused_before_memory_is_taken(model, monkeypatch):
+    X = sparse.csr_array(([1.0], ([0], [61_999])), shape=(2, 62_000))
+    monkeypatch.setattr(room, "total_memory", lambda: 16 * 2**30)
+    with pytest.raises(DataError, match=r"62000 columns.* GiB.*StreamingAUC|62000.* GiB.*rank"):
+        model.fit(X, [0, 1])
+    grown = clone(model).set_params(grow=True).fit(np.eye(2), [0, 1])
+    with pytest.raises(DataError, match="62000 columns"):
+        grown.partial_fit(X, [0, 1])
+    np.testing.assert_array_equal(grown.n_features_in_, 2)
+    Opauc(rank=2).fit(X, [0, 1])
+
+
+def test_memory_that_the_system_does_not_give_is_the_same_error(monkeypatch):
+    def refuse(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(Opauc, "fresh_state", refuse)
+    with pytest.raises(DataError, match=r"2 columns.* GiB"):
+        Opauc().fit(np.eye(2), [0, 1])
+
+
+RUINED = [Opauc(), Opauc(rank=4), Fsauc(), Solam(), RegSolam()]
+
+
+@pytest.mark.parametrize("model", RUINED, ids=repr)
+def test_one_huge_row_is_warned_about_once(model):
+    X, y = sphere(n=400)
+    clone(model).fit(X, y)  # no warning
+    X[200] *= 1e12
+    learner = clone(model).partial_fit(X[:200], y[:200])
+    with pytest.warns(DataWarning, match="one row"):
+        learner.partial_fit(X[200:300], y[200:300])
+    learner.partial_fit(X[300:], y[300:])  # said already
+    assert np.isfinite(learner.coef_).all()

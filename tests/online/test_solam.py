@@ -108,7 +108,11 @@ def test_the_printed_sign_of_alpha_fails(two_gaussians):
 
 
 def plain_stages(X, y, weight, radius, rate, length, growth):
-    """FSAUC with all columns in every step; the centre of the last stage."""
+    """FSAUC with all columns in every step: centre of the stage, how many there were, its average.
+
+    And how often the ball around the centre and the bound of alpha around its own were reached.
+    """
+    reached = np.zeros(2, dtype=int)
     d = X.shape[1]
     v, centre, alpha, alpha0, total = np.zeros(d + 2), np.zeros(d + 2), 0.0, 0.0, 0.0
     sums, weights, squares, kappa, rows = np.zeros((2, d)), np.zeros(2), 0.0, 0.0, 0
@@ -132,9 +136,14 @@ def plain_stages(X, y, weight, radius, rate, length, growth):
         for _ in range(2):
             v[:d] *= min(1, radius / (np.linalg.norm(v[:d]) or 1))
             v[d:] = np.clip(v[d:], -radius * kappa, radius * kappa)
+            reached[0] += np.linalg.norm(v - centre) > 1.01 * ball
             v = centre + (v - centre) * min(1, ball / (np.linalg.norm(v - centre) or 1))
         reach = 2 * np.sqrt(2) * kappa * ball + extra
-        alpha = np.clip(alpha + gamma * share * on_alpha, alpha0 - reach, alpha0 + reach)
+        alpha += gamma * share * on_alpha
+        reached[1] += (
+            1.01 * reach < abs(alpha - alpha0) and abs(alpha0) + reach < 2 * radius * kappa
+        )
+        alpha = np.clip(alpha, alpha0 - reach, alpha0 + reach)
         alpha = np.clip(alpha, -2 * radius * kappa, 2 * radius * kappa)
         total, done = total + v, done + 1
         if done >= length:
@@ -146,18 +155,28 @@ def plain_stages(X, y, weight, radius, rate, length, growth):
             wide = 4 * np.sqrt(2) * kappa * (2 + np.sqrt(2 * log)) * (1 + 2 * kappa) * radius
             extra = wide / np.sqrt(few) if few > 0 else np.inf
             total, done, stage, length = 0.0, 0, stage + 1, int(length * growth)
-    return centre[:d], stage
+    return centre[:d], stage, total[:d] / done, reached
 
 
 @pytest.mark.parametrize("radius", [0.1, 10.0])
 @pytest.mark.parametrize("rate", [0.3, 3.0])
 def test_lazy_stages_are_the_plain_ones(radius, rate, thin):
     X, y, weight = thin(1200)
-    wanted, stage = plain_stages(X, y, weight, radius, rate, 60, 2)
+    wanted, stage, *_ = plain_stages(X, y, weight, radius, rate, 60, 2)
     assert stage >= 3
     for rows in (X, sparse.csr_array(X)):
         learner = Fsauc(radius, rate=rate, stage=60).partial_fit(rows, y, sample_weight=weight)
         np.testing.assert_allclose(learner.state_["table"][:, 2], wanted, rtol=1e-9, atol=1e-11)
+
+
+def test_stages_stay_in_their_ball_and_alpha_in_its_interval():
+    rng, n, radius, rate = np.random.default_rng(0), 12_000, 1.0, 30.0
+    y = np.where(rng.random(n) < 0.5, 1, -1)
+    X = 0.02 * (rng.normal(size=(n, 3)) + 0.3 * y[:, None]).clip(-2.0, 2.0)
+    *_, wanted, reached = plain_stages(X, y, np.ones(n), radius, rate, n // stages(n), 1)
+    assert reached.min() > 50  # else a kernel without one of these bounds would pass
+    found = Fsauc(radius, rate=rate).fit(X, y).coef_[0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)
 
 
 def test_one_pass_of_stages_is_near_the_optimum(two_gaussians):

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -57,17 +58,25 @@ def same(one, two):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.parametrize("density", [1.0, 0.2])
-@pytest.mark.parametrize("size", [1, 7])
-def test_chunks_give_the_same_state_as_one_call(learner, density, size):
-    X, y = stream()
+@pytest.mark.parametrize(
+    ("n", "sizes"),
+    [(240, (1, 7, 12)), pytest.param(700, (1,), marks=pytest.mark.slow)],
+    ids=["few", "one by one"],
+)
+def test_chunks_give_the_same_state_as_one_call(learner, density, n, sizes):
+    X, y = stream(n)
     X = X * (np.random.default_rng(1).random(X.shape) < density)
     X = X if density == 1.0 else sparse.csr_array(X)
-    weight = np.random.default_rng(2).random(700)
+    weight = np.random.default_rng(2).random(n)
     whole = clone(learner).partial_fit(X, y, sample_weight=weight)
     parts = clone(learner)
-    for low in range(0, 700, size):
+    low = 0
+    for size in cycle(sizes):
+        if low >= n:
+            break
         part = slice(low, low + size)
         parts.partial_fit(X[part], y[part], sample_weight=weight[part])
+        low += size
     same(whole, parts)
     np.testing.assert_array_equal(whole.coef_, parts.coef_)
 
@@ -132,7 +141,19 @@ def test_a_row_of_weight_zero_is_absent(learner):
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+#: One learner of each class; of StreamingAUC those with exact moments, with steps, and the default.
+CHECKED = [
+    StreamingAUC(),
+    StreamingAUC(strength=1e-4, surrogate="square"),
+    StreamingAUC(max_exact_columns=3),
+    OnlineGaussianAuc(),
+    Opauc(rank=3),
+    AdaOam(),
+    MiniBatchAuc(),
+]
+
+
+@pytest.mark.parametrize("learner", CHECKED, ids=repr)
 def test_scikit_learn_checks(learner):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

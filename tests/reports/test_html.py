@@ -11,7 +11,7 @@ import pytest
 from auctor import metrics
 from auctor.reports import Candidate, Comparison, DataInfo, build_report, render
 from auctor.reports.html import MAX_COLUMNS
-from auctor.reports.svg import (
+from auctor.reports.html.svg import (
     BOTTOM,
     HEIGHT,
     LEFT,

@@ -8,8 +8,8 @@ from auctor import metrics
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.result import Status
 from auctor.reports import Candidate, DataInfo, MetricStep, build_report, headline, plain
+from auctor.reports.build import MAX_FEATURES, convergence, weights
 from auctor.reports.curves import MAX_POINTS
-from auctor.reports.info import MAX_FEATURES, convergence, weights
 
 DATA = DataInfo(0, 0, 4, 2, 1)
 

@@ -90,5 +90,5 @@ def test_calibration_of_probabilities_has_a_diagonal(info, ax):
 
 def test_a_missing_matplotlib_is_named_with_the_install_line(info, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "auctor\[report\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "auctor\[plots\]"'):
         plots.roc(info)

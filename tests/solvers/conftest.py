@@ -10,7 +10,8 @@ from auctor.data import Dense, as_data
 from auctor.losses import Logistic, Squared
 from auctor.penalties import L1
 from auctor.problem import Problem
-from auctor.testing.problems import PLAIN_SQUARED, smooth_minimiser
+from auctor.testing.minimisers import smooth_minimiser
+from auctor.testing.plain import PLAIN_SQUARED
 
 
 @dataclass(frozen=True)

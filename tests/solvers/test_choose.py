@@ -23,7 +23,7 @@ from auctor.losses import (
 from auctor.penalties import L1, L2, GroupL2, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import choose as public_choose
-from auctor.solvers.choose import RULES, SOLVERS, able, choose, choose_inner, solver_class
+from auctor.solvers.choose import RULES, SOLVERS, Role, able, choose, solver_class
 from auctor.solvers.kinked.smoothing import smoothed_problem
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -52,7 +52,7 @@ class TwoProducts:
         return self._data.gradient(dscores)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.inner}")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.solver}-{rule.role.name}")
 def test_every_rule_names_a_results_file_and_a_solver(rule):
     assert rule.solver in SOLVERS
     assert (RESULTS / rule.evidence).is_file()
@@ -89,9 +89,9 @@ def test_two_products_are_never_asked_for_more(loss, penalty):
 )
 def test_smoothed_problems_are_solved_by_the_same_table(loss, penalty, name):
     problem = smoothed_problem(Problem(loss, penalty, as_data(X, Y)), 0.5)
-    assert type(choose_inner(problem)).__name__ == name
+    assert type(choose(problem, role=Role.SMOOTHED)).__name__ == name
     bare = smoothed_problem(Problem(loss, penalty, TwoProducts(as_data(X, Y))), 0.5)
-    assert not choose_inner(bare).needs & ~bare.provides
+    assert not choose(bare, role=Role.SMOOTHED).needs & ~bare.provides
 
 
 def test_solvers_can_be_left_out_and_the_rest_chosen_among():

@@ -12,7 +12,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
 from auctor.solvers import Continuation, Fista, Lbfgs, Newton
-from auctor.testing.problems import quantile_minimiser
+from auctor.testing.minimisers import quantile_minimiser
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(100, 4))

@@ -10,8 +10,9 @@ from auctor.losses import Logistic, Squared
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2, Box, NonNegative
 from auctor.problem import Problem
-from auctor.solvers import Fista, GradientDescent, Lbfgs, ProximalGradient
-from auctor.testing.problems import PLAIN_LOGISTIC, smooth_minimiser
+from auctor.solvers import AcceleratedGradient, Fista, GradientDescent, Lbfgs, ProximalGradient
+from auctor.testing.minimisers import smooth_minimiser
+from auctor.testing.plain import PLAIN_LOGISTIC
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(80, 5)) * [1.0, 2.0, 0.5, 1.0, 1.0]
@@ -139,6 +140,24 @@ def test_more_strength_than_the_gradient_gives_nothing_but_the_intercept():
     assert solution.converged
     assert not solution.coef.any()
     assert solution.intercept == pytest.approx(problem.null.intercept, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", [Fista(), ProximalGradient(), AcceleratedGradient()], ids=repr)
+@pytest.mark.parametrize("scale", [1e78, 1e98, 1e-78])
+def test_units_of_the_columns_do_not_matter(solver, scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X @ np.array([1.0, -0.5, 0.0]) + 0.1 * rng.normal(size=40)
+    one, other = (
+        minimise(
+            Problem(Squared(), L1(0.1 * size), as_data(size * X, y), fit_intercept=False),
+            solver,
+            tol=1e-8,
+        )
+        for size in (1.0, scale)
+    )
+    assert other.converged
+    np.testing.assert_allclose(scale * other.coef, one.coef, atol=1e-4)
 
 
 def test_non_negative_least_squares_equals_scipy():

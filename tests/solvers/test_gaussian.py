@@ -431,3 +431,15 @@ def test_blocks_outside_the_columns_are_refused():
             solve(ExpectedAuc(), X, y, solver=GaussianDiscriminant(covariance=(block,)))
     with pytest.raises(DataError, match="both classes"):
         shrinkage(as_data(X, np.ones(y.size)))
+
+
+@pytest.mark.parametrize("kind", [2, ((0, 1), (2, 3))], ids=["band", "blocks"])
+def test_numpy_integers_are_integers(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), np.where(rng.random(80) < 0.4, 1.0, -1.0)
+    given = np.int64(2) if kind == 2 else tuple(tuple(np.array(block)) for block in kind)
+    ours, same = (
+        solve(ExpectedError(), X, y, solver=GaussianDiscriminant(covariance=covariance)).coef
+        for covariance in (given, kind)
+    )
+    assert np.array_equal(ours, same)

@@ -8,6 +8,7 @@ from auctor.data import Dense, as_data
 from auctor.losses import Logistic, PairwiseHinge, SmoothedHinge, Squared
 from auctor.penalties import L1, L2, Box
 from auctor.problem import Problem
+from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,
     Subproblem,
@@ -16,7 +17,6 @@ from auctor.solvers.sparse.models.lowrank import (
     curvature_along_gradient,
     survey,
 )
-from auctor.solvers.sparse.pairs import Pairs
 from auctor.solvers.specs import spec_of
 
 
@@ -25,7 +25,7 @@ def test_subproblem_moves_only_its_coordinates_and_into_the_box():
     data = as_data(rng.normal(size=(40, 6)), rng.normal(size=40))
     problem = Problem(Squared(), Box(-0.1, 0.1), data, fit_intercept=False)
     point = problem.evaluate(np.full(6, 0.5))  # as an extrapolated point may be
-    ring = Pairs(5, 6, 1.0)
+    ring = LbfgsMatrix(5, 6, 1.0)
     inner = Inner.seeded(rng, "cyclic")
     index = np.array([0, 2, 5])
     model = Subproblem.at(point, ring, spec_of(problem), index)

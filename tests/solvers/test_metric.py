@@ -125,10 +125,10 @@ def test_continuation_starts_with_it(strength, monkeypatch):
     problem = problem_of(strength=strength)
     solver = Continuation()
     state = solver.init(problem, problem.start(), RNG)
-    assert state.inner.inner.memory.metric is not None
+    assert state.solver.stages[0].solver.metric is not None
     found = minimise(problem, solver, tol=1e-6)
     assert found.converged
     monkeypatch.setattr("auctor.solvers.kinked.smoothing.pair_metric", lambda problem: None)
-    assert solver.init(problem, problem.start(), RNG).inner.inner.memory.metric is None
+    assert solver.init(problem, problem.start(), RNG).solver.stages[0].solver.metric is None
     other = minimise(problem, solver, tol=1e-6)
     assert found.value == pytest.approx(other.value, abs=2e-6)

@@ -11,12 +11,15 @@ from auctor.losses import (
     Absolute,
     EpsilonInsensitive,
     Exponential,
+    FBeta,
     Hinge,
     Huber,
     Logistic,
     PairwiseHinge,
     PairwiseSquare,
     Poisson,
+    Prbep,
+    PrecisionAtK,
     Quantile,
     SmoothedHinge,
     Squared,
@@ -292,8 +295,8 @@ def test_data_and_counts_are_shared():
     seen = []
     path = regularisation_path(problem, n=4, on_point=lambda s, _: seen.append(s), rng=0)
     assert seen == path.strengths.tolist()
-    # One pass finds the largest strength.
-    assert problem.counts.passes - before == 1 + sum(s.passes for s in path.solutions)
+    # One pass finds the largest strength, one the gap of the null model: the unit of tolerances.
+    assert problem.counts.passes - before == 2 + sum(s.passes for s in path.solutions)
     other = problem.with_penalty(L2(0.1))
     assert other.data is problem.data
     assert other.null is problem.null
@@ -432,6 +435,25 @@ def test_a_callback_ends_the_path():
     assert path.n_nonzero[-1] >= 2
     assert (path.n_nonzero[:-1] < 2).all()
     assert not path.complete
+
+
+KINKED = [Prbep(), PrecisionAtK(0.3), FBeta(), Hinge(), Absolute(), PairwiseHinge()]
+
+
+@pytest.mark.parametrize("penalty", [L1(), ElasticNet(1.0, 0.6)], ids=repr)
+@pytest.mark.parametrize("loss", KINKED, ids=repr)
+def test_the_largest_strength_of_a_kinked_loss_is_exact(loss, penalty):
+    """Just above it the empty model is optimal, just below it is not."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 4))
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=40) > 0.7, 1.0, -1.0)
+    problem = Problem(loss, penalty, as_data(X, y))
+    top = strength_max(problem)
+    for factor, empty in ((1.01, True), (0.99, False)):
+        at = problem.with_penalty(penalty.with_strength(factor * top))
+        found = minimise(at, choose(at), tol=1e-7, max_iter=2000)
+        assert found.certified
+        assert (found.value + found.gap >= at.null.loss) == empty
 
 
 @pytest.mark.parametrize("d", [20, 700])

@@ -113,10 +113,10 @@ def test_theoretical_rule():
     assert theoretical_steps(1, 100, 0.1) == 0.0
     assert theoretical_steps(10, 100, 0.1) == pytest.approx(92092, abs=1)
     solver = ProximalQuasiNewton(inner="theoretical", conditioning=0.1)
-    assert solver._passes(10, 100) == 921
-    assert solver._passes(1, 100) == 1
-    assert ProximalQuasiNewton()._passes(30, 100) == 11
-    assert ProximalQuasiNewton(exact=True)._passes(1, 100) == EXACT_PASSES
+    assert solver.passes(10, 100) == 921
+    assert solver.passes(1, 100) == 1
+    assert ProximalQuasiNewton().passes(30, 100) == 11
+    assert ProximalQuasiNewton(exact=True).passes(1, 100) == EXACT_PASSES
 
 
 def test_theoretical_rule_needs_no_more_iterations(classification):

@@ -13,6 +13,7 @@ from auctor.losses.base import BaseLoss
 from auctor.penalties import L1
 from auctor.problem import Problem
 from auctor.solvers import Lhac, ProximalQuasiNewton
+from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     Candidate,
     Inner,
@@ -20,7 +21,6 @@ from auctor.solvers.sparse.models.lowrank import (
     descend,
     survey,
 )
-from auctor.solvers.sparse.pairs import Diagonal, Pairs
 from auctor.solvers.specs import spec_of
 
 # --- inexact steps, as inexact as allowed ---------------------------------------------------
@@ -66,14 +66,14 @@ def sloppy_run(case, errors, matrix, *, rho):
         )  # fmt: skip
         new = point if done is None else done.point
         yield point, new, model.matrix, error
-        if isinstance(matrix, Pairs):
+        if isinstance(matrix, LbfgsMatrix):
             matrix.add(new.w - point.w, new.gradient - point.gradient)
         point = new
 
 
 def matrix_of(case, kind):
     n = case.problem.n_columns
-    return Diagonal(np.full(n, case.high)) if kind == "identity" else Pairs(5, n, case.high)
+    return Diagonal(np.full(n, case.high)) if kind == "identity" else LbfgsMatrix(5, n, case.high)
 
 
 FLAT = np.concatenate((np.full(5, 1e-7), np.geomspace(0.05, 1.0, 7)))

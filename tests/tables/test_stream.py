@@ -612,8 +612,12 @@ def test_decimal_commas():
     np.testing.assert_array_equal(X, [[1.5, 2], [-325, np.nan]])
     assert y.tolist() == [1, 0]
     assert "'1.700'" in refusal(io.BytesIO(b"a;y\n1,5;1\n1.700;0\n"), format="csv", decimal=",")
-    with pytest.raises(ParameterError, match="delimiter that is not the decimal sign"):
-        open_stream(io.BytesIO(b""), "csv", decimal=",", delimiter=",")
+    quoted = b'a,b,y\n"1,5",2,1\n"-3,5",,0\n'  # commas between the fields as well
+    np.testing.assert_array_equal(
+        gather(io.BytesIO(quoted), "csv", decimal=",")[0], [[1.5, 2], [-3.5, np.nan]]
+    )
+    with pytest.raises(ParameterError, match="decimal"):
+        open_stream(io.BytesIO(b""), "csv", decimal="'")
 
 
 def test_text_of_another_encoding_names_its_line():
@@ -643,3 +647,23 @@ def test_a_stream_does_not_hold_the_file(tmp_path):
     tracemalloc.stop()
     assert rows == 600_000
     assert peak < path.stat().st_size / 2
+
+
+def test_rows_of_tabs_are_rows():
+    """In a TSV file a line of tabs has empty fields; with too few of them it is refused."""
+    rows = b"a\tb\ty\n1\t2\t0\n\t\t\n  \n3\t4\t1\n"
+    X, y = gather(io.BytesIO(rows), "tsv")
+    np.testing.assert_array_equal(X, [[1, 2], [np.nan, np.nan], [3, 4]])
+    np.testing.assert_array_equal(y, [0, np.nan, 1])
+    said = refusal(io.BytesIO(rows.replace(b"\t\t\n", b"\t\n")), format="tsv")
+    assert "3 fields" in said
+    assert "got 2 in BytesIO, line 3" in said
+    X, _ = gather(io.BytesIO(b"a\n1\n \n\n2\n"), "csv", labelled=False)
+    np.testing.assert_array_equal(X, [[1], [np.nan], [2]])
+
+
+def test_a_ragged_row_far_into_the_file_is_named_by_its_line(monkeypatch):
+    monkeypatch.setattr(base, "BLOCK", 64)
+    rows = b"a,b,y\n" + b"1,2,0\n" * 50 + b"1,2,0,5\n" + b"1,2,0\n" * 5
+    said = refusal(io.BytesIO(rows), format="csv")
+    assert "got 4 in BytesIO, line 52" in said

@@ -789,3 +789,14 @@ def test_warnings_point_to_the_caller(tmp_path):
     with pytest.warns(DataWarning, match="leaves out") as caught:
         convert(tmp_path / "rows.csv", tmp_path / "rows.svm")
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["rows.xlsx", "rows.XLS", "rows.ods", "rows.json.gz"])
+def test_files_of_other_programs_are_named(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"PK\x03\x04 and so on")
+    for read in (read_table, lambda path: list(open_stream(path))):
+        with pytest.raises(DataError, match="Save the table as CSV"):
+            read(path)
+    path.write_bytes(TEXT)
+    assert read_table(path, "csv", label="bought").matrix.shape == (3, 4)

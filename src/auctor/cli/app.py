@@ -10,8 +10,7 @@ import typer
 from typer.main import get_command
 
 import auctor
-from auctor.cli.common import epilog
-from auctor.cli.lean import with_sklearn
+from auctor.cli.options import epilog
 
 #: A new command is one file and one line here: its module and function.
 COMMANDS = {
@@ -35,14 +34,14 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         help="Train linear classifiers on the metric you report, with a certified gap.",
         epilog="Exit codes: 0 done, 2 wrong usage or unusable data (one line says why), "
         "130 Ctrl-C.",
-        no_args_is_help=True,
+        invoke_without_command=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(options)
     for name in names:
         function = function_of(name)
-        app.command(name, epilog=epilog(function))(with_sklearn(function))
+        app.command(name, epilog=epilog(function))(function)
     return app
 
 
@@ -66,6 +65,7 @@ def _print_version(wanted: bool) -> None:
 
 
 def options(
+    ctx: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -74,3 +74,6 @@ def options(
     ] = False,
 ) -> None:
     """Train linear classifiers on the metric you report, with a certified gap."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(2)

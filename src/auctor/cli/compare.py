@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auctor.cli import complete
-from auctor.cli.common import (
+from auctor.cli import names
+from auctor.cli.options import (
     AsJson,
     Buckets,
     Categorical,
@@ -29,17 +29,14 @@ from auctor.cli.common import (
     Seed,
     Tol,
     ZeroBased,
-    console,
-    echo_json,
     examples,
     read,
 )
-from auctor.cli.main import say
+from auctor.cli.output import console, echo_json, say
 
 if TYPE_CHECKING:
-    from auctor.cli.contenders import Rules
-    from auctor.cli.contest import Contest, Row
     from auctor.core.types import Array
+    from auctor.training.contest import Contest, Row, Rules
 
 WHO = "auctor compare"
 PENALTIES = ("l2", "l1", "elastic_net")
@@ -51,7 +48,7 @@ Surrogates = Annotated[
     typer.Option(
         "--surrogate",
         help="Only this surrogate of the metric; repeatable. All by default.",
-        autocompletion=complete.surrogates,
+        autocompletion=names.surrogates,
         show_default=False,
     ),
 ]
@@ -60,7 +57,7 @@ Solvers = Annotated[
     typer.Option(
         "--solver",
         help="Only this solver of ours; repeatable. Chosen for each problem by default.",
-        autocompletion=complete.solvers,
+        autocompletion=names.solvers,
         show_default=False,
     ),
 ]
@@ -114,10 +111,11 @@ def compare(
     Everyone gets the same folds, the same scaling and the same strengths, tuned inside the training
     folds by the same metric, and cuts scores into predictions by the same rule.
     """
-    from auctor.cli.contenders import Rules, our_contenders, their_contenders
-    from auctor.cli.contest import contest
-    from auctor.cli.prepare import check_width
     from auctor.core.checks import check_choice
+    from auctor.data.preparation import is_dense
+    from auctor.estimators.contenders import our_contenders, their_contenders
+    from auctor.training.contest import Rules, contest
+    from auctor.training.prepare import check_width
     from auctor.training.registry import resolve_penalty
 
     check_choice(WHO, "penalty", penalty, PENALTIES)
@@ -136,7 +134,7 @@ def compare(
                 repeats=repeats,
                 inner_folds=inner_folds,
                 n_strengths=n_strengths,
-                standardise=_is_dense(table.matrix) if standardise is None else standardise,
+                standardise=is_dense(table.matrix) if standardise is None else standardise,
                 tol=tol,
                 max_seconds=max_seconds,
                 n_threads=threads,
@@ -167,12 +165,6 @@ def _hits(labels: Array | None) -> Array:
             todo="Keep two, or make the others one.",
         )
     return np.asarray(labels == classes[1])
-
-
-def _is_dense(matrix: Any) -> bool:
-    import numpy as np
-
-    return isinstance(matrix, np.ndarray)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from auctor.cli import complete
-from auctor.cli.common import (
+from auctor.cli import names
+from auctor.cli.options import (
     AsJson,
     Buckets,
     Categorical,
@@ -20,10 +20,10 @@ from auctor.cli.common import (
     Missing,
     ZeroBased,
     check_outputs,
-    echo_json,
     examples,
     yes_no,
 )
+from auctor.cli.output import echo_json
 
 WHO = "auctor convert"
 
@@ -49,7 +49,7 @@ def convert(
     to: Annotated[
         str,
         typer.Option(
-            help="Format of OUT; auto goes by the file's name.", autocompletion=complete.formats
+            help="Format of OUT; auto goes by the file's name.", autocompletion=names.formats
         ),
     ] = "auto",
     categorical: Categorical = "one_hot",
@@ -65,7 +65,7 @@ def convert(
         str,
         typer.Option(
             help="Numbers that an ONNX model takes: float64 or float32.",
-            autocompletion=complete.choices("float64", "float32"),
+            autocompletion=names.choices("float64", "float32"),
         ),
     ] = "float64",
     as_json: AsJson = False,

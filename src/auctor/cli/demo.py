@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from auctor.cli.common import examples
+from auctor.cli.options import examples
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -81,7 +81,7 @@ def run_demo(
     import auctor
     from auctor.cli.demo_data import N_ROWS, card_payments, split_half
     from auctor.reports import DataInfo, build_report
-    from auctor.reports.info import compare
+    from auctor.reports.build import compare
 
     tell = on_stage or (lambda stage: None)
     tell("Generating payments")

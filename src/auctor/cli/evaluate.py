@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from auctor.cli.common import (
+from auctor.cli.options import (
     AsJson,
     Config,
     DataPath,
@@ -16,10 +16,11 @@ from auctor.cli.common import (
     Reading,
     Seed,
     ZeroBased,
-    console,
-    echo_json,
     examples,
+    open_model,
+    read_chunks,
 )
+from auctor.cli.output import console, echo_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -56,13 +57,15 @@ def evaluate(
     config: Config = None,
 ) -> None:
     """Measure a model on labelled rows, read in chunks: all metrics, with 95 % intervals."""
-    from auctor.cli.scoring import evaluation, open_model, score_file
+    from auctor.training.evaluate import evaluation, schema_of, score_chunks
 
     saved = open_model(model, who=WHO)
     options = Reading(
         format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
     )
-    rows = score_file(saved, data, options, who=WHO, seed=seed)
+    schema = schema_of(saved.model, saved.schema)
+    chunks = read_chunks(data, options, schema, who=WHO, labelled=True)
+    rows = score_chunks(saved.model, chunks, who=WHO, seed=seed)
     found = evaluation(saved.model, rows, who=WHO)
     if as_json:
         echo_json({"model": str(model), "data": data, **found})
@@ -72,7 +75,7 @@ def evaluate(
 
 def show(found: dict[str, Any]) -> None:
     """Print an evaluation for people."""
-    from auctor.cli.tables import estimate_text, grid
+    from auctor.cli.output import estimate_text, grid
     from auctor.reports.intervals import Estimate
 
     out = console()
@@ -96,7 +99,7 @@ def show(found: dict[str, Any]) -> None:
 
 def _confusion(found: dict[str, Any]) -> Table:
     """Counts of rows by true and predicted class."""
-    from auctor.cli.tables import grid
+    from auctor.cli.output import grid
 
     names = list(found["classes"])
     counts = found["confusion"]
@@ -110,7 +113,7 @@ def _confusion(found: dict[str, Any]) -> Table:
 
 def _each(found: dict[str, Any]) -> Table:
     """Every class against the rest."""
-    from auctor.cli.tables import grid
+    from auctor.cli.output import grid
 
     table = grid("class", "AUC [95 % interval]", "F1")
     for name, one in found["each"].items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auctor.cli.common import (
+from auctor.cli.options import (
     AsJson,
     Config,
     Delimiter,
@@ -18,11 +18,10 @@ from auctor.cli.common import (
     Reading,
     Threads,
     ZeroBased,
-    console,
-    echo_json,
     examples,
     read,
 )
+from auctor.cli.output import console, echo_json
 
 if TYPE_CHECKING:
     from auctor.saved import Saved
@@ -116,7 +115,7 @@ def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
         **_fit(model),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "calibrated": hasattr(model, "calibrators_"),
-        "log_odds": log_odds(model),
+        "log_odds": log_odds(getattr(model, "metric", None), getattr(model, "calibrate", None)),
         **_weights(saved, top),
         "schema": saved.schema,
     }
@@ -158,11 +157,11 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
     """Thresholds and weights, the largest by name."""
     import numpy as np
 
-    from auctor.cli.scoring import schema_of
+    from auctor.training.evaluate import schema_of
 
     model = saved.model
     coef = np.atleast_2d(model.coef_)
-    schema = schema_of(saved)
+    schema = schema_of(model, saved.schema)
     classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
     towards = classes[-1:] if coef.shape[0] == 1 else classes
     threshold = getattr(model, "threshold_", None)
@@ -180,7 +179,7 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
 
 def _top(row: Any, schema: Schema, top: int) -> tuple[Any, ...]:
     """Columns of most weight."""
-    from auctor.reports.info import weights
+    from auctor.reports.build import weights
 
     names, first = schema.feature_names, schema.first_index
     return weights(row, names, top, first).top if top else ()
@@ -285,14 +284,15 @@ def _short(value: Any) -> str:
 
 def describe_data(table: Table, path: str) -> dict[str, Any]:
     """What a file of rows holds, as plain values."""
+    from auctor.data.preparation import is_dense, share_stored
+
     n, d = table.matrix.shape
-    stored = getattr(table.matrix, "nnz", n * d)
     return {
         "file": path,
         "rows": n,
         "columns": len(table.summary) or d,
-        "sparse": hasattr(table.matrix, "nnz"),
-        "density": stored / (n * d) if n * d else 0.0,
+        "sparse": not is_dense(table.matrix),
+        "density": share_stored(table.matrix),
         "label": table.schema.label,
         "labels": None if table.labels is None else _labels(table.labels),
         "missing": sum(column.missing for column in table.summary),
@@ -304,7 +304,7 @@ def _labels(labels: Any) -> dict[str, Any]:
     """How many rows have which label; of many labels only how many there are."""
     import numpy as np
 
-    from auctor.cli.prepare import tidy_labels
+    from auctor.training.prepare import tidy_labels
 
     plain = tidy_labels(labels, who=WHO) if labels.dtype.kind == "f" else labels.astype(str)
     values, counts = np.unique(plain, return_counts=True)

@@ -9,7 +9,8 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from auctor.cli.common import AsJson, echo_json, examples
+from auctor.cli.options import AsJson, examples
+from auctor.cli.output import echo_json
 
 
 class Kind(StrEnum):

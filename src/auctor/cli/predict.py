@@ -7,11 +7,11 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auctor.cli.common import (
+from auctor.cli.options import (
     AsJson,
     Config,
     DataPath,
@@ -24,14 +24,16 @@ from auctor.cli.common import (
     Reading,
     ZeroBased,
     check_outputs,
-    echo_json,
     examples,
+    read_chunks,
 )
-from auctor.cli.main import say
+from auctor.cli.output import echo_json, say
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
-    from auctor.saved import Saved
+    from auctor.training.model import LinearModel, RegressionModel
+
+    Model = LinearModel | RegressionModel
 
 WHO = "auctor predict"
 #: Formats by the ending of the output's name.
@@ -76,7 +78,7 @@ def predict(
     prints what was written, and where.
     """
     from auctor.core.errors import ParameterError
-    from auctor.saved import read_saved
+    from auctor.saved import read_model
 
     kind = _kind(out)
     check_outputs(WHO, [out], [model, data, config])
@@ -84,15 +86,15 @@ def predict(
         raise ParameterError(
             WHO, needs="--out with a file to print JSON about it", got="-", todo="Pass a file."
         )
-    saved = read_saved(model)
+    fitted = read_model(model)
     wanted = _wanted(
-        saved.model, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
+        fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
     options = Reading(
         format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
     )
-    columns = column_names(saved.model, wanted)
-    rows = _Counted(predictions(saved, data, options, wanted))
+    columns = column_names(fitted, wanted)
+    rows = _Counted(predictions(fitted, data, options, wanted))
     _write(out, kind, columns, rows)
     if as_json:
         echo_json(
@@ -103,18 +105,18 @@ def predict(
 
 
 def predictions(
-    saved: Saved, data: str, options: Reading, wanted: tuple[str, ...]
+    model: Model, data: str, options: Reading, wanted: tuple[str, ...]
 ) -> Iterator[list[Array]]:
     """For each chunk of a file, the columns that are wanted."""
     import numpy as np
 
-    from auctor.cli.scoring import apply, chunks_for
+    from auctor.training.evaluate import schema_for
 
-    model = saved.model
-    for chunk in chunks_for(saved, data, options, who=WHO, labelled=False):
+    schema = schema_for(model.coef.shape[1], model.feature_names, model.schema)
+    for chunk in read_chunks(data, options, schema, who=WHO, labelled=False):
         found: list[Array] = []
         for what in wanted:
-            values = apply(model, METHODS[what], chunk.matrix)
+            values = getattr(model, METHODS[what])(chunk.matrix)
             several = np.atleast_2d(values.T)
             found += [several[-1]] if _binary(model) else list(several)
         yield found
@@ -128,38 +130,39 @@ METHODS = {
 }
 
 
-def column_names(model: Any, wanted: tuple[str, ...]) -> list[str]:
+def column_names(model: Model, wanted: tuple[str, ...]) -> list[str]:
     """Names of the columns to write; several classes have one each for scores."""
     names = []
+    classes = getattr(model, "classes", None)
     for what in wanted:
         single = {"scores": "score", "probabilities": "probability"}.get(what, what[:-1])
-        if what in ("scores", "probabilities") and not _binary(model):
-            names += [f"{single}_{name}" for name in model.classes_.tolist()]
+        if what in ("scores", "probabilities") and classes is not None and classes.size > 2:
+            names += [f"{single}_{name}" for name in classes.tolist()]
         else:
             names.append(single)
     return names
 
 
-def _binary(model: Any) -> bool:
-    return hasattr(model, "classes_") and model.classes_.size == 2
+def _binary(model: Model) -> bool:
+    return bool(getattr(model, "binary", False))
 
 
-def _wanted(model: Any, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
+def _wanted(model: Model, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
     """What to write: what was asked for, or all that the model has."""
-    from auctor.cli.scoring import has_probabilities
     from auctor.core.errors import ParameterError
 
     chosen = tuple(what for what, yes in asked.items() if yes)
+    likely = getattr(model, "calibrators", None) is not None
     if not hasattr(model, "decision_function"):
         if chosen:
             raise ParameterError(
                 WHO,
                 needs=f"a classifier to write {chosen[0]}",
-                got=f"{type(model).__name__}",
+                got="a regressor",
                 todo=f"Drop --{chosen[0]}.",
             )
         return ("predictions",)
-    if "probabilities" in chosen and not has_probabilities(model):
+    if "probabilities" in chosen and not likely:
         raise ParameterError(
             WHO,
             needs="a calibrated model, or one of log_loss, to write probabilities",
@@ -170,7 +173,7 @@ def _wanted(model: Any, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
         return chosen
     if kind == "npy":
         return ("scores",)
-    return ("labels", "scores", *(("probabilities",) if has_probabilities(model) else ()))
+    return ("labels", "scores", *(("probabilities",) if likely else ()))
 
 
 def _kind(out: str) -> str:

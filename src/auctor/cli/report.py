@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auctor.cli.common import (
+from auctor.cli.options import (
     AsJson,
     Config,
     DataPath,
@@ -24,13 +24,14 @@ from auctor.cli.common import (
     ZeroBased,
     check_outputs,
     command_line,
-    echo_json,
     examples,
+    open_model,
     read,
 )
+from auctor.cli.output import echo_json
 
 if TYPE_CHECKING:
-    from auctor.reports import Candidate, DataInfo, PathInfo
+    from auctor.reports import Candidate, DataInfo
     from auctor.saved import Saved
     from auctor.tables.read import Table
 
@@ -72,9 +73,10 @@ def report(
     path of strengths, convergence) is in it.
     """
     import auctor
-    from auctor.cli.scoring import open_model, schema_of
     from auctor.core.files import check_destination, write_text
     from auctor.reports import build_report, plain, render
+    from auctor.training.evaluate import schema_of
+    from auctor.training.run import path_info
 
     check_destination(out, who=WHO)
     check_outputs(WHO, [out], [model, data, config])
@@ -88,7 +90,7 @@ def report(
         delimiter=delimiter,
         n_threads=threads,
     )
-    table = read(data, options, who=WHO, schema=schema_of(saved))
+    table = read(data, options, who=WHO, schema=schema_of(saved.model, saved.schema))
     hits, candidate = _scored(saved, table)
     name = str(getattr(saved.model, "metric", "auc"))
     info = build_report(
@@ -126,12 +128,13 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
     """Which rows are positive, and the model on them."""
     import numpy as np
 
-    from auctor.cli.prepare import codes_of
-    from auctor.cli.scoring import apply, has_probabilities, schema_of
     from auctor.core.errors import DataError
     from auctor.reports import Candidate, MetricStep
+    from auctor.training.evaluate import apply, has_probabilities, schema_of
+    from auctor.training.prepare import codes_of
 
     model, notes = saved.model, saved.notes
+    schema = schema_of(model, saved.schema)
     assert table.labels is not None
     hits = codes_of(table.labels, model.classes_, who=WHO) == 1
     if hits.all() or not hits.any():
@@ -153,8 +156,8 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
         seconds=_number(notes, "seconds"),
         train_auc=_number(notes, "train_auc"),
         coef=np.asarray(model.coef_)[0],
-        feature_names=schema_of(saved).feature_names,
-        first_index=schema_of(saved).first_index,
+        feature_names=schema.feature_names,
+        first_index=schema.first_index,
         probabilities=None if likely is None else likely[:, 1],
         metric_steps=[step for step in steps if not math.isnan(step.value)],
     )
@@ -176,35 +179,6 @@ def _data(saved: Saved, table: Table, hits: Any, source: str) -> DataInfo:
         source=source,
         positive=positive,
         negative=negative,
-    )
-
-
-def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
-    """How the strength of a model was found, where it was looked for.
-
-    Parameters
-    ----------
-    model : MetricClassifierCV
-        Others have no path.
-    nonzeros : sequence of float
-        Mean number of columns in the models at each strength, if it is known.
-    """
-    import numpy as np
-
-    from auctor.reports import PathInfo
-
-    if not hasattr(model, "scores_"):
-        return None
-    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
-    folds, count = judged.shape[0], model.strengths_.size
-    spread = judged.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(count, np.nan)
-    return PathInfo(
-        strengths=tuple(model.strengths_.tolist()),
-        nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
-        score_mean=tuple(judged.mean(axis=0).tolist()),
-        score_se=tuple(spread.tolist()),
-        chosen=int(model.best_index_),
-        metric=str(model.metric),
     )
 
 

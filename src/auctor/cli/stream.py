@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auctor.cli import complete
-from auctor.cli.common import (
+from auctor.cli import names
+from auctor.cli.options import (
     AsJson,
     Config,
     Delimiter,
@@ -22,10 +22,10 @@ from auctor.cli.common import (
     ZeroBased,
     check_outputs,
     command_line,
-    echo_json,
     examples,
     yes_no,
 )
+from auctor.cli.output import echo_json
 
 if TYPE_CHECKING:
     from auctor.online.base import OnlineClassifier
@@ -56,7 +56,7 @@ def stream(
         str,
         typer.Option(
             help="streaming needs no tuning; others: see auctor list learners.",
-            autocompletion=complete.learners,
+            autocompletion=names.learners,
         ),
     ] = "streaming",
     strength: Annotated[
@@ -74,7 +74,7 @@ def stream(
         str,
         typer.Option(
             help="Rows with missing values: refuse or skip.",
-            autocompletion=complete.choices("refuse", "skip"),
+            autocompletion=names.choices("refuse", "skip"),
         ),
     ] = "refuse",
     format: Format = "auto",
@@ -105,10 +105,10 @@ def stream(
     config: Config = None,
 ) -> None:
     """Learn to rank from a stream of rows, in one pass and bounded memory."""
-    from auctor.cli.prepare import tidy_labels
     from auctor.core.checks import check_choice
     from auctor.online import learn
     from auctor.tables import open_stream
+    from auctor.training.prepare import tidy_labels
 
     check_choice(WHO, "metric", metric, ("auc",))
     check_choice(WHO, "missing", missing, tuple(MISSING))
@@ -178,7 +178,7 @@ def learners() -> dict[str, type[OnlineClassifier]]:
     for name in online.__all__:
         thing = getattr(online, name)
         if inspect.isclass(thing) and issubclass(thing, OnlineClassifier):
-            found[complete.learner_name(name)] = thing
+            found[names.learner_name(name)] = thing
     found.pop("online_classifier", None)
     return found
 
@@ -295,7 +295,7 @@ def _end_line(show: object) -> None:
 
 def _noting(rows: Iterable[Chunk], seen: list[Chunk]) -> Iterator[Chunk]:
     """The same chunks; keeps what the first one says of its columns."""
-    from auctor.cli.prepare import check_width
+    from auctor.training.prepare import check_width
 
     for chunk in rows:
         check_width(chunk.matrix.shape[1], chunk.first_index, who=WHO)

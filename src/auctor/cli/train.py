@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from auctor.cli import complete
-from auctor.cli.common import (
+from auctor.cli import names
+from auctor.cli.options import (
     AsJson,
     Buckets,
     Categorical,
@@ -35,17 +36,77 @@ from auctor.cli.common import (
     ZeroBased,
     check_outputs,
     command_line,
-    console,
-    echo_json,
     examples,
+    read,
 )
-from auctor.cli.main import as_options, say
+from auctor.cli.output import console, echo_json, say, show_data, show_model, worded
+from auctor.core.files import check_destination, write_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from auctor.core.types import Array
     from auctor.estimators import MetricClassifier
     from auctor.reports.progress import Progress
+    from auctor.training.prepare import Parts
+    from auctor.training.run import Run
 
 WHO = "auctor train"
+
+
+Strength = Annotated[
+    str,
+    typer.Option(help="Of the penalty: a number, or auto to find it by cross-validation."),
+]
+NStrengths = Annotated[int, typer.Option(min=1, help="Strengths that auto tries.")]
+Folds = Annotated[int, typer.Option(min=2, help="Folds that auto tries them on.")]
+Rule = Annotated[
+    str,
+    typer.Option(
+        help="Which strength auto takes: best, or one_se for the largest within one standard "
+        "error of it.",
+        autocompletion=names.choices("best", "one_se"),
+    ),
+]
+Threshold = Annotated[
+    str,
+    typer.Option(
+        help="Where to cut scores: auto (best for the metric), a number, or a rule such as "
+        "precision(0.9) or top(100)."
+    ),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(help="balanced, or LABEL=WEIGHT with commas between.", show_default=False),
+]
+Calibrate = Annotated[
+    str | None,
+    typer.Option(
+        help="Learn probabilities too: sigmoid or isotonic.",
+        autocompletion=names.choices("sigmoid", "isotonic"),
+        show_default=False,
+    ),
+]
+NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Train without an intercept.")]
+Standardise = Annotated[
+    bool | None,
+    typer.Option(
+        help="Scale columns to deviation one, dense ones also to mean zero; by default dense "
+        "data only. The model applies to the columns as they are.",
+        show_default=False,
+    ),
+]
+TestSize = Annotated[
+    float,
+    typer.Option(min=0.0, max=0.9, help="Share of the rows of each class to measure on."),
+]
+TestFile = Annotated[
+    str | None, typer.Option(help="A file to measure on instead.", show_default=False)
+]
+Out = Annotated[Path, typer.Option(help="Where to write the model.")]
+ReportFile = Annotated[
+    Path | None, typer.Option(help="Where to write an HTML report.", show_default=False)
+]
 
 
 @examples(
@@ -63,61 +124,21 @@ def train(
     surrogate: Surrogate = "auto",
     penalty: Penalty = "l2",
     l1_ratio: L1Ratio = None,
-    strength: Annotated[
-        str,
-        typer.Option(help="Of the penalty: a number, or auto to find it by cross-validation."),
-    ] = "auto",
-    n_strengths: Annotated[int, typer.Option(min=1, help="Strengths that auto tries.")] = 30,
-    folds: Annotated[int, typer.Option(min=2, help="Folds that auto tries them on.")] = 5,
-    rule: Annotated[
-        str,
-        typer.Option(
-            help="Which strength auto takes: best, or one_se for the largest within one standard "
-            "error of it.",
-            autocompletion=complete.choices("best", "one_se"),
-        ),
-    ] = "best",
+    strength: Strength = "auto",
+    n_strengths: NStrengths = 30,
+    folds: Folds = 5,
+    rule: Rule = "best",
     solver: SolverName = "auto",
     tol: Tol = 1e-4,
     max_iter: MaxIter = 1000,
     max_seconds: MaxSeconds = None,
-    threshold: Annotated[
-        str,
-        typer.Option(
-            help="Where to cut scores: auto (best for the metric), a number, or a rule such as "
-            "precision(0.9) or top(100)."
-        ),
-    ] = "auto",
-    class_weight: Annotated[
-        str | None,
-        typer.Option(help="balanced, or LABEL=WEIGHT with commas between.", show_default=False),
-    ] = None,
-    calibrate: Annotated[
-        str | None,
-        typer.Option(
-            help="Learn probabilities too: sigmoid or isotonic.",
-            autocompletion=complete.choices("sigmoid", "isotonic"),
-            show_default=False,
-        ),
-    ] = None,
-    no_intercept: Annotated[
-        bool, typer.Option("--no-intercept", help="Train without an intercept.")
-    ] = False,
-    standardise: Annotated[
-        bool | None,
-        typer.Option(
-            help="Scale columns to deviation one, dense ones also to mean zero; by default dense "
-            "data only. The model applies to the columns as they are.",
-            show_default=False,
-        ),
-    ] = None,
-    test_size: Annotated[
-        float,
-        typer.Option(min=0.0, max=0.9, help="Share of the rows of each class to measure on."),
-    ] = 0.2,
-    test: Annotated[
-        str | None, typer.Option(help="A file to measure on instead.", show_default=False)
-    ] = None,
+    threshold: Threshold = "auto",
+    class_weight: ClassWeight = None,
+    calibrate: Calibrate = None,
+    no_intercept: NoIntercept = False,
+    standardise: Standardise = None,
+    test_size: TestSize = 0.2,
+    test: TestFile = None,
     label: Label = None,
     format: Format = "auto",
     categorical: Categorical = "one_hot",
@@ -128,10 +149,8 @@ def train(
     delimiter: Delimiter = None,
     threads: Threads = None,
     seed: Seed = 0,
-    out: Annotated[Path, typer.Option(help="Where to write the model.")] = Path("model.auctor"),
-    report: Annotated[
-        Path | None, typer.Option(help="Where to write an HTML report.", show_default=False)
-    ] = None,
+    out: Out = Path("model.auctor"),
+    report: ReportFile = None,
     config: Config = None,
     as_json: AsJson = False,
     verbose: Verbose = False,
@@ -142,15 +161,10 @@ def train(
     On a terminal a line shows how far it is. Ctrl-C stops it, saves the best model so far and exits
     with code 130; files that exist are replaced.
     """
-    from auctor.core.files import check_destination, write_text
-
     for path in (out, report):
         if path is not None:
             check_destination(path, who=WHO)
     check_outputs(WHO, [out, report], [data, test, config])
-    from auctor.cli.tables import show_data, show_model
-    from auctor.cli.trainer import Run, load
-
     model = make_model(
         {
             "metric": metric,
@@ -171,47 +185,22 @@ def train(
         strength,
         {"n_strengths": n_strengths, "cv": folds, "rule": rule},
     )
-    options = Reading(
-        format, label, categorical, buckets, missing, zero_based, header, delimiter, threads
+    job = Job(
+        data,
+        Reading(
+            format, label, categorical, buckets, missing, zero_based, header, delimiter, threads
+        ),
+        test,
+        test_size,
+        standardise,
+        seed,
+        out,
+        report,
+        command_line(ctx),
     )
     screen = None if as_json or quiet else console()
-    run = Run(model, command_line(ctx), seed, _progress(verbose=verbose, quiet=quiet))
-    try:
-        with run.gathered():
-            parts = load(
-                data,
-                options,
-                test=test,
-                share=test_size,
-                seed=seed,
-                progress=run.progress,
-                two=report is not None,
-                on_table=lambda *table: None if screen is None else show_data(screen, data, *table),
-            )
-        told = _tell(run.warnings)
-        run.fit(parts, standardise)
-        run.save(out, parts, None)
-        if run.interrupted:
-            run.progress.close()
-            say(f"interrupted; the best model so far is saved in {out}: {run.described()}.")
-        run.progress.stage("measuring")
-        found = run.measure(parts)
-        page = None if report is None else run.render(parts, data)
-        run.save(out, parts, found)
-        if report is not None and page is not None:
-            write_text(report, page, who=WHO)
-    except KeyboardInterrupt:
-        run.progress.close()
-        saved = f"the model is saved in {out}" if run.saved else "nothing was written"
-        say(f"interrupted; {saved}.")
-        raise typer.Exit(130) from None
-    finally:
-        run.progress.close()
-    _tell(run.warnings[told:])
-    summary = run.summary(parts, found) | {
-        "model": str(out),
-        "report": None if report is None else str(report),
-    }
+    run, found = _train(job, model, screen, _progress(verbose=verbose, quiet=quiet))
+    summary = run.summary(found) | {"model": out, "report": report}
     if as_json:
         echo_json(summary)
     elif screen is not None:
@@ -220,11 +209,122 @@ def train(
         raise typer.Exit(130)
 
 
-def _tell(warnings: list[str]) -> int:
+class Job(NamedTuple):
+    """What to train on and where to write."""
+
+    data: str
+    reading: Reading
+    test: str | None
+    test_size: float
+    standardise: bool | None
+    seed: int
+    out: Path
+    report: Path | None
+    command: str
+
+
+def _train(
+    job: Job, model: MetricClassifier, screen: Console | None, progress: Progress
+) -> tuple[Run, dict[str, Any]]:
+    """Read, fit, measure and write; returns the run and the metrics on the rows held out."""
+    from auctor.reports import render
+    from auctor.training.run import train as fit_model
+
+    saved = False
+    try:
+        parts, warned = _read(job, screen, progress)
+        told = _tell(map(_word, warned))
+        run = fit_model(
+            model,
+            parts,
+            scale=job.standardise,
+            progress=progress,
+            seed=job.seed,
+            command=job.command,
+            word=_word,
+            warned=warned,
+            who=WHO,
+        )
+        progress.stage("measuring")
+        found = page = None
+        try:
+            found = run.measure()
+            page = None if job.report is None else render(run.report(job.data))
+        finally:  # a model is kept even if measuring it fails or is interrupted
+            _save(job.out, run, found)
+            saved = True
+        if job.report is not None and page is not None:
+            write_text(job.report, page, who=WHO)
+    except KeyboardInterrupt:
+        progress.close()
+        kept = f"the model is saved in {job.out}" if saved else "nothing was written"
+        say(f"interrupted; {kept}.")
+        raise typer.Exit(130) from None
+    finally:
+        progress.close()
+    if run.interrupted:
+        say(f"interrupted; the best model so far is saved in {job.out}: {run.described()}.")
+    _tell(run.warnings[told:])
+    return run, found
+
+
+def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
+    """The rows to train on and to measure on, with what was warned of while they were read."""
+    from auctor.training.prepare import check_labels, prepare
+    from auctor.training.run import gathered
+
+    warned: list[Warning] = []
+    with gathered(warned):
+        progress.stage(f"reading {job.data}")
+        table = read(job.data, job.reading, who=WHO)
+        progress.close()
+        labels = check_labels(table, job.data, who=WHO)
+        if job.report is not None:
+            _check_two(labels, job.data)
+        if screen is not None:
+            show_data(screen, job.data, table.matrix, labels, tuple(table.summary), table.schema)
+        test = None
+        if job.test is not None:
+            progress.stage(f"reading {job.test}")
+            test = read(job.test, job.reading, who=WHO, schema=table.schema)
+            progress.close()
+        parts = prepare(table, test, share=job.test_size, seed=job.seed, source=job.data, who=WHO)
+    return parts, list({str(one): one for one in warned}.values())
+
+
+def _check_two(labels: Array, source: str) -> None:
+    """Refuse more than two classes, which no report is about."""
+    import numpy as np
+
+    from auctor.core.errors import DataError
+
+    count = np.unique(labels).size
+    if count > 2:
+        raise DataError(
+            WHO,
+            needs="two classes to write a report",
+            got=f"{count} in {source}",
+            todo="Drop {option}.",
+            option="report",
+        )
+
+
+def _save(path: Path, run: Run, found: dict[str, Any] | None) -> None:
+    from auctor.saved import save
+
+    save(run.model, path, schema=run.parts.schema.to_json(), notes=run.notes(found))
+
+
+def _word(warning: Warning) -> str:
+    return worded(warning, "train")
+
+
+def _tell(texts: Iterable[str]) -> int:
     """Say warnings; returns how many there are."""
-    for text in warnings:
-        say(f"warning: {as_options(text)}")
-    return len(warnings)
+    listed = list(texts)
+    for text in listed:
+        say(f"warning: {text}")
+    return len(listed)
 
 
 # --- parameters -----------------------------------------------------------------------------------
@@ -257,7 +357,7 @@ def make_model(
     model: MetricClassifier
     if strength == "auto" and params["penalty"] != "none":
         model = MetricClassifierCV(**params | (search or {}) | {"class_weight": weights})
-        model._check_search()
+        model.check_parameters()
         return model
     try:
         number = 0.0 if strength == "auto" else float(strength)
@@ -269,7 +369,7 @@ def make_model(
             todo="Pass one of these.",
         ) from error
     model = MetricClassifier(**params | {"class_weight": weights, "strength": number})
-    model._check_params()
+    model.check_parameters()
     return model
 
 

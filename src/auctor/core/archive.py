@@ -24,7 +24,9 @@ from auctor.core.files import AnyPath, replacing
 from auctor.core.types import Array
 from auctor.core.version import __version__
 
-_META, _CHECKSUM = "meta.json", "checksum"
+#: Names of the description and of the checksum in the archive.
+_META = "meta.json"
+_CHECKSUM = "checksum"
 #: Where the arrays of each kind of file are.
 FOLDERS = {"model": "arrays", "checkpoint": "state"}
 #: An NPY header of format 1.0 as numpy writes it, for the kinds that hold their values themselves.
@@ -181,18 +183,18 @@ def _array(content: bytes) -> Array:
     stop = start + int.from_bytes(content[len(_MAGIC) : start], "little")
     match = _HEADER.fullmatch(content, start, stop)
     if not content.startswith(_MAGIC) or match is None:
-        raise ValueError("an array that is none")
+        raise ValueError("a malformed array header")
     descr, fortran, sizes = (part.decode() for part in match.groups())
     dtype, shape = np.dtype(descr), tuple(int(size) for size in sizes.split(",") if size.strip())
     if math.prod(shape) * dtype.itemsize != len(content) - stop:
-        raise ValueError(f"an array of {dtype} and shape {shape} that is not there")
+        raise ValueError(f"an array of {dtype} and shape {shape} whose bytes are not all there")
     flat = np.frombuffer(content, dtype, math.prod(shape), stop)
     if dtype.kind == "b" and (flat.view(np.uint8) > 1).any():
-        raise ValueError("truth values that are neither")
+        raise ValueError("booleans other than 0 and 1")
     if dtype.kind == "U":
         codes = flat.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
-            raise ValueError("text that is none")
+            raise ValueError("invalid Unicode text")
     return flat.reshape(shape, order="F" if fortran == "True" else "C").copy(order="K")
 
 

@@ -19,17 +19,34 @@ Python and the command line can each show them in the words their users type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+M = TypeVar("M", bound="Message")
 
 
 class Option(NamedTuple):
-    """A parameter that a message names: ``label=`` in Python, ``--label`` on the command line."""
+    """A parameter that a message names: ``label=`` in Python, ``--label`` on the command line.
+
+    ``value`` is what it should be set to. ``bare`` is for sentences that name the parameter without
+    passing it: "Increase max_iter", not "Increase max_iter=".
+    """
 
     name: str
     value: object = None
+    bare: bool = False
 
     def in_python(self) -> str:
-        """The way a Python user types it."""
+        """The way a Python user types it.
+
+        Examples
+        --------
+        >>> Option("label").in_python(), Option("cv", 3).in_python()
+        ('label=', 'cv=3')
+        >>> Option("tol", bare=True).in_python()
+        'tol'
+        """
+        if self.bare:
+            return self.name
         return f"{self.name}={'' if self.value is None else repr(self.value)}"
 
 
@@ -41,7 +58,7 @@ class Message(Exception):
     who : str
         The function, class or file that needs something.
     needs : str, optional
-        What it needs. Without it, ``who`` is a whole sentence or two.
+        What it needs. Without it and ``does``, ``who`` is a whole sentence or two.
     got : object, optional
         What it got instead.
     todo : str, optional
@@ -49,6 +66,8 @@ class Message(Exception):
         ``{option2}`` for a second one.
     option : str, Option or tuple of them, optional
         The parameters that ``todo`` names.
+    does : str, optional
+        For warnings, in the place of ``needs``: what ``who`` does that may not be meant.
     """
 
     def __init__(
@@ -58,9 +77,10 @@ class Message(Exception):
         got: object = None,
         todo: str | None = None,
         option: str | Option | tuple[str | Option, ...] = (),
+        does: str | None = None,
     ) -> None:
         given = (option,) if isinstance(option, str | Option) else option
-        self.who, self.needs, self.got, self.todo = who, needs, got, todo
+        self.who, self.needs, self.got, self.todo, self.does = who, needs, got, todo, does
         self.options: tuple[Option, ...] = tuple(
             Option(one) if isinstance(one, str) else one for one in given
         )
@@ -89,10 +109,14 @@ class Message(Exception):
         'read_table needs a label; got none. Pass label= with its name.'
         >>> error.render(lambda who: "auctor", lambda option: f"--{option.name}")
         'auctor needs a label; got none. Pass --label with its name.'
+        >>> str(DataWarning("read_table", does="rounds whole numbers beyond 2^53"))
+        'read_table rounds whole numbers beyond 2^53'
         """
-        text = who(self.who) if self.needs is not None else self.who
+        text = self.who
         if self.needs is not None:
-            text += f" needs {self.needs}"
+            text = f"{who(self.who)} needs {self.needs}"
+        elif self.does is not None:
+            text = f"{who(self.who)} {self.does}"
         if self.got is not None:
             text += f"; got {self.got}"
         if self.todo is not None:
@@ -101,8 +125,19 @@ class Message(Exception):
             text = text.replace("{option}" if number == 1 else f"{{option{number}}}", option(one))
         return text
 
+    def of_kind(self, kind: type[M]) -> M:
+        """The same message as an error or a warning of another kind."""
+        return kind(self.who, self.needs, self.got, self.todo, self.options, self.does)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.who, self.needs, self.got, self.todo, self.options)
+        return type(self), (
+            self.who,
+            self.needs,
+            self.got,
+            self.todo,
+            self.options,
+            self.does,
+        )
 
 
 class AuctorError(Message):

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from html import escape
+from typing import Any
 
 import numpy as np
 
+from auctor.core.errors import ConvergenceWarning, Option
 from auctor.core.types import FloatArray
 
 
@@ -158,17 +160,26 @@ class Solution:
 
     def advice(self) -> str:
         """One sentence on what happened and one thing to do; empty when converged."""
-        if self.converged:
-            return ""
-        todo = {
-            Status.MAX_ITER: "Increase max_iter or tol, or scale the columns.",
-            Status.MAX_SECONDS: "Increase max_seconds or tol.",
-            Status.STALLED: "Increase tol or strength, or scale the columns.",
-            Status.NOT_FINITE: "Scale the columns or increase strength.",
-        }.get(self.status, "Fit again with warm_start=True to go on from here.")
-        return (
-            f"{self.solver} stopped after {self.n_iter} iterations: {self.status.value} "
-            f"The {self.gap_kind} is {self.gap:.3g}, the tolerance {self.tol:.3g}. {todo}"
+        return "" if self.converged else str(self.warning())
+
+    def warning(
+        self, kind: type[ConvergenceWarning] = ConvergenceWarning, before: str = ""
+    ) -> ConvergenceWarning:
+        """What to warn of when the tolerance was missed: what happened and one thing to do.
+
+        Parameters
+        ----------
+        kind : type
+            The warning to make.
+        before : str
+            A sentence to begin with.
+        """
+        todo, *options = _ADVICE.get(self.status, _GO_ON)
+        return kind(
+            f"{before}{self.solver} stopped after {self.n_iter} iterations: {self.status.value} "
+            f"The {self.gap_kind} is {self.gap:.3g}, the tolerance {self.tol:.3g}.",
+            todo=todo,
+            option=tuple(options),
         )
 
     def _repr_html_(self) -> str:
@@ -185,6 +196,25 @@ class Solution:
                 "solver": self.solver,
             }
         )
+
+
+_TOL, _STRENGTH = Option("tol", bare=True), Option("strength", bare=True)
+#: What to do about a fit that stopped early, and the parameters that the sentence names.
+_ADVICE: dict[Status, tuple[Any, ...]] = {
+    Status.MAX_ITER: (
+        "Increase {option} or {option2}, or scale the columns.",
+        Option("max_iter", bare=True),
+        _TOL,
+    ),
+    Status.MAX_SECONDS: (
+        "Increase {option} or {option2}.",
+        Option("max_seconds", bare=True),
+        _TOL,
+    ),
+    Status.STALLED: ("Increase {option} or {option2}, or scale the columns.", _TOL, _STRENGTH),
+    Status.NOT_FINITE: ("Scale the columns or increase {option}.", _STRENGTH),
+}
+_GO_ON = ("Fit again with {option} to go on from here.", Option("warm_start", True))
 
 
 def html_table(facts: Mapping[str, str]) -> str:

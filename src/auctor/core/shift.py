@@ -10,9 +10,11 @@ from auctor.core.needs import Coupling
 from auctor.core.protocols import Loss, Shifted, Shifts
 from auctor.core.types import FloatArray, Target
 
-#: How close to zero the search brings the slope, as a share of the slopes it is the sum of, where
-#: rounding, that of the scores included, allows.
-EXACT, ULP = 1e-14, 2.3e-16
+#: A slope counts as zero below this share of the absolute slopes that it is the sum of: some ten
+#: times their rounding.
+EXACT = 1e-14
+#: Rounding of a score, relative to its size: shifts closer together than this are the same.
+ULP = 2.3e-16
 
 
 class ShiftedScores:

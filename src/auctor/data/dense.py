@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from auctor.core.cost import product_passes
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
 from auctor.data.blocks import MOST_BLOCKS, InMemory, mirrored
 from auctor.kernels.linalg import products as linear
@@ -122,7 +123,7 @@ class Dense(InMemory):
 
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
-        return 1.0 + self.n_columns / 6.0
+        return product_passes(self.n_columns)
 
     def entries(self, index: IntArray) -> float:
         """Stored entries of the rows ``index``."""

@@ -8,14 +8,17 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from auctor.core.errors import DataError
+from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
 from auctor.data import wrap
 from auctor.data.coerce import LARGEST, NOT_NUMBERS
-from auctor.estimators.base import LinearEstimator
-from auctor.training.registry import resolve_loss
+from auctor.estimators.base import LinearEstimator, tell
+from auctor.training.model import RegressionModel
+from auctor.training.parameters import RegressorParameters, check_regressor, parameters_of
+from auctor.training.train import train_regressor, unconverged
 
 
-class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
+class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # type: ignore[misc]
     """Linear model ``X w + intercept`` fitted by a chosen loss and penalty.
 
     Minimises the weighted mean of the loss plus ``strength`` times the penalty.
@@ -64,60 +67,46 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     array([2.])
     """
 
-    def __init__(
-        self,
-        loss: Any = "squared",
-        *,
-        penalty: Any = "l2",
-        strength: float = 1e-4,
-        l1_ratio: float | None = None,
-        solver: Any = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        max_seconds: float | None = None,
-        n_threads: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.strength = strength
-        self.l1_ratio = l1_ratio
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.n_threads = n_threads
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    solution_: Solution
+
+    def check_parameters(self) -> None:
+        """Raise ``ParameterError`` for parameters that `fit` would refuse."""
+        check_regressor(self._who, self)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, numbers y and optional row weights."""
-        self._check_params()
-        loss = resolve_loss(self._who, self.loss)
+        self.check_parameters()
         matrix = self._read(X, reset=True)
         n = matrix.shape[0]
         numbers = self._read_numbers(y, n)
         weight = self._read_weight(sample_weight, n)
         data = wrap(matrix, Target(numbers, weight), n_threads=self.n_threads)
-        start = self._start(getattr(self, "solution_", None), loss)
-        self.solution_ = self._solve(data, loss, start)
+        given = parameters_of(RegressorParameters, self)
+        _, self.solution_ = train_regressor(
+            self._who, given, data, getattr(self, "solution_", None)
+        )
         self.coef_ = self.solution_.coef
         self.intercept_ = self.solution_.intercept
         self.gap_ = self.solution_.gap
         self.n_iter_ = self.solution_.n_iter
-        self._warn([self.solution_])
+        tell(unconverged([self.solution_]))
         return self
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted target, through the inverse link of the loss."""
         matrix = self._read(X, reset=False)
-        scores = self._linear(matrix, self.coef_[None, :], np.array([self.intercept_]))
-        return resolve_loss(self._who, self.loss).response(scores.ravel())
+        return self.to_model().predict(matrix)
+
+    def to_model(self) -> RegressionModel:
+        """The fitted coefficients as a model that predicts without scikit-learn."""
+        return RegressionModel(
+            coef=self.coef_[None, :],
+            intercept=np.array([self.intercept_]),
+            feature_names=self._feature_names(),
+            loss=self.loss,
+            n_threads=self.n_threads,
+            who=self._who,
+        )
 
     def _read_numbers(self, y: Any, n: int) -> FloatArray:
         """Finite targets whose squares do not overflow."""

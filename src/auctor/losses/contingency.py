@@ -110,15 +110,8 @@ class ThresholdLoss(Contingency):
         """0 value only, 1 gradient, 2 curvature."""
         return 2 if self.smooth else 1
 
-    @property
-    def low_rank(self) -> bool:
-        """Whether the curvature is a diagonal plus a few columns."""
-        return True
-
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores changes nothing."""
-        return True
+    low_rank = True
+    shift_invariant = True
 
     def margins(self, target: Target) -> Margins:
         """Shares and margins for a target."""
@@ -278,7 +271,7 @@ class AtK(ThresholdLoss):
 
     Parameters
     ----------
-    k : int >= 1 or float in (0, 1)
+    k : int >= 1 or float in (0, 1]
         How much is predicted positive: that much weight (rows, if they have no weights), or that
         fraction of the total weight. It may exceed the positives.
     width : float >= 0
@@ -294,10 +287,10 @@ class AtK(ThresholdLoss):
     def __post_init__(self) -> None:
         who, k = type(self).__name__, self.k
         real = isinstance(k, Real) and not isinstance(k, bool)
-        if not real or not (0.0 < k < 1.0 or (isinstance(k, Integral) and k >= 1)):
+        if not real or not (k >= 1 if isinstance(k, Integral) else 0.0 < k <= 1.0):
             raise ParameterError(
                 who,
-                needs="k to be an integer of at least 1 or a fraction in (0, 1)",
+                needs="k to be an integer of at least 1 or a fraction in (0, 1]",
                 got=f"{k!r}",
                 todo="Pass a number of rows or a fraction of them.",
             )
@@ -311,13 +304,13 @@ class AtK(ThresholdLoss):
     def margins(self, target: Target) -> Margins:
         """Shares and margins for a target."""
         total, positive = _class_weights(target)
-        top = float(self.k) if self.k < 1 else self.k / total
+        top = self.k / total if isinstance(self.k, Integral) else float(self.k)
         if top > 1.0 + 1e-12:
             raise DataError(
                 f"{type(self).__name__}",
                 needs=f"k of at most the total weight of the rows, {total:g}",
                 got=self.k,
-                todo="Pass a smaller k or a fraction in (0, 1).",
+                todo="Pass a smaller k or a fraction in (0, 1].",
             )
         top = min(top, 1.0)
         if self.precision:
@@ -336,7 +329,7 @@ class PrecisionAtK(AtK):
 
     Parameters
     ----------
-    k : int >= 1 or float in (0, 1)
+    k : int >= 1 or float in (0, 1]
         Weight predicted positive (rows, if they have no weights), or its fraction of the total.
     width : float >= 0
         Length of the quadratic piece, in score units; 0 is the exact loss.
@@ -357,7 +350,7 @@ class RecallAtK(AtK):
 
     Parameters
     ----------
-    k : int >= 1 or float in (0, 1)
+    k : int >= 1 or float in (0, 1]
         Weight predicted positive (rows, if they have no weights), or its fraction of the total.
     width : float >= 0
         Length of the quadratic piece, in score units; 0 is the exact loss.

@@ -24,12 +24,13 @@ from auctor.kernels.losses import fscore
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
 
-#: Beyond these F-beta is precision or recall, and its square leaves the range where levels, or
-#: ``1 + beta^2`` and 1, can be told apart.
-SMALLEST_BETA, LARGEST_BETA = 1e-6, 1e6
+#: Below this ``1 + beta^2`` is close to 1 in rounding, and F-beta is precision.
+SMALLEST_BETA = 1e-6
+#: Above this ``1 + beta^2`` is close to ``beta^2`` in rounding, and F-beta is recall.
+LARGEST_BETA = 1e6
 #: Curvature that is left of a difference, as a share of its terms, up to which it is rounding.
 ROUNDING = 1e-13
-#: In the place of no misses at all.
+#: Avoids 0/0 for a labelling without errors.
 TINY = 1e-300
 #: How far beyond its ends a ramp has curvature, in widths: more than rounding.
 EDGE = 1e-9

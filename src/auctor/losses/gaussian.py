@@ -61,15 +61,8 @@ class GaussianAuc(PairwiseSquare):
 class OfMoments(Pairwise):
     """A loss of the class means and variances that does not change when the scores are scaled."""
 
-    @property
-    def convex(self) -> bool:
-        """Whether it is convex in the scores."""
-        return False
-
-    @property
-    def scale_invariant(self) -> bool:
-        """Whether a positive factor on all scores changes nothing."""
-        return True
+    convex = False
+    scale_invariant = True
 
     def of_moments(self, prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:
         """The loss and its derivatives in the moments; the positive class comes first."""
@@ -152,10 +145,7 @@ class ExpectedError(OfMoments):
     Ghanbari, Optimization algorithms for machine learning problems, 2019, Theorem 16.
     """
 
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores changes nothing."""
-        return False
+    shift_invariant = False
 
     def of_moments(self, prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Slopes:
         """The loss and its derivatives in the moments."""

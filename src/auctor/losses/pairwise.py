@@ -41,10 +41,7 @@ class Pairwise(BaseLoss):
 
     coupling = Coupling.GLOBAL
 
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores changes nothing."""
-        return True
+    shift_invariant = True
 
     def check_target(self, target: Target) -> None:
         """Refuse targets that are not -1/+1, or hold no pair."""
@@ -94,15 +91,8 @@ class PairwiseSquare(Pairwise):
     Gao et al., One-pass AUC optimization, 2013.
     """
 
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2
-
-    @property
-    def quadratic(self) -> bool:
-        """Whether the curvature is constant."""
-        return True
+    order = 2
+    quadratic = True
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -155,15 +145,8 @@ class PairwiseExponential(Pairwise):
     Rudin, Schapire, Margin-based ranking and an equivalence between AdaBoost and RankBoost, 2009.
     """
 
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2
-
-    @property
-    def low_rank(self) -> bool:
-        """Whether the curvature is a diagonal plus a few columns: yes, without groups."""
-        return True
+    order = 2
+    low_rank = True
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -271,10 +254,7 @@ class PairwiseSquaredHinge(Windowed):
     Lee, Lin, Large-scale linear rankSVM, 2014.
     """
 
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2
+    order = 2
 
     def _sweep(self, classes: Opposing) -> PairSweep:
         slope, low, high = room(classes.own.rows.size)

@@ -40,10 +40,7 @@ class PairwiseLogistic(SortedPairwise):
     ERROR = 1e-12
     raised = 0.0
 
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2
+    order = 2
 
     def sorted_value_grad(
         self, scores: FloatArray, classes: SortedClasses

@@ -256,10 +256,7 @@ class Squared(Pointwise):
     kind = kernels.SQUARED
     targets = "real"
 
-    @property
-    def quadratic(self) -> bool:
-        """Whether the curvature is constant."""
-        return True
+    quadratic = True
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,7 @@ class RankOpt(Pairwise):
     def __post_init__(self) -> None:
         check_real("RankOpt", "width", self.width, low=0.0, open_low=True)
 
-    @property
-    def convex(self) -> bool:
-        """Whether it is convex in the scores."""
-        return False
+    convex = False
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Mean over the coupled pairs and its gradient in the scores."""

@@ -14,6 +14,8 @@ from auctor.core.types import Array, FloatArray
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+#: Whole numbers up to this size are 64-bit floats.
+_EXACT = 2.0**53
 #: Sums of weights outside this range would overflow or underflow when multiplied.
 _WEIGHT_RANGE = (1e-100, 1e100)
 
@@ -45,7 +47,7 @@ def validate(
     """
     labels, values, kept, kept_weight = _rows(who, y, scores, "scores", weight)
     positive = _positive(who, labels, kept, needs)
-    return Inputs(positive, check_vector(who, "scores", values[kept]), kept_weight)
+    return Inputs(positive, _as_scores(who, "scores", values[kept]), kept_weight)
 
 
 def validate_predicted(
@@ -67,7 +69,7 @@ def validate_predicted(
         hard: BoolArray = np.ascontiguousarray(values == high)
         if np.all(hard | (values == low)):
             return positive, hard, kept_weight
-    scores = check_vector(who, "predicted", values)
+    scores = _as_scores(who, "predicted", values)
     cut = check_real(who, "threshold", 0.0 if threshold is None else threshold)
     return positive, scores > cut, kept_weight
 
@@ -117,6 +119,21 @@ def _rows(
     if kept.all():
         return y, values, slice(None), checked
     return y, values, kept, checked[kept]
+
+
+def _as_scores(who: str, name: str, values: Array) -> FloatArray:
+    """Finite 64-bit floats; refuses integers of which that would make some equal."""
+    scores = check_vector(who, name, values)
+    large = values.dtype.kind in "iuO" and bool(scores.size) and np.abs(scores).max() >= _EXACT
+    # Order and ties are all that counts, so rounding alone does no harm.
+    if large and np.unique(values).shape[0] != np.unique(scores).shape[0]:
+        raise DataError(
+            who,
+            needs=f"{name} that differ as 64-bit floats",
+            got="different integers beyond 2^53 that become equal",
+            todo="Subtract the smallest one from all, or pass their ranks.",
+        )
+    return scores
 
 
 def _positive(who: str, y: Array, kept: Any, needs: Classes) -> BoolArray:

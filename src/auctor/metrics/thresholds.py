@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import DataWarning, ParameterError
 from auctor.core.types import FloatArray
 from auctor.metrics.inputs import Classes, validate
 from auctor.metrics.precision_recall import depth_of, fbeta_along
@@ -56,12 +56,13 @@ def _at_precision(s: Sweep, least: float) -> FloatArray:
     met = precision >= least * (1.0 - _SLACK)
     if met.any():
         return np.where(met, -s.tp, s.positives)
-    warnings.warn(
-        f"best_threshold needs a threshold with precision {least:g}; got at most "
-        f"{precision.max():.4g} on these rows, and takes that. Ask for less.",
-        UserWarning,
-        stacklevel=3,
+    warning = DataWarning(
+        "best_threshold",
+        needs=f"a threshold with precision {least:g}",
+        got=f"at most {precision.max():.4g} on these rows, and takes that",
+        todo="Ask for less.",
     )
+    warnings.warn(warning, stacklevel=3)
     return -precision
 
 

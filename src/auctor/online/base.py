@@ -3,44 +3,101 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from numbers import Real
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from auctor import metrics
 from auctor.core.checks import check_choice, check_int
-from auctor.core.errors import DataError, DataTypeError, Option, ParameterError
+from auctor.core.errors import DataError, DataTypeError, DataWarning, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, Columns, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
-from auctor.data.coerce import check_weight, refuse_masked
+from auctor.data.coerce import check_weight
+from auctor.data.matrices import finite_rows
+from auctor.online.labels import (
+    distinct_labels,
+    find_classes,
+    flat_labels,
+    missing_labels,
+    plain_labels,
+    refuse_missing,
+    signs,
+)
+from auctor.online.room import check_room, too_large
 
-#: Labels that the rows of the other class may have where 1 is the only one so far.
-USUAL_NEGATIVES = (-1, 0)
+T = TypeVar("T")
 
 #: Everything a learner knows, as named arrays; kernels update them in place.
 State = dict[str, Array]
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A linear scorer learned from rows that pass by once.
+class AnswerCache:
+    """What a learner solved for last, by question; it is not copied or pickled with the learner.
 
-    A subclass lists its parameters in ``__init__`` (with ``passes``, ``grow``, ``missing`` and
-    ``random_state`` among them) and writes `_fresh`, `_learn` and `_weights`. `_learn` is a loop
-    over rows that reads and writes the state alone, so that chunks of any size give the same state
-    as one call, and a state that was saved goes on as if nothing had happened.
+    The learner gets an empty one with its state, so that reading an answer changes none of its
+    attributes, as scikit-learn demands of `predict`.
     """
 
-    passes: int
-    grow: bool
-    missing: str
-    random_state: Any
+    __slots__ = ("_kept",)
 
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Any, Any]] = {}
+
+    def get(self, question: str, key: Any, solve: Callable[[], T]) -> T:
+        """The last answer to a question if it was for the same key, else a new one."""
+        kept = self._kept.get(question)
+        if kept is None or kept[0] != key:
+            kept = self._kept[question] = (key, solve())
+        answer: T = kept[1]
+        return answer
+
+    def __reduce__(self) -> tuple[type[AnswerCache], tuple[()]]:
+        return AnswerCache, ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnswerCache)  # it adds nothing to what the learner knows
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StreamParameters:
+    """Parameters that all learners have.
+
+    Parameters
+    ----------
+    passes : int
+        How often `fit` reads all rows.
+    grow : bool
+        Whether columns may be added later.
+    missing : "raise" or "skip"
+        What to do with rows that have NaN or infinity.
+    random_state : int, optional
+        Seed of what is random, if anything is.
+    """
+
+    passes: int = 1
+    grow: bool = False
+    missing: str = "raise"
+    random_state: Any = None
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # type: ignore[misc]
+    """A linear scorer learned from rows that pass by once.
+
+    A subclass is a dataclass (``eq=False, repr=False``) whose fields are its parameters, and writes
+    `fresh_state`, `_learn` and `_weights`. `_learn` is a loop over rows that reads and writes the
+    state alone, so that chunks of any size give the same state as one call, and a state that was
+    saved goes on as if nothing had happened.
+    """
+
+    #: What to do where the state does not fit into memory.
+    wide_advice: ClassVar[str] = "Use StreamingAUC or Spam, whose memory is O(columns)."
     #: Arrays of the state whose axes all have one entry per column; new columns append zeros.
     per_column: ClassVar[tuple[str, ...]] = ()
 
@@ -53,7 +110,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- what a subclass writes -----------------------------------------------------------------
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
         raise NotImplementedError
 
@@ -72,6 +129,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _again(self, state: State) -> None:
         """Rows that were learned already come once more."""
 
+    def _ruled_by_one_row(self, state: State) -> bool:
+        """Whether one row has more than half of the squared length of all, and steps go by that."""
+        return False
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds; 0 where that is O(d)."""
+        return 0
+
     def _widen(self, state: State, extra: int) -> None:
         """Make room for more columns; their entries so far are zero."""
         pad_columns(
@@ -82,12 +147,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn from all rows, ``passes`` times in their order."""
-        self._check_params()
-        self._forget()
-        labels = self._flat(y)
+        self.check_params()
+        self.reset()
+        labels = flat_labels(self._who, y)
         if sample_weight is not None:
             check_weight(sample_weight, labels.size, who=self._who)
-        known = self._distinct(labels[~missing_labels(labels)])
+        known = distinct_labels(self._who, labels[~missing_labels(labels)])
         for turn in range(self.passes):
             if turn:
                 self._again(self.state_)
@@ -107,9 +172,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             False/True. Where 1 is the only label so far, ``classes_`` is [1] until a 0 or -1 comes.
         sample_weight : array, optional
         """
-        return self._take(X, y, classes, sample_weight)
+        return self.learn_rows(X, y, classes, sample_weight)
 
-    def _take(
+    def learn_rows(
         self,
         X: Any,
         y: Any,
@@ -118,22 +183,31 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from more rows, whose columns may be named apart from them."""
-        self._check_params()
+        self.check_params()
         matrix = as_matrix(X, who=self._who, finite=self.missing != "skip")
         names = self._names(X) if names is None else names
         self._check_columns(matrix.shape[1], names)
         matrix, labels, weight = self._clean(matrix, y, sample_weight)
         if not labels.size and classes is None and not hasattr(self, "classes_"):
             return self
-        known = self._find_classes(labels, classes)
-        signs = self._signs(labels, known, f" after {self.rows_seen_} rows")
+        before = getattr(self, "classes_", None)
+        known = find_classes(self._who, before, labels, classes, self.rows_seen_)
+        sides = signs(self._who, labels, known, f" after {self.rows_seen_} rows")
         self.classes_ = known
         self._fit_columns(matrix.shape[1], names)
         if matrix.shape[0]:
             rows = wrap(matrix, Target(np.empty(0)), n_threads=1).row_lines()
-            self._learn(self.state_, rows, signs, weight)
+            ruled = self._ruled_by_one_row(self.state_)
+            self._learn(self.state_, rows, sides, weight)
+            if not ruled and self._ruled_by_one_row(self.state_):
+                self._warn_of_one_row()
         self.rows_seen_ += matrix.shape[0]
         return self
+
+    def adopt(self, state: State, d: int) -> None:
+        """Go on from a state of d columns: a fresh one, or one that was saved."""
+        self.state_, self.n_features_in_ = state, d
+        self._answers = AnswerCache()
 
     @property
     def coef_(self) -> FloatArray:
@@ -166,12 +240,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """AUC."""
         check_is_fitted(self, "state_")
-        labels = self._flat(y)
-        self._refuse_missing(missing_labels(labels))
-        hits = self._signs(labels, self.classes_) > 0.0
+        labels = flat_labels(self._who, y)
+        refuse_missing(self._who, missing_labels(labels))
+        hits = signs(self._who, labels, self.classes_) > 0.0
         return metrics.auc(hits, self.decision_function(X), weight=sample_weight)
 
     # --- parts ----------------------------------------------------------------------------------
+
+    def _warn_of_one_row(self) -> None:
+        text = "rows of similar length; got one row that is longer than all others together"
+        todo = "Its steps are too short to learn from now on: drop that row, or scale the columns."
+        warnings.warn(DataWarning(f"{self._who} needs {text}. {todo}"), stacklevel=3)
 
     @property
     def _who(self) -> str:
@@ -186,7 +265,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
         check_int(self._who, "passes", self.passes, low=1)
         check_choice(self._who, "missing", self.missing, ("raise", "skip"))
         if not isinstance(self.grow, bool | np.bool_):
@@ -197,15 +277,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 todo="Pass a bool.",
             )
 
-    def _forget(self) -> None:
-        learned = ("state_", "classes_", "n_features_in_", "feature_names_in_")
+    def reset(self) -> None:
+        """Forget everything that was learned."""
+        learned = ("state_", "_answers", "classes_", "n_features_in_", "feature_names_in_")
         for name in (*learned, "rows_seen_", "skipped_rows_"):
             if hasattr(self, name):
                 delattr(self, name)
 
     def _clean(self, matrix: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, FloatArray]:
         """Matrix, labels and weights; rows with missing values are refused, or left out."""
-        labels = self._flat(y)
+        labels = flat_labels(self._who, y)
         if labels.shape != (matrix.shape[0],):
             raise DataError(
                 self._who,
@@ -218,123 +299,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weight = check_weight(sample_weight, labels.size, who=self._who, zeros=True)
         bad = missing_labels(labels)
         if self.missing == "skip":
-            bad |= ~_complete(matrix)
+            bad |= ~finite_rows(matrix)
         else:
-            self._refuse_missing(bad)
+            refuse_missing(self._who, bad)
         if not hasattr(self, "rows_seen_"):
             self.rows_seen_ = self.skipped_rows_ = 0
         if bad.any():
             self.skipped_rows_ += int(bad.sum())
             matrix, labels, weight = matrix[~bad], labels[~bad], weight[~bad]
-        return matrix, _plain(labels), weight
-
-    def _refuse_missing(self, bad: Array) -> None:
-        if bad.any():
-            raise DataError(
-                self._who,
-                needs="a label in every row",
-                got=(
-                    f"None, nan or infinity in {int(bad.sum())} of {bad.size} (Input y "
-                    "contains NaN)"
-                ),
-                todo="Drop those rows.",
-            )
-
-    def _flat(self, y: Any) -> Array:
-        """One label per row."""
-        if y is None:
-            raise DataError(
-                f"{self._who} requires y to be passed, but the target y is None. Pass y."
-            )
-        refuse_masked(y, "y", self._who)
-        try:
-            flat: Array = column_or_1d(y, warn=True)
-        except ValueError as error:
-            raise DataError(
-                f"{self._who} needs one label per row; got: {' '.join(str(error).split())} Pass a "
-                "one-dimensional y."
-            ) from error
-        return flat
-
-    def _signs(self, labels: Array, classes: Array, when: str = "") -> FloatArray:
-        """Labels as -1 and +1; refuses those that are not among the classes."""
-        positive, negative = labels == classes[-1], labels == classes[0]
-        if not np.all(positive | negative):
-            wrong = labels[~(positive | negative)][:1].tolist()
-            raise DataError(
-                self._who,
-                needs=f"labels among {classes.tolist()}",
-                got=f"{wrong}{when}",
-                todo="Encode the labels the same way throughout.",
-            )
-        return np.where(positive, 1.0, -1.0)
-
-    def _find_classes(self, labels: Array, classes: Any) -> Array:
-        """Both labels, decided in the first call; or 1 alone, as long as there is no other."""
-        known: Array | None = getattr(self, "classes_", None)
-        if known is not None and known.size == 2 and classes is None:
-            return known
-        found = self._distinct(labels if classes is None else np.asarray(classes))
-        if known is None:
-            return self._choose_classes(found, given=classes is not None)
-        if known.size == 1:
-            known = self._close(known, found)
-        if classes is not None and not np.array_equal(found, known):
-            raise DataError(
-                self._who,
-                needs=f"the classes of the first call, {known.tolist()}",
-                got=f"{found.tolist()}",
-                todo="Start a new learner for other classes.",
-            )
-        return known
-
-    def _close(self, lone: Array, found: Array) -> Array:
-        """The label 1 and the one that was found beside it, if any."""
-        both = self._distinct(np.concatenate([lone, found]))
-        if both.size == 1:
-            return lone
-        if both.size > 2 or both[0] not in USUAL_NEGATIVES:
-            raise DataError(
-                self._who,
-                needs="labels among [1] and either -1 or 0",
-                got=f"{found[:3].tolist()} after {self.rows_seen_} rows",
-                todo="Pass classes= in the first partial_fit.",
-            )
-        return both
-
-    def _choose_classes(self, found: Array, given: bool) -> Array:
-        """Two classes from the labels of the first call, or 1 alone."""
-        if found.size == 1 and not given:
-            if found.dtype.kind == "b":
-                return np.array([False, True])
-            if found[0] in USUAL_NEGATIVES:
-                return np.array([found[0], 1], dtype=found.dtype)
-            if found[0] == 1:
-                return found
-        if found.size != 2:
-            kind = type_of_target(found) if found.size > 2 else "one class"
-            raise DataError(
-                self._who,
-                needs=(
-                    "two classes (Only binary classification is supported. The type of the "
-                    f"target is {kind}.)"
-                ),
-                got=f"{found.size} class(es): {found[:3].tolist()}",
-                todo="Pass classes= in the first partial_fit.",
-            )
-        return found
-
-    def _distinct(self, labels: Array) -> Array:
-        """Labels that differ, in increasing order."""
-        try:
-            return np.unique(_plain(labels))
-        except TypeError as error:
-            raise DataError(
-                self._who,
-                needs="labels of one type",
-                got="a mixture",
-                todo="Convert them to strings.",
-            ) from error
+        return matrix, plain_labels(labels), weight
 
     def _names(self, X: Any) -> Sequence[str] | None:
         """Names of the columns, where scikit-learn would keep them: all are text."""
@@ -366,9 +339,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                         todo="Select them by name.",
                     )
         elif known is not None:
-            _warn(f"X does not have valid feature names, but {self._who} was fitted with")
+            text = f"X does not have valid feature names, but {self._who} was fitted with"
+            warnings.warn(f"{text} feature names", stacklevel=3)
         elif names is not None:
-            _warn(f"X has feature names, but {self._who} was fitted without")
+            text = f"X has feature names, but {self._who} was fitted without"
+            warnings.warn(f"{text} feature names", stacklevel=3)
         if d != width and not self.grow:
             raise DataError(
                 self._who,
@@ -387,17 +362,22 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_columns(self, d: int, names: Sequence[str] | None) -> None:
         """Make the state d columns wide, the first time or because columns were added."""
-        if not hasattr(self, "state_"):
-            seed = 0 if self.random_state is None else self.random_state
-            self.state_ = self._fresh(d, as_rng(seed))
-            self.n_features_in_ = d
-            if names is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-        elif d > self.n_features_in_:
-            self._widen(self.state_, d - self.n_features_in_)
-            self.n_features_in_ = d
-            if hasattr(self, "feature_names_in_"):
-                self.feature_names_in_ = np.array(names, dtype=object)
+        fresh = not hasattr(self, "state_")
+        if not fresh and d <= self.n_features_in_:
+            return
+        numbers = self.state_numbers(d)
+        check_room(self._who, d, numbers, self.wide_advice)
+        try:
+            if fresh:
+                seed = 0 if self.random_state is None else self.random_state
+                self.adopt(self.fresh_state(d, as_rng(seed)), d)
+            else:
+                self._widen(self.state_, d - self.n_features_in_)
+        except MemoryError as error:
+            raise too_large(self._who, d, numbers, self.wide_advice) from error
+        self.n_features_in_ = d
+        if hasattr(self, "feature_names_in_") or (fresh and names is not None):
+            self.feature_names_in_ = np.array(names, dtype=object)
 
 
 def pad_columns(state: State, axes: Mapping[str, tuple[int, ...]], extra: int) -> None:
@@ -405,43 +385,3 @@ def pad_columns(state: State, axes: Mapping[str, tuple[int, ...]], extra: int) -
     for name in axes.keys() & state.keys():
         ends = [(0, extra if axis in axes[name] else 0) for axis in range(state[name].ndim)]
         state[name] = np.pad(state[name], ends)
-
-
-def missing_labels(labels: Array) -> Array:
-    """Which labels are missing, as `is_missing` says."""
-    if labels.dtype.kind == "f":
-        return ~np.isfinite(labels)
-    if labels.dtype.kind == "O":
-        return np.array([is_missing(label) for label in labels.tolist()], dtype=bool)
-    return np.asarray(labels != labels)
-
-
-def is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, infinite or does not equal itself."""
-    try:
-        return label is None or bool(label != label) or label in (np.inf, -np.inf)
-    except TypeError:  # pandas.NA is neither equal nor different
-        return True
-
-
-def _plain(labels: Array) -> Array:
-    """Numbers among Python objects as an array of numbers."""
-    if labels.dtype.kind != "O":
-        return labels
-    values = labels.tolist()
-    return np.array(values) if all(isinstance(v, Real | np.bool_) for v in values) else labels
-
-
-def _warn(text: str) -> None:
-    """What scikit-learn says where only one of two tables has names."""
-    warnings.warn(f"{text} feature names", stacklevel=4)
-
-
-def _complete(matrix: Any) -> Array:
-    """Rows without NaN and infinity."""
-    if isinstance(matrix, np.ndarray):
-        return np.asarray(np.isfinite(matrix).all(axis=1))
-    bad = np.zeros(matrix.shape[0], dtype=bool)
-    rows = matrix.tocoo()
-    bad[rows.coords[0][~np.isfinite(rows.data)]] = True
-    return ~bad

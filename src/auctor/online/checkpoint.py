@@ -81,12 +81,12 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, str | None]:
             check_state(learner, arrays, d)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         raise broken(path, WHO, f"an incomplete description ({error!r})") from error
-    learner._forget()
+    learner.reset()
     learner.rows_seen_, learner.skipped_rows_ = rows_seen, skipped_rows
     if classes is not None:
         learner.classes_ = classes
     if d is not None:
-        learner.n_features_in_, learner.state_ = d, arrays
+        learner.adopt(arrays, d)
     if names is not None:
         learner.feature_names_in_ = names
     return row, label

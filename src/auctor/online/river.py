@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 
 from auctor.core.checks import check_int
 from auctor.core.errors import DataError, Option, ParameterError
-from auctor.online.base import OnlineClassifier, is_missing
+from auctor.online.base import OnlineClassifier
+from auctor.online.labels import is_missing
 
 WHO = "Riverlike"
 

@@ -19,8 +19,9 @@ from auctor.core.checks import check_int
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.files import check_destination, remove_leftovers
 from auctor.core.types import Array
-from auctor.online.base import OnlineClassifier, missing_labels
+from auctor.online.base import OnlineClassifier
 from auctor.online.checkpoint import restore, save_checkpoint
+from auctor.online.labels import distinct_labels, missing_labels
 from auctor.tables import Chunk
 from auctor.tables.stream import open_stream, same_columns
 
@@ -126,7 +127,7 @@ def learn(
             for piece in _pieces(chunks, done, every, limit):
                 with interrupt.held():
                     whole = False
-                    learner._take(piece.matrix, piece.labels, classes, names=_names(piece))
+                    learner.learn_rows(piece.matrix, piece.labels, classes, names=_names(piece))
                     classes, label = None, label or piece.label
                     done += piece.n_rows
                     whole = True
@@ -183,7 +184,11 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
     if path is None:
         if resume:
             raise ParameterError(
-                "learn", needs="checkpoint= to resume from", got="None", todo="Pass its path."
+                "learn",
+                needs="a checkpoint to resume from",
+                got="None",
+                todo="Pass {option} with its path.",
+                option="checkpoint",
             )
         return 0, None
     check_destination(path, who="learn")
@@ -242,7 +247,7 @@ def _with_classes(
 def _labels_of(chunks: list[Chunk], learner: OnlineClassifier) -> Array:
     """Distinct labels of the first rows, missing ones aside."""
     labels = np.concatenate([chunk.labels for chunk in chunks])[:LOOK_AHEAD]
-    return learner._distinct(labels[~missing_labels(labels)])
+    return distinct_labels(type(learner).__name__, labels[~missing_labels(labels)])
 
 
 def _names(chunk: Chunk) -> tuple[str, ...] | None:

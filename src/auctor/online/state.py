@@ -53,7 +53,7 @@ def _expected(learner: OnlineClassifier, state: State, d: int) -> dict[str, tupl
     if isinstance(learner, StreamingAUC):
         params |= {"max_exact_columns": 2 if "scatter" in state else 0}
     like = type(learner)(**params)
-    one, two = (like._fresh(columns, as_rng(0)) for columns in (1, 2))
+    one, two = (like.fresh_state(columns, as_rng(0)) for columns in (1, 2))
     shapes = {
         name: [
             size + (d - 1) * (wider - size)

@@ -10,6 +10,7 @@ import numpy as np
 
 from auctor.core.protocols import Data, Loss
 from auctor.core.shift import EXACT
+from auctor.problem.certificate import duality_gap
 
 if TYPE_CHECKING:
     from auctor.problem.objective import Objective
@@ -33,6 +34,7 @@ class NullModel:
         self._loss, self._data, self._objective = loss, data, objective
         self._has_intercept = has_intercept
         self._slope: float | None = None
+        self._point: Point | None = None
 
     @cached_property
     def intercept(self) -> float:
@@ -55,6 +57,18 @@ class NullModel:
             zero = self._loss.value(np.zeros(self._data.n_rows), target)
         floor = self._loss.infimum(target)
         return max(self.loss - floor, SMALLEST_NULL * (zero - floor))
+
+    def gap(self, problem: Problem) -> float:
+        """Certified bound on what columns can gain; for kinked losses the loss itself.
+
+        A kinked loss has no slope at the null model that would prove a smaller one.
+        """
+        if not problem.loss.smooth:
+            return self.excess
+        if self._point is None:
+            null = problem.join(np.zeros(problem.n_columns), self.intercept)
+            self._point = problem.centred(problem.evaluate(null))
+        return duality_gap(problem, self._point, self._point)
 
     def slope(self, problem: Problem) -> float:
         """Its largest slope in a column, or the rounding of the sums that slopes are."""

@@ -16,6 +16,10 @@ from auctor.problem.point import Point
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
+#: The gap of the null model, as a share of its loss, below which it is no unit: 1e-4 of it would be
+#: lost in the rounding of the values it is the difference of.
+SMALLEST_GAP = 1e-9
+
 
 class Objective:
     """``J(w) = loss + penalty``."""
@@ -42,10 +46,18 @@ class Objective:
         return best_shift(loss, scores, target)
 
     def unit(self, problem: Problem) -> float:
-        """What tolerances are fractions of: the null model's loss, or its largest slope."""
+        """What tolerances are fractions of: the null model's loss, gap or largest slope.
+
+        The gap of the null model bounds what any model can gain. Where columns are tiny or the
+        penalty is strong it is far below the loss, and a fraction of the loss would accept the null
+        model itself, whatever the columns say.
+        """
         null = problem.null
-        unit = null.excess if problem.certifiable else null.slope(problem)
-        return unit if unit > 0.0 else 1.0
+        if not problem.certifiable:
+            return null.slope(problem) or 1.0
+        if not null.excess > 0.0:
+            return 1.0
+        return min(null.excess, max(null.gap(problem), SMALLEST_GAP * null.excess))
 
     def violation(self, problem: Problem, point: Point, source: Point) -> float:
         """Largest violation of the optimality conditions."""

@@ -258,8 +258,12 @@ class Problem:
         return certify(self, point, dual)
 
     def tolerance(self, tol: float) -> float:
-        """``tol`` in the units of the gap: the null model's loss, or its largest gradient.
+        """``tol`` in the units of the gap: the null model's loss or gap, or its largest gradient.
 
         A loss is measured from its infimum, so that constants in it do not matter.
         """
-        return tol * self.objective.unit(self)
+        return tol * self._unit
+
+    @cached_property
+    def _unit(self) -> float:
+        return self.objective.unit(self)

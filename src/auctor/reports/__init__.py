@@ -1,8 +1,9 @@
-"""Reports: the numbers (`info`) and how they are drawn (`svg`, `html`, `plots`).
+"""Reports: the numbers (`info`) and how they are drawn (`html`, `plots`).
 
 Nothing here trains: a report is made from labels, scores and solutions.
 """
 
+from auctor.reports.build import build_report, headline, model_info
 from auctor.reports.curves import (
     Calibration,
     CalibrationBin,
@@ -26,9 +27,6 @@ from auctor.reports.info import (
     PathInfo,
     ReportInfo,
     Weights,
-    build_report,
-    headline,
-    model_info,
     plain,
 )
 from auctor.reports.intervals import Estimate

@@ -22,8 +22,11 @@ LIFT_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 CALIBRATION_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 #: Fewest rows of a calibration bin.
 MIN_BIN = 20
-#: Bins of the histogram, and the part of each class beyond its two ends.
-HISTOGRAM_BINS, HISTOGRAM_TAIL = 40, 0.01
+#: Bins of the histogram: each about 7 units wide in a chart of 360.
+HISTOGRAM_BINS = 40
+#: Part of each class that may lie beyond either end of the histogram, so that outliers do not
+#: squeeze it.
+HISTOGRAM_TAIL = 0.01
 
 
 class Curve(NamedTuple):

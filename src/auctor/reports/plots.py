@@ -24,8 +24,12 @@ from auctor.reports.text import beta_name
 
 Info = ReportInfo | ModelInfo
 
+#: Style of the line that a random ranking would give.
 CHANCE: dict[str, Any] = {"color": "0.5", "linestyle": ":", "linewidth": 1.0, "zorder": 1}
-POSITIVE, NEGATIVE = "tab:orange", "tab:blue"
+#: Colour of the positive class.
+POSITIVE = "tab:orange"
+#: Colour of the negative class.
+NEGATIVE = "tab:blue"
 
 
 def roc(info: Info, ax: Any = None) -> Any:
@@ -163,7 +167,7 @@ def _models(info: Info) -> Sequence[ModelInfo]:
 def _axes(ax: Any, who: str, x: str, y: str) -> Any:
     """The axes to draw on, with titles."""
     if ax is None:
-        ax = require("matplotlib.pyplot", extra="report", who=f"reports.plots.{who}").gca()
+        ax = require("matplotlib.pyplot", extra="plots", who=f"reports.plots.{who}").gca()
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     return ax

@@ -21,9 +21,13 @@ from auctor.core.types import FloatArray
 from auctor.core.watching import Watcher
 from auctor.reports.info import MetricStep
 
-#: Seconds between two updates of a live line, between lines that stay, between measurements.
-LIVE, LASTING, MEASURE = 0.1, 1.0, 0.5
-#: The latter as a share of the seconds so far, so that short fits are measured along their way too.
+#: Seconds between two updates of a live line.
+LIVE = 0.1
+#: Seconds between two lines that stay.
+LASTING = 1.0
+#: Most seconds between two measurements of the metric.
+MEASURE = 0.5
+#: The same as a share of the seconds so far, so that short fits are measured along their way too.
 MEASURE_SHARE = 0.05
 #: Steps over which the rate of the gap is taken.
 RECENT = 12

@@ -79,7 +79,7 @@ def describe_comparison(comparison: Comparison) -> str:
 
 
 def gap_text(fit: Fit | None) -> str:
-    """The gap in two digits, marked when it is no certificate."""
+    """The gap in two digits, marked when it is not certified."""
     if fit is None:
         return "–"
     return f"{fit.gap:.1e}" + ("" if fit.certified else " (not certified)")

@@ -3,6 +3,6 @@
 The format is described in ``docs/model-format.md``.
 """
 
-from auctor.saved.store import FORMAT, Saved, load, read_saved, save
+from auctor.saved.store import FORMAT, Saved, load, read_model, read_saved, save
 
-__all__ = ["FORMAT", "Saved", "load", "read_saved", "save"]
+__all__ = ["FORMAT", "Saved", "load", "read_model", "read_saved", "save"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from functools import cache
 from typing import Any
@@ -11,9 +12,10 @@ import numpy as np
 from auctor import online
 from auctor.online.base import OnlineClassifier
 from auctor.online.state import check_state
-from auctor.saved.checks import Arrays, Json, labels, need, whole
-from auctor.saved.values import encoded_array, floats
+from auctor.saved.values import Arrays, Json, encoded_array, floats, labels, need, whole
+from auctor.training.model import LinearModel
 
+#: What a learner counts.
 COUNTS = ("rows_seen", "skipped_rows")
 
 
@@ -39,19 +41,36 @@ def describe(learner: Any, arrays: Arrays) -> Json:
     }
 
 
-def restore(learner: Any, d: int, fitted: Json, arrays: Arrays) -> None:
-    """Give a learner what it knew, taking it from what was described."""
-    learner._check_params()
+def read_learner(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
+    """The learner that a file describes, checked; takes its entries and arrays."""
+    kind = learners()[name]
+    need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
+    learner = kind(**params)
+    learner.check_params()
     classes = labels(fitted.pop("classes"), arrays)
     need(classes.size == 2, "two classes")
-    state = {name: arrays.pop(f"state.{name}") for name in fitted.pop("state")}
+    state = {key: arrays.pop(f"state.{key}") for key in fitted.pop("state")}
     check_state(learner, state, d)
     if isinstance(learner, online.Spam):
-        learner._spec(d)  # the penalty, for these columns
-    learner.classes_, learner.state_ = classes, state
-    for name in COUNTS:
-        setattr(learner, f"{name}_", whole(fitted.pop(name)))
+        learner.penalty_arrays(d)  # the penalty, for these columns
+    learner.classes_ = classes
+    learner.adopt(state, d)
+    for count in COUNTS:
+        setattr(learner, f"{count}_", whole(fitted.pop(count)))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         floats(learner.coef_, (1, d))
         floats(learner.intercept_, (1,))
+    return learner
+
+
+def as_model(learner: Any, feature_names: tuple[str, ...] | None) -> LinearModel:
+    """What a learner predicts with now."""
+    return LinearModel(
+        coef=learner.coef_,
+        intercept=learner.intercept_,
+        classes=learner.classes_,
+        threshold=np.zeros(1),
+        feature_names=feature_names,
+        who=type(learner).__name__,
+    )

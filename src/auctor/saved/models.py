@@ -1,81 +1,352 @@
-"""A description from a model, and a model from one.
+"""What a file says of a classifier or regressor: parameters, coefficients, solutions, calibrators.
 
 Everything that a file says is checked before a model gets it: shapes against each other, numbers
-for being finite, labels for their order, parameters as `fit` does.
+for being finite, labels for their order, parameters as `fit` does. None of it needs scikit-learn;
+`as_estimator` alone imports the estimators.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import ParameterError
-from auctor.saved import estimators
-from auctor.saved.checks import Arrays, Json, need, whole
-from auctor.saved.estimators import ESTIMATORS
-from auctor.saved.values import decoded, encoded
+from auctor.core.result import Solution, Status, Trace
+from auctor.core.types import Array, FloatArray
+from auctor.saved.values import (
+    Arrays,
+    Json,
+    decoded,
+    decoded_matrix,
+    encoded,
+    encoded_array,
+    encoded_matrix,
+    floats,
+    labels,
+    need,
+    number,
+    whole,
+)
+from auctor.training.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
+from auctor.training.model import LinearModel, RegressionModel
+from auctor.training.parameters import (
+    ClassifierParameters,
+    LinearParameters,
+    RegressorParameters,
+    SearchParameters,
+    check_classifier,
+    check_regressor,
+    check_search,
+    check_solver,
+)
+
+#: Columns of the array of traces.
+TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
+#: Columns of the trace that count.
+_WHOLE_TRACE = ("iteration", "evaluations")
+#: Numbers of a solution that may be anything.
+_SOLUTION_FLOATS = ("intercept", "value", "gap", "tol", "passes", "seconds")
+#: Numbers of a solution that count.
+_SOLUTION_COUNTS = ("n_iter", "evaluations")
 
 
-def kinds() -> dict[str, type[Any]]:
-    """Models that can be saved, by the names under which a file knows them."""
-    from auctor.saved.learners import learners
+class Kind(NamedTuple):
+    """The parameters of an estimator and what checks them."""
 
-    return ESTIMATORS | learners()
+    parameters: type[LinearParameters]
+    check: Callable[[str, Any], None]
 
 
-def describe(model: Any, arrays: Arrays) -> Json:
-    """Description of a fitted model; its arrays are put aside."""
-    name = type(model).__name__
-    if _kind(name) is not type(model):
-        raise ParameterError(
-            "save", needs=f"one of {', '.join(kinds())}", got=name, todo="Pass such a model."
-        )
-    if not hasattr(model, "coef_"):
-        raise ParameterError(
-            "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
-        )
-    params = model.get_params(deep=False)
-    names = getattr(model, "feature_names_in_", None)
+#: Estimators by the names under which a file knows them.
+KINDS = {
+    "MetricClassifier": Kind(ClassifierParameters, check_classifier),
+    "MetricClassifierCV": Kind(SearchParameters, check_search),
+    "LinearRegressor": Kind(RegressorParameters, check_regressor),
+}
+
+
+class Search(NamedTuple):
+    """How a strength was found."""
+
+    strengths: FloatArray
+    scores: FloatArray
+    best_index: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An estimator as a file describes it.
+
+    Parameters
+    ----------
+    name : str
+        Its class.
+    params : dict
+        What its constructor was given.
+    model : LinearModel or RegressionModel
+        What it predicts with.
+    calibrators : list, optional
+        As they were fitted; those of log-odds are in the model alone.
+    solutions : list of Solution, optional
+    gap : float, optional
+    n_iter : int, optional
+    search : Search, optional
+    """
+
+    name: str
+    params: dict[str, Any]
+    model: LinearModel | RegressionModel
+    calibrators: list[Calibrator] | None = None
+    solutions: list[Solution] | None = None
+    gap: float | None = None
+    n_iter: int | None = None
+    search: Search | None = None
+
+
+# --- from an estimator ----------------------------------------------------------------------------
+
+
+def describe(estimator: Any, arrays: Arrays) -> Json:
+    """What was fitted; its arrays are put aside."""
+    solutions = getattr(estimator, "solution_", None)
+    if solutions is not None and not isinstance(solutions, list):
+        solutions = [solutions]
+    fitted = {
+        "coef": encoded_matrix(np.asarray(estimator.coef_, dtype=np.float64), "coef", arrays),
+        "gap": encoded(getattr(estimator, "gap_", None), "gap", arrays),
+        "n_iter": encoded(getattr(estimator, "n_iter_", None), "n_iter", arrays),
+        "solutions": None if solutions is None else _solutions(estimator, solutions, arrays),
+    }
+    if not hasattr(estimator, "classes_"):
+        return fitted | {"intercept": encoded(float(estimator.intercept_), "intercept", arrays)}
+    fitted["classes"] = encoded_array(estimator.classes_, "classes", arrays)
+    for name in ("intercept", "threshold"):
+        array = np.asarray(getattr(estimator, f"{name}_"), dtype=np.float64)
+        fitted[name] = encoded_array(array, name, arrays)
+    calibrators = getattr(estimator, "calibrators_", None)
+    fitted["calibrators"] = (
+        None
+        if calibrators is None
+        else [_calibrator(c, f"calibrator.{k}", arrays) for k, c in enumerate(calibrators)]
+    )
+    if hasattr(estimator, "best_index_"):
+        for name in ("strengths", "scores"):
+            fitted[name] = encoded_array(getattr(estimator, f"{name}_"), name, arrays)
+        fitted["best_index"] = int(estimator.best_index_)
+    return fitted
+
+
+def _solutions(estimator: Any, solutions: list[Solution], arrays: Arrays) -> list[Json]:
+    """Solutions with their traces; coefficients only where the model has others."""
+    rows = np.atleast_2d(estimator.coef_)
+    traces, made = [], []
+    for k, solution in enumerate(solutions):
+        same = k < rows.shape[0] and np.array_equal(rows[k], solution.coef)
+        names = (*_SOLUTION_FLOATS, *_SOLUTION_COUNTS, "certified", "solver")
+        entry = {name: encoded(getattr(solution, name), name, arrays) for name in names}
+        coef = np.asarray(solution.coef, dtype=np.float64)
+        entry["coef"] = None if same else encoded_matrix(coef, f"solution.{k}.coef", arrays)
+        entry["status"] = solution.status.name
+        entry["steps"] = len(solution.trace)
+        columns = [getattr(solution.trace, name) for name in TRACE]
+        traces.append(np.array(columns, dtype=np.float64).reshape(len(TRACE), -1).T)
+        made.append(entry)
+    arrays["trace"] = np.ascontiguousarray(np.vstack(traces))
+    return made
+
+
+def _calibrator(calibrator: Any, where: str, arrays: Arrays) -> Json:
+    if isinstance(calibrator, Sigmoid):
+        return {"kind": "sigmoid", "slope": calibrator.slope, "offset": calibrator.offset}
     return {
-        "class": name,
-        "params": {key: encoded(value, f"params.{key}", arrays) for key, value in params.items()},
-        "n_features_in": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(entry) for entry in names],
-        "fitted": _home(name).describe(model, arrays),
+        "kind": "isotonic",
+        "points": encoded_array(calibrator.points, f"{where}.points", arrays),
+        "levels": encoded_array(calibrator.levels, f"{where}.levels", arrays),
     }
 
 
-def rebuild(meta: Json, arrays: Arrays) -> Any:
-    """The model of a description; takes its arrays. Raises all kinds of errors for nonsense."""
-    name = meta["class"]
-    kind = _kind(name)
-    need(kind is not None, f"a class of this version, {name!r}")
-    params = {key: decoded(value, arrays) for key, value in meta["params"].items()}
-    need(params.keys() <= set(kind._get_param_names()), "parameters of this version alone")
-    model = kind(**params)
-    d = whole(meta["n_features_in"], low=1)
-    fitted = dict(meta["fitted"])
-    _home(name).restore(model, d, fitted, arrays)
-    need(not fitted and not arrays, "all of it in place")
-    model.n_features_in_ = d
-    names = meta["feature_names"]
-    if names is not None:
-        need(isinstance(names, list) and len(names) == d, "a name for each column")
-        need(all(isinstance(entry, str) for entry in names), "names that are text")
-        model.feature_names_in_ = np.array(names, dtype=object)
-    return model
+# --- from a file ----------------------------------------------------------------------------------
 
 
-def _kind(name: str) -> Any:
-    """The class of that name; learners are looked for only where no estimator has it."""
-    return ESTIMATORS.get(name) or kinds().get(name)
+def read_fitted(
+    name: str,
+    params: dict[str, Any],
+    d: int,
+    feature_names: tuple[str, ...] | None,
+    fitted: Json,
+    arrays: Arrays,
+) -> Fitted:
+    """What a file describes, checked; takes its entries and arrays."""
+    kind = KINDS[name]
+    known = {one.name for one in fields(kind.parameters) if one.init}
+    need(params.keys() <= known, "parameters of this version alone")
+    given = kind.parameters(**params)
+    kind.check(name, given)
+    check_solver(name, given)
+    model, calibrators = _model(name, given, d, feature_names, fitted, arrays)
+    search = _search(fitted, arrays) if kind.parameters is SearchParameters else None
+    gap, n_iter, solutions = (fitted.pop(key) for key in ("gap", "n_iter", "solutions"))
+    return Fitted(
+        name,
+        params,
+        model,
+        calibrators,
+        None if solutions is None else _made_solutions(model, solutions, arrays),
+        None if gap is None else number(gap),
+        None if n_iter is None else whole(n_iter),
+        search,
+    )
 
 
-def _home(name: str) -> Any:
-    """The module that knows what a model of that class learned."""
-    if name in ESTIMATORS:
-        return estimators
-    from auctor.saved import learners
+def _model(
+    name: str,
+    given: Any,
+    d: int,
+    feature_names: tuple[str, ...] | None,
+    fitted: Json,
+    arrays: Arrays,
+) -> tuple[LinearModel | RegressionModel, list[Calibrator] | None]:
+    """What predicts, and its calibrators as they were fitted."""
+    shared: dict[str, Any] = {
+        "feature_names": feature_names,
+        "n_threads": given.n_threads,
+        "who": name,
+    }
+    if isinstance(given, RegressorParameters):
+        intercept = np.array([number(fitted.pop("intercept"), finite=True)])
+        coef = decoded_matrix(fitted.pop("coef"), (d,), arrays)[None, :]
+        return RegressionModel(coef=coef, intercept=intercept, loss=given.loss, **shared), None
+    classes = labels(fitted.pop("classes"), arrays)
+    k = 1 if classes.size == 2 else classes.size
+    intercept, threshold = (
+        floats(decoded(fitted.pop(key), arrays), (k,)) for key in ("intercept", "threshold")
+    )
+    calibrators = _calibrators(k, fitted.pop("calibrators"), arrays)
+    coef = decoded_matrix(fitted.pop("coef"), (k, d), arrays)
+    used = calibrators if given.calibrate is not None else None
+    if log_odds(given.metric, given.calibrate):
+        used = [LOG_ODDS] * k
+    model = LinearModel(
+        coef=coef,
+        intercept=intercept,
+        classes=classes,
+        threshold=threshold,
+        calibrators=used,
+        metric=given.metric,
+        surrogate=given.surrogate,
+        average=given.average,
+        **shared,
+    )
+    return model, calibrators
 
-    return learners
+
+def _calibrators(k: int, entries: Any, arrays: Arrays) -> list[Calibrator] | None:
+    if entries is None:
+        return None
+    need(isinstance(entries, list) and len(entries) == k, "a calibrator for each class")
+    return [_made_calibrator(dict(entry), arrays) for entry in entries]
+
+
+def _made_calibrator(entry: Json, arrays: Arrays) -> Sigmoid | Isotonic:
+    kind = entry.pop("kind")
+    if kind == "sigmoid":
+        slope, offset = (number(entry.pop(name), finite=True) for name in ("slope", "offset"))
+        need(not entry, "slope and offset alone")
+        return Sigmoid(slope, offset)
+    need(kind == "isotonic", "a known calibrator")
+    points, levels = (decoded(entry.pop(name), arrays) for name in ("points", "levels"))
+    floats(points, (points.size,))
+    floats(levels, points.shape)
+    rising = (points[1:] > points[:-1]).all() and (levels[1:] >= levels[:-1]).all()
+    need(not entry and points.size > 0 and bool(rising), "points and levels that rise")
+    need(levels[0] >= 0.0 and levels[-1] <= 1.0, "probabilities")
+    return Isotonic(points, levels)
+
+
+def _search(fitted: Json, arrays: Arrays) -> Search:
+    strengths, scores = (decoded(fitted.pop(name), arrays) for name in ("strengths", "scores"))
+    floats(strengths, (strengths.size,))
+    floats(scores, (scores.shape[0], strengths.size), finite=False)
+    need(bool((strengths >= 0.0).all()), "strengths of at least zero")
+    best = whole(fitted.pop("best_index"))
+    need(best < strengths.size, "a strength that was chosen")
+    return Search(strengths, scores, best)
+
+
+def _made_solutions(
+    model: LinearModel | RegressionModel, entries: Any, arrays: Arrays
+) -> list[Solution]:
+    need(isinstance(entries, list) and len(entries) == len(model.coef), "a solution for each class")
+    trace = arrays.pop("trace")
+    steps = [whole(entry["steps"]) for entry in entries]
+    floats(trace, (sum(steps), len(TRACE)), finite=False)
+    parts = np.split(trace, np.cumsum(steps)[:-1])
+    return [
+        _made_solution(dict(entry), coef, part, arrays)
+        for entry, coef, part in zip(entries, model.coef, parts, strict=True)
+    ]
+
+
+def _made_solution(entry: Json, coef: Array, trace: Array, arrays: Arrays) -> Solution:
+    own = entry.pop("coef")
+    coef = coef.copy() if own is None else decoded_matrix(own, coef.shape, arrays)
+    del entry["steps"]
+    named: dict[str, Any] = {name: number(entry.pop(name)) for name in _SOLUTION_FLOATS}
+    named |= {name: whole(entry.pop(name)) for name in _SOLUTION_COUNTS}
+    status, certified, solver = (entry.pop(name) for name in ("status", "certified", "solver"))
+    need(not entry and type(certified) is bool and type(solver) is str, "a solution")
+    return Solution(
+        coef=coef,
+        certified=certified,
+        solver=solver,
+        status=Status[status],
+        trace=_made_trace(trace),
+        **named,
+    )
+
+
+def _made_trace(trace: Array) -> Trace:
+    columns = {}
+    for name, column in zip(TRACE, trace.T, strict=True):
+        counted = name in _WHOLE_TRACE
+        if counted:
+            need(bool((np.abs(column) < 2.0**53).all()), "whole numbers in the trace")
+            need(bool((column == np.floor(column)).all()), "whole numbers in the trace")
+        columns[name] = tuple((column.astype(np.int64) if counted else column).tolist())
+    return Trace(**columns)
+
+
+# --- to an estimator ------------------------------------------------------------------------------
+
+
+def as_estimator(fitted: Fitted) -> Any:
+    """The estimator that a file describes; imports scikit-learn."""
+    estimator = estimator_class(fitted.name)(**fitted.params)
+    model, solutions = fitted.model, fitted.solutions
+    if isinstance(model, LinearModel):
+        estimator.classes_, estimator.threshold_ = model.classes, model.threshold
+        estimator.coef_, estimator.intercept_ = model.coef, model.intercept
+        if fitted.calibrators is not None:
+            estimator.calibrators_ = fitted.calibrators
+    else:
+        estimator.coef_, estimator.intercept_ = model.coef[0], float(model.intercept[0])
+        if solutions is not None and np.array_equal(solutions[0].coef, estimator.coef_):
+            estimator.coef_ = solutions[0].coef  # one array, as after a fit
+    if solutions is not None:
+        estimator.solution_ = solutions if len(solutions) > 1 else solutions[0]
+    for name, value in (("gap_", fitted.gap), ("n_iter_", fitted.n_iter)):
+        if value is not None:
+            setattr(estimator, name, value)
+    if fitted.search is not None:
+        estimator.strengths_, estimator.scores_, estimator.best_index_ = fitted.search
+        estimator.strength_ = float(fitted.search.strengths[fitted.search.best_index])
+    return estimator
+
+
+def estimator_class(name: str) -> Any:
+    """The estimator of a name of `KINDS`; imports scikit-learn."""
+    from auctor import estimators
+
+    return getattr(estimators, name)

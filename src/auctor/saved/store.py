@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,14 @@ import numpy as np
 from auctor.core.archive import broken, parse_json, read_archive, write_archive
 from auctor.core.errors import AuctorError, ParameterError
 from auctor.core.files import AnyPath, check_destination
-from auctor.core.types import Array
-from auctor.saved.models import describe, rebuild
-from auctor.saved.values import free_json
+from auctor.core.json import as_json
+from auctor.saved import models
+from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
+from auctor.training.model import LinearModel, RegressionModel
 
-#: Of the files that are written; older ones can be read.
+#: Version of the files that are written; files of older versions can be read.
 FORMAT = 1
+#: What the description in a file says, all of it and nothing else.
 _TOP = {
     "format",
     "kind",
@@ -98,16 +101,16 @@ def save(
     ['yes']
     """
     check_destination(path, who="save")
-    arrays: dict[str, Array] = {}
+    arrays: Arrays = {}
     meta = {
         "format": FORMAT,
-        **describe(model, arrays),
-        "schema": None if schema is None else free_json(dict(schema), "schema"),
-        "notes": free_json(dict(notes or {}), "notes"),
+        **_describe(model, arrays),
+        "schema": None if schema is None else as_json(dict(schema), who="save", where="schema"),
+        "notes": as_json(dict(notes or {}), who="save", where="notes"),
     }
     try:
         text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
-        rebuild(parse_json(text.encode()), dict(arrays))
+        _Content.read(parse_json(text.encode()), dict(arrays)).estimator()
     except _NONSENSE as error:
         raise ParameterError(
             "save",
@@ -119,28 +122,140 @@ def save(
 
 
 def load(path: AnyPath) -> Any:
-    """The model of a file that `save` wrote.
+    """The model of a file that `save` wrote, as the estimator or learner that it was.
 
     Raises `DataError` for a file that is damaged, of a newer format, or makes no sense. Nothing
-    in a file is executed.
+    in a file is executed. `read_model` reads one without scikit-learn.
     """
     return read_saved(path).model
 
 
 def read_saved(path: AnyPath) -> Saved:
-    """The model of a file with all that was saved along with it."""
+    """The model of a file, as `load` returns it, with all that was saved along with it."""
+    content = _read(path)
+    return Saved(content.estimator(), content.schema, content.notes, content.meta)
+
+
+def read_model(path: AnyPath) -> LinearModel | RegressionModel:
+    """What the model of a file predicts with: numbers alone, without scikit-learn.
+
+    A learner of `auctor.online` is read as the linear model that it is now, and needs
+    scikit-learn, which its class is made with.
+    """
+    content = _read(path)
+    return replace(content.model(), schema=content.schema)
+
+
+def _read(path: AnyPath) -> _Content:
     meta, arrays = read_archive(path, who="load", format=FORMAT)
     try:
         if meta.keys() != _TOP:
             raise ValueError(f"a description with {sorted(meta.keys() ^ _TOP)[:9]}")
-        schema, notes = meta["schema"], meta["notes"]
-        if not isinstance(schema, dict | None) or not isinstance(notes, dict):
+        if not isinstance(meta["schema"], dict | None) or not isinstance(meta["notes"], dict):
             raise ValueError("a schema or notes that are not objects")
-        with np.errstate(invalid="ignore"):  # comparisons of NaN with a signal are no news
-            model = rebuild(meta, arrays)
+        with np.errstate(invalid="ignore"):  # comparisons with a signalling NaN warn
+            return _Content.read(meta, arrays)
     except _NONSENSE as error:
         raise broken(path, "load", _short(error)) from error
-    return Saved(model, schema, notes, meta)
+
+
+# --- what a file describes ------------------------------------------------------------------------
+
+
+def kinds() -> dict[str, type[Any]]:
+    """Models that can be saved, by the names under which a file knows them."""
+    from auctor.saved.learners import learners
+
+    return {name: models.estimator_class(name) for name in models.KINDS} | learners()
+
+
+def _describe(model: Any, arrays: Arrays) -> Json:
+    """Description of a fitted model; its arrays are put aside."""
+    name = type(model).__name__
+    if kinds().get(name) is not type(model):
+        raise ParameterError(
+            "save", needs=f"one of {', '.join(kinds())}", got=name, todo="Pass such a model."
+        )
+    if not hasattr(model, "coef_"):
+        raise ParameterError(
+            "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
+        )
+    from auctor.saved import learners
+
+    home = models if name in models.KINDS else learners
+    params = model.get_params(deep=False)
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "class": name,
+        "params": {key: encoded(value, f"params.{key}", arrays) for key, value in params.items()},
+        "n_features_in": int(model.n_features_in_),
+        "feature_names": None if names is None else [str(entry) for entry in names],
+        "fitted": home.describe(model, arrays),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Content:
+    """What a file holds: a fitted estimator, or a learner."""
+
+    meta: Json
+    fitted: models.Fitted | None
+    learner: Any
+    n_features: int
+    feature_names: tuple[str, ...] | None
+
+    @classmethod
+    def read(cls, meta: Json, arrays: Arrays) -> _Content:
+        """Check a description and its arrays; raises all kinds of errors for nonsense."""
+        name, fitted, learner = meta["class"], None, None
+        params = {key: decoded(value, arrays) for key, value in meta["params"].items()}
+        d = whole(meta["n_features_in"], low=1)
+        names = _checked_names(meta["feature_names"], d)
+        rest = dict(meta["fitted"])
+        if name in models.KINDS:
+            fitted = models.read_fitted(name, params, d, names, rest, arrays)
+        else:
+            from auctor.saved.learners import learners, read_learner
+
+            need(name in learners(), f"a class of this version, {name!r}")
+            learner = read_learner(name, params, d, rest, arrays)
+        need(not rest and not arrays, "all of it in place")
+        return cls(meta, fitted, learner, d, names)
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """How the columns of a table become those of the model."""
+        found: dict[str, Any] | None = self.meta["schema"]
+        return found
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """Whatever came with the model."""
+        return dict(self.meta["notes"])
+
+    def estimator(self) -> Any:
+        """The model as it was saved."""
+        found = self.learner if self.fitted is None else models.as_estimator(self.fitted)
+        found.n_features_in_ = self.n_features
+        if self.feature_names is not None:
+            found.feature_names_in_ = np.array(self.feature_names, dtype=object)
+        return found
+
+    def model(self) -> LinearModel | RegressionModel:
+        """What the model predicts with."""
+        if self.fitted is not None:
+            return self.fitted.model
+        from auctor.saved.learners import as_model
+
+        return as_model(self.learner, self.feature_names)
+
+
+def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    need(isinstance(names, list) and len(names) == d, "a name for each column")
+    need(all(isinstance(entry, str) for entry in names), "names that are text")
+    return tuple(names)
 
 
 def _short(error: BaseException) -> str:

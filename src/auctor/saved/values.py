@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from functools import cache
-from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,12 +19,16 @@ from auctor.core.errors import ParameterError
 from auctor.core.types import Array
 from auctor.penalties import Separable
 
+Json: TypeAlias = dict[str, Any]
+Arrays: TypeAlias = dict[str, Array]
+
 #: Kinds of numpy dtypes that may be in a file.
 KINDS = "biufSU"
-#: Arrays with more entries are stored as they are, so that no small file needs much memory.
+#: Entries: larger arrays are stored as they are, so that no small file needs much memory.
 MOST_SPARSE = 1 << 27
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _PLAIN = (bool, int, float, str, type(None))
+#: Integers of this size and more are refused: no array and no other program holds them.
 _LARGEST_INT = 1 << 64
 
 
@@ -45,7 +47,7 @@ def parts() -> dict[str, type[Any]]:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def encoded(value: Any, where: str, arrays: dict[str, Array]) -> Any:
+def encoded(value: Any, where: str, arrays: Arrays) -> Any:
     """A value as JSON; arrays are put aside under the name ``where``."""
     if isinstance(value, np.generic) or (type(value) is np.ndarray and value.ndim == 0):
         value = value.item()
@@ -81,7 +83,7 @@ def _arguments(part: Any) -> dict[str, Any]:
     return {name: getattr(part, name) for name in inspect.signature(type(part)).parameters}
 
 
-def encoded_array(array: Array, where: str, arrays: dict[str, Array]) -> Any:
+def encoded_array(array: Array, where: str, arrays: Arrays) -> Any:
     """An array under its name; one of Python objects as a list."""
     if array.dtype.kind == "O" and array.ndim == 1:
         objects = array.tolist()
@@ -103,7 +105,7 @@ def encoded_array(array: Array, where: str, arrays: dict[str, Array]) -> Any:
     return {"array": where}
 
 
-def encoded_matrix(matrix: Array, where: str, arrays: dict[str, Array]) -> Any:
+def encoded_matrix(matrix: Array, where: str, arrays: Arrays) -> Any:
     """Floats under their name; of those that are mostly zero only the others."""
     (index,) = np.nonzero((matrix != 0.0).ravel() | np.signbit(matrix).ravel())
     if 2 * index.size >= matrix.size or matrix.size > MOST_SPARSE:
@@ -113,28 +115,6 @@ def encoded_matrix(matrix: Array, where: str, arrays: dict[str, Array]) -> Any:
     return {"sparse": where, "shape": list(matrix.shape)}
 
 
-def free_json(value: Any, where: str) -> Any:
-    """Notes as JSON: numbers that are none become null, tuples and arrays lists, paths text."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [free_json(entry, where) for entry in value]
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: free_json(entry, where) for key, entry in value.items()}
-    raise ParameterError(
-        "save",
-        needs=f"{where} to be JSON",
-        got=f"{_short(value)}",
-        todo="Pass numbers, text, lists and dicts with text as keys.",
-    )
-
-
 def _short(value: Any) -> str:
     return " ".join(repr(value).split())[:120]
 
@@ -142,7 +122,7 @@ def _short(value: Any) -> str:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def decoded(value: Any, arrays: dict[str, Array]) -> Any:
+def decoded(value: Any, arrays: Arrays) -> Any:
     """What `encoded` made JSON of; takes the arrays it needs. Raises ``ValueError`` for others."""
     if isinstance(value, list):
         return [decoded(entry, arrays) for entry in value]
@@ -179,7 +159,7 @@ def _part(kind: type[Any], given: dict[str, Any]) -> Any:
     return kind(*listed, **given)
 
 
-def decoded_matrix(value: Any, shape: tuple[int, ...], arrays: dict[str, Array]) -> Array:
+def decoded_matrix(value: Any, shape: tuple[int, ...], arrays: Arrays) -> Array:
     """Finite floats of the stated shape."""
     match value:
         case {"sparse": str(where), "shape": list(stated), **none} if not none:
@@ -213,7 +193,7 @@ def floats(array: Any, shape: tuple[int, ...], *, finite: bool = True) -> Array:
     return np.ascontiguousarray(array)
 
 
-def _taken(name: str, arrays: dict[str, Array]) -> Array:
+def _taken(name: str, arrays: Arrays) -> Array:
     array = arrays.pop(name)
     if array.dtype.kind not in KINDS:
         raise ValueError(f"an array of {array.dtype}")
@@ -226,3 +206,40 @@ def _dict(pairs: list[Any]) -> dict[Any, Any]:
     if len(made) < len(pairs):
         raise ValueError("keys that are not plain, or there twice")
     return made
+
+
+# --- checks of what a file says; all raise ``ValueError`` -----------------------------------------
+
+
+def need(good: bool, what: str) -> None:
+    """Raise unless the model has it."""
+    if not good:
+        raise ValueError(f"a model without {what}")
+
+
+def number(value: Any, *, finite: bool = False) -> float:
+    """A float; NaN and infinities only on request."""
+    found = decoded(value, {})
+    need(type(found) in (int, float), "a number")
+    need(not finite or bool(np.isfinite(found)), "a finite number")
+    return float(found)
+
+
+def whole(value: Any, *, low: int = 0) -> int:
+    """A count."""
+    need(type(value) is int and low <= value < 1 << 63, f"a whole number of at least {low}")
+    return int(value)
+
+
+def labels(value: Any, arrays: Arrays) -> Array:
+    """Labels in increasing order, of a kind that can be compared and written."""
+    classes: Array = decoded(value, arrays)
+    good = isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size >= 2
+    need(good and classes.dtype.kind in KINDS + "O", "a list of classes")
+    need(bool((classes[:-1] < classes[1:]).all()), "classes that increase")
+    if classes.dtype.kind == "f":
+        need(bool(np.isfinite(classes).all()), "finite classes")
+    for label in classes.tolist():
+        if isinstance(label, str):
+            label.encode()
+    return classes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from enum import Enum, auto
 from importlib import import_module
 from typing import Any, cast
 
@@ -226,6 +227,17 @@ def _matrix_of_columns(problem: Problem) -> bool:
 # --- the table --------------------------------------------------------------------------------
 
 
+class Role(Enum):
+    """Where a problem comes from."""
+
+    #: Given by the user.
+    GIVEN = auto()
+    #: Made by smoothing: one of many that follow each other, solved from warm starts.
+    SMOOTHED = auto()
+    #: Made by `RowSpace`: as many columns as rows.
+    ROW_SPACE = auto()
+
+
 @dataclass(frozen=True)
 class Rule:
     """A row of the decision table.
@@ -241,16 +253,15 @@ class Rule:
         Whether the solver is worth while for a problem with these needs.
     evidence : str
         The file in ``benchmarks/results`` that shows it.
-    inner : bool
-        Whether the rule is for the problems that another solver makes and solves one after the
-        other from warm starts, as smoothing does.
+    role : Role
+        For which problems the rule is.
     """
 
     solver: str
     needs: Need
     evidence: str
     pays: Callable[[Problem], bool] = _always
-    inner: bool = False
+    role: Role = Role.GIVEN
 
     def holds(self, problem: Problem) -> bool:
         """Whether the problem has what is needed, the solver suits it, and it pays."""
@@ -303,18 +314,27 @@ RULES = (
     Rule("proximal_point", _KINKED | Need.CENTRED_SMOOTHING, "sparse.md"),
     Rule("continuation", _KINKED, "metrics.md"),
     # Problems that smoothing makes, solved one after the other from warm starts.
-    Rule("newton", _SMOOTH | Need.CURVATURE | Need.GRAM, "metrics.md", inner=True),
-    Rule("lbfgs", _SMOOTH, "metrics.md", inner=True),
+    Rule("newton", _SMOOTH | Need.CURVATURE | Need.GRAM, "metrics.md", role=Role.SMOOTHED),
+    Rule("lbfgs", _SMOOTH, "metrics.md", role=Role.SMOOTHED),
     Rule(
         "proximal_newton",
         _SEPARABLE | _MATRIX,
         "sparse.md",
         _matrix_of_columns,
-        inner=True,
+        role=Role.SMOOTHED,
     ),
-    Rule("subspace_newton", _TREE, "sparse.md", inner=True),
-    Rule("proximal_quasi_newton", _SEPARABLE, "sparse.md", _without_matrix, inner=True),
-    Rule("fista", Need.SMOOTH_LOSS | Need.PROX, "sparse.md", inner=True),
+    Rule("subspace_newton", _TREE, "sparse.md", role=Role.SMOOTHED),
+    Rule("proximal_quasi_newton", _SEPARABLE, "sparse.md", _without_matrix, role=Role.SMOOTHED),
+    Rule("fista", Need.SMOOTH_LOSS | Need.PROX, "sparse.md", role=Role.SMOOTHED),
+    # Problems in coordinates along the rows.
+    Rule(
+        "dual",
+        Need.POINTWISE_LOSS | Need.BOUNDED_CURVATURE | Need.STRONG_PENALTY | Need.ROWS,
+        "sparse.md",
+        role=Role.ROW_SPACE,
+    ),
+    Rule("newton", _SMOOTH | Need.CURVATURE | Need.GRAM, "sparse.md", role=Role.ROW_SPACE),
+    Rule("lbfgs", _SMOOTH, "sparse.md", role=Role.ROW_SPACE),
 )
 
 
@@ -325,13 +345,19 @@ def solver_class(name: str) -> type[Any]:
 
 
 def choose(
-    problem: Problem, *, skip: Collection[str] = (), among: Collection[str] | None = None
+    problem: Problem,
+    *,
+    role: Role = Role.GIVEN,
+    skip: Collection[str] = (),
+    among: Collection[str] | None = None,
 ) -> Solver[Any]:
     """The default solver for a problem.
 
     Parameters
     ----------
     problem : Problem
+    role : Role
+        Where the problem comes from: given by the user, or made by another solver.
     skip : names of solvers that are left out
     among : names of solvers, optional
         Nothing else is considered.
@@ -346,18 +372,8 @@ def choose(
     Exact(direct=None)
     """
     names = set(SOLVERS if among is None else among) - set(skip)
-    return _first(problem, tuple(r for r in RULES if not r.inner and r.solver in names))
-
-
-def choose_inner(problem: Problem) -> Solver[Any]:
-    """The solver for a problem that another solver makes, such as one with a smoothed loss."""
-    return _first(problem, tuple(rule for rule in RULES if rule.inner))
-
-
-def _first(problem: Problem, rules: tuple[Rule, ...]) -> Solver[Any]:
-    """The solver of the first rule that holds."""
-    for rule in rules:
-        if rule.holds(problem):
+    for rule in RULES:
+        if rule.role is role and rule.solver in names and rule.holds(problem):
             solver: Solver[Any] = solver_class(rule.solver)()
             return solver
     raise IncompatibleError(

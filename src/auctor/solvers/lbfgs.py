@@ -1,7 +1,8 @@
-"""Limited-memory BFGS."""
+"""Limited-memory BFGS: the solver, and the memory that the quasi-Newton family shares."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,89 +11,140 @@ from scipy.linalg import solve_triangular
 from auctor.core.checks import check_int
 from auctor.core.errors import ParameterError
 from auctor.core.needs import Need
-from auctor.core.types import FloatArray
+from auctor.core.types import Array, FloatArray
 from auctor.problem import Problem
 from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, wolfe
 
+#: A pair is kept when ``s't`` exceeds this times ``|s| |t|``: curvature, not rounding.
+LEAST_CURVATURE = 1e-12
+#: The scale of the matrix stays within this factor of the first pair's, either way.
+THETA_RANGE = 1e10
+
 
 class Memory:
-    """The latest (step, gradient change) pairs as rows of two arrays, oldest first.
+    """Compact L-BFGS: the latest (step, gradient change) pairs in a ring of two fixed arrays.
 
-    The inverse Hessian is applied in its compact form: four products with the stored rows, and
-    none for the inner products of a new pair, which follow from those with the gradients.
+    With ``S``, ``T`` the pairs as columns, oldest first, ``B_0 = theta diag(metric)``,
+    ``D = diag(s_i't_i)``, and L and R the strictly lower and the upper part of ``S'T``, the matrix
+    of m BFGS updates of ``B_0`` and its inverse are::
+
+        B = B_0 - G M^-1 G',   G = [B_0 S, T],   M = [[S'B_0 S, L], [L', -D]]
+        B^-1 v = h + S R^-T (D r + T'B_0^-1 T r - T'h) - B_0^-1 T r,   h = B_0^-1 v, r = R^-1 S'v
+
+    A new pair overwrites the oldest row in place. Each form has a table of inner products, brought
+    up to date when it is asked for: two products of O(m p) per pair. Pairs are stored divided by
+    ``|s|``, which leaves B as it is and the small systems well scaled.
 
     Parameters
     ----------
     size : int
-        Most pairs.
+        Pairs kept.
     n_params : int
-    metric : (n_params, n_params) array, optional
-        Upper factor R of a matrix ``R'R`` that the Hessian is like, up to a scale; pairs are of
-        ``R w`` then.
+    theta : float > 0
+        Scale before the first pair; afterwards ``shrink t't / s't`` of the latest one, where
+        ``t't`` is taken in the metric.
+    shrink : float > 0
+        Below 1 the matrix is optimistic in directions it knows nothing about; may be changed, for
+        the pairs to come.
+    metric : (n_params,) array > 0, optional
+        Relative curvature of the coordinates; all equal by default.
+
+    References
+    ----------
+    Byrd, Nocedal, Schnabel, Representations of quasi-Newton matrices, 1994; Tang, Big data
+    optimization in machine learning, Lehigh 2016, section 5.3.
     """
 
-    def __init__(self, size: int, n_params: int, metric: FloatArray | None = None) -> None:
-        self.size, self.count, self.metric = size, 0, metric
-        self.s, self.y = np.zeros((size, n_params)), np.zeros((size, n_params))
-        self.sy, self.yy = np.zeros((size, size)), np.zeros((size, size))
-        self._order = np.zeros(0, dtype=np.intp)
-        self._products: tuple[FloatArray, FloatArray] | None = None
+    def __init__(
+        self,
+        size: int,
+        n_params: int,
+        theta: float = 1.0,
+        *,
+        shrink: float = 1.0,
+        metric: FloatArray | None = None,
+    ) -> None:
+        self.size, self.count, self._next = size, 0, 0
+        self.metric = np.ones(n_params) if metric is None else metric
+        self.theta, self.shrink, self._first = theta, shrink, 0.0
+        self.steps, self.changes = np.zeros((size, n_params)), np.zeros((size, n_params))
+        self.own = np.zeros(size)  # s_i't_i
+        # Inner products for B (S'S in the metric, s_i't_j for i later than j) and for its inverse
+        # (s_i't_j for i earlier than j, T'T in the inverse metric).
+        self.ss, self.later = np.zeros((size, size)), np.zeros((size, size))
+        self.earlier, self.tt = np.zeros((size, size)), np.zeros((size, size))
+        self._new_for_matrix: list[int] = []
+        self._new_for_inverse: list[int] = []
 
-    def direction(self, gradient: FloatArray) -> FloatArray:
-        """Minus the inverse Hessian approximation times the gradient."""
-        if self.metric is None:
-            return self._direction(gradient)
-        along = self._direction(self._raised(gradient))
-        direction: FloatArray = solve_triangular(self.metric, along, check_finite=False)
-        return direction
+    @property
+    def slots(self) -> Array:
+        """Rows in use, oldest first."""
+        return (self._next - self.count + np.arange(self.count)) % self.size
 
-    def _raised(self, gradient: FloatArray) -> FloatArray:
-        """A gradient in w as one in ``R w``."""
-        if self.metric is None:
-            return gradient
-        raised: FloatArray = solve_triangular(self.metric, gradient, trans="T", check_finite=False)
-        return raised
-
-    def _direction(self, gradient: FloatArray) -> FloatArray:
-        s_g, y_g = self.s @ gradient, self.y @ gradient
-        self._products = s_g, y_g
-        if not self.count:
-            return -gradient
-        order = self._order
-        sy, yy = self.sy[np.ix_(order, order)], self.yy[np.ix_(order, order)]
-        upper = np.triu(sy)
-        scale = sy[-1, -1] / yy[-1, -1]
-        first = np.linalg.solve(upper, s_g[order])
-        middle = np.diag(sy) * first + scale * (yy @ first) - scale * y_g[order]
-        on_s, on_y = np.zeros(self.size), np.zeros(self.size)
-        on_s[order] = np.linalg.solve(upper.T, middle)
-        on_y[order] = -scale * first
-        product: FloatArray = scale * gradient + on_s @ self.s + on_y @ self.y
-        return -product
-
-    def add(self, s: FloatArray, y: FloatArray, new_gradient: FloatArray) -> None:
-        """Store a pair if its curvature is positive, in place of the oldest."""
-        if self.metric is not None:
-            s = self.metric @ s
-        y, new_gradient = self._raised(y), self._raised(new_gradient)
-        product = float(s @ y)
-        if not product > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
-            return
-        assert self._products is not None
-        s_g, y_g = self._products
-        s_y, y_y = self.s @ new_gradient - s_g, self.y @ new_gradient - y_g
-        slot = self.count if self.count < self.size else int(self._order[0])
-        self.s[slot], self.y[slot] = s, y
-        self.sy[:, slot], self.yy[:, slot], self.yy[slot] = s_y, y_y, y_y
-        self.sy[slot] = 0.0  # below the diagonal; never read
-        self.sy[slot, slot], self.yy[slot, slot] = product, float(y @ y)
-        self._order = np.append(self._order[self._order != slot], slot)
-        self.count = self._order.size
+    def add(self, s: FloatArray, t: FloatArray) -> bool:
+        """Store a pair in place of the oldest if its curvature is positive; whether it was."""
+        product, s_s, t_t = float(s @ t), float(s @ s), float(t @ t)
+        if not product > LEAST_CURVATURE * math.sqrt(s_s * t_t):
+            return False
+        slot, norm = self._next, math.sqrt(s_s)
+        np.divide(s, norm, out=self.steps[slot])
+        np.divide(t, norm, out=self.changes[slot])
+        self.own[slot] = float(self.steps[slot] @ self.changes[slot])
+        for new in (self._new_for_matrix, self._new_for_inverse):
+            if slot in new:
+                new.remove(slot)
+            new.append(slot)
+        self._next = (slot + 1) % self.size
+        self.count = min(self.count + 1, self.size)
+        theta = float(t @ (t / self.metric)) / product
+        self._first = self._first or theta
+        bounded = min(max(theta, self._first / THETA_RANGE), self._first * THETA_RANGE)
+        self.theta = self.shrink * bounded
+        return True
 
     def clear(self) -> None:
-        """Forget every pair."""
-        self.count, self._order = 0, np.zeros(0, dtype=np.intp)
+        """Forget every pair; the scale stays."""
+        self.count = 0
+
+    def core(self) -> FloatArray:
+        """The matrix M of the compact form of B."""
+        for slot in self._new_for_matrix:
+            unit = self.steps[slot]
+            self.ss[slot] = self.ss[:, slot] = self.steps @ (self.metric * unit)
+            self.later[slot] = self.changes @ unit
+        self._new_for_matrix.clear()
+        slots, m = self.slots, self.count
+        order = np.ix_(slots, slots)
+        out = np.empty((2 * m, 2 * m))
+        out[:m, :m] = self.theta * self.ss[order]
+        out[:m, m:] = np.tril(self.later[order], -1)
+        out[m:, :m] = out[:m, m:].T
+        out[m:, m:] = -np.diag(self.own[slots])
+        return out
+
+    def solve(self, v: FloatArray) -> FloatArray:
+        """``B^-1 v`` by the compact form of the inverse, O(m p)."""
+        inverse = 1.0 / (self.theta * self.metric)
+        out = inverse * v
+        if not self.count:
+            return out
+        for slot in self._new_for_inverse:
+            change = self.changes[slot]
+            self.earlier[:, slot] = self.steps @ change
+            self.tt[slot] = self.tt[:, slot] = self.changes @ (change / self.metric)
+        self._new_for_inverse.clear()
+        slots = self.slots
+        order = np.ix_(slots, slots)
+        upper = np.triu(self.earlier[order])
+        first = np.linalg.solve(upper, (self.steps @ v)[slots])
+        middle = self.own[slots] * first + self.tt[order] @ first / self.theta
+        middle -= (self.changes @ out)[slots]
+        on_steps, on_changes = np.zeros(self.size), np.zeros(self.size)
+        on_steps[slots] = np.linalg.solve(upper.T, middle)
+        on_changes[slots] = first
+        product: FloatArray = out + on_steps @ self.steps - inverse * (on_changes @ self.changes)
+        return product
 
 
 @dataclass(frozen=True)
@@ -138,14 +190,14 @@ class Lbfgs:
                 got=self.metric.shape,
                 todo="Pass the upper Cholesky factor of such a matrix.",
             )
-        return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params, self.metric))
+        return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params))
 
     def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
         """One quasi-Newton direction and line search; the memory is dropped when it fails."""
         point, memory = state.point, state.memory
         gradient = problem.total_gradient(point)
-        direction = memory.direction(gradient)
-        known = memory.count or memory.metric is not None
+        direction = self._direction(memory, gradient)
+        known = memory.count or self.metric is not None
         first = 1.0 if known else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
@@ -154,5 +206,24 @@ class Lbfgs:
             return LbfgsState(point, memory, stalled=exhausted)
         new = problem.centred(trial.point)
         new_gradient = problem.total_gradient(new)
-        memory.add(new.w - point.w, new_gradient - gradient, new_gradient)
+        step = new.w - point.w
+        if self.metric is not None:
+            step = self.metric @ step
+        memory.add(step, self._raised(new_gradient - gradient))
         return LbfgsState(new, memory)
+
+    def _direction(self, memory: Memory, gradient: FloatArray) -> FloatArray:
+        """Minus the inverse Hessian approximation times the gradient, minus it without pairs."""
+        along = self._raised(gradient)
+        along = -memory.solve(along) if memory.count else -along
+        if self.metric is None:
+            return along
+        direction: FloatArray = solve_triangular(self.metric, along, check_finite=False)
+        return direction
+
+    def _raised(self, gradient: FloatArray) -> FloatArray:
+        """A gradient in w as one in ``R w``, R the factor of the metric; pairs are of ``R w``."""
+        if self.metric is None:
+            return gradient
+        raised: FloatArray = solve_triangular(self.metric, gradient, trans="T", check_finite=False)
+        return raised

@@ -276,12 +276,12 @@ class _Array:
         size = math.prod(shape) * dtype.itemsize
         if source.path is not None and size:
             if os.path.getsize(source.path) != offset + size:
-                raise ValueError(f"an array of shape {shape} that is not there")
+                raise ValueError(f"an array of shape {shape} whose bytes are not all there")
             mapped = np.memmap(source.path, dtype, "r", offset, shape, order)
             return _Array.whole(mapped)
         data = file.read(size + 1)
         if len(data) != size:
-            raise ValueError(f"an array of shape {shape} that is not there")
+            raise ValueError(f"an array of shape {shape} whose bytes are not all there")
         return _Array.whole(np.frombuffer(data, dtype).reshape(shape, order=order))
 
     @staticmethod
@@ -290,14 +290,14 @@ class _Array:
         with archive.open(info) as file:
             shape, fortran, dtype = _header(file)
             if file.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
-                raise ValueError(f"an array of shape {shape} that is not there")
+                raise ValueError(f"an array of shape {shape} whose bytes are not all there")
         if fortran and len(shape) > 1:
             flat = _Array((math.prod(shape),), dtype, None, lambda: archive.open(info))
             return _Array.whole(flat.reader()(flat.shape[0]).reshape(shape, order="F"))
         return _Array(shape, dtype, None, lambda: archive.open(info))
 
     def reader(self) -> Any:
-        """Function that gives the next so many entries along the first axis."""
+        """A function of n that gives the next n entries along the first axis."""
         if self._array is not None:
             raise ValueError("rows that cannot be read one after the other")
         file = self._file()
@@ -317,7 +317,7 @@ class _Array:
         return take
 
     def parts(self, most: int) -> Iterator[Array]:
-        """All entries, so many at a time."""
+        """All entries, at most ``most`` at a time."""
         if self._array is None:
             take = self.reader()
             for low in range(0, self.shape[0], most):

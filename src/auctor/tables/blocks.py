@@ -75,16 +75,18 @@ class Block(NamedTuple):
         return int(self.numbers.shape[0])
 
     def part(self, low: int, high: int) -> Block:
-        """Rows ``low`` to ``high``; only the words that they use."""
+        """Rows ``low`` to ``high``; where there are more words than rows, only those they use."""
         if low == 0 and high >= self.n_rows:
             return self
-        codes = np.empty_like(self.codes[low:high])
-        words: list[list[str]] = []
+        codes = self.codes[low:high].copy()
+        words = list(self.words)
         for k, known in enumerate(self.words):
+            if len(known) <= high - low:
+                continue
             used, places = np.unique(self.codes[low:high, k], return_inverse=True)
             missing = int(used.size > 0 and used[0] < 0)
             codes[:, k] = places - missing
-            words.append([known[code] for code in used[missing:].tolist()])
+            words[k] = [known[code] for code in used[missing:].tolist()]
         labels = None if self.labels is None else self.labels[low:high]
         return Block(self.numbers[low:high], codes, words, labels)
 

@@ -130,7 +130,7 @@ def find_label(
 def _name_or_position(
     names: list[str] | None, options: ReadOptions, n_fields: int
 ) -> str | int | None:
-    """The label as it was given; text that is no name but a position becomes one."""
+    """The label as it was given; text that spells a position and is not a name becomes a number."""
     label, schema = options.label_column, options.schema
     if label in (names or ()) or (schema is not None and label == schema.label):
         return label
@@ -158,7 +158,8 @@ def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
             options.who,
             needs=f"n_features={options.n_features} columns besides the label",
             got=f"{n_columns} in {file}",
-            todo="Drop n_features=.",
+            todo="Drop {option}.",
+            option="n_features",
         )
 
 

@@ -8,16 +8,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError
 from auctor.core.files import AnyPath, check_destination
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import TableFile
 from auctor.tables.columns import listed
 from auctor.tables.encode import Encoder
-from auctor.tables.formats import TABLES, check_format, format_of, format_to_write
+from auctor.tables.formats import TABLES, check_format, format_to_read, format_to_write
 from auctor.tables.infer import (
     WHOLE_COLUMN,
     Look,
+    Note,
     infer,
     leave_out_empty,
     long_integers,
@@ -25,7 +26,7 @@ from auctor.tables.infer import (
     note_text,
 )
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
-from auctor.tables.read import read_table
+from auctor.tables.read import read_source
 from auctor.tables.source import Source
 from auctor.tables.stream import is_file
 from auctor.tables.svmlight import svmlight_chunks
@@ -126,10 +127,10 @@ def convert(
         buckets=buckets,
         missing=missing,
     )
-    notes: list[str] = []
+    notes: list[Note] = []
     file = Source(source, WHO)
     try:
-        found = format_of(file.name) if format == "auto" else format
+        found = format_to_read(format, file.name, WHO)
         file.keep()
         opened = None if found == "svmlight" else TABLES[found](file, options)
         counter = _Counter()
@@ -139,7 +140,7 @@ def convert(
         elif wanted not in _WITH_WORDS and missing in WHOLE_COLUMN:
             look, kinds = look_through(opened, options, file.name)
             _refuse_long_integers(look, opened, kinds, file.name)
-            return _in_memory(file, path, found, wanted, options)
+            return _in_memory(file, path, found, wanted, options, notes)
         else:
             names, parts = _named(opened, file.name, wanted, options, notes)
         write_parts(path, counter.count(parts), names, wanted, WHO)
@@ -147,7 +148,7 @@ def convert(
     finally:
         file.close()
         for note in notes:
-            warnings.warn(f"{WHO} {note}", DataWarning, stacklevel=2)
+            warnings.warn(note.warning(WHO), stacklevel=2)
 
 
 class _Counter:
@@ -164,7 +165,7 @@ class _Counter:
 
 
 def _named(
-    file: TableFile, name: str, wanted: str, options: ReadOptions, notes: list[str]
+    file: TableFile, name: str, wanted: str, options: ReadOptions, notes: list[Note]
 ) -> tuple[Names, Iterator[Part]]:
     """Rows of a table, with or without their words; adds to ``notes`` what to warn of."""
     look, kinds = look_through(file, options, name)
@@ -216,22 +217,11 @@ def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Ite
         yield Part(chunk.matrix, chunk.labels)
 
 
-def _in_memory(file: Source, path: Any, found: str, wanted: str, options: ReadOptions) -> Converted:
+def _in_memory(
+    file: Source, path: Any, found: str, wanted: str, options: ReadOptions, notes: list[Note]
+) -> Converted:
     file.rewind()
-    table = read_table(
-        file.raw(),
-        found,
-        label=options.label,
-        columns=options.columns,
-        categorical=options.categorical,
-        buckets=options.buckets,
-        missing=options.missing,
-        labelled=options.labelled,
-        n_features=options.n_features,
-        header=options.header,
-        delimiter=options.delimiter,
-        decimal=options.decimal,
-    )
+    table = read_source(file, found, options, notes)
     write_table(path, table.matrix, table.labels, columns=table.schema.feature_names, format=wanted)
     rows, columns = table.matrix.shape
     return Converted(rows, columns, found, wanted)

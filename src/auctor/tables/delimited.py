@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import chain, product
 from typing import Any
 
@@ -15,7 +12,6 @@ import numpy as np
 from auctor.core.errors import DataError
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.kernels.text.records import record_starts
 from auctor.tables.arrow import coded
 from auctor.tables.blocks import Block, cut
 from auctor.tables.columns import (
@@ -32,6 +28,7 @@ from auctor.tables.columns import (
     meaning,
 )
 from auctor.tables.options import ReadOptions
+from auctor.tables.records import Text, all_starts
 from auctor.tables.source import Source, shown
 
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
@@ -89,6 +86,11 @@ class DelimitedFile:
         most = self.options.most_rows(len(self.fields))
         yield from cut((block for block in found if block.n_rows), most)
 
+    @property
+    def blanks(self) -> str:
+        """What a blank line consists of: in a file of one column, a space is a field."""
+        return "\r\n" if len(self.fields) == 1 else " \t\r\n".replace(self.delimiter, "")
+
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
         """For each of some columns that has one, a whole number beyond 2^53."""
         return long_words(self, columns)
@@ -106,7 +108,7 @@ class DelimitedFile:
         self._rest = self._texts()
         self._text = next(self._rest, None)
 
-    def _texts(self) -> Iterator[_Text]:
+    def _texts(self) -> Iterator[Text]:
         """Stretches of text that end with a record, from the first one that is not blank."""
         lines, waiting, begun = 0, b"", False
         for block in self.source.blocks():
@@ -119,7 +121,7 @@ class DelimitedFile:
                 self.delimiter = self.delimiter or self._usual_delimiter(text)
             whole = self._records_end(text)
             if whole:
-                yield _Text(self, text[:whole], lines)
+                yield Text(self, text[:whole], lines)
                 lines += text.count(b"\n", 0, whole)
             waiting = text[whole:]
             if len(waiting) > LONGEST_RECORD:
@@ -127,13 +129,18 @@ class DelimitedFile:
         if waiting:
             if self._records_end(waiting + b"\n") <= len(waiting):
                 self._refuse_open_quote(waiting, lines)
-            yield _Text(self, waiting, lines)
+            yield Text(self, waiting, lines)
 
     def _usual_delimiter(self, text: bytes) -> str:
-        """The usual delimiter that the first line has most of."""
+        """The usual delimiter that the first line has most of, the decimal sign last."""
         line = text.partition(b"\n")[0].decode("utf-8", "replace")
-        usual = [sign for sign in _DELIMITERS if sign != self.options.decimal]
-        return max(usual, key=line.count) if line else ""
+        if not line:
+            return ""
+        return max(_DELIMITERS, key=lambda sign: self._votes(sign, line))
+
+    def _votes(self, sign: str, line: str) -> tuple[bool, bool, int]:
+        """How likely a sign is the delimiter, for a line that has it or not."""
+        return sign in line, sign != self.options.decimal, line.count(sign)
 
     def _records_end(self, text: bytes) -> int:
         """Where the last record that is complete ends."""
@@ -150,7 +157,7 @@ class DelimitedFile:
             todo="Close it, or write two quotes for one that belongs to the text.",
         )
 
-    def _read_header(self, text: _Text) -> None:
+    def _read_header(self, text: Text) -> None:
         options = self.options
         fields = text.record(0)
         header: bool | str = options.header
@@ -176,7 +183,7 @@ class DelimitedFile:
         self.names = tuple(name for k, name in enumerate(fields) if k != label)
         check_width(self.source.name, len(self.names), options)
 
-    def _names_numbers(self, text: _Text, fields: list[str]) -> bool:
+    def _names_numbers(self, text: Text, fields: list[str]) -> bool:
         """Whether the first record has a word above a number of the second."""
         second: list[str] = []
         if len(text.starts) > 1:
@@ -197,90 +204,6 @@ class DelimitedFile:
         return bool(field) and word not in ("true", "false") and self.meaning(field) is not None
 
 
-class _Text:
-    """Some whole records of a file.
-
-    Parameters
-    ----------
-    file : DelimitedFile
-    text : bytes
-    lines_before : int
-        Lines of the file before the text.
-    """
-
-    def __init__(self, file: DelimitedFile, text: bytes, lines_before: int) -> None:
-        self.file, self.text, self.lines_before = file, text, lines_before
-        if b"\0" in text:
-            self.refuse_encoding(text.index(b"\0"))
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """First bytes of the records that are not blank."""
-        starts = all_starts(self.text, self.file.delimiter)
-        ends = [*starts[1:].tolist(), len(self.text)]
-        blank = b"\r\n" if len(self.file.fields) == 1 else b" \t\r\n"
-        kept = [
-            a for a, b in zip(starts.tolist(), ends, strict=True) if self.text[a:b].strip(blank)
-        ]
-        return np.array(kept, dtype=np.int64)
-
-    def after_header(self) -> _Text:
-        """The text without its first record."""
-        starts = all_starts(self.text, self.file.delimiter)
-        begin = int(starts[1]) if len(starts) > 1 else len(self.text)
-        lines = self.lines_before + self.text.count(b"\n", 0, begin)
-        return _Text(self.file, self.text[begin:], lines)
-
-    def line(self, row: int) -> int:
-        """Line of the file in which a record starts, counted from 1."""
-        return self.lines_before + self.text.count(b"\n", 0, int(self.starts[row])) + 1
-
-    def place(self, row: int) -> str:
-        """File and line of a record."""
-        return f"{self.file.source.name}, line {self.line(row)}"
-
-    def record(self, row: int) -> list[str]:
-        """The fields of a record, without blanks around them."""
-        begin = int(self.starts[row])
-        end = int(self.starts[row + 1]) if row + 1 < len(self.starts) else len(self.text)
-        try:
-            record = self.text[begin:end].decode()
-        except UnicodeDecodeError as error:
-            self.refuse_encoding(begin + error.start)
-        return [field.strip() for field in split(record, self.file.delimiter)]
-
-    def check_encoding(self) -> None:
-        """Refuse text that is not UTF-8."""
-        try:
-            self.text.decode()
-        except UnicodeDecodeError as error:
-            self.refuse_encoding(error.start)
-
-    def check_widths(self) -> None:
-        """Refuse the first record with more or less fields than there are columns."""
-        wanted = len(self.file.fields)
-        for row in range(len(self.starts)):
-            found = len(self.record(row))
-            if found != wanted:
-                raise DataError(
-                    self.file.options.who,
-                    needs=f"{wanted} fields in each line",
-                    got=f"{found} in {self.place(row)}",
-                    todo="Correct the line or the delimiter.",
-                )
-
-    def refuse_encoding(self, where: int) -> None:
-        """Say where a byte is that is not text."""
-        start = max(self.text.rfind(b"\n", 0, where) + 1, where - 20)
-        line = self.lines_before + self.text.count(b"\n", 0, where) + 1
-        raise DataError(
-            self.file.options.who,
-            needs="UTF-8 text",
-            got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
-            todo="Convert the file to UTF-8.",
-        )
-
-
 class _Rows:
     """Turns text into blocks of rows.
 
@@ -298,7 +221,7 @@ class _Rows:
         self.labels_are_text: bool | None = None
         self.missing_label = ""  # the first one, and where it is
 
-    def read(self, text: _Text) -> Block:
+    def read(self, text: Text) -> Block:
         """All rows of a text."""
         import pyarrow as pa
 
@@ -329,15 +252,16 @@ class _Rows:
             labels = self._labels(text, table.column(str(k)), k in spelt)
         return Block(matrix, codes, words, labels)
 
-    def _table(self, text: _Text, numbers: list[int], spelt: set[int]) -> Any:
-        """The fields that are used, as pyarrow parses them."""
+    def _table(self, text: Text, numbers: list[int], spelt: set[int]) -> Any:
+        """The fields that are used, as pyarrow parses them; blank lines are passed over."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         word = pa.dictionary(pa.int32(), pa.large_string())
         types = {str(k): word if k in spelt else pa.float64() for k in numbers}
         types |= {str(k): word for k in self.words}
-        if not text.text.strip():
+        blanks = self.file.blanks
+        if not text.text.strip(blanks.encode()):
             return pa.table({name: pa.array([], kind) for name, kind in types.items()})
         names = list(map(str, range(len(self.file.fields))))
         return arrow_csv.read_csv(
@@ -348,7 +272,7 @@ class _Rows:
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self.file.delimiter,
                 newlines_in_values=True,
-                invalid_row_handler=_blank_or_error,
+                invalid_row_handler=lambda row: "error" if row.text.strip(blanks) else "skip",
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types,
@@ -363,7 +287,7 @@ class _Rows:
         codes, words = coded(column.combine_chunks())
         return codes, words, [self.file.meaning(word) for word in words]
 
-    def _numbers(self, text: _Text, column: Any, field: int, spelt: bool) -> FloatArray:
+    def _numbers(self, text: Text, column: Any, field: int, spelt: bool) -> FloatArray:
         """A column of numbers; missing ones are NaN."""
         if not spelt:
             values: FloatArray = column.to_numpy()
@@ -387,7 +311,7 @@ class _Rows:
             self.file.first_words.setdefault(number, f"{got} in line {text.line(row)}")
         return _looked_up(meanings, codes)
 
-    def _labels(self, text: _Text, column: Any, spelt: bool) -> Array:
+    def _labels(self, text: Text, column: Any, spelt: bool) -> Array:
         """Labels, all numbers or all text, as the first one was; no text is missing."""
         if spelt:
             codes, words, meanings = self._meanings(column)
@@ -422,7 +346,7 @@ class _Rows:
         self._refuse_label(text, others)
         return np.array(words)[codes] if words else np.empty(0, "U1")
 
-    def _refuse_label(self, text: _Text, wrong: IntArray) -> None:
+    def _refuse_label(self, text: Text, wrong: IntArray) -> None:
         """Refuse the first label of another type than those before it."""
         if wrong.size:
             row = int(wrong[0])
@@ -435,34 +359,8 @@ class _Rows:
             )
 
 
-def _blank_or_error(row: Any) -> str:
-    """Pass over lines of blanks; other records with a wrong number of fields are errors."""
-    return "error" if row.text.strip() else "skip"
-
-
 def _looked_up(meanings: list[float | None], codes: Array) -> FloatArray:
     """The number of each code, NaN where there is none."""
     numbers = [np.nan if number is None else number for number in meanings]
     found: FloatArray = np.array([*numbers, np.nan], dtype=np.float64)[codes]
     return found
-
-
-def all_starts(text: bytes, delimiter: str) -> IntArray:
-    """First byte of every record of a text, and of what follows the last line end."""
-    starts = np.empty(text.count(b"\n") + 1, np.int64)
-    count = record_starts(np.frombuffer(text, np.uint8), ord(delimiter or ","), starts)
-    return starts[:count]
-
-
-def split(record: str, delimiter: str) -> list[str]:
-    """Fields of a record.
-
-    Examples
-    --------
-    >>> split('1,"red, or blue",5', ",")
-    ['1', 'red, or blue', '5']
-    """
-    try:
-        return next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter), [])
-    except csv.Error:  # a field longer than the module takes
-        return record.rstrip("\r\n").split(delimiter)

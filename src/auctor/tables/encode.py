@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.text.encode import column_facts, count_entries, encode_rows, hash_bytes
 from auctor.tables.blocks import Block, TableFile
@@ -133,8 +133,9 @@ class Encoder:
             if count and column.fill is None:
                 refused[column.name] = count
         if refused:
-            advice = "Fill or drop them first, or train with missing='mean'."
-            refuse_missing(refused, self.name, self.who, advice=advice)
+            advice = "Fill or drop them first, or train with {option}."
+            option = Option("missing", "mean")
+            refuse_missing(refused, self.name, self.who, advice=advice, option=option)
 
     def _places(self, file: TableFile) -> list[int]:
         """Position of each column in the file."""
@@ -168,12 +169,13 @@ def _numbered(kinds: list[str], kind: str) -> dict[int, int]:
     return {place: k for k, place in enumerate(places)}
 
 
-def refuse_missing(counts: dict[str, int], name: str, who: str, *, advice: str) -> None:
+def refuse_missing(
+    counts: dict[str, int], name: str, who: str, *, advice: str, option: str | Option
+) -> None:
     """Name the columns with missing values."""
     parts = [f"{count} missing in {column!r}" for column, count in counts.items()]
-    raise DataError(
-        who, needs="a value in every row", got=f"{listed(parts, 5)} of {name}", todo=advice
-    )
+    got = f"{listed(parts, 5)} of {name}"
+    raise DataError(who, needs="a value in every row", got=got, todo=advice, option=option)
 
 
 def fit_width(matrix: Any, n_features: int) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import ParameterError
+from auctor.core.errors import DataError, ParameterError
 from auctor.tables.arrays import npy_file, npz_file
 from auctor.tables.arrow import ipc_file, parquet_file
 from auctor.tables.blocks import TableFile
@@ -42,6 +42,22 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npy",
 }
+#: Endings of files that hold tables and cannot be read, and what these are.
+FOREIGN = {
+    ".xlsx": "Excel workbook",
+    ".xlsm": "Excel workbook",
+    ".xls": "Excel workbook",
+    ".ods": "OpenDocument spreadsheet",
+    ".json": "JSON file",
+    ".jsonl": "JSON file",
+    ".ndjson": "JSON file",
+    ".dta": "Stata file",
+    ".sav": "SPSS file",
+    ".sas7bdat": "SAS file",
+    ".db": "database",
+    ".sqlite": "database",
+}
+#: Endings of compressed text.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 #: Endings of svmlight files; others are read as svmlight, not written.
 SVMLIGHT = ("", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
@@ -56,6 +72,30 @@ def format_of(name: str) -> str:
     ['csv', 'arrow', 'svmlight']
     """
     return SUFFIXES.get(_suffix(name), "svmlight")
+
+
+def format_to_read(format: str, name: str, who: str) -> str:
+    """The format that was asked for, or the one that the name means; refuses those of others.
+
+    Examples
+    --------
+    >>> format_to_read("auto", "rows.xlsx", "read_table")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.DataError: read_table needs a text, Parquet, Arrow or NumPy file; got the Excel workbook rows.xlsx. Save the table as CSV first, or pass format= if it is one of these.
+    """  # noqa: E501
+    if format != "auto":
+        return format
+    kind = FOREIGN.get(_suffix(name))
+    if kind is not None:
+        raise DataError(
+            who,
+            needs="a text, Parquet, Arrow or NumPy file",
+            got=f"the {kind} {name}",
+            todo="Save the table as CSV first, or pass {option} if it is one of these.",
+            option="format",
+        )
+    return format_of(name)
 
 
 def format_to_write(name: str, *, who: str) -> str:
@@ -75,7 +115,8 @@ def format_to_write(name: str, *, who: str) -> str:
                 f"{SVMLIGHT[1]}"
             ),
             got=name,
-            todo="Pass to= with the format.",
+            todo="Pass {option} with the format.",
+            option="to",
         )
     return found
 

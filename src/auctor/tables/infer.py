@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
 from auctor.tables.blocks import Block, TableFile
@@ -20,6 +21,21 @@ from auctor.tables.schema import Column, ColumnSummary, Schema
 WHOLE_COLUMN = ("median", "most_frequent")
 #: A column of text is suspected to be one of numbers if this share of its values are numbers.
 MOSTLY = 0.9
+
+
+class Note(NamedTuple):
+    """Something to warn of once a file was read: what is done with it, and what the user can do.
+
+    ``option`` is the parameter that ``todo`` names.
+    """
+
+    does: str
+    todo: str | None = None
+    option: str | tuple[()] = ()
+
+    def warning(self, who: str) -> DataWarning:
+        """The warning that a reader gives."""
+        return DataWarning(who, does=self.does, todo=self.todo, option=self.option)
 
 
 @dataclass
@@ -118,7 +134,7 @@ def look_through(file: TableFile, options: ReadOptions, name: str) -> tuple[Look
 
 
 def leave_out_empty(
-    look: Look, file: TableFile, kinds: list[str], name: str, notes: list[str]
+    look: Look, file: TableFile, kinds: list[str], name: str, notes: list[Note]
 ) -> bool:
     """Mark columns without any value to be skipped, with a note; whether there are some."""
     used = [k for k, kind in enumerate(kinds) if kind != "skip"]
@@ -134,11 +150,11 @@ def leave_out_empty(
     for k in empty:
         kinds[k] = "skip"
     out = [repr(file.names[k]) for k in empty]
-    notes.append(f"leaves out {listed(out)} of {name}: no row has a value there.")
+    notes.append(Note(f"leaves out {listed(out)} of {name}: no row has a value there."))
     return True
 
 
-def note_text(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[str]:
+def note_text(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[Note]:
     """Say which columns are text because of a few values that are not numbers."""
     notes = []
     texts = (k for k, kind in enumerate(kinds) if kind == "category")
@@ -149,9 +165,13 @@ def note_text(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> l
         numbers = sum(count for word, count in words.items() if meaning(word) is not None)
         if numbers >= MOSTLY * total:
             notes.append(
-                f"takes column {file.names[k]!r} of {name} as text of {len(words)} categories: "
-                f"{numbers} of {total} values are numbers, {file.first_words[k]} is not. Correct "
-                "it, or leave it empty and pass missing=."
+                Note(
+                    f"takes column {file.names[k]!r} of {name} as text of {len(words)} "
+                    f"categories: {numbers} of {total} values are numbers, "
+                    f"{file.first_words[k]} is not.",
+                    "Correct it, or leave it empty and pass {option}.",
+                    "missing",
+                )
             )
     return notes
 
@@ -170,14 +190,16 @@ def long_integers(look: Look, file: TableFile, kinds: Sequence[str]) -> list[str
     return [f"{number} in {file.names[k]!r}" for k, number in sorted(found.items())]
 
 
-def note_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[str]:
+def note_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[Note]:
     """Say which columns hold whole numbers that are not told apart."""
     found = long_integers(look, file, kinds)
     if not found:
         return []
     return [
-        f"rounds whole numbers beyond 2^53: {listed(found)} of {name}. Drop such a column, or "
-        "put a letter before its numbers to make them text."
+        Note(
+            f"rounds whole numbers beyond 2^53: {listed(found)} of {name}.",
+            "Drop such a column, or put a letter before its numbers to make them text.",
+        )
     ]
 
 
@@ -216,7 +238,8 @@ def infer(
             options.who,
             needs="columns of numbers",
             got=f"text in {listed(words)} of {name}",
-            todo="Pass categorical='one_hot' or 'hash', or choose other columns.",
+            todo="Pass {option} or 'hash', or choose other columns.",
+            option=Option("categorical", "one_hot"),
         )
     refused = {
         facts.name: facts.missing
@@ -226,8 +249,8 @@ def infer(
     if refused:
         advice = "Fill or drop them first."
         if options.missing == "refuse":
-            advice = "Pass missing= with a rule, such as 'mean', or fill or drop them first."
-        refuse_missing(refused, name, options.who, advice=advice)
+            advice = "Pass {option} with a rule, such as 'mean', or fill or drop them first."
+        refuse_missing(refused, name, options.who, advice=advice, option="missing")
     schema = Schema.of(columns, file.label)
     if not schema.n_features:
         raise DataError(

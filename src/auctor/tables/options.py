@@ -67,14 +67,6 @@ class ReadOptions:
         _check_yes_no(self.who, "zero_based", self.zero_based)
         _check_yes_no(self.who, "header", self.header)
         _check_delimiter(self.who, self.delimiter)
-        if self.delimiter == self.decimal:
-            raise ParameterError(
-                self.who,
-                needs="a delimiter that is not the decimal sign",
-                got=f"{self.delimiter!r} for both",
-                todo="Pass another {option}.",
-                option="delimiter",
-            )
 
     @property
     def label_column(self) -> str | int | None:

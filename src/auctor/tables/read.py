@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from auctor.core.errors import DataError, DataWarning, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
-from auctor.tables.formats import TABLES, check_format, format_of
+from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.infer import (
     Look,
+    Note,
     first_kinds,
     infer,
     leave_out_empty,
@@ -154,20 +155,32 @@ def read_table(
         missing=missing,
     )
     file = Source(source, WHO)
-    notes: list[str] = []
+    notes: list[Note] = []
     try:
-        found = format_of(file.name) if format == "auto" else format
-        if found == "svmlight":
-            return _svmlight(file, options, kind, n_threads)
-        file.keep()
-        opened = TABLES[found](file, options)
-        if opened is None:
-            return _sparse(file, options, kind)
-        return _columns(opened, file.name, options, kind, notes)
+        found = format_to_read(format, file.name, WHO)
+        return read_source(file, found, options, notes, kind, n_threads)
     finally:
         file.close()
         for note in notes:
-            warnings.warn(f"{WHO} {note}", DataWarning, stacklevel=2)
+            warnings.warn(note.warning(WHO), stacklevel=2)
+
+
+def read_source(
+    file: Source,
+    format: str,
+    options: ReadOptions,
+    notes: list[Note],
+    kind: Any = np.float64,
+    n_threads: int | None = None,
+) -> Table:
+    """Read an open file; adds to ``notes`` what the user should be warned of."""
+    if format == "svmlight":
+        return _svmlight(file, options, kind, n_threads)
+    file.keep()
+    opened = TABLES[format](file, options)
+    if opened is None:
+        return _sparse(file, options, kind)
+    return _columns(opened, file.name, options, kind, notes)
 
 
 def _svmlight(file: Source, options: ReadOptions, kind: Any, n_threads: int | None) -> Table:
@@ -190,7 +203,7 @@ def _unnamed(
     """Compressed rows, whose columns have no names."""
     if options.columns is not None:
         raise ParameterError(
-            WHO,
+            options.who,
             needs="columns with names to choose some of them",
             got=name,
             todo="Drop {option}.",
@@ -206,8 +219,9 @@ def _unnamed(
             refuse_missing(
                 {str(int(j) + shift): int(c) for j, c in zip(found, counts, strict=True)},
                 name,
-                WHO,
-                advice="Pass missing='zero', or fill or drop them first.",
+                options.who,
+                advice="Pass {option}, or fill or drop them first.",
+                option=Option("missing", "zero"),
             )
     schema = options.schema
     if schema is None:
@@ -219,14 +233,16 @@ def _unnamed(
 
 
 def _columns(
-    file: TableFile, name: str, options: ReadOptions, kind: Any, notes: list[str]
+    file: TableFile, name: str, options: ReadOptions, kind: Any, notes: list[Note]
 ) -> Table:
     """A file with columns; adds to ``notes`` what the user should be warned of."""
     if not file.names:
-        raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
+        raise DataError(
+            options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
+        )
     look = Look()
     if options.schema is not None:
-        encode = Encoder(options.schema, file, name, WHO)
+        encode = Encoder(options.schema, file, name, options.who)
         whole = _gathered(file, encode.kinds)
         look.add(whole)
         summary = tuple(
@@ -249,13 +265,19 @@ def _columns(
         notes += note_text(look, file, kinds, name)
         notes += note_long_integers(look, file, kinds, name)
         schema, summary = infer(look, file, kinds, options, name, whole.numbers)
-        encode = Encoder(schema, file, name, WHO)
+        encode = Encoder(schema, file, name, options.who)
     if not whole.n_rows:
-        raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
+        raise DataError(
+            options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
+        )
     labels = _finished(whole.labels, name, options)
     with np.errstate(over="ignore"):
         matrix = encode(whole).astype(kind, copy=False)
     return Table(matrix, labels, encode.schema, summary)
+
+
+def _no_rows(name: str, options: ReadOptions) -> DataError:
+    return DataError(options.who, needs="some rows", got=f"none in {name}", todo="Check the file.")
 
 
 def _gathered(file: TableFile, kinds: Sequence[str], *, strict: bool = True) -> Block:
@@ -312,7 +334,7 @@ def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | 
             return None
         if missing:
             raise DataError(
-                WHO,
+                options.who,
                 needs="a label in every row",
                 got=f"{missing} missing in {name}",
                 todo="Drop such rows first.",

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 from auctor.core.errors import DataError
 
 KINDS = ("number", "category")
-#: Bytes of an entry of a dense matrix, and of a compressed row.
-_DENSE, _COMPRESSED = 8, 12
+#: Bytes of an entry of a dense matrix.
+_DENSE = 8
+#: Bytes of an entry of a compressed row: a number and a 32-bit index.
+_COMPRESSED = 12
 
 
 class Column(NamedTuple):

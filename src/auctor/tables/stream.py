@@ -14,7 +14,7 @@ from auctor.data.coerce import as_matrix, feature_names
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Chunk
 from auctor.tables.encode import Encoder, fit_width
-from auctor.tables.formats import TABLES, check_format, format_of
+from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.schema import Schema
 from auctor.tables.source import WHO, Source, ahead
@@ -40,7 +40,7 @@ def open_stream(
     delimiter: str | None = None,
     decimal: str = ".",
 ) -> Iterator[Chunk]:
-    r"""Chunks of rows in their order, read a little ahead of whoever takes them.
+    r"""Chunks of rows in their order, read a little ahead in a thread.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterat
 
 def _file_chunks(part: Any, format: str, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
     source = Source(part, options.who)
-    reader = READERS[format_of(source.name) if format == "auto" else format]
     try:
+        reader = READERS[format_to_read(format, source.name, options.who)]
         yield from ahead(reader(source, options, indices), AHEAD, wait=not source.live)
     finally:
         source.close()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import Array
 from auctor.kernels.text import svmlight as kernels
 from auctor.tables.blocks import Chunk
@@ -33,8 +33,13 @@ _COMPLAINTS = {
 }
 _CORRECT = "Correct the line, or pass the format of the file."
 _ADVICE = {
-    kernels.LOW_INDEX: "Pass zero_based=True if counting starts at 0.",
-    kernels.HIGH_INDEX: "Pass a larger n_features=, or none.",
+    kernels.LOW_INDEX: "Pass {option} if counting starts at 0.",
+    kernels.HIGH_INDEX: "Pass a larger {option}, or none.",
+}
+#: The parameter that a piece of advice names.
+_OPTIONS = {
+    _ADVICE[kernels.LOW_INDEX]: Option("zero_based", True),
+    _ADVICE[kernels.HIGH_INDEX]: Option("n_features"),
 }
 
 
@@ -148,7 +153,7 @@ class Rows:
         return bool(self.at[kernels.POSITION] == len(self.text))
 
     def _settle(self) -> Iterator[tuple[int, str, str]]:
-        """Read the numbers that were left over; the first that is none is wrong."""
+        """Read the numbers that were left over; the first token that is not a number is wrong."""
         for slot, begin, end in self.late[: self.at[kernels.LATE]].tolist():
             number = as_number(self.text[begin:end])
             if number is None:
@@ -215,6 +220,7 @@ class Rows:
             needs=wanted,
             got=f"{got} in {name}, {place(self.text, where, lines_before)}",
             todo=advice,
+            option=_OPTIONS.get(advice, ()),
         )
 
 

@@ -47,13 +47,31 @@ class Cut(NamedTuple):
 Measure = Callable[[Any, FloatArray, Any], float]
 
 
+class Surrogate(NamedTuple):
+    """A loss that stands in for a metric.
+
+    Parameters
+    ----------
+    make : callable
+        The loss, from the metric's value where it has one.
+    instead : str
+        What to use where the loss turns out to be vacuous: no weights do better than none. Only
+        losses that can be vacuous have it, and only those are examined after a fit.
+    shrinks : bool
+        Whether it is made of covariances, which are shrunk where columns outnumber rows.
+    """
+
+    make: Callable[..., Loss]
+    instead: str = ""
+    shrinks: bool = False
+
+
 class Metric(NamedTuple):
     """A metric with the losses that stand in for it.
 
     Parameters
     ----------
-    surrogates : mapping from name to a maker of losses, the default first
-        A maker takes the metric's value, where it has one.
+    surrogates : mapping from name to `Surrogate`, the default first
     measure : callable
         Takes the value first, ``None`` where there is none.
     cut : callable
@@ -67,11 +85,15 @@ class Metric(NamedTuple):
         The range of the number; a least of 0 is not in it.
     by_label : bool
         Whether the metric judges predicted labels, not the ranking.
+    by_level : bool
+        Whether the metric judges the scores themselves, as log-odds, not the ranking alone.
+    needs_positives : bool
+        Whether the metric is 0 by convention on rows without a positive, where it means nothing.
     positive_weight : callable, optional
         Factor on the weight of positives in training, from (negatives / positives, value).
     """
 
-    surrogates: Mapping[str, Callable[..., Loss]]
+    surrogates: Mapping[str, Surrogate]
     measure: Callable[..., float]
     cut: Callable[[float | None], Cut | None]
     summary: str
@@ -80,11 +102,13 @@ class Metric(NamedTuple):
     least: float = 0.0
     most: float = math.inf
     by_label: bool = False
+    by_level: bool = False
+    needs_positives: bool = False
     positive_weight: Callable[[float, float], float] | None = None
 
 
 class Chosen(NamedTuple):
-    """What `fit` and `score` need of a metric."""
+    """What training and scoring need of a metric: its row of the table with the value filled in."""
 
     name: str
     loss: Loss
@@ -92,6 +116,10 @@ class Chosen(NamedTuple):
     cut: Cut | None
     by_label: bool
     positive_weight: Callable[[float], float] | None
+    by_level: bool = False
+    needs_positives: bool = False
+    instead: str = ""
+    shrinks: bool = False
 
 
 def _ranking(function: Callable[..., float]) -> Callable[..., float]:
@@ -129,9 +157,15 @@ def _rule(criterion: str) -> Callable[[float | None], Cut]:
     return lambda _: Cut(criterion)
 
 
-def _plain(loss: Callable[[], Loss]) -> Callable[..., Loss]:
-    """A maker that has no use for the metric's value."""
-    return lambda *_: loss()
+def _plain(loss: Callable[[], Loss]) -> Surrogate:
+    """A surrogate that has no use for the metric's value."""
+    return Surrogate(lambda *_: loss())
+
+
+def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
+    """The max-margin loss of a set of rows, with logistic regression beside it."""
+    instead = "metric='auc' or surrogate='logistic', or give positives more class_weight"
+    return {"max_margin": Surrogate(loss, instead), "logistic": _plain(Logistic)}
 
 
 _BY_ROW = {
@@ -139,14 +173,17 @@ _BY_ROW = {
     "logistic": _plain(Logistic),
     "squared_hinge": _plain(SquaredHinge),
 }
-_LOGISTIC = {"logistic": _plain(Logistic)}
 
 METRICS: dict[str, Metric] = {
     "log_loss": Metric(
-        _LOGISTIC, _minus_log_loss, lambda _: None, "probabilities: logistic regression"
+        {"logistic": _plain(Logistic)},
+        _minus_log_loss,
+        lambda _: None,
+        "probabilities: logistic regression",
+        by_level=True,
     ),
     "error": Metric(
-        _BY_ROW | {"gaussian": ExpectedError},
+        _BY_ROW | {"gaussian": Surrogate(ExpectedError, shrinks=True)},
         _accuracy,
         _rule("error"),
         "share of wrong predictions",
@@ -171,19 +208,19 @@ METRICS: dict[str, Metric] = {
     ),
     "auc": Metric(
         {
-            "hinge": PairwiseHinge,
-            "squared_hinge": PairwiseSquaredHinge,
-            "square": PairwiseSquare,
-            "logistic": PairwiseLogistic,
-            "exponential": PairwiseExponential,
-            "gaussian": GaussianAuc,
+            "hinge": Surrogate(PairwiseHinge),
+            "squared_hinge": Surrogate(PairwiseSquaredHinge),
+            "square": Surrogate(PairwiseSquare),
+            "logistic": Surrogate(PairwiseLogistic),
+            "exponential": Surrogate(PairwiseExponential),
+            "gaussian": Surrogate(GaussianAuc, shrinks=True),
         },
         _ranking(metrics.auc),
         _rule("break_even"),
         "share of (positive, negative) pairs in the right order",
     ),
     "partial_auc": Metric(
-        {"hinge": PartialPairwiseHinge},
+        {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
         lambda fpr, y, scores, weight: metrics.partial_auc(y, scores, fpr, weight=weight),
         _rule("break_even"),
         "area under the ROC curve up to a false positive rate",
@@ -192,27 +229,27 @@ METRICS: dict[str, Metric] = {
         most=1.0,
     ),
     "prbep": Metric(
-        {"max_margin": Prbep} | _LOGISTIC,
+        _max_margin(Prbep),
         _ranking(metrics.prbep),
         _rule("break_even"),
         "precision where it equals recall",
     ),
     "precision_at_k": Metric(
-        {"max_margin": PrecisionAtK} | _LOGISTIC,
+        _max_margin(PrecisionAtK),
         _ranking(metrics.precision_at_k),
         lambda k: Cut("top", k),
         "share of positives among the k top rows (k < 1: a share of all rows)",
         parameter="k",
     ),
     "recall_at_k": Metric(
-        {"max_margin": RecallAtK} | _LOGISTIC,
+        _max_margin(RecallAtK),
         _ranking(metrics.recall_at_k),
         lambda k: Cut("top", k),
         "share of the positives that is among the k top rows",
         parameter="k",
     ),
     "fbeta": Metric(
-        {"max_margin": FBeta} | _LOGISTIC,
+        _max_margin(FBeta),
         _fbeta,
         lambda beta: Cut("fbeta", beta),
         "harmonic mean of precision and recall, recall counting beta times",
@@ -221,6 +258,7 @@ METRICS: dict[str, Metric] = {
         least=SMALLEST_BETA,
         most=LARGEST_BETA,
         by_label=True,
+        needs_positives=True,
     ),
 }
 
@@ -287,13 +325,23 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         name = "auc" if loss.shift_invariant else "error"
         like = METRICS[name]
         cut = like.cut(None) if loss.shift_invariant else None
-        return Chosen(name, loss, partial(like.measure, None), cut, like.by_label, None)
+        _, instead, shrinks = _surrogate_of(loss)
+        return Chosen(
+            name,
+            loss,
+            partial(like.measure, None),
+            cut,
+            like.by_label,
+            None,
+            instead=instead,
+            shrinks=shrinks,
+        )
     name, value = parse(who, "metric", ALIASES.get(metric, metric))
     spec = METRICS[known(who, "metric", name, METRICS)]
     value = _value(who, name, spec, value)
-    makers = spec.surrogates
-    stand_in = next(iter(makers)) if surrogate == "auto" else surrogate
-    make = makers[known(who, f"surrogate for metric={metric!r}", stand_in, makers)]
+    table = spec.surrogates
+    stand_in = next(iter(table)) if surrogate == "auto" else surrogate
+    make, instead, shrinks = table[known(who, f"surrogate for metric={metric!r}", stand_in, table)]
     weigh = spec.positive_weight
     return Chosen(
         name,
@@ -302,27 +350,39 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         spec.cut(value),
         spec.by_label,
         None if weigh is None else lambda odds: weigh(odds, 0.0 if value is None else value),
+        spec.by_level,
+        spec.needs_positives,
+        instead,
+        shrinks,
     )
 
 
-def _value(who: str, name: str, spec: Metric, value: float | None) -> float | None:
-    """The metric's number, or its default."""
+def _surrogate_of(loss: Loss) -> Surrogate:
+    """The row of the table that makes losses of this class; one without facts if there is none."""
+    rows = (row for metric in METRICS.values() for row in metric.surrogates.values())
+    return next((row for row in rows if row.make is type(loss)), Surrogate(type(loss)))
+
+
+def _value(
+    who: str, name: str, spec: Metric, value: float | None, what: str = "metric"
+) -> float | None:
+    """The number of a metric, or of a threshold that is best for it; or its default."""
     if not spec.parameter:
         if value is not None:
             raise ParameterError(
-                who, needs=f"metric={name!r} alone", got=f"a number, {value}", todo="Drop it."
+                who, needs=f"{what}={name!r} alone", got=f"a number, {value}", todo="Drop it."
             )
         return None
     if value is None and spec.default is None:
         raise ParameterError(
             who,
-            needs=f"{spec.parameter} with metric={name!r}",
+            needs=f"{spec.parameter} with {what}={name!r}",
             got="none",
             todo=f'Write it like "{name}(10)".',
         )
     value = spec.default if value is None else value
-    what = f"{spec.parameter} of metric={name!r}"
-    check_real(who, what, value, low=spec.least, high=spec.most, open_low=spec.least == 0.0)
+    number = f"{spec.parameter} of {what}={name!r}"
+    check_real(who, number, value, low=spec.least, high=spec.most, open_low=spec.least == 0.0)
     if spec.parameter == "k":
         check_count(who, value)
     return value
@@ -342,7 +402,7 @@ def check_count(who: str, k: float | None, total: float = math.inf, of: str = "t
             who,
             needs=f"k of at most the total weight of {of}, {total:g}",
             got=k,
-            todo="Pass a smaller k or a fraction in (0, 1).",
+            todo="Pass a smaller k or a fraction in (0, 1].",
         )
 
 
@@ -354,4 +414,6 @@ def resolve_cut(who: str, threshold: object) -> Cut | float:
     check_criterion(who, name, value, what="threshold")
     if name == "top":
         check_count(who, value)
+    if name in METRICS:  # the same range as that of the metric
+        _value(who, name, METRICS[name], value, what="threshold")
     return Cut(name, value)

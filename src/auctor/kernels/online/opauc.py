@@ -290,9 +290,17 @@ def ada_oam_rows(
         pair_slope(x, y[i], ridge, w, mean[other], slope)
         add_covariance(scatter[other], mass[other], w, slope)
         relative = weight[i] * clock[0] / (mass[0] + mass[1])
+        total = 0.0
         for j in range(d):
             z = relative * slope[j]
             squares[j] += z * z
-            metric[j] = damping + math.sqrt(squares[j])
-            w[j] -= step * z / metric[j]
+            total += squares[j]
+        if total == 0.0:
+            continue
+        # AdaGrad: w_j -= step g_j / (damping * level + root of the sum of g_j^2 so far), where
+        # level is the root mean of these sums over the columns: units of the data cancel.
+        level = damping * math.sqrt(total / d)
+        for j in range(d):
+            metric[j] = level + math.sqrt(squares[j])
+            w[j] -= step * relative * slope[j] / metric[j]
         project_ball(w, metric, radius)

@@ -33,6 +33,8 @@ A0, B0, ALPHA0, CENTRE, SUM_CENTRE, LENGTH0, ACROSS = 20, 21, 22, 23, 24, 25, 26
 REACH = 27
 SCALARS = 28
 
+#: Rows from which one of them may be called an outlier.
+MANY_ROWS = 100
 #: A scale below this is multiplied into the columns, before rounding matters.
 SMALL = 1e-5
 
@@ -47,6 +49,16 @@ def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bo
     if positive:
         s[POSITIVE] += weight
     return bool(0.0 < s[POSITIVE] < s[TOTAL] and s[SQUARES] > 0.0)
+
+
+def ruled_by_one_row(s: FloatArray) -> bool:
+    """Whether the longest of many rows has more than half of the squared length of all.
+
+    Steps are divided by the mean squared length, so that they are too short for all other rows.
+    """
+    if s[ROWS] < MANY_ROWS:
+        return False
+    return bool(2.0 * s[LONGEST] ** 2 * s[TOTAL] / s[ROWS] > s[SQUARES])
 
 
 @inline_kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -15,13 +15,14 @@ from auctor.online.learners.opauc import AXES
 from auctor.online.streaming.moments import midpoint
 
 
+@dataclass(eq=False, repr=False)
 class AdaOam(OnlineClassifier):
     """`Opauc` with steps that adapt to the slopes seen in each column (AdaGrad).
 
     Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2`` over the ball
     ``|w| <= sqrt(2 / strength)``, which holds the minimiser: a step divides the slope by
-    ``damping`` plus the root of the sum of squared slopes, coordinate by coordinate, and the
-    projection on the ball uses the same metric. `predict` cuts in the middle between the mean
+    the root of the sum of squared slopes, coordinate by coordinate, and the projection on the ball
+    uses the same metric. `predict` cuts in the middle between the mean
     scores of the classes.
 
     Time per row and memory are O(d^2).
@@ -32,6 +33,8 @@ class AdaOam(OnlineClassifier):
     step : float > 0
         The first step of every coordinate, in units of its weight.
     damping : float > 0
+        Added to the divisor of a slope, as a share of the root mean of the divisors' squares: it
+        bounds the steps of columns whose slopes were next to zero so far.
     passes : int
         How often `fit` reads all rows.
     grow : bool
@@ -53,32 +56,20 @@ class AdaOam(OnlineClassifier):
     Ding, Zhao, Hoi, Ong, An adaptive gradient method for online AUC maximization, 2015.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        step: float = 0.5,
-        damping: float = 1e-6,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.step = step
-        self.damping = damping
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-4
+    _: KW_ONLY
+    step: float = 0.5
+    damping: float = 1e-6
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_real(self._who, "step", self.step, low=0.0, open_low=True)
         check_real(self._who, "damping", self.damping, low=0.0, open_low=True)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         return {
             "mass": np.zeros(2),
             "mean": np.zeros((2, d)),
@@ -87,6 +78,10 @@ class AdaOam(OnlineClassifier):
             "squares": np.zeros(d),
             "clock": np.zeros(1, dtype=np.int64),
         }
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * d
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

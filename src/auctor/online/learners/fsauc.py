@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from auctor.kernels.online import saddle as kernels
 from auctor.online.base import OnlineClassifier, State, pad_columns
 
 
+@dataclass(eq=False, repr=False)
 class Fsauc(OnlineClassifier):
     """Linear scorer for AUC by stages of descent and ascent around the last stage's average.
 
@@ -21,7 +23,9 @@ class Fsauc(OnlineClassifier):
     their number by the number of rows; `partial_fit`, which does not know it, doubles their length.
     `predict` cuts in the middle between the mean scores of the classes.
 
-    A row costs O(its entries), memory is O(d).
+    A row costs O(its entries), memory is O(d). Steps go by the length of the
+    rows: a row that is longer than all others together ends the learning, and is warned about
+    (`DataWarning`).
 
     Parameters
     ----------
@@ -52,28 +56,14 @@ class Fsauc(OnlineClassifier):
     2018.
     """
 
-    def __init__(
-        self,
-        radius: float = 10.0,
-        *,
-        rate: float = 1.0,
-        stage: int = 500,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.radius = radius
-        self.rate = rate
-        self.stage = stage
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    radius: float = 10.0
+    _: KW_ONLY
+    rate: float = 1.0
+    stage: int = 500
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn from all rows, ``passes`` times in their order."""
-        self._check_params()
+        self.check_params()
         self._expected = self.passes * np.asarray(y).size
         try:
             super().fit(X, y, sample_weight)
@@ -83,13 +73,15 @@ class Fsauc(OnlineClassifier):
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
         check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
         check_int(self._who, "stage", self.stage, low=1)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         state: State = {"table": np.zeros((d, 5)), "scalars": np.zeros(kernels.SCALARS)}
         s, expected = state["scalars"], getattr(self, "_expected", None)
         s[kernels.SCALE] = s[kernels.CENTRE] = 1.0
@@ -97,6 +89,9 @@ class Fsauc(OnlineClassifier):
         if expected is not None:
             s[kernels.GOAL], s[kernels.GROWTH] = max(expected // stages(expected), 1), 1.0
         return state
+
+    def _ruled_by_one_row(self, state: State) -> bool:
+        return kernels.ruled_by_one_row(state["scalars"])
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)

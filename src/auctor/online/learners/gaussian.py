@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from auctor.core.checks import check_real
 from auctor.core.types import FloatArray
@@ -10,6 +10,7 @@ from auctor.online.base import State
 from auctor.online.streaming.moments import MomentClassifier, Moments, ridge_solution
 
 
+@dataclass(eq=False, repr=False)
 class OnlineGaussianAuc(MomentClassifier):
     """Maximise the AUC that Gaussian classes with the moments seen so far would have.
 
@@ -46,23 +47,11 @@ class OnlineGaussianAuc(MomentClassifier):
     Welford's recursion for the covariances.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-4
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
 
     def _solve(self, state: State, found: Moments) -> FloatArray:

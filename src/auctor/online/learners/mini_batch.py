@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -20,6 +20,7 @@ NAMES = ("kept", "kept_weight", "seen", "mass", "contrast", "squares", "random")
 MOST_SWEEPS, ACCURACY = 10_000, 1e-10
 
 
+@dataclass(eq=False, repr=False)
 class MiniBatchAuc(OnlineClassifier):
     """Minimise the pairwise square loss of randomly drawn pairs, with ridge and lasso penalties.
 
@@ -59,35 +60,22 @@ class MiniBatchAuc(OnlineClassifier):
     Gultekin, Saha, Ratnaparkhi, Paisley, MBA: mini-batch AUC optimization, 2020.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        l1: float = 0.0,
-        pairs: int = 4,
-        buffer: int = 200,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.l1 = l1
-        self.pairs = pairs
-        self.buffer = buffer
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-4
+    _: KW_ONLY
+    l1: float = 0.0
+    pairs: int = 4
+    buffer: int = 200
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_real(self._who, "l1", self.l1, low=0.0)
         check_int(self._who, "pairs", self.pairs, low=1)
         check_int(self._who, "buffer", self.buffer, low=1)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         return {
             "kept": np.zeros((2, self.buffer, d)),
             "kept_weight": np.zeros((2, self.buffer)),
@@ -97,6 +85,10 @@ class MiniBatchAuc(OnlineClassifier):
             "squares": np.zeros((d, d)),
             "random": rng.integers(1, 2**63, size=1, dtype=np.uint64),
         }
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return d * d + 2 * self.buffer * d
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

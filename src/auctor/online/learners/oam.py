@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from auctor.kernels.online import aggressive as kernels
 from auctor.online.base import OnlineClassifier, State, pad_columns
 
 
+@dataclass(eq=False, repr=False)
 class Oam(OnlineClassifier):
     """Linear scorer for AUC by the pairwise hinge loss, with a buffer of rows per class.
 
@@ -52,34 +53,21 @@ class Oam(OnlineClassifier):
     Zhao, Hoi, Jin, Yang, Online AUC maximization, 2011.
     """
 
-    def __init__(
-        self,
-        C: float = 1e-3,
-        *,
-        method: str = "sequential",
-        buffer: int = 100,
-        average: bool = True,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.method = method
-        self.buffer = buffer
-        self.average = average
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    C: float = 1e-3
+    _: KW_ONLY
+    method: str = "sequential"
+    buffer: int = 100
+    average: bool = True
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "C", self.C, low=0.0, open_low=True)
         check_choice(self._who, "method", self.method, ("sequential", "gradient"))
         check_int(self._who, "buffer", self.buffer, low=1)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         return {
             "table": np.zeros((d, 2)),
             "scratch": np.zeros(d),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -20,8 +20,11 @@ AXES = {
     "average": (0,),
     "squares": (0,),
 }
+#: Rows from which one of them may be called an outlier.
+MANY_ROWS = 100
 
 
+@dataclass(eq=False, repr=False)
 class Opauc(OnlineClassifier):
     """One gradient step per row on its pairs with all earlier rows of the other class.
 
@@ -29,7 +32,9 @@ class Opauc(OnlineClassifier):
     represented exactly by their mean and covariance, or with ``rank`` by a random sketch. `predict`
     cuts in the middle between the mean scores of the classes.
 
-    Time per row and memory are O(d^2), or O(d rank).
+    Time per row and memory are O(d^2), or O(d rank). Steps go by the length of the
+    rows: a row that is longer than all others together ends the learning, and is warned about
+    (`DataWarning`).
 
     Parameters
     ----------
@@ -63,36 +68,25 @@ class Opauc(OnlineClassifier):
     the authors subtract a multiple of the mean, and random signs where they have normals.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        rank: int | None = None,
-        step: float | None = None,
-        average: bool = True,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.rank = rank
-        self.step = step
-        self.average = average
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    wide_advice = "Pass rank=50 for a sketch of the covariances."
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    strength: float = 1e-4
+    _: KW_ONLY
+    rank: int | None = None
+    step: float | None = None
+    average: bool = True
+
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         if self.rank is not None:
             check_int(self._who, "rank", self.rank, low=1)
         if self.step is not None:
             check_real(self._who, "step", self.step, low=0.0, open_low=True)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         state: State = {
             "mass": np.zeros(2),
             "mean": np.zeros((2, d)),
@@ -108,6 +102,17 @@ class Opauc(OnlineClassifier):
             state["drift"] = np.zeros((2, self.rank))
             state["random"] = rng.integers(1, 2**63, size=1, dtype=np.uint64)
         return state
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * (d if self.rank is None else self.rank)
+
+    def _ruled_by_one_row(self, state: State) -> bool:
+        if "scatter" in state:
+            total = float(np.trace(state["scatter"], axis1=1, axis2=2).sum())
+        else:
+            total = float((state["sketch"] ** 2).sum())
+        return int(state["clock"][0]) >= MANY_ROWS and 2.0 * float(state["largest"][0]) > total
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.learners.oam import last_or_average
 
 
+@dataclass(eq=False, repr=False)
 class PassiveAggressive(OnlineClassifier):
     """Linear classifier that moves to the nearest w without hinge loss on each row.
 
@@ -48,29 +49,18 @@ class PassiveAggressive(OnlineClassifier):
     Crammer, Dekel, Keshet, Shalev-Shwartz, Singer, Online passive-aggressive algorithms, 2006.
     """
 
-    def __init__(
-        self,
-        C: float | None = 1.0,
-        *,
-        average: bool = True,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.average = average
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    C: float | None = 1.0
+    _: KW_ONLY
+    average: bool = True
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         if self.C is not None:
             check_real(self._who, "C", self.C, low=0.0, open_low=True)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         return {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
 
     def _widen(self, state: State, extra: int) -> None:

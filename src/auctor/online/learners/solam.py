@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -18,18 +18,23 @@ class _Saddle(OnlineClassifier):
 
     rate: float
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
 
     def _bounds(self) -> tuple[float, float]:
         """Strength of the ridge and radius of the ball."""
         raise NotImplementedError
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
         state["scalars"][kernels.SCALE] = 1.0
         return state
+
+    def _ruled_by_one_row(self, state: State) -> bool:
+        return kernels.ruled_by_one_row(state["scalars"])
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)
@@ -56,6 +61,7 @@ class _Saddle(OnlineClassifier):
         return np.asarray(sums / (s[kernels.MASS] or 1.0))
 
 
+@dataclass(eq=False, repr=False)
 class Solam(_Saddle):
     """Linear scorer for AUC by stochastic descent and ascent, w kept in a ball.
 
@@ -63,7 +69,9 @@ class Solam(_Saddle):
     before both classes were seen make no step. `predict` cuts in the middle between the estimates
     of the mean scores.
 
-    A row costs O(its entries), memory is O(d).
+    A row costs O(its entries), memory is O(d). Steps go by the length of the
+    rows: a row that is longer than all others together ends the learning, and is warned about
+    (`DataWarning`).
 
     Parameters
     ----------
@@ -91,31 +99,20 @@ class Solam(_Saddle):
     Ying, Wen, Lyu, Stochastic online AUC maximization, 2016; alpha ascends, as it must.
     """
 
-    def __init__(
-        self,
-        radius: float = 10.0,
-        *,
-        rate: float = 1.0,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.radius = radius
-        self.rate = rate
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    radius: float = 10.0
+    _: KW_ONLY
+    rate: float = 1.0
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
 
     def _bounds(self) -> tuple[float, float]:
         return 0.0, float(self.radius)
 
 
+@dataclass(eq=False, repr=False)
 class RegSolam(_Saddle):
     """`Solam` with a ridge in place of a given ball.
 
@@ -149,25 +146,13 @@ class RegSolam(_Saddle):
     the scale of the loss).
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-2,
-        *,
-        rate: float = 1.0,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.rate = rate
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-2
+    _: KW_ONLY
+    rate: float = 1.0
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0, open_low=True)
 
     def _bounds(self) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from auctor.training.registry import resolve_penalty
 RULES = {"inverse": kernels.INVERSE, "sqrt": kernels.SQRT, "constant": kernels.CONSTANT}
 
 
+@dataclass(eq=False, repr=False)
 class Spam(OnlineClassifier):
     """Linear scorer for AUC from single rows, with any separable penalty.
 
@@ -75,32 +77,14 @@ class Spam(OnlineClassifier):
     convergence rate for the projected stochastic subgradient method, 2012.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        penalty: Any = "l2",
-        l1_ratio: float | None = None,
-        step: str = "inverse",
-        rate: float = 10.0,
-        average: bool = True,
-        means: Any = "running",
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.step = step
-        self.rate = rate
-        self.average = average
-        self.means = means
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-4
+    _: KW_ONLY
+    penalty: Any = "l2"
+    l1_ratio: float | None = None
+    step: str = "inverse"
+    rate: float = 10.0
+    average: bool = True
+    means: Any = "running"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn from all rows, ``passes`` times in their order."""
@@ -118,15 +102,17 @@ class Spam(OnlineClassifier):
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_choice(self._who, "step", self.step, tuple(RULES))
         check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
         if isinstance(self.means, str):
             check_choice(self._who, "means", self.means, ("running", "data"))
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         state: State = {"table": np.zeros((d, 4)), "scalars": np.zeros(kernels.SCALARS)}
         state["scalars"][kernels.SCALE] = 1.0
         given = getattr(self, "_given", None)
@@ -143,7 +129,7 @@ class Spam(OnlineClassifier):
             scalars, (prior, negative, positive) = state["scalars"], given
             scalars[[kernels.PRIOR, kernels.POSITIVE, kernels.NEGATIVE]] = prior, 1.0, 1.0
             state["table"][:, 2], state["table"][:, 3] = positive, negative
-        spec = self._spec(d)
+        spec = self.penalty_arrays(d)
         state["table"][:, 0] = np.clip(0.0, spec.lower, spec.upper)
         _adopt(state, spec)
         return state
@@ -165,7 +151,7 @@ class Spam(OnlineClassifier):
             check_vector(self._who, "positive mean", positive, size=d),
         )
 
-    def _spec(self, d: int) -> SeparableSpec:
+    def penalty_arrays(self, d: int) -> SeparableSpec:
         """The arrays of the penalty, of length 1 where all columns are alike."""
         penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
         if not isinstance(penalty, Separable):
@@ -189,7 +175,7 @@ class Spam(OnlineClassifier):
         pad_columns(state, axes, extra)
 
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
-        spec = self._spec(state["table"].shape[0])
+        spec = self.penalty_arrays(state["table"].shape[0])
         if not np.array_equal(np.stack(spec), state["levels"]):
             _adopt(state, spec)
         table = state["table"]

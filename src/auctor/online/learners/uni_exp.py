@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.learners.oam import last_or_average
 
 
+@dataclass(eq=False, repr=False)
 class UniExp(OnlineClassifier):
     """Linear scorer by the exponential loss of rows, weighted so that classes count alike.
 
@@ -48,29 +49,18 @@ class UniExp(OnlineClassifier):
     2011.
     """
 
-    def __init__(
-        self,
-        strength: float = 1e-4,
-        *,
-        rate: float = 1.0,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.rate = rate
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float = 1e-4
+    _: KW_ONLY
+    rate: float = 1.0
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         state: State = {"table": np.zeros((d, 2)), "scalars": np.zeros(kernels.SCALARS)}
         state["scalars"][kernels.SCALE] = 1.0
         return state

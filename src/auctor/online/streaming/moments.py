@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 import numpy as np
 
@@ -136,12 +135,6 @@ def midpoint(mean: FloatArray, w: FloatArray) -> float:
     return float((middle * w[used]).sum())  # a dot product may use threads
 
 
-#: What learners solved for last, and from what; not part of them, so that reading changes nothing.
-_SOLVED: WeakKeyDictionary[OnlineClassifier, tuple[State, Any, tuple[FloatArray, float]]] = (
-    WeakKeyDictionary()
-)
-
-
 class MomentClassifier(OnlineClassifier):
     """A learner whose state is the moments of both classes; its weights are solved for when asked.
 
@@ -151,8 +144,13 @@ class MomentClassifier(OnlineClassifier):
     def _solve(self, state: State, found: Moments) -> FloatArray:
         raise NotImplementedError
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         return {**fresh_moments(d, grow=self.grow), "clock": np.zeros(1, dtype=np.int64)}
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * d
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, AXES, extra)
@@ -175,10 +173,7 @@ class MomentClassifier(OnlineClassifier):
     def _solved(self, state: State) -> tuple[FloatArray, float]:
         """Weights and threshold, kept for as long as rows and parameters stay the same."""
         key = (int(state["clock"][0]), self._width(state), self.get_params())
-        kept = _SOLVED.get(self)
-        if kept is None or kept[0] is not state or kept[1] != key:
-            kept = _SOLVED[self] = (state, key, self._answer(state))
-        return kept[2]
+        return self._answers.get("weights", key, lambda: self._answer(state))
 
     def _width(self, state: State) -> int:
         """Columns that there is room for."""

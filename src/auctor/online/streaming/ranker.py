@@ -6,14 +6,14 @@ weights then lies between one on the columns as they are, and one on columns of 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from auctor import metrics
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
+from auctor.data.matrices import divided_columns, from_lines
 from auctor.losses import BaseLoss, PairwiseHinge, PairwiseLogistic, PairwiseSquaredHinge
 from auctor.minimise import minimise
 from auctor.online.streaming.memory import Kept
@@ -38,8 +38,6 @@ SETTLED = 1024
 #: Tolerances of weights to keep, and of weights to judge a strength by.
 TOLERANCE, ROUGH = 1e-4, 1e-2
 MOST_STEPS = 200
-#: Share of non-zeros from which rows are dense.
-DENSE = 0.3
 #: A variance below this share of the mean square is rounding.
 ROUNDING = 1e-12
 #: Share of the squared distance of the class means in the spread of a column.
@@ -65,32 +63,14 @@ def scaled(kept: Kept, age: FloatArray, *, plain: bool) -> Scaled:
     weight = np.abs(kept.signed) * age
     even = bool((weight == weight[0]).all())
     target = Target(np.where(kept.signed > 0.0, 1.0, -1.0), None if even else weight)
-    matrix = _matrix(kept)
+    matrix = from_lines(kept.lines, kept.signed.size)
     spread, square = _spread(wrap(matrix, target, n_threads=1))
     columns = np.flatnonzero(spread > ROUNDING * square)
     deviation = np.sqrt(spread[columns])
     unit = float(deviation.mean()) if columns.size else 1.0
     scale = np.ones(columns.size) if plain else np.sqrt(deviation / unit)
-    if columns.size < matrix.shape[1]:
-        matrix = matrix[:, columns]
-    if isinstance(matrix, np.ndarray):
-        matrix = np.ascontiguousarray(matrix / scale)
-    else:
-        parts = (matrix.data / scale[matrix.indices], matrix.indices, matrix.indptr)
-        matrix = csr_array(parts, shape=matrix.shape)
+    matrix = divided_columns(matrix, columns, scale)
     return Scaled(wrap(matrix, target, n_threads=1), columns, scale, unit**2)
-
-
-def _matrix(kept: Kept) -> Any:
-    """Remembered rows as an array, or compressed where most entries are zero."""
-    indptr, indices, values = kept.lines
-    n = kept.signed.size
-    if not indices.size and values.size:
-        return values.reshape(n, -1)
-    d = int(indices.max(initial=0)) + 1
-    parts = (values, indices.astype(np.int32), indptr.astype(np.int32))
-    matrix = csr_array(parts, shape=(n, d))
-    return matrix.toarray() if values.size > DENSE * n * d else matrix
 
 
 def _spread(data: Dense | Sparse) -> tuple[FloatArray, FloatArray]:

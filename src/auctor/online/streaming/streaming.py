@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-from weakref import WeakKeyDictionary
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -50,12 +50,9 @@ WIDE_NAMES = (
 )
 #: Losses of a pair; the square one needs no rows.
 SURROGATES = (*ranker.SURROGATES, "square")
-#: Weights from remembered rows that learners solved for last, and for which rows; as for moments.
-_RANKED: WeakKeyDictionary[StreamingAUC, tuple[State, Any, remembering.Ranked]] = (
-    WeakKeyDictionary()
-)
 
 
+@dataclass(eq=False, repr=False)
 class StreamingAUC(MomentClassifier):
     """Learn to rank from a stream, in one pass and without tuning.
 
@@ -63,37 +60,18 @@ class StreamingAUC(MomentClassifier):
     far. ``H`` is the hinge of `surrogate`, rounded: ``z^2/2`` up to 1, ``z - 1/2`` beyond.
 
     Rows are kept in a memory of fixed size. While all of them fit, ``coef_`` is that minimiser (of
-    all rows but the last few: at most one in 32). Afterwards the memory is a fair sample of each
-    class, or the latest rows with ``forget``, and ``coef_`` is a mixture: the minimiser over the
-    memory, and weights from all rows of the stream, in the proportion that best ranks rows not yet
-    learned. With more than ``max_exact_columns`` columns it is a mixture from the beginning, with
-    fewer if that is clearly better, as it may be when the stream changes.
+    all rows but the last few: at most one in 32). Afterwards, and with more than
+    ``max_exact_columns`` columns, it is mixed with weights that rest on all rows of the stream, in
+    the proportion that best ranks rows not yet learned. Every row is scored before it is learned;
+    ``auc_`` is the AUC of the latest ``window`` such scores. `predict` cuts in the middle between
+    the mean scores of the classes. The page "Streams" of the documentation explains the parts.
 
-    Those other weights need no rows. Up to ``max_exact_columns`` columns they minimise the square
-    loss ``(1 - w.(x+ - x-))^2`` of all pairs exactly, by the means and covariances of both classes:
-    memory O(d^2), a row O(d^2), or O(entries^2) if it has few entries. With more columns they come
-    from stochastic steps, O(entries) per row and O(d) memory, on the squared hinge loss with
-    classes of equal weight: four learners with other step sizes side by side, in the combination
-    that separates the classes best on rows not yet learned. A stream whose columns grow beyond the
-    limit goes over from one to the other. With ``surrogate="square"`` or ``memory=0`` there are no
-    others.
-
-    Every row is scored, as by `decision_function`, before it is learned; ``auc_`` is the AUC of the
-    latest ``window`` such scores (ties count one half), and ``trace_`` its course. For those scores
-    weights are renewed when a quarter more rows have come (half of ``forget`` at most), at least
-    16; those from moments when an eighth more have. So learning costs a few passes over the memory
-    each time that the stream grows by a quarter, and reading ``coef_`` or predicting a few passes
-    each time that it has grown by a 32nd. `predict` cuts in the middle between the mean scores of
-    the classes.
+    Memory is O(d^2) up to ``max_exact_columns`` columns and O(d) beyond, and the rows kept.
 
     Parameters
     ----------
     strength : float >= 0, optional
-        Of the penalty ``Omega = 1/2 |w|^2``. By default one of eleven is chosen by cross-validation
-        on the memory whenever rows have doubled, for ``Omega = 1/2 sum_j c_j w_j^2`` with ``c_j``
-        the standard deviation of a column over their mean. With the square loss, one of six
-        multiples of the average variance of the columns, 1e-9 to 1, that did best on rows not yet
-        learned; with more than ``max_exact_columns`` columns 0.
+        Of the penalty ``Omega = 1/2 |w|^2``. By default it is chosen on rows not yet learned.
     surrogate : "hinge", "squared_hinge", "logistic" or "square"
         The loss of a pair.
     memory : float >= 0
@@ -101,6 +79,7 @@ class StreamingAUC(MomentClassifier):
     forget : float >= 2, optional
         Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
     max_exact_columns : int
+        Up to so many columns the covariances of both classes are kept.
     window : int
         Rows in the running estimate of the AUC.
     trace_every : int
@@ -143,32 +122,14 @@ class StreamingAUC(MomentClassifier):
     True
     """
 
-    def __init__(
-        self,
-        strength: float | None = None,
-        *,
-        surrogate: str = "hinge",
-        memory: float = 64.0,
-        forget: float | None = None,
-        max_exact_columns: int = 1000,
-        window: int = 10_000,
-        trace_every: int = 1000,
-        passes: int = 1,
-        grow: bool = False,
-        missing: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.strength = strength
-        self.surrogate = surrogate
-        self.memory = memory
-        self.forget = forget
-        self.max_exact_columns = max_exact_columns
-        self.window = window
-        self.trace_every = trace_every
-        self.passes = passes
-        self.grow = grow
-        self.missing = missing
-        self.random_state = random_state
+    strength: float | None = None
+    _: KW_ONLY
+    surrogate: str = "hinge"
+    memory: float = 64.0
+    forget: float | None = None
+    max_exact_columns: int = 1000
+    window: int = 10_000
+    trace_every: int = 1000
 
     @property
     def auc_(self) -> float:
@@ -193,8 +154,9 @@ class StreamingAUC(MomentClassifier):
         ridges = self._ridges(self.state_, found)
         return 2.0 * float(ridges[int(self.state_["chosen"][0])])
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_params()
         if self.strength is not None:
             check_real(self._who, "strength", self.strength, low=0.0)
         if self.forget is not None:
@@ -220,7 +182,8 @@ class StreamingAUC(MomentClassifier):
 
     # --- state ----------------------------------------------------------------------------------
 
-    def _fresh(self, d: int, rng: np.random.Generator) -> State:
+    def fresh_state(self, d: int, rng: np.random.Generator) -> State:
+        """State before the first row, for d columns."""
         window = running_auc.fresh_window(self.window, self.trace_every)
         window["judging"] = np.ones(1, dtype=np.int64)
         if self.memory and self.surrogate != "square":
@@ -230,7 +193,7 @@ class StreamingAUC(MomentClassifier):
         tried = 1 if self.strength is not None else len(RIDGES)
         return {
             **window,
-            **super()._fresh(d, rng),
+            **super().fresh_state(d, rng),
             "coef": np.zeros((tried, d)),
             "centre": np.zeros((2, tried)),
             "share": np.zeros(2),
@@ -238,6 +201,10 @@ class StreamingAUC(MomentClassifier):
             "chosen": np.array([tried // 2]),
             "refresh": np.array([FIRST_REFRESH]),
         }
+
+    def state_numbers(self, d: int) -> int:
+        """About how many numbers a state of d columns holds."""
+        return 2 * d * d if d <= self.max_exact_columns else 0
 
     def _again(self, state: State) -> None:
         """Scores of rows that were learned say nothing: leave estimates and choices as they are."""
@@ -404,11 +371,8 @@ class StreamingAUC(MomentClassifier):
         """Weights from remembered rows, kept until answers count more of them."""
         last = remembering.settled_rows(state, self.forget)
         key = (last, int(state["thinned"][0]), self._width(state), self.get_params())
-        kept = _RANKED.get(self)
-        if kept is None or kept[0] is not state or kept[1] != key:
-            found = remembering.ranked(state, self._aim, last)
-            kept = _RANKED[self] = (state, key, found)
-        return kept[2]
+        solve = partial(remembering.ranked, state, self._aim, last)
+        return self._answers.get("ranked", key, solve)
 
 
 def _fresh_wide(d: int) -> State:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from auctor.core.checks import check_int
+from auctor.core.cost import product_passes
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
 from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
@@ -189,12 +190,12 @@ def class_moments(
         matrix = data.rows(rows.rows).gram(rows.share) - np.outer(m, m)
         again = np.flatnonzero(np.diag(matrix) < CANCELLED * m * m)
         if again.size:
-            work.passes += 1.0 + again.size / 6.0
+            work.passes += product_passes(again.size)
             matrix[again] = _centred_gram(data, rows, m, again)
             matrix[:, again] = matrix[again].T
         if mask is not None:
             matrix = np.where(mask, matrix, 0.0)
-        parts.append(_semidefinite(matrix) if isinstance(covariance, int) else matrix)
+        parts.append(_semidefinite(matrix) if isinstance(covariance, int | np.integer) else matrix)
     return ClassMoments(prior, mean, np.stack(parts), lambda w: w)
 
 
@@ -210,7 +211,7 @@ def _mask(covariance: Covariance, d: int) -> FloatArray | None:
     if isinstance(covariance, str):
         return None
     mask = np.eye(d, dtype=bool)
-    if isinstance(covariance, int):
+    if isinstance(covariance, int | np.integer):
         place = np.arange(d)
         return np.asarray(np.abs(place[:, None] - place) <= covariance)
     for block in covariance:
@@ -230,12 +231,12 @@ def check_covariance(who: str, covariance: object) -> None:
     """Raise ``ParameterError`` unless it is of a known kind."""
     if isinstance(covariance, str) and covariance in ("full", "diagonal"):
         return
-    if isinstance(covariance, int):
+    if isinstance(covariance, int | np.integer):
         check_int(who, "covariance", covariance)
         return
     if isinstance(covariance, Sequence) and not isinstance(covariance, str):
         indices = [i for block in covariance if isinstance(block, Sequence) for i in block]
-        if indices and all(isinstance(i, int) for i in indices):
+        if indices and all(isinstance(i, int | np.integer) for i in indices):
             return
     raise ParameterError(
         who,
@@ -313,7 +314,7 @@ def _inner_products(data: Data, centre: FloatArray, work: Counts) -> FloatArray:
     """``(x_i - centre)'(x_j - centre)`` of all rows: from a dense copy, or row by row."""
     n = data.n_rows
     if n * data.n_columns <= DENSE_ENTRIES:
-        work.passes += n / 6.0
+        work.passes += product_passes(n) - 1.0
         X = data.to_dense()
         X -= centre
         return X @ X.T

@@ -11,7 +11,7 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.base import Solver, State
-from auctor.solvers.choose import choose, choose_inner
+from auctor.solvers.choose import Role, choose
 from auctor.solvers.kinked.cutting_planes import Bmrm, BmrmState, resumed
 from auctor.solvers.kinked.smoothing import (
     Continuation,
@@ -111,7 +111,7 @@ def _shown(problem: Problem, state: ModelCutsState) -> ModelCutsState:
 def _ray(problem: Problem, empty: Point, rng: np.random.Generator) -> Point | None:
     """A point close to the zero model in the direction of the widely smoothed loss's minimiser."""
     smoothed = smoothed_problem(problem, DIRECTION_WIDTH * null_unit(problem))
-    solver = choose_inner(smoothed)
+    solver = choose(smoothed, role=Role.SMOOTHED)
     state = solver.init(smoothed, empty.w, rng)
     for _ in range(DIRECTION_STEPS):
         state = solver.step(smoothed, state)

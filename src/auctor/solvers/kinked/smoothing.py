@@ -12,7 +12,7 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.base import Solver, State
-from auctor.solvers.choose import choose_inner
+from auctor.solvers.choose import Role, choose
 from auctor.solvers.kinked.preconditioner import pair_metric
 from auctor.solvers.lbfgs import Lbfgs
 from auctor.solvers.relay import After, Relay, Stage
@@ -109,7 +109,9 @@ class Smoothing:
         From zero, pair losses are first brought near their minimum by L-BFGS at a narrow width,
         which costs less than their first Newton steps.
         """
-        solver = self.solver or choose_inner(smoothed_problem(problem, null_unit(problem)))
+        solver = self.solver or choose(
+            smoothed_problem(problem, null_unit(problem)), role=Role.SMOOTHED
+        )
         slow_start = not problem.loss.low_rank and _NEWTON_TYPE in solver.needs
         if slow_start and not self.centred and not problem.coef(w).any():
             metric = pair_metric(problem)

@@ -89,7 +89,7 @@ class AcceleratedGradient:
         strong = float(problem.ridge.min())
         for _ in range(MOST_TRIALS):
             q = 2.0 * (1.0 + strong * mass) / constant
-            weight = 0.5 * (q + math.sqrt(q * q + 4.0 * q * mass))
+            weight = 0.5 * (q + math.hypot(q, 2.0 * math.sqrt(q) * math.sqrt(mass)))
             share = weight / (mass + weight)
             y = problem.evaluate(
                 x.w + share * (state.v - x.w), scores=x.scores + share * (state.v_scores - x.scores)

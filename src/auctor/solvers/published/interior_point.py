@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Need
@@ -184,8 +185,7 @@ def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray)
     """
     data, n = problem.data, problem.data.n_rows
     root, inverse = np.sqrt(h), 1.0 / ridge
-    # A product of rows costs as much as n/2 passes, through BLAS a sixth of that or so.
-    problem.counts.passes += 1.0 + n / 6.0
+    problem.counts.passes += product_passes(n)
     system = root[:, None] * row_products(data.columns(), n, inverse) * root
     system[np.diag_indices_from(system)] += 1.0
     solve = spd_solve(system)

@@ -13,8 +13,8 @@ from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
 from auctor.solvers.line_search import ARMIJO, ROUNDING, first_accepted, sizes
+from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import survey
-from auctor.solvers.sparse.pairs import Pairs
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
@@ -23,7 +23,7 @@ from auctor.solvers.specs import spec_of
 class OrthantState(State):
     """The point and the pairs, which are updated in place."""
 
-    pairs: Pairs
+    pairs: LbfgsMatrix
     spec: SeparableSpec
 
 
@@ -75,7 +75,7 @@ class OrthantWise:
         """State at the starting point."""
         return OrthantState(
             feasible(problem, w),
-            Pairs(self.memory, problem.n_params, 1.0),
+            LbfgsMatrix(self.memory, problem.n_params, 1.0),
             spec_of(problem, intercept=True),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from auctor.core.needs import Need
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
+from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     ROUNDING,
     Inner,
@@ -24,7 +26,6 @@ from auctor.solvers.sparse.models.lowrank import (
     settled,
     survey,
 )
-from auctor.solvers.sparse.pairs import Diagonal, Matrix, Pairs
 from auctor.solvers.sparse.proximal import MOST_TRIALS, extrapolate, feasible
 from auctor.solvers.sparse.quasi_newton import (
     EXACT_PASSES,
@@ -42,7 +43,7 @@ class AcceleratedState(State):
     """
 
     previous: Point
-    pairs: Pairs
+    pairs: LbfgsMatrix
     plain: Diagonal
     spec: SeparableSpec
     inner: Inner
@@ -55,7 +56,7 @@ class AcceleratedState(State):
     backtracks: int = 0
 
 
-class _Metric(NamedTuple):
+class Metric(NamedTuple):
     """Scale of H, its sigma, and ``theta = sigma_{k-1} / sigma_k``, which corrects the momentum."""
 
     scale: float
@@ -63,13 +64,13 @@ class _Metric(NamedTuple):
     theta: float
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """An accepted step, where it started, its momentum counter and metric, and the work."""
 
     point: Point
     source: Point
     t: float
-    metric: _Metric
+    metric: Metric
     steps: int
     failures: int
 
@@ -83,6 +84,96 @@ def admissible(before: FloatArray, after: FloatArray) -> float:
     0.1
     """
     return float((before / after).min())
+
+
+class FixedMetric:
+    """``H = B / sigma`` with B the L-BFGS matrix of a warm-up on a diagonal."""
+
+    def learns(self, solver: AcceleratedProximalQuasiNewton, state: AcceleratedState) -> bool:
+        """Whether the pair of this iteration is stored: during the warm-up."""
+        return state.iteration < solver.warmup
+
+    def ends_warmup(self, solver: AcceleratedProximalQuasiNewton, done: AcceleratedState) -> bool:
+        """Whether the iteration that led here was the last of the warm-up."""
+        return done.iteration == solver.warmup
+
+    def matrix(
+        self, solver: AcceleratedProximalQuasiNewton, problem: Problem, state: AcceleratedState
+    ) -> Matrix:
+        """The matrix of this iteration, before it is scaled."""
+        return state.plain if self.learns(solver, state) else state.pairs
+
+    def metric(
+        self,
+        solver: AcceleratedProximalQuasiNewton,
+        state: AcceleratedState,
+        matrix: Matrix,
+        harder: float,
+    ) -> Metric:
+        """Scale of H, sigma and theta after failures that made H ``harder`` times larger."""
+        sigma = state.sigma * (solver.growth if state.t else 1.0) / harder
+        return Metric(1.0 / sigma, sigma, state.sigma / sigma)
+
+
+class FollowingPairs(FixedMetric):
+    """H follows the latest pairs, and the condition on sigma is ignored."""
+
+    def learns(self, solver: AcceleratedProximalQuasiNewton, state: AcceleratedState) -> bool:
+        """Always."""
+        return True
+
+    def ends_warmup(self, solver: AcceleratedProximalQuasiNewton, done: AcceleratedState) -> bool:
+        """There is none."""
+        return False
+
+    def matrix(
+        self, solver: AcceleratedProximalQuasiNewton, problem: Problem, state: AcceleratedState
+    ) -> Matrix:
+        """The latest pairs."""
+        return state.pairs
+
+    def metric(
+        self,
+        solver: AcceleratedProximalQuasiNewton,
+        state: AcceleratedState,
+        matrix: Matrix,
+        harder: float,
+    ) -> Metric:
+        """Every iteration starts from its matrix."""
+        return Metric(harder, 1.0, 1.0)
+
+
+class FollowingDiagonal(FollowingPairs):
+    """H follows the diagonal of the second derivative; sigma shrinks as the condition demands."""
+
+    def learns(self, solver: AcceleratedProximalQuasiNewton, state: AcceleratedState) -> bool:
+        """Never: pairs are of no use."""
+        return False
+
+    def matrix(
+        self, solver: AcceleratedProximalQuasiNewton, problem: Problem, state: AcceleratedState
+    ) -> Matrix:
+        """The diagonal at the point."""
+        return Diagonal(loss_diagonal(problem, state.point, state.pairs))
+
+    def metric(
+        self,
+        solver: AcceleratedProximalQuasiNewton,
+        state: AcceleratedState,
+        matrix: Matrix,
+        harder: float,
+    ) -> Metric:
+        """Sigma falls until ``sigma H`` is no more than it was."""
+        scale, sigma = state.scale * harder / (solver.growth if state.t else 1.0), state.sigma
+        if state.matrix is not None:
+            every = np.arange(state.spec.l1.shape[0])
+            before, after = (m.restrict(every).base for m in (state.matrix, matrix))
+            sigma *= admissible(state.scale * before, scale * after)
+        return Metric(scale, sigma, state.sigma / sigma)
+
+
+#: How H is made, by the name that users type.
+VARIANTS = {"fixed": FixedMetric(), "lbfgs": FollowingPairs(), "diagonal": FollowingDiagonal()}
 
 
 @dataclass(frozen=True)
@@ -152,7 +243,7 @@ class AcceleratedProximalQuasiNewton:
 
     def __post_init__(self) -> None:
         who = type(self).__name__
-        check_choice(who, "variant", self.variant, ("fixed", "lbfgs", "diagonal"))
+        check_choice(who, "variant", self.variant, tuple(VARIANTS))
         check_model(who, self.memory, self.order, self.scaling)
         check_int(who, "warmup", self.warmup, low=1)
         check_real(who, "growth", self.growth, low=1.0)
@@ -169,21 +260,20 @@ class AcceleratedProximalQuasiNewton:
         point = settled(problem, feasible(problem, w))
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
-        pairs = Pairs(self.memory, problem.n_columns, theta, metric=metric)
+        pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, metric=metric)
         plain = Diagonal(theta * metric)
         return AcceleratedState(point, point, pairs, plain, spec_of(problem), inner)
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
         """Extrapolate, solve the model there; the warm-up ends with a restart."""
-        matrix = self._matrix(problem, state)
+        matrix = self._rule.matrix(self, problem, state)
         found = self._search(problem, state, matrix)
         if found is None:
             return self._give_up(state)
         x, new, source = state.point, found.point, found.source
         if np.array_equal(new.w, x.w) and source is x:
             return replace(self._give_up(state), dual=source)
-        warming = self._warming(state)
-        if state.dual is not None and (warming or self.variant == "lbfgs"):
+        if state.dual is not None and self._rule.learns(self, state):
             change = source.gradient - state.dual.gradient
             state.pairs.add(problem.coef(source.w - state.dual.w), problem.coef(change))
         uphill = float((source.w - new.w) @ (new.w - x.w)) > 0.0
@@ -200,13 +290,13 @@ class AcceleratedProximalQuasiNewton:
             backtracks=state.backtracks + found.failures,
             dual=source,
         )
-        return self._afresh(done) if warming and not self._warming(done) else done
+        return self._afresh(done) if self._rule.ends_warmup(self, done) else done
 
-    def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> _Found | None:
+    def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> Found | None:
         """Enlarge H until its model bounds the loss; ``None`` if that never happens."""
         steps, momentum, source = 0, 0.0, state.point
         for failures in range(MOST_TRIALS):
-            metric = self._metric(state, matrix, self.shrink**-failures)
+            metric = self._rule.metric(self, state, matrix, self.shrink**-failures)
             t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * metric.theta * state.t**2))
             wanted = (state.t - 1.0) / t if state.t else 0.0
             if wanted != momentum:
@@ -218,29 +308,8 @@ class AcceleratedProximalQuasiNewton:
             new, taken = self._propose(problem, state, source, matrix, metric.scale)
             steps += taken
             if new is not None:
-                return _Found(new, source, t, metric, steps, failures)
+                return Found(new, source, t, metric, steps, failures)
         return None
-
-    def _matrix(self, problem: Problem, state: AcceleratedState) -> Matrix:
-        """The matrix of this iteration, before it is scaled."""
-        if self._warming(state):
-            return state.plain
-        if self.variant != "diagonal":
-            return state.pairs
-        return Diagonal(loss_diagonal(problem, state.point, state.pairs))
-
-    def _metric(self, state: AcceleratedState, matrix: Matrix, harder: float) -> _Metric:
-        """Scale of H, sigma and theta after failures that made H ``harder`` times larger."""
-        growth = self.growth if state.t else 1.0
-        if self.variant == "lbfgs":
-            return _Metric(harder, 1.0, 1.0)
-        if self.variant == "fixed":
-            sigma = state.sigma * growth / harder
-            return _Metric(1.0 / sigma, sigma, state.sigma / sigma)
-        scale, sigma = state.scale * harder / growth, state.sigma
-        if isinstance(state.matrix, Diagonal) and isinstance(matrix, Diagonal):
-            sigma *= admissible(state.scale * state.matrix.base, scale * matrix.base)
-        return _Metric(scale, sigma, state.sigma / sigma)
 
     def _propose(
         self,
@@ -260,8 +329,9 @@ class AcceleratedProximalQuasiNewton:
         bound = source.loss + candidate.rise
         return (new if new.loss <= bound + ROUNDING * abs(bound) else None), candidate.steps
 
-    def _warming(self, state: AcceleratedState) -> bool:
-        return self.variant == "fixed" and state.iteration < self.warmup
+    @cached_property
+    def _rule(self) -> FixedMetric:
+        return VARIANTS[self.variant]
 
     def _afresh(self, state: AcceleratedState) -> AcceleratedState:
         """The same point without momentum or scale."""

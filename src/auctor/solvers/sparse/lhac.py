@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.lowrank import GROWING, SHRINKING
 from auctor.problem import Problem
+from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import (
     BUDGETS,
     Inner,
@@ -27,7 +30,6 @@ from auctor.solvers.sparse.models.lowrank import (
     settled,
     survey,
 )
-from auctor.solvers.sparse.pairs import Pairs
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
@@ -128,7 +130,7 @@ class Lhac:
 
     def __post_init__(self) -> None:
         check_model("Lhac", self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
-        check_choice("Lhac", "active_set", self.active_set, ("greedy", "standard"))
+        check_choice("Lhac", "active_set", self.active_set, tuple(ACTIVE_SETS))
         check_choice("Lhac", "inner", self.inner, tuple(BUDGETS))
         check_real("Lhac", "inner_rate", self.inner_rate, low=0.0, open_low=True)
         check_real("Lhac", "theta_shrink", self.theta_shrink, low=0.0, high=1.0, open_low=True)
@@ -140,7 +142,7 @@ class Lhac:
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
         shrink = self.theta_shrink
-        pairs = Pairs(self.memory, problem.n_columns, theta, shrink=shrink, metric=metric)
+        pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, shrink=shrink, metric=metric)
         return LhacState(point, pairs, spec_of(problem), Inner.seeded(rng, self.order))
 
     def step(self, problem: Problem, state: LhacState) -> LhacState:
@@ -180,9 +182,16 @@ class Lhac:
     def _free_set(self, state: LhacState) -> tuple[Array, bool]:
         """Coordinates that may move, and whether some that should were left out."""
         seen = survey(state.point, state.spec)
-        if self.active_set == "standard" or state.streak >= STREAK:
-            return seen.movable(), False
-        return greedy_set(seen)
+        return standard_set(seen) if state.streak >= STREAK else self._rule(seen)
+
+    @cached_property
+    def _rule(self) -> Callable[[Survey], tuple[Array, bool]]:
+        return ACTIVE_SETS[self.active_set]
+
+
+def standard_set(seen: Survey) -> tuple[Array, bool]:
+    """Every coordinate that is not optimal at a kink or bound; none is left out."""
+    return seen.movable(), False
 
 
 def greedy_set(seen: Survey) -> tuple[Array, bool]:
@@ -200,3 +209,10 @@ def greedy_set(seen: Survey) -> tuple[Array, bool]:
     chosen = shrinking.copy()
     chosen[candidates[order]] = True
     return np.flatnonzero(chosen), True
+
+
+#: Which coordinates may move, by the name that users type.
+ACTIVE_SETS: dict[str, Callable[[Survey], tuple[Array, bool]]] = {
+    "greedy": greedy_set,
+    "standard": standard_set,
+}

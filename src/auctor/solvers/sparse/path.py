@@ -11,22 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.checks import check_choice, check_int, check_real, check_vector
+from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import ConvergenceWarning, ParameterError
 from auctor.core.needs import Need
-from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.minimise import Solver, minimise
-from auctor.problem import Point, Problem, WarmStart
+from auctor.problem import Problem, WarmStart
 from auctor.solvers.choose import resolve
 from auctor.solvers.sparse.models.columns import score_change
 from auctor.solvers.sparse.proximal_newton import ProximalNewton
+from auctor.solvers.sparse.strengths import check_strengths, strength_max, with_strength
 
-#: Width of a smoothed loss whose null model stands in for a kinked one, in units of the null loss.
-WIDTH = 1e-6
+__all__ = ["Path", "check_strengths", "regularisation_path", "strength_max", "with_strength"]
 
 #: Called after every point with its strength and solution; returning True ends the path.
 OnPoint = Callable[[float, Solution], bool | None]
@@ -82,41 +81,6 @@ class Path:
     def converged(self) -> bool:
         """Whether every point met the tolerance."""
         return all(s.converged for s in self.solutions)
-
-
-def strength_max(problem: Problem) -> float:
-    """The smallest strength at which a model without columns is optimal.
-
-    ``|X' u|_*`` with u the score gradient of the null model, which has its best intercept, and
-    ``|.|_*`` the dual norm of the penalty's kink at 0; one pass over the data. It is exact for
-    smooth losses. A kinked loss with an intercept has many subgradients at its null model; one is
-    taken from a smoothed form (width 1e-6 of the null loss), so the result is an upper bound. For a
-    loss that is not convex, the empty model is stationary there. The penalty's own strength does
-    not matter.
-
-    Parameters
-    ----------
-    problem : Problem
-        Every column must have a share in the penalty's kink, so l2 or unpenalised columns are
-        refused.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auctor.data import as_data
-    >>> from auctor.losses import Squared
-    >>> from auctor.penalties import L1
-    >>> data = as_data(np.eye(2), [3.0, 1.0])
-    >>> strength_max(Problem(Squared(), L1(), data, fit_intercept=False))
-    1.5
-    """
-    unit = with_strength(problem.penalty, 1.0)
-    spec = unit.separable(problem.n_columns)
-    if spec is not None:
-        _need_kink(unit, bool((spec.l1 > 0.0).all()))
-        pull = _null_pull(problem)
-        return float((np.abs(pull) / spec.l1).max())
-    return _dual_norm(unit, _null_pull(problem))
 
 
 def regularisation_path(
@@ -199,7 +163,7 @@ def regularisation_path(
     done = tuple(run.solutions)
     path = Path(levels[: len(done)], done, len(done) == levels.size and not run.cut)
     if on_failure == "warn" and not path.converged:
-        warnings.warn(_advice(path), ConvergenceWarning, stacklevel=2)
+        warnings.warn(_advice(path), stacklevel=2)
     return path
 
 
@@ -310,77 +274,11 @@ def _levels(
     return check_strengths(who, strengths)
 
 
-def check_strengths(who: str, strengths: object) -> FloatArray:
-    """Distinct numbers >= 0, the largest first."""
-    levels = check_vector(who, "strengths", strengths)
-    if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
-        raise ParameterError(
-            who,
-            needs="a sequence of strengths >= 0",
-            got=f"{strengths!r}",
-            todo="Pass such numbers.",
-        )
-    return np.unique(levels)[::-1]
-
-
-def with_strength(penalty: Penalty, strength: float) -> Penalty:
-    """The penalty with another strength."""
-    rebuild = getattr(penalty, "with_strength", None)
-    if rebuild is None:
-        raise ParameterError(
-            "A path",
-            needs="a penalty with a strength",
-            got=f"{type(penalty).__name__}",
-            todo="Derive it from auctor.penalties.BasePenalty.",
-        )
-    changed: Penalty = rebuild(strength)
-    return changed
-
-
-def _need_kink(penalty: Penalty, kinked: bool) -> None:
-    if not kinked:
-        raise ParameterError(
-            "strength_max",
-            needs="a penalty with a kink at 0 in every column",
-            got=f"{type(penalty).__name__} without one in some",
-            todo="Pass the strengths yourself.",
-        )
-
-
-def _null_pull(problem: Problem) -> FloatArray:
-    """Minus the gradient of the loss at the null model, or a subgradient."""
-    if problem.has_intercept and not problem.loss.smooth:
-        smoothed = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
-        if smoothed is None:
-            raise ParameterError(
-                "strength_max",
-                needs="a loss that is smooth or has a smoothed form",
-                got=f"{type(problem.loss).__name__}",
-                todo="Pass the strengths yourself.",
-            )
-        problem = problem.with_loss(smoothed)
-    start: Point = problem.evaluate(problem.start())
-    return -problem.coef(start.gradient)
-
-
-def _dual_norm(norm: Penalty, v: FloatArray) -> float:
-    """Dual norm of v: ``1 / (K c)``, c < 1 the largest factor that brings ``K v`` into the ball."""
-    largest = float(np.abs(v).max())
-    tiny = np.full_like(v, 1e-300)
-    _need_kink(norm, norm.dual_scale(tiny) > 0.0 and norm.dual_scale(-tiny) > 0.0)
-    if largest == 0.0:
-        return 0.0
-    stretch = 1.0 / largest
-    while (scale := norm.dual_scale(stretch * v)) == 1.0:
-        stretch *= 1e6
-    return 1.0 / (stretch * scale)
-
-
-def _advice(path: Path) -> str:
+def _advice(path: Path) -> ConvergenceWarning:
     """One sentence on the points that missed the tolerance, and one thing to do."""
     missed = [k for k, s in enumerate(path.solutions) if not s.converged]
     worst = max((path.solutions[k] for k in missed), key=lambda s: s.gap / (s.tol or 1.0))
-    return (
-        f"{len(missed)} of {len(path)} points of a regularisation path missed the tolerance, the "
-        f"first at strength {path.strengths[missed[0]]:.3g}. The worst: {worst.advice()}"
+    return worst.warning(
+        before=f"{len(missed)} of {len(path)} points of a regularisation path missed the "
+        f"tolerance, the first at strength {path.strengths[missed[0]]:.3g}. The worst: "
     )

@@ -16,12 +16,13 @@ from auctor.solvers.base import State
 
 def first_step(problem: Problem, point: Point) -> float:
     """A trial step: the inverse curvature along the gradient where it is known, else 1."""
-    if problem.loss.order < 2:
+    top = float(np.abs(point.gradient).max(initial=0.0))
+    if problem.loss.order < 2 or not 0.0 < top < math.inf:
         return 1.0
-    gradient = point.gradient
-    curve = float(gradient @ (problem.hessian(point).matvec(gradient) - problem.ridge * gradient))
-    square = float(gradient @ gradient)
-    return square / curve if curve > 0.0 and square > 0.0 else 1.0
+    along = point.gradient / top  # entries up to 1e100 are allowed: their fourth power overflows
+    curve = float(along @ (problem.hessian(point).matvec(along) - problem.ridge * along))
+    step = float(along @ along) / curve if 0.0 < curve < math.inf else 1.0
+    return step if step > 0.0 else 1.0
 
 
 def proximal_step(problem: Problem, source: Point, step: float) -> Point | None:

@@ -297,10 +297,11 @@ def _judged(
     if model is None or (model.fresh and not model.sampled):
         return state
     left = problem.penalty.violation(problem.coef(new.w), problem.coef(new.gradient))
-    share = float(left.sum()) / float(violation.sum())
-    if not model.fresh and share > (DEAREST_SLOW if model.cost > VERY_DEAR else SLOW):
+    before, after = float(violation.sum()), float(left.sum())
+    slow = DEAREST_SLOW if model.cost > VERY_DEAR else SLOW
+    if not model.fresh and after > slow * before:
         return replace(state, model=None)
-    if model.fresh and share > SAMPLED_SLOW:
+    if model.fresh and after > SAMPLED_SLOW * before:
         return replace(state, model=None, whole=True)
     return state
 

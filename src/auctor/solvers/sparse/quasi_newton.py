@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
+from auctor.solvers.sparse.matrices import Diagonal, LbfgsMatrix, Matrix
 from auctor.solvers.sparse.models.lowrank import (
     Inner,
     ModelState,
@@ -26,7 +28,6 @@ from auctor.solvers.sparse.models.lowrank import (
     settled,
     survey,
 )
-from auctor.solvers.sparse.pairs import Diagonal, Matrix, Pairs
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
@@ -52,7 +53,7 @@ def theoretical_steps(k: int, n: int, conditioning: float) -> float:
     return k * math.log(k) / -math.log1p(-conditioning / (4.0 * n))
 
 
-def loss_diagonal(problem: Problem, point: Point, pairs: Pairs) -> FloatArray:
+def loss_diagonal(problem: Problem, point: Point, pairs: LbfgsMatrix) -> FloatArray:
     """Diagonal of the loss's second derivative; that of the pairs' first matrix where it is 0."""
     if problem.loss.order >= 2:
         diagonal = problem.hessian(point).diagonal() - problem.ridge
@@ -62,7 +63,16 @@ def loss_diagonal(problem: Problem, point: Point, pairs: Pairs) -> FloatArray:
     return pairs.theta * pairs.metric
 
 
-class _Model(NamedTuple):
+@dataclass(frozen=True)
+class ProximalQuasiNewtonState(ModelState):
+    """As for the family, with the ``scale`` and ``extra`` of the last H, and its matrix."""
+
+    scale: float = 1.0
+    extra: float = 0.0
+    matrix: Matrix | None = None
+
+
+class Model(NamedTuple):
     """The matrix of an iteration, where its damping starts, and how it grows."""
 
     matrix: Matrix
@@ -71,13 +81,98 @@ class _Model(NamedTuple):
     harder: Callable[[float, float], tuple[float, float]]
 
 
-@dataclass(frozen=True)
-class ProximalQuasiNewtonState(ModelState):
-    """As for the family, with the ``scale`` and ``extra`` of the last H, and its matrix."""
+class LatestPairs:
+    """The L-BFGS matrix of the latest pairs; its diagonal part grows after a failed test."""
 
-    scale: float = 1.0
-    extra: float = 0.0
-    matrix: Matrix | None = None
+    def pairs_kept(self, memory: int) -> int:
+        """How many pairs are of use."""
+        return memory
+
+    def learns(self, solver: ProximalQuasiNewton, iteration: int) -> bool:
+        """Whether the pair of an iteration is stored."""
+        return True
+
+    def exhausted(self, pairs: LbfgsMatrix) -> bool:
+        """Whether there is nothing to forget when no step is found."""
+        return not pairs.count
+
+    def model(
+        self, solver: ProximalQuasiNewton, problem: Problem, state: ProximalQuasiNewtonState
+    ) -> Model:
+        """The matrix of this iteration with its first damping."""
+        growth = solver.growth
+        return Model(
+            state.pairs,
+            1.0,
+            solver.prox,
+            lambda scale, extra: (scale, growth * (1.0 + extra) - 1.0),
+        )
+
+
+def _scaled(
+    solver: ProximalQuasiNewton, state: ProximalQuasiNewtonState, matrix: Matrix, first: bool
+) -> Model:
+    """A matrix that grows as a whole, and starts a little below where it ended."""
+    growth, scale = solver.growth, 1.0 if first else state.scale / solver.relax
+    return Model(matrix, scale, solver.prox, lambda scale, extra: (scale * growth, extra * growth))
+
+
+class LossDiagonal(LatestPairs):
+    """The diagonal of the loss's second derivative."""
+
+    def pairs_kept(self, memory: int) -> int:
+        """One: only the scale of the first matrix is of use."""
+        return 1
+
+    def exhausted(self, pairs: LbfgsMatrix) -> bool:
+        """There is nothing to forget."""
+        return True
+
+    def model(
+        self, solver: ProximalQuasiNewton, problem: Problem, state: ProximalQuasiNewtonState
+    ) -> Model:
+        """The diagonal at the point."""
+        matrix = Diagonal(loss_diagonal(problem, state.point, state.pairs))
+        return _scaled(solver, state, matrix, state.iteration == 0)
+
+
+class FixedPairs(LatestPairs):
+    """The L-BFGS matrix after the warm-up, kept from then on."""
+
+    def learns(self, solver: ProximalQuasiNewton, iteration: int) -> bool:
+        """During the warm-up."""
+        return iteration < solver.warmup
+
+    def model(
+        self, solver: ProximalQuasiNewton, problem: Problem, state: ProximalQuasiNewtonState
+    ) -> Model:
+        """The latest pairs during the warm-up, afterwards the same matrix, scaled."""
+        if self.learns(solver, state.iteration):
+            return super().model(solver, problem, state)
+        return _scaled(solver, state, state.pairs, state.iteration == solver.warmup)
+
+
+#: Where the matrix of the model comes from, by the name that users type.
+HESSIANS = {"lbfgs": LatestPairs(), "diagonal": LossDiagonal(), "fixed": FixedPairs()}
+
+
+class Effort(NamedTuple):
+    """How long coordinate descent runs: passes for (solver, iteration, columns), and its order."""
+
+    passes: Callable[[ProximalQuasiNewton, int, int], int]
+    order: str | None = None
+
+
+#: Effort on an inexact subproblem, by the name that users type; the theory is about random steps.
+EFFORTS = {
+    "practical": Effort(lambda solver, k, n: budget("linear", k, PRACTICAL_RATE)),
+    "theoretical": Effort(
+        lambda solver, k, n: max(
+            1, math.ceil(theoretical_steps(k, n, solver.conditioning) / max(n, 1))
+        ),
+        "iid",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -158,8 +253,8 @@ class ProximalQuasiNewton:
     def __post_init__(self) -> None:
         who = type(self).__name__
         check_model(who, self.memory, self.order, self.scaling, rho=self.rho, growth=self.growth)
-        check_choice(who, "hessian", self.hessian, ("lbfgs", "diagonal", "fixed"))
-        check_choice(who, "inner", self.inner, ("practical", "theoretical"))
+        check_choice(who, "hessian", self.hessian, tuple(HESSIANS))
+        check_choice(who, "inner", self.inner, tuple(EFFORTS))
         check_real(who, "conditioning", self.conditioning, low=0.0, high=1.0, open_low=True)
         check_real(who, "prox", self.prox, low=0.0)
         check_real(who, "relax", self.relax, low=1.0)
@@ -177,34 +272,34 @@ class ProximalQuasiNewton:
         point = settled(problem, feasible(problem, w))
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
-        memory = 1 if self.hessian == "diagonal" else self.memory
-        pairs = Pairs(memory, problem.n_columns, theta, metric=metric)
-        order = "iid" if self.inner == "theoretical" else self.order
-        inner = Inner.seeded(rng, order, exact=self.exact)
+        kept = self._rule.pairs_kept(self.memory)
+        pairs = LbfgsMatrix(kept, problem.n_columns, theta, metric=metric)
+        inner = Inner.seeded(rng, self._effort.order or self.order, exact=self.exact)
         return ProximalQuasiNewtonState(point, pairs, spec_of(problem), inner)
 
     def step(self, problem: Problem, state: ProximalQuasiNewtonState) -> ProximalQuasiNewtonState:
         """Model, coordinate descent, test."""
         point, pairs = state.point, state.pairs
-        model = self._model(problem, state)
+        model = self._rule.model(self, problem, state)
         everything = np.arange(problem.n_columns)
         index = everything if self.exact else survey(point, state.spec).movable()
+        passes = self.passes(state.iteration + 1, index.shape[0])
         done = descend(
             problem,
             point,
             Subproblem.at(point, model.matrix, state.spec, index),
             state.inner,
-            passes=self._passes(state.iteration + 1, index.shape[0]),
+            passes=passes,
             rho=self.rho,
             scale=model.scale,
             extra=model.extra,
             harder=model.harder,
         )
         if done is None:
-            exhausted = not pairs.count or self.hessian == "diagonal"
+            exhausted = self._rule.exhausted(pairs)
             pairs.clear()
             return replace(state, scale=1.0, stalled=exhausted)
-        new = advance(problem, state, done, learn=not self._frozen(state.iteration))
+        new = advance(problem, state, done, learn=self._rule.learns(self, state.iteration))
         return replace(
             new,
             free=index.shape[0],
@@ -213,33 +308,14 @@ class ProximalQuasiNewton:
             matrix=model.matrix,
         )
 
-    def _frozen(self, iteration: int) -> bool:
-        return self.hessian == "fixed" and iteration >= self.warmup
+    def passes(self, k: int, n: int) -> int:
+        """Most passes of coordinate descent over n columns at iteration k = 1, 2, ..."""
+        return EXACT_PASSES if self.exact else self._effort.passes(self, k, n)
 
-    def _passes(self, k: int, n: int) -> int:
-        if self.exact:
-            return EXACT_PASSES
-        if self.inner == "theoretical":
-            return max(1, math.ceil(theoretical_steps(k, n, self.conditioning) / max(n, 1)))
-        return budget("linear", k, PRACTICAL_RATE)
+    @cached_property
+    def _rule(self) -> LatestPairs:
+        return HESSIANS[self.hessian]
 
-    def _model(self, problem: Problem, state: ProximalQuasiNewtonState) -> _Model:
-        """The matrix of this iteration with its first damping."""
-        point, pairs, growth = state.point, state.pairs, self.growth
-        if self.hessian == "lbfgs" or (self.hessian == "fixed" and state.iteration < self.warmup):
-            return _Model(
-                pairs,
-                1.0,
-                self.prox,
-                lambda scale, extra: (scale, growth * (1.0 + extra) - 1.0),
-            )
-        matrix: Matrix = pairs
-        if self.hessian == "diagonal":
-            matrix = Diagonal(loss_diagonal(problem, point, pairs))
-        first = state.iteration == (self.warmup if self.hessian == "fixed" else 0)
-        return _Model(
-            matrix,
-            1.0 if first else state.scale / self.relax,
-            self.prox,
-            lambda scale, extra: (scale * growth, extra * growth),
-        )
+    @cached_property
+    def _effort(self) -> Effort:
+        return EFFORTS[self.inner]

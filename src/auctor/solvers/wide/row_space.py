@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
+from auctor.core.cost import product_passes
 from auctor.core.needs import Need
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, IntArray
 from auctor.problem import PathMemory, Problem
 from auctor.problem.equivalent import ridge_problem
 from auctor.solvers.base import Solver, State
-from auctor.solvers.choose import choose
+from auctor.solvers.choose import Role, choose
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import After, Relay, Stage
 
@@ -22,11 +23,12 @@ from auctor.solvers.relay import After, Relay, Stage
 REGULAR = 1e-6
 #: Roots of eigenvalues below this share of the largest are rounding: those directions are dropped.
 RANK = 1e-7
-#: Steps along the rows, after which the solve moves to all columns: rounding in the products of
-#: rows has ended progress by then.
-MOST_STEPS = 60
-#: A product of rows with each other costs a pass for so many rows (measured on dense data: BLAS).
-ROWS_PER_PASS = 6.0
+#: Steps along the rows by the first solver of the table (coordinate ascent on the dual, where it is
+#: able: slow if one direction dominates the rows).
+FIRST_STEPS = 20
+#: Steps along the rows by the next, after which the solve moves to all columns: rounding in the
+#: products of rows has ended progress by then.
+NEXT_STEPS = 60
 
 
 class Span(NamedTuple):
@@ -118,7 +120,7 @@ class RowSpace(Relay):
     """Solve for the weights as a combination of the rows, where these are fewer than the columns.
 
     With an l2 penalty the minimiser lies in the span of the rows. There the data is a square
-    matrix, a root of the products of rows with each other, and the table chooses a solver for it.
+    matrix, a root of the products of rows with each other; the table has rules for it.
     Every step maps its point back and certifies it on all columns. Where rounding in the products
     ends progress the default solver on all columns takes over. For smooth losses: on kinked ones
     nothing was gained.
@@ -133,13 +135,23 @@ class RowSpace(Relay):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Along the rows, then on all columns."""
-        return Stage(Reformulated(SpanForm.of, _next_best), until=After(MOST_STEPS)), Stage(
-            _next_best
+        """Along the rows by the first solver of the table, then by the next, then on columns."""
+        return (
+            Stage(Reformulated(SpanForm.of, _along_rows), until=After(FIRST_STEPS)),
+            Stage(Reformulated(SpanForm.of, _without_ascent), until=After(NEXT_STEPS)),
+            Stage(_on_columns),
         )
 
 
-def _next_best(problem: Problem) -> Solver[Any]:
+def _along_rows(narrow: Problem) -> Solver[Any]:
+    return choose(narrow, role=Role.ROW_SPACE)
+
+
+def _without_ascent(narrow: Problem) -> Solver[Any]:
+    return choose(narrow, role=Role.ROW_SPACE, skip=("dual",))
+
+
+def _on_columns(problem: Problem) -> Solver[Any]:
     return choose(problem, skip=("row_space",))
 
 
@@ -161,7 +173,7 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
     first = kinds.order[kinds.starts[heavy]]
     free = problem.has_intercept or problem.loss.shift_invariant
     middle = data.gradient(data.target.share) if free else np.zeros(problem.n_columns)
-    problem.counts.passes += 2.0 + first.size / ROWS_PER_PASS
+    problem.counts.passes += 1.0 + product_passes(first.size)
     gram = data.row_gram(first, scale, middle)
     if free:
         # Rows less their mean depend on each other. A constant beside them, which the intercept

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from auctor.core.cost import product_passes
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.types import Array, BlockSpec, Columns, FloatArray, IntArray
 from auctor.kernels.linalg.columns import products
@@ -159,7 +160,7 @@ class Kept:
         if new.size:
             every = np.concatenate((self.chosen, new)) if self.chosen.size else new
             side = products(problem.data.columns(), h, every, new)
-            problem.counts.passes += new.size * (1.0 + every.size / 6.0) / problem.n_columns
+            problem.counts.passes += new.size * product_passes(every.size) / problem.n_columns
             gram = np.empty((every.size, every.size))
             old = self.chosen.size
             gram[:old, :old] = self.gram

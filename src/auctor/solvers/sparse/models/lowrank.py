@@ -1,6 +1,6 @@
 """The quadratic model shared by the proximal quasi-Newton family, and how a step is taken on it.
 
-A `Subproblem` is the model of the loss, with a matrix of `auctor.solvers.sparse.pairs`, plus the
+A `Subproblem` is the model of the loss, with a matrix of `auctor.solvers.sparse.matrices`, plus the
 penalty on the coordinates that may move; coordinate descent in `auctor.kernels.descent.lowrank`
 solves it, exactly or not.
 """
@@ -20,7 +20,7 @@ from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
-from auctor.solvers.sparse.pairs import Matrix, Pairs, Restricted
+from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
 #: Rounding allowed in tests of decrease, relative to the objective.
 ROUNDING = 1e-14
@@ -120,7 +120,7 @@ class Subproblem:
 class ModelState(State):
     """The point, the pairs (updated in place), and counters of the work so far."""
 
-    pairs: Pairs
+    pairs: LbfgsMatrix
     spec: SeparableSpec
     inner: Inner
     iteration: int = 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from auctor.core.cost import product_passes
 from auctor.core.linalg import spd_solve
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
@@ -184,7 +185,7 @@ def _on_support(
 
 def _product_passes(few: int, many: int, d: int) -> float:
     """Cost of the products of some dense columns with others, in passes over the data."""
-    return (1.0 + many / 6.0) * few / max(d, 1)
+    return product_passes(many) * few / max(d, 1)
 
 
 def _mask(index: IntArray, d: int) -> Array:

@@ -1,0 +1,305 @@
+"""What commands share: options under one name, reading a file, examples in help."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+import typer
+
+from auctor.cli import names
+from auctor.cli.config import use_config
+
+if TYPE_CHECKING:
+    from auctor.saved import Saved
+    from auctor.tables import Chunk
+    from auctor.tables.read import Table
+    from auctor.tables.schema import Schema
+
+C = TypeVar("C", bound=Callable[..., None])
+
+# --- arguments and options, one definition for all commands --------------------------------------
+
+DataPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows: svmlight, CSV, TSV, Parquet, Arrow, NPZ or NPY; text may be compressed.",
+        show_default=False,
+    ),
+]
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A file that auctor wrote.", show_default=False)
+]
+Format = Annotated[
+    str,
+    typer.Option(help="Of DATA; auto goes by the file's name.", autocompletion=names.formats),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="Label column, by name or position; found if called label, target, y or class.",
+        show_default=False,
+    ),
+]
+Categorical = Annotated[
+    str,
+    typer.Option(
+        help="Columns of text: one_hot, hash or refuse.",
+        autocompletion=names.choices("one_hot", "hash", "refuse"),
+    ),
+]
+Buckets = Annotated[int, typer.Option(min=1, help="Columns per hashed column of text.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Missing values: refuse, or fill with mean, median, zero or most_frequent.",
+        autocompletion=names.choices("refuse", "mean", "median", "zero", "most_frequent"),
+    ),
+]
+ZeroBased = Annotated[
+    str,
+    typer.Option(
+        help="Whether svmlight indices count from 0: auto, yes or no.",
+        autocompletion=names.choices("auto", "yes", "no"),
+    ),
+]
+Header = Annotated[
+    str,
+    typer.Option(
+        help="Whether a CSV file starts with names: auto, yes or no.",
+        autocompletion=names.choices("auto", "yes", "no"),
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="Between the fields of a CSV file; found by default.", show_default=False),
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all cores by default.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of splits, folds and randomised solvers.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print progress even if this is no terminal.")
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        help="A TOML file with the same names as the options; the command line wins.",
+        is_eager=True,
+        callback=use_config,
+        show_default=False,
+    ),
+]
+
+Metric = Annotated[
+    str,
+    typer.Option(
+        help="What to train for, such as auc, f1 or precision_at_k(100); see auctor list metrics.",
+        autocompletion=names.metrics,
+    ),
+]
+Surrogate = Annotated[
+    str,
+    typer.Option(help="The loss that stands in for the metric.", autocompletion=names.surrogates),
+]
+Penalty = Annotated[
+    str,
+    typer.Option(help="l2, l1, elastic_net or none.", autocompletion=names.penalties),
+]
+L1Ratio = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Share of l1 in elastic_net.", show_default=False),
+]
+SolverName = Annotated[
+    str, typer.Option("--solver", help="See auctor list solvers.", autocompletion=names.solvers)
+]
+Tol = Annotated[
+    float, typer.Option(min=0.0, help="Gap to reach, as a share of the best constant's loss.")
+]
+MaxIter = Annotated[int, typer.Option(min=1, help="Most iterations of a fit.")]
+MaxSeconds = Annotated[
+    float | None, typer.Option(min=0.0, help="Longest time of a fit.", show_default=False)
+]
+
+
+class Reading(NamedTuple):
+    """How to read a file, as the options have it."""
+
+    format: str = "auto"
+    label: str | None = None
+    categorical: str = "one_hot"
+    buckets: int = 1024
+    missing: str = "refuse"
+    zero_based: str = "auto"
+    header: str = "auto"
+    delimiter: str | None = None
+    n_threads: int | None = None
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def check_outputs(
+    who: str, outs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
+) -> None:
+    """Refuse, before any work, to write over a file that is read, or two files to one place.
+
+    ``None`` and "-" stand for no file.
+    """
+    from auctor.core.errors import ParameterError
+
+    taken = {_place(path) for path in inputs if path not in (None, "-")}
+    for out in outs:
+        if out in (None, "-"):
+            continue
+        if _place(out) in taken:
+            raise ParameterError(
+                who, needs="another file to write to", got=f"{out} twice", todo="Pass another name."
+            )
+        taken.add(_place(out))
+
+
+def _place(path: Any) -> object:
+    """The same for all names of a file, whether it exists or not."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    except ValueError:  # a null byte, refused later
+        return path
+    return found.st_dev, found.st_ino
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def read(
+    path: str,
+    options: Reading | None = None,
+    *,
+    who: str,
+    schema: Schema | None = None,
+    labelled: bool = True,
+) -> Table:
+    """A file as a table, encoded by ``schema`` where one is given."""
+    from auctor.tables.read import read_table
+
+    options = options or Reading()
+    extra: dict[str, Any] = {}
+    if schema is None:
+        extra = {
+            "categorical": options.categorical,
+            "buckets": options.buckets,
+            "missing": options.missing,
+        }
+    return read_table(
+        path,
+        options.format,
+        label=options.label,
+        schema=schema,
+        labelled=labelled,
+        zero_based=yes_no(who, "zero-based", options.zero_based),
+        header=yes_no(who, "header", options.header),
+        delimiter=options.delimiter,
+        n_threads=options.n_threads,
+        **extra,
+    )
+
+
+def open_model(path: Path, *, who: str) -> Saved:
+    """A model file; refuses regressors where classes are needed."""
+    from auctor.core.errors import DataError
+    from auctor.saved import read_saved
+
+    saved = read_saved(path)
+    if not hasattr(saved.model, "decision_function"):
+        raise DataError(
+            who,
+            needs="a classifier",
+            got=f"{type(saved.model).__name__} in {path}",
+            todo="Use auctor predict.",
+        )
+    return saved
+
+
+def read_chunks(
+    path: str, options: Reading, schema: Schema, *, who: str, labelled: bool
+) -> Iterator[Chunk]:
+    """Chunks of a file of any size, in the columns of a schema."""
+    from auctor.tables import open_stream
+
+    return open_stream(
+        path,
+        options.format,
+        label=options.label,
+        schema=schema,
+        labelled=labelled,
+        zero_based=yes_no(who, "zero-based", options.zero_based),
+        header=yes_no(who, "header", options.header),
+        delimiter=options.delimiter,
+    )
+
+
+def yes_no(who: str, option: str, text: str) -> bool | str:
+    """True, False or "auto".
+
+    Examples
+    --------
+    >>> yes_no("auctor train", "header", "no")
+    False
+    """
+    from auctor.core.checks import check_choice
+
+    check_choice(who, option, text, ("auto", "yes", "no"))
+    return text if text == "auto" else text == "yes"
+
+
+# --- help ------------------------------------------------------------------------------------
+
+
+def examples(*lines: str) -> Callable[[C], C]:
+    """Show command lines below the help of a command.
+
+    Examples
+    --------
+    >>> @examples("auctor train clicks.csv --label clicked")
+    ... def train() -> None: ...
+    >>> epilog(train).splitlines()[-1]
+    'auctor train clicks.csv --label clicked'
+    """
+
+    def mark(command: C) -> C:
+        command.examples = lines  # type: ignore[attr-defined]
+        return command
+
+    return mark
+
+
+def epilog(command: Callable[..., None]) -> str | None:
+    """The examples of a command as typer prints them, a paragraph each."""
+    lines = getattr(command, "examples", ())
+    return "\n\n".join(["Examples:", *lines]) if lines else None
+
+
+def command_line(ctx: typer.Context) -> str:
+    """The command that runs, with what the config file says; without options on output."""
+    words = ["auctor", str(ctx.info_name)]
+    for param in ctx.command.params:
+        value = ctx.params.get(str(param.name))
+        if param.name in ("config", "as_json", "quiet", "verbose") or value in (None, (), []):
+            continue
+        names = (*param.opts, *param.secondary_opts)
+        if not names[0].startswith("-"):
+            words += [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
+        elif isinstance(value, bool):
+            if value != param.default:
+                words.append(param.opts[0] if value else param.secondary_opts[0])
+        elif isinstance(value, list | tuple):
+            words += [word for item in value for word in (names[0], str(item))]
+        elif str(value) != str(param.default):
+            words += [names[0], str(value)]
+    return shlex.join(words)

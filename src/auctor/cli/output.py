@@ -1,0 +1,224 @@
+"""What commands print: messages in words of the command line, JSON, tables for people."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shlex
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from auctor.core.errors import Message, Option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from auctor.core.types import Array
+    from auctor.reports.intervals import Estimate
+    from auctor.tables.schema import Schema
+
+#: Files with more columns than this are summed up by kind rather than listed.
+MANY_COLUMNS = 30
+
+#: Python callables that a command stands for: it is named where a message names one of them.
+CALLABLES = frozenset(
+    {
+        "MetricClassifier",
+        "MetricClassifierCV",
+        "best_threshold",
+        "contest",
+        "convert",
+        "evaluate",
+        "learn",
+        "load",
+        "open_stream",
+        "prepare",
+        "read_svmlight",
+        "read_table",
+        "resume",
+        "save",
+        "train",
+    }
+)
+#: Parameters that the command line calls otherwise.
+RENAMED = {
+    "cv": "folds",
+    "n_threads": "threads",
+    "random_state": "seed",
+    "share": "test_size",
+}
+
+
+# --- messages -----------------------------------------------------------------------------------
+
+
+def say(text: str) -> None:
+    """One line on the error stream."""
+    sys.stderr.write(f"auctor: {' '.join(text.split())}\n")
+
+
+def worded(message: Exception | str, command: str | None) -> str:
+    """An error or a warning in the words of a command: its name, its options.
+
+    Examples
+    --------
+    >>> from auctor.core.errors import DataError
+    >>> error = DataError("read_table", "a label", "none", "Pass {option}.", option="label")
+    >>> worded(error, "train")
+    'auctor train needs a label; got none. Pass --label.'
+    """
+    if not isinstance(message, Message):
+        return str(message)
+    return message.render(partial(_named, command), partial(_option, command))
+
+
+def _named(command: str | None, who: str) -> str:
+    if who not in CALLABLES:
+        return who
+    return "auctor" if command is None else f"auctor {command}"
+
+
+def _option(command: str | None, option: Option) -> str:
+    """An option as it is typed; a parameter that the command lacks, as in Python."""
+    from auctor.cli.app import function_of
+
+    name = RENAMED.get(option.name, option.name)
+    # What a command lacks may be what the model should have been trained with.
+    for one in () if command is None else (command, "train"):
+        known = inspect.signature(function_of(one)).parameters
+        if name in known:
+            break
+    else:
+        return option.in_python()
+    typed = name.replace("_", "-")
+    if option.bare or option.value is None:
+        return f"--{typed}"
+    if isinstance(known[name].default, bool):  # a flag
+        return f"--{typed}" if option.value else f"--no-{typed}"
+    if isinstance(option.value, bool):
+        return f"--{typed} {'yes' if option.value else 'no'}"
+    return f"--{typed} {shlex.quote(str(option.value))}"
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as JSON; NaN and infinity become null."""
+    from auctor.core.json import as_json
+
+    sys.stdout.write(f"{json.dumps(as_json(value), indent=2, allow_nan=False)}\n")
+
+
+# --- tables for people --------------------------------------------------------------------------
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where tables go; at least 80 columns wide, so that numbers are wrapped rather than cut."""
+    from rich.console import Console
+
+    wide = Console(highlight=False, stderr=stderr)
+    wide.width = max(wide.width, 80)
+    return wide
+
+
+def grid(*headings: str, text: int = 1) -> Table:
+    """An empty table; all but the first ``text`` columns hold numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    for position, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if position < text else "right")
+    return table
+
+
+def estimate_text(value: Estimate | float) -> str:
+    """A number with its interval.
+
+    Examples
+    --------
+    >>> from auctor.reports.intervals import Estimate
+    >>> estimate_text(Estimate(0.9, 0.85, 0.9375, "DeLong"))
+    '0.9000 [0.8500, 0.9375]'
+    """
+    from auctor.reports.intervals import Estimate
+
+    if isinstance(value, Estimate):
+        return f"{value.value:.4f} [{value.low:.4f}, {value.high:.4f}]"
+    return f"{value:.4f}"
+
+
+def show_data(
+    screen: Console,
+    source: str,
+    matrix: Any,
+    labels: Array,
+    columns: tuple[Any, ...],
+    schema: Schema,
+) -> None:
+    """Print what was read: rows, labels, columns and their types."""
+    import numpy as np
+
+    from auctor.data.preparation import is_dense, share_stored
+
+    classes, counts = np.unique(labels, return_counts=True)
+    listed = ", ".join(f"{c}: {k:,}" for c, k in zip(classes.tolist()[:10], counts, strict=False))
+    more = ", ..." if classes.size > 10 else ""
+    named = f" {schema.label}" if schema.label is not None else ""
+    n, d = matrix.shape
+    screen.print(
+        f"{source}: {n:,} rows; labels{named} {listed}{more}", markup=False, soft_wrap=True
+    )
+    if is_dense(matrix):
+        screen.print(f"{d:,} columns, dense")
+    else:
+        share = share_stored(matrix)
+        screen.print(f"{d:,} columns, sparse: {share:.2%} of the entries are not zero")
+    if columns and len(columns) <= MANY_COLUMNS:
+        screen.print()
+        screen.print(_column_table(columns), markup=False)
+    elif columns:
+        kinds = [column.kind for column in columns]
+        gaps = sum(column.missing > 0 for column in columns)
+        texts = [f"{kinds.count(kind):,} of kind {kind}" for kind in dict.fromkeys(kinds)]
+        texts += [f"{gaps:,} with missing values"] if gaps else []
+        screen.print(f"In the file: {', '.join(texts)}")
+    screen.print()
+
+
+def _column_table(columns: tuple[Any, ...]) -> Table:
+    table = grid("column", "kind", "missing", "distinct", "lowest", "highest", "mean", text=2)
+    for column in columns:
+        numbers = ("" if x is None else f"{x:.4g}" for x in (column.low, column.high, column.mean))
+        distinct = "" if column.distinct is None else f"{column.distinct:,}"
+        table.add_row(column.name, column.kind, f"{column.missing:,}", distinct, *numbers)
+    return table
+
+
+def show_model(screen: Console, summary: dict[str, Any]) -> None:
+    """Print what training came to."""
+    test, data = summary["test"], summary["data"]
+    kind = "certified gap" if summary["certified"] else "optimality violation"
+    rows = {
+        f"score ({summary['metric']})": estimate_text(test["score"]),
+        "AUC": estimate_text(test["auc"]),
+        **({"PRBEP": estimate_text(test["prbep"])} if "prbep" in test else {}),
+        "F1": estimate_text(test["f1"]),
+        "accuracy": estimate_text(test["accuracy"]),
+        kind: f"{summary['gap']:.2e} ({summary['status']})",
+        "strength": f"{summary['strength']:.4g}",
+        "columns in the model": f"{summary['n_nonzero']:,} of {data['n_columns']:,}",
+        "seconds": f"{summary['seconds']:.2f}",
+    }
+    where = "held-out" if summary["held_out"] else "training"
+    table = grid(f"on {data['test_rows']:,} {where} rows", "value [95 % interval]")
+    for name, value in rows.items():
+        table.add_row(name, value)
+    screen.print(table, markup=False)
+    screen.print()
+    for what in ("model", "report"):
+        if summary[what] is not None:
+            screen.print(f"{what.capitalize()}: {summary[what]}", markup=False, soft_wrap=True)

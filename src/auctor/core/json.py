@@ -1,0 +1,51 @@
+"""Values as JSON has them: the one place that turns results into dictionaries, lists and text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import ParameterError
+
+
+def as_json(value: Any, *, who: str = "auctor", where: str = "a value") -> Any:
+    """Dictionaries, lists, text, truth values and finite numbers of a value.
+
+    NaN and infinity become None; tuples and arrays become lists, named tuples dictionaries, and
+    paths text. Whatever JSON has no word for is refused.
+
+    Parameters
+    ----------
+    value : object
+    who, where : str
+        Who needs it and what it is, for the error message.
+
+    Examples
+    --------
+    >>> as_json({"auc": float("nan"), "classes": (0, 1), "coef": np.ones(2)})
+    {'auc': None, 'classes': [0, 1], 'coef': [1.0, 1.0]}
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [as_json(entry, who=who, where=where) for entry in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: as_json(entry, who=who, where=where) for key, entry in value.items()}
+    raise ParameterError(
+        who,
+        needs=f"{where} to be JSON",
+        got=" ".join(repr(value).split())[:120],
+        todo="Pass numbers, text, lists and dicts with text as keys.",
+    )

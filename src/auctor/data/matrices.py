@@ -1,0 +1,54 @@
+"""Operations on a matrix of either storage, as `as_matrix` returns it: an array or CSR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from auctor.core.types import Array, Columns, FloatArray, IntArray
+
+#: Share of non-zero entries from which a dense array is quicker than compressed rows: an entry of
+#: the latter costs a look-up of its column, about three times the multiplication.
+DENSE_SHARE = 0.3
+
+
+def finite_rows(matrix: Any) -> Array:
+    """Which rows have neither NaN nor infinity.
+
+    Examples
+    --------
+    >>> finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]])).tolist()
+    [True, False]
+    """
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(np.isfinite(matrix).all(axis=1))
+    finite = np.ones(matrix.shape[0], dtype=bool)
+    entries = matrix.tocoo()
+    finite[entries.coords[0][~np.isfinite(entries.data)]] = False
+    return finite
+
+
+def from_lines(lines: Columns, n: int) -> Any:
+    """The matrix of n compressed rows: an array where many entries are non-zero, else CSR.
+
+    Rows of equal length without column numbers have the columns 0, 1, and so on.
+    """
+    indptr, indices, values = lines
+    if not indices.size and values.size:
+        return values.reshape(n, -1)
+    d = int(indices.max(initial=0)) + 1
+    parts = (values, indices.astype(np.int32), indptr.astype(np.int32))
+    matrix = csr_array(parts, shape=(n, d))
+    return matrix.toarray() if values.size > DENSE_SHARE * n * d else matrix
+
+
+def divided_columns(matrix: Any, columns: IntArray, scale: FloatArray) -> Any:
+    """Some columns of a matrix, each divided by its entry of ``scale``."""
+    if columns.size < matrix.shape[1]:
+        matrix = matrix[:, columns]
+    if isinstance(matrix, np.ndarray):
+        return np.ascontiguousarray(matrix / scale)
+    parts = (matrix.data / scale[matrix.indices], matrix.indices, matrix.indptr)
+    return csr_array(parts, shape=matrix.shape)

@@ -1,0 +1,159 @@
+"""Labels of a stream: which are missing, which two are the classes, and rows as -1 and +1."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from auctor.core.errors import DataError
+from auctor.core.types import Array, FloatArray
+from auctor.data.coerce import refuse_masked
+
+#: Labels that the rows of the other class may have where 1 is the only one so far.
+USUAL_NEGATIVES = (-1, 0)
+
+
+def missing_labels(labels: Array) -> Array:
+    """Which labels are missing, as `is_missing` says."""
+    if labels.dtype.kind == "f":
+        return ~np.isfinite(labels)
+    if labels.dtype.kind == "O":
+        return np.array([is_missing(label) for label in labels.tolist()], dtype=bool)
+    return np.asarray(labels != labels)
+
+
+def is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, infinite or does not equal itself."""
+    try:
+        return label is None or bool(label != label) or label in (np.inf, -np.inf)
+    except TypeError:  # pandas.NA is neither equal nor different
+        return True
+
+
+def refuse_missing(who: str, missing: Array) -> None:
+    """Raise an error if any label is missing."""
+    if missing.any():
+        raise DataError(
+            who,
+            needs="a label in every row",
+            got=(
+                f"None, nan or infinity in {int(missing.sum())} of {missing.size} (Input y "
+                "contains NaN)"
+            ),
+            todo="Drop those rows.",
+        )
+
+
+def flat_labels(who: str, y: Any) -> Array:
+    """One label per row."""
+    if y is None:
+        raise DataError(f"{who} requires y to be passed, but the target y is None. Pass y.")
+    refuse_masked(y, "y", who)
+    try:
+        flat: Array = column_or_1d(y, warn=True)
+    except ValueError as error:
+        raise DataError(
+            f"{who} needs one label per row; got: {' '.join(str(error).split())} Pass a "
+            "one-dimensional y."
+        ) from error
+    return flat
+
+
+def plain_labels(labels: Array) -> Array:
+    """Numbers among Python objects as an array of numbers."""
+    if labels.dtype.kind != "O":
+        return labels
+    values = labels.tolist()
+    return np.array(values) if all(isinstance(v, Real | np.bool_) for v in values) else labels
+
+
+def distinct_labels(who: str, labels: Array) -> Array:
+    """Labels that differ, in increasing order."""
+    try:
+        return np.unique(plain_labels(labels))
+    except TypeError as error:
+        raise DataError(
+            who,
+            needs="labels of one type",
+            got="a mixture",
+            todo="Convert them to strings.",
+        ) from error
+
+
+def signs(who: str, labels: Array, classes: Array, when: str = "") -> FloatArray:
+    """Labels as -1 and +1; refuses those that are not among the classes."""
+    positive, negative = labels == classes[-1], labels == classes[0]
+    if not np.all(positive | negative):
+        wrong = labels[~(positive | negative)][:1].tolist()
+        raise DataError(
+            who,
+            needs=f"labels among {classes.tolist()}",
+            got=f"{wrong}{when}",
+            todo="Encode the labels the same way throughout.",
+        )
+    return np.where(positive, 1.0, -1.0)
+
+
+def find_classes(who: str, known: Array | None, labels: Array, given: Any, rows: int) -> Array:
+    """Both classes, or [1] as long as no other label has come.
+
+    ``known`` are those of the calls before, if any, after so many ``rows``; ``labels`` those of
+    the rows of this call, ``given`` the classes passed with it.
+    """
+    if known is not None and known.size == 2 and given is None:
+        return known
+    found = distinct_labels(who, labels if given is None else np.asarray(given))
+    if known is None:
+        return _first_classes(who, found, given=given is not None)
+    if known.size == 1:
+        known = _second_class(who, known, found, rows)
+    if given is not None and not np.array_equal(found, known):
+        raise DataError(
+            who,
+            needs=f"the classes of the first call, {known.tolist()}",
+            got=f"{found.tolist()}",
+            todo="Start a new learner for other classes.",
+        )
+    return known
+
+
+def _second_class(who: str, lone: Array, found: Array, rows: int) -> Array:
+    """The label 1 and the one that was found beside it, if any."""
+    both = distinct_labels(who, np.concatenate([lone, found]))
+    if both.size == 1:
+        return lone
+    if both.size > 2 or both[0] not in USUAL_NEGATIVES:
+        raise DataError(
+            who,
+            needs="labels among [1] and either -1 or 0",
+            got=f"{found[:3].tolist()} after {rows} rows",
+            todo="Pass classes= in the first partial_fit.",
+        )
+    return both
+
+
+def _first_classes(who: str, found: Array, given: bool) -> Array:
+    """Two classes from the labels of the first call, or 1 alone."""
+    if found.size == 1 and not given:
+        if found.dtype.kind == "b":
+            return np.array([False, True])
+        if found[0] in USUAL_NEGATIVES:
+            return np.array([found[0], 1], dtype=found.dtype)
+        if found[0] == 1:
+            return found
+    if found.size != 2:
+        kind = type_of_target(found) if found.size > 2 else "one class"
+        raise DataError(
+            who,
+            needs=(
+                "two classes (Only binary classification is supported. The type of the "
+                f"target is {kind}.)"
+            ),
+            got=f"{found.size} class(es): {found[:3].tolist()}",
+            todo="Pass classes= in the first partial_fit.",
+        )
+    return found

@@ -1,0 +1,318 @@
+"""From labels, scores and solutions to the numbers of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from auctor import metrics
+from auctor.core.checks import check_real
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.result import Solution
+from auctor.core.types import Array
+from auctor.metrics.error import Confusion
+from auctor.metrics.inputs import validate
+from auctor.metrics.precision_recall import fbeta_along
+from auctor.metrics.sweep import Sweep, sweep
+from auctor.reports import curves
+from auctor.reports.curves import Calibration
+from auctor.reports.info import (
+    Candidate,
+    ColumnInfo,
+    Comparison,
+    Convergence,
+    DataInfo,
+    Feature,
+    Fit,
+    Headline,
+    MetricStep,
+    ModelInfo,
+    PathInfo,
+    ReportInfo,
+    Weights,
+)
+from auctor.reports.intervals import DELONG, Estimate, around, fbeta_error, spread, wilson
+
+#: Most features a report names: about a screen.
+MAX_FEATURES = 30
+#: Test rows of a class below which the report warns that intervals are wide.
+FEW_ROWS = 30
+
+WHO = "build_report"
+
+
+def build_report(
+    title: str,
+    y: npt.ArrayLike,
+    candidates: Sequence[Candidate],
+    *,
+    data: DataInfo,
+    path: PathInfo | None = None,
+    columns: Sequence[tuple[Any, ...]] = (),
+    warnings: Sequence[str] = (),
+    command: str = "",
+    costs: tuple[float, float] = (1.0, 1.0),
+    beta: float = 1.0,
+    seed: int = 0,
+    version: str,
+) -> ReportInfo:
+    """Measure scored models on labelled rows.
+
+    Parameters
+    ----------
+    title : str
+    y : (n,) array_like
+        Two label values, the greater one positive; both must occur.
+    candidates : sequence of Candidate
+        The model, then what it is compared with.
+    data : DataInfo
+    path : PathInfo, optional
+        Where the strength was chosen on a path.
+    columns : sequence of tuples
+        Name, kind, missing, distinct, low, high and mean of each column.
+    warnings : sequence of str
+        Shown first; the report adds its own.
+    command : str
+        What reproduces the model.
+    costs : pair of floats
+        Of a false alarm and of a miss.
+    beta : float
+        Of F-beta.
+    seed : int
+        Of the bootstrap.
+    version : str
+        Of auctor.
+    """
+    beta = check_real(WHO, "beta", beta, low=0.0)
+    paid = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
+    if len(paid) != 2:
+        raise ParameterError(
+            WHO,
+            needs="two costs, of a false alarm and of a miss",
+            got=f"{len(paid)}",
+            todo="Pass a pair.",
+        )
+    if not candidates:
+        raise ParameterError(
+            WHO, needs="at least one candidate", got="none", todo="Pass the model."
+        )
+    labels = np.asarray(y)
+    models = tuple(
+        model_info(labels, candidate, beta=beta, costs=(paid[0], paid[1]), seed=seed)
+        for candidate in candidates
+    )
+    first, *others = candidates
+    return ReportInfo(
+        title=title,
+        data=data,
+        models=models,
+        comparisons=tuple(compare(labels, first, other) for other in others),
+        path=path,
+        columns=tuple(ColumnInfo(*row) for row in columns),
+        warnings=tuple(dict.fromkeys((*warnings, *_own_warnings(first, models[0])))),
+        command=command,
+        costs=(paid[0], paid[1]),
+        beta=beta,
+        seed=seed,
+        version=version,
+    )
+
+
+def model_info(
+    y: Array,
+    candidate: Candidate,
+    *,
+    beta: float = 1.0,
+    costs: tuple[float, float] = (1.0, 1.0),
+    seed: int = 0,
+) -> ModelInfo:
+    """Measure one model on labelled rows; O(n)."""
+    threshold = check_real(WHO, "threshold", candidate.threshold)
+    s = sweep(validate(WHO, y, candidate.scores, None))
+    solution, coef = candidate.solution, candidate.coef
+    if coef is None and solution is not None:
+        coef = solution.coef
+    return ModelInfo(
+        name=candidate.name,
+        train_auc=float(candidate.train_auc),
+        seconds=float(candidate.seconds),
+        headline=candidate.headline or _headline(y, candidate.scores, s, threshold, beta, seed),
+        fit=None if solution is None else _fit(solution),
+        weights=None
+        if coef is None
+        else weights(coef, candidate.feature_names, first_index=candidate.first_index),
+        roc=curves.roc(s),
+        precision_recall=curves.precision_recall(s),
+        gains=curves.gains(s),
+        lift=curves.lift(s),
+        calibration=_calibration(y, candidate, s),
+        histogram=curves.histogram(s),
+        thresholds=curves.threshold_table(s, threshold, beta=beta, costs=costs),
+        convergence=convergence(solution, candidate.metric_steps),
+    )
+
+
+def headline(
+    y: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    threshold: float = 0.0,
+    beta: float = 1.0,
+    seed: int = 0,
+) -> Headline:
+    """AUC, average precision, PRBEP, F-beta, precision and recall, with 95 % intervals.
+
+    Parameters
+    ----------
+    y, scores
+        As in `auctor.metrics.auc`.
+    threshold : float
+        Rows with a greater score are predicted positive.
+    beta : float
+        Of F-beta.
+    seed : int
+        Of the bootstrap.
+
+    Examples
+    --------
+    >>> found = headline([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0], threshold=3.5)
+    >>> [round(value, 3) for value in found.recall[:3]]
+    [0.667, 0.208, 0.939]
+    """
+    threshold = check_real("headline", "threshold", threshold)
+    beta = check_real("headline", "beta", beta, low=0.0)
+    s = sweep(validate("headline", y, scores, None))
+    return _headline(y, scores, s, threshold, beta, seed)
+
+
+def compare(y: Array, first: Candidate, other: Candidate) -> Comparison:
+    """Difference of two test AUCs."""
+    found = metrics.compare_auc(y, first.scores, other.scores)
+    return Comparison(first.name, other.name, *found)
+
+
+def weights(
+    coef: npt.ArrayLike,
+    names: Sequence[str] | None,
+    limit: int = MAX_FEATURES,
+    first_index: int | None = None,
+) -> Weights:
+    """The largest weights by magnitude, largest first.
+
+    Columns without names are shown by their index in a file that counts from ``first_index``.
+
+    Examples
+    --------
+    >>> weights([0.0, -3.0, 1.0], ["a", "b", "c"], limit=1)
+    Weights(total=3, nonzeros=2, top=(Feature(name='b', position=1, weight=-3.0),))
+    """
+    w = np.asarray(coef, dtype=np.float64).ravel()
+    if names is not None and len(names) != w.size:
+        raise DataError(
+            WHO,
+            needs="one feature name per weight",
+            got=f"{len(names)} and {w.size}",
+            todo="Pass feature_names=None where they are not known.",
+        )
+    used = np.flatnonzero(w)
+    size = np.abs(w[used])
+    if used.size > limit:
+        least = np.partition(size, used.size - limit)[used.size - limit]
+        used, size = used[size >= least], size[size >= least]
+    order = used[np.argsort(-size, kind="stable")][:limit]
+
+    def name(k: int) -> str:
+        if names is not None:
+            return str(names[k])
+        return f"column {k}" if first_index is None else f"index {k + first_index}"
+
+    top = tuple(Feature(name(k), k, float(w[k])) for k in order.tolist())
+    return Weights(int(w.size), int(np.count_nonzero(w)), top)
+
+
+def convergence(
+    solution: Solution | None,
+    metric_steps: Sequence[MetricStep] = (),
+    limit: int = curves.MAX_POINTS,
+) -> Convergence:
+    """The trace of a solve, thinned to ``limit`` steps; no excess without a certificate."""
+    steps = tuple(MetricStep(*step) for step in metric_steps)
+    if solution is None or not len(solution.trace):
+        return Convergence(metric=steps)
+    trace = solution.trace
+    keep = np.unique(np.linspace(0, len(trace) - 1, min(limit, len(trace))).astype(int)).tolist()
+    seconds, passes, objective, gap = (
+        tuple(float(along[i]) for i in keep)
+        for along in (trace.seconds, trace.passes, trace.value, trace.gap)
+    )
+    excess: tuple[float, ...] = ()
+    if solution.certified:
+        lower, start = solution.value - solution.gap, abs(trace.value[0]) or 1.0
+        excess = tuple(max(0.0, value - lower) / start for value in objective)
+    return Convergence(seconds, passes, objective, gap, excess, steps)
+
+
+def _headline(
+    y: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    s: Sweep,
+    threshold: float,
+    beta: float,
+    seed: int,
+) -> Headline:
+    at, positives = curves.above(s, threshold), s.positives
+    tp, fp = float(s.tp[at]), float(s.fp[at])
+    table = Confusion(tp, fp, positives - tp, s.negatives - fp)
+    error = spread(s, seed)
+    average = float(np.diff(s.tp) @ (s.tp[1:] / s.depth[1:])) / positives
+    fbeta = float(fbeta_along(s, beta)[at])
+    return Headline(
+        auc=Estimate(*metrics.auc_interval(y, scores)[:3], DELONG),
+        average_precision=around(average, error.average_precision, positives),
+        prbep=around(s.captured(positives) / positives, error.prbep, positives),
+        fbeta=around(fbeta, fbeta_error(table, beta, seed), positives),
+        precision=wilson(tp, tp + fp),
+        recall=wilson(tp, positives),
+        beta=beta,
+        threshold=threshold,
+    )
+
+
+def _fit(solution: Solution) -> Fit:
+    return Fit(
+        objective=solution.value,
+        gap=solution.gap,
+        certified=solution.certified,
+        tol=solution.tol,
+        converged=solution.converged,
+        status=solution.status.value,
+        solver=solution.solver,
+        n_iter=solution.n_iter,
+        passes=solution.passes,
+    )
+
+
+def _calibration(y: Array, candidate: Candidate, s: Sweep) -> Calibration:
+    if candidate.probabilities is None:
+        return curves.calibration(s, of_probabilities=False)
+    likely = sweep(validate(WHO, y, candidate.probabilities, None))
+    return curves.calibration(likely, of_probabilities=True)
+
+
+def _own_warnings(candidate: Candidate, model: ModelInfo) -> list[str]:
+    """What the numbers themselves call for."""
+    table, found = model.thresholds, []
+    if candidate.solution is not None and not candidate.solution.converged:
+        found.append(candidate.solution.advice())
+    positives, negatives = table.tp[0] + table.fn[0], table.fp[0] + table.tn[0]
+    for count, kind in ((positives, "positive"), (negatives, "negative")):
+        if count < FEW_ROWS:
+            found.append(f"Only {count} {kind} test rows: every number here is uncertain.")
+    if len(table.threshold) == 2:
+        found.append("All test rows have the same score: the model does not tell them apart.")
+    elif table.tp[table.chosen] + table.fp[table.chosen] == 0:
+        found.append("No test row has a score above the model's threshold.")
+    return found

@@ -1,0 +1,109 @@
+"""One self-contained HTML page from a report's numbers: no network, readable without scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from auctor.core.optional import require
+from auctor.reports.html import figures, threshold
+from auctor.reports.info import ReportInfo
+from auctor.reports.intervals import DRAWS
+from auctor.reports.text import (
+    GAP_MEANING,
+    beta_name,
+    describe_comparison,
+    describe_data,
+    gap_text,
+    number,
+    short,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: Most columns of the data that are listed.
+MAX_COLUMNS = 200
+
+
+def render(info: ReportInfo) -> str:
+    """The page as text; needs jinja2.
+
+    Exact values stand in the ``value`` attribute of each ``<data>`` element beside the rounded
+    text.
+    """
+    script = _asset("report.js")
+    first = info.models[0]
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            info=info,
+            first=first,
+            policy=_policy(script),
+            style=_asset("report.css"),
+            script=script,
+            numbers=embed(threshold.numbers(first)),
+            panel=threshold.panel(info),
+            curves=figures.curves(info),
+            convergence=figures.convergence(info.models),
+            path=figures.path(info.path) if info.path is not None else [],
+            most_columns=MAX_COLUMNS,
+            draws=DRAWS,
+            gap_meaning=GAP_MEANING,
+        )
+    )
+
+
+@cache
+def _templates() -> Environment:
+    """The templates, with the words and numbers of `auctor.reports.text` as filters."""
+    jinja2 = require("jinja2", extra="cli", who="the HTML report")
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("auctor.reports.html"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "exactly": repr,
+        "number": number,
+        "short": short,
+        "beta_name": beta_name,
+        "gap_text": gap_text,
+        "describe_data": describe_data,
+        "describe_comparison": describe_comparison,
+        "thousands": "{:,}".format,
+        "style": figures.style,
+    }
+    return environment
+
+
+def embed(value: object) -> str:
+    r"""JSON in which no text can end the script element around it.
+
+    Examples
+    --------
+    >>> embed({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+
+
+def _asset(name: str) -> str:
+    return resources.files("auctor.reports.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(script: str) -> str:
+    """What the page may load: its own script and style, nothing else."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'"
+    )

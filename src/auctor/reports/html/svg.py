@@ -1,0 +1,201 @@
+"""Charts as inline SVG, coloured by the page's style sheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+# Sizes are in units of the drawing's view box; the style sheet scales it to the page.
+#: Width of a chart.
+WIDTH = 360
+#: Height of a chart.
+HEIGHT = 270
+#: Room left of the axes for the labels of the vertical one.
+LEFT = 54
+#: Room right of the axes for half a label of the horizontal one.
+RIGHT = 18
+#: Room above the axes for half a label of the vertical one.
+TOP = 12
+#: Room below the axes for labels and title of the horizontal one.
+BOTTOM = 42
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Axis(NamedTuple):
+    """A range with a title, tick positions and their labels; ``log`` for powers of ten."""
+
+    title: str
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Where a value lies on the axis, 0 at the low end and 1 at the high end."""
+        if self.log:
+            low, high = math.log10(self.low), math.log10(self.high)
+            value = math.log10(max(value, self.low))
+        else:
+            low, high = self.low, self.high
+        return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+class Frame(NamedTuple):
+    """The two axes of a chart, and the marks that are drawn on them."""
+
+    x: Axis
+    y: Axis
+
+    def across(self, value: float) -> float:
+        """Horizontal position of a value."""
+        return LEFT + self.x.share(value) * (WIDTH - LEFT - RIGHT)
+
+    def down(self, value: float) -> float:
+        """Vertical position of a value."""
+        return HEIGHT - BOTTOM - self.y.share(value) * (HEIGHT - TOP - BOTTOM)
+
+    def line(self, x: Sequence[float], y: Sequence[float], css: str) -> str:
+        """A line through points; a single one becomes a dot."""
+        points = [(self.across(a), self.down(b)) for a, b in zip(x, y, strict=True)]
+        if len(set(points)) == 1:
+            points, css = [points[0]] * 2, f"{css} dot"
+        text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
+        return f'<polyline class="{css}" points="{text}"/>'
+
+    def steps(self, edges: Sequence[float], heights: Sequence[float], css: str) -> str:
+        """A filled staircase: one height between two edges."""
+        floor = self.down(self.y.low)
+        points = [(self.across(edges[0]), floor)]
+        for left, right, height in zip(edges, edges[1:], heights, strict=False):
+            points += [
+                (self.across(left), self.down(height)),
+                (self.across(right), self.down(height)),
+            ]
+        points.append((self.across(edges[-1]), floor))
+        text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
+        return f'<polygon class="{css}" points="{text}"/>'
+
+    def whisker(self, x: float, low: float, high: float, css: str) -> str:
+        """A vertical interval."""
+        at = f"{self.across(x):.2f}"
+        top, bottom = self.down(high), self.down(low)
+        return f'<line class="{css}" x1="{at}" x2="{at}" y1="{top:.2f}" y2="{bottom:.2f}"/>'
+
+    def dot(self, x: float, y: float, css: str, extra: str = "") -> str:
+        """A disc."""
+        at = f'cx="{self.across(x):.2f}" cy="{self.down(y):.2f}"'
+        return f'<circle class="{css}" {at} r="4.5"{extra}/>'
+
+    def upright(self, x: float, css: str, extra: str = "") -> str:
+        """A line from the bottom to the top."""
+        at = f"{self.across(x):.2f}"
+        ends = f'x1="{at}" x2="{at}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"'
+        return f'<line class="{css}" {ends}{extra}/>'
+
+    def chart(self, title: str, *marks: str) -> str:
+        """The ``<svg>`` element."""
+        parts = [
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">',
+            *_grid(self),
+            *marks,
+            "</svg>",
+        ]
+        return "\n".join(parts)
+
+
+def unit_axis(title: str) -> Axis:
+    """From 0 to 1."""
+    return Axis(title, 0.0, 1.0, tuple((k / 5, f"{k / 5:.1f}") for k in range(6)))
+
+
+def count_axis(title: str, most: float) -> Axis:
+    """From 0 to at least ``most``, with about five round ticks.
+
+    Examples
+    --------
+    >>> [label for _, label in count_axis("passes", 87).ticks]
+    ['0', '20', '40', '60', '80', '100']
+    """
+    return range_axis(title, 0.0, most if most > 0.0 else 1.0)
+
+
+def range_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
+    """A range widened to round ticks or, where it is ``tight``, with round ticks inside.
+
+    Examples
+    --------
+    >>> [label for _, label in range_axis("score", -1.3, 2.1).ticks]
+    ['-2', '-1', '0', '1', '2', '3']
+    """
+    if not low < high:
+        half = max(0.5, 1e-6 * abs(low))
+        low, high = low - half, low + half
+    step = round_step((high - low) / 5)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    if tight:
+        first, last = math.ceil(low / step), math.floor(high / step)
+    ticks = tuple((step * k, _label(step * k)) for k in range(first, last + 1))
+    ends = (low, high) if tight else (step * first, step * last)
+    return Axis(title, *ends, ticks)
+
+
+def round_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is at least ``least``."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(s * power for s in (1.0, 2.0, 5.0, 10.0) if s * power >= least * (1 - 1e-9))
+
+
+def power_axis(title: str, values: Sequence[float], floor: float = 1e-12) -> Axis:
+    """Powers of ten around positive values; smaller ones are drawn at the low end.
+
+    Examples
+    --------
+    >>> axis = power_axis("gap", [0.5, 2e-3])
+    >>> axis.low, axis.high, axis.ticks[-1][1]
+    (0.001, 1.0, '10⁻³')
+    """
+    kept = [max(value, floor) for value in values] or [1.0]
+    low, high = math.floor(math.log10(min(kept))), math.ceil(math.log10(max(kept)))
+    high = max(high, low + 1)
+    every = math.ceil((high - low) / 6)
+    ticks = tuple((10.0**k, _power(k)) for k in range(high, low - 1, -every))
+    return Axis(title, 10.0**low, 10.0**high, ticks, log=True)
+
+
+def _power(exponent: int) -> str:
+    if -1 <= exponent <= 2:
+        return f"{10.0**exponent:g}"
+    return "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
+def _label(value: float) -> str:
+    """Short text of a tick; exact zero whatever the rounding."""
+    text = f"{value:.6g}"
+    return "0" if float(text) == 0.0 else text
+
+
+def _grid(frame: Frame) -> list[str]:
+    """Grid lines, tick labels and axis titles."""
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    parts = []
+    for value, label in frame.x.ticks:
+        at = f"{frame.across(value):.2f}"
+        parts.append(f'<line class="grid" x1="{at}" y1="{TOP}" x2="{at}" y2="{bottom}"/>')
+        parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{label}</text>')
+    for value, label in frame.y.ticks:
+        at = f"{frame.down(value):.2f}"
+        parts.append(f'<line class="grid" x1="{LEFT}" y1="{at}" x2="{right}" y2="{at}"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{at}" dy="4" text-anchor="end">{label}</text>')
+    middle_x, middle_y = (LEFT + right) / 2, (TOP + bottom) / 2
+    parts.append(
+        f'<text class="axis" x="{middle_x}" y="{HEIGHT - 6}" text-anchor="middle">'
+        f"{escape(frame.x.title)}</text>"
+    )
+    parts.append(
+        f'<text class="axis" transform="translate(12 {middle_y}) rotate(-90)" '
+        f'text-anchor="middle">{escape(frame.y.title)}</text>'
+    )
+    return parts

@@ -1,0 +1,70 @@
+"""Matrices of the proximal quasi-Newton family: compact L-BFGS, and diagonals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray
+from auctor.kernels.descent import lowrank as kernels
+from auctor.solvers.lbfgs import LEAST_CURVATURE, Memory
+
+
+class Restricted(NamedTuple):
+    """``diag(base) - rows hats'`` on k coordinates, with its diagonal."""
+
+    base: FloatArray
+    diagonal: FloatArray
+    rows: FloatArray
+    hats: FloatArray
+
+    def matrix(self) -> FloatArray:
+        """The matrix in full, for tests."""
+        out: FloatArray = np.diag(self.base) - self.rows @ self.hats.T
+        return out
+
+
+class Matrix(Protocol):
+    """A symmetric positive matrix that can be restricted to some coordinates."""
+
+    def restrict(self, index: Array) -> Restricted:
+        """The principal submatrix of ``index``."""
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """A diagonal matrix."""
+
+    base: FloatArray
+
+    def restrict(self, index: Array) -> Restricted:
+        """The principal submatrix of ``index``."""
+        base = self.base[index]
+        empty = np.zeros((base.shape[0], 0))
+        return Restricted(base, base, empty, empty)
+
+
+class LbfgsMatrix(Memory):
+    """The matrix of the latest pairs, see `auctor.solvers.lbfgs.Memory`."""
+
+    def restrict(self, index: Array) -> Restricted:
+        """B on ``index``, O(m^2 k); pairs that rounding has spoilt are dropped, oldest first."""
+        base = self.theta * self.metric[index]
+        while self.count:
+            rows = np.empty((index.shape[0], 2 * self.count))
+            slots, where = self.slots.astype(np.uint64), index.astype(np.uint64)
+            kernels.gather(self.steps, self.changes, slots, where, base, rows)
+            try:
+                hats = np.ascontiguousarray(np.linalg.solve(self.core(), rows.T).T)
+            except np.linalg.LinAlgError:
+                hats = np.full_like(rows, math.nan)
+            diagonal = base.copy()
+            kernels.row_dots(rows, hats, diagonal)
+            if (diagonal > LEAST_CURVATURE * base).all():
+                return Restricted(base, diagonal, rows, hats)
+            self.count -= 1
+        empty = np.zeros((index.shape[0], 0))
+        return Restricted(base, base, empty, empty)

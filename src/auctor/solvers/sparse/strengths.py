@@ -1,0 +1,178 @@
+"""Strengths of a penalty: the largest one that matters, and sequences of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.checks import check_vector
+from auctor.core.errors import ParameterError
+from auctor.core.protocols import Penalty
+from auctor.core.types import FloatArray, SeparableSpec
+from auctor.problem import Point, Problem
+
+#: Width of a smoothed loss whose null model stands in for a kinked one, in units of the null loss.
+WIDTH = 1e-6
+#: How far from the null model a subgradient is taken, in units of the largest score there plus 1:
+#: far above rounding, far below the distance to the next kink of any loss of up to 1e6 rows.
+NEARBY = 1e-9
+#: Distance of the two bounds of the largest strength at which the search ends, relative.
+BOUNDS = 1e-9
+#: Cutting planes that are tried for it; a search that needs more returns its upper bound.
+MOST_CUTS = 200
+#: Cutting planes times columns, at most: 8 bytes each in the linear program.
+MOST_ENTRIES = 1 << 22
+
+
+def strength_max(problem: Problem) -> float:
+    """The smallest strength at which a model without columns is optimal.
+
+    ``min |X' u|_*`` over the subgradients u of the null model, which has its best intercept, with
+    ``|.|_*`` the dual norm of the penalty's kink at 0. A smooth loss has one, which takes one pass
+    over the data. A kinked loss has many: for penalties that are sums over columns their best
+    combination is found by cutting planes, two passes for each, to a relative 1e-9 or for at most
+    `MOST_CUTS`; what is returned is never too small. For other penalties one subgradient is taken,
+    an upper bound. For a loss that is not convex, the empty model is stationary there. The
+    penalty's own strength does not matter.
+
+    Parameters
+    ----------
+    problem : Problem
+        Every column must have a share in the penalty's kink, so l2 or unpenalised columns are
+        refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import Squared
+    >>> from auctor.penalties import L1
+    >>> data = as_data(np.eye(2), [3.0, 1.0])
+    >>> strength_max(Problem(Squared(), L1(), data, fit_intercept=False))
+    1.5
+    """
+    unit = with_strength(problem.penalty, 1.0)
+    spec = unit.separable(problem.n_columns)
+    if spec is not None:
+        _need_kink(unit, bool((spec.l1 > 0.0).all()))
+        pull = _null_pull(problem)
+        up, down = np.where(spec.upper > 0.0, pull, 0.0), np.where(spec.lower < 0.0, -pull, 0.0)
+        one = float((np.maximum(up, down) / spec.l1).max())
+        exact = problem.loss.smooth or not problem.loss.convex or one == 0.0
+        return one if exact else min(one, _least_strength(problem, spec))
+    return _dual_norm(unit, _null_pull(problem))
+
+
+def _least_strength(problem: Problem, spec: SeparableSpec) -> float:
+    """Least ``max_j |x_j' u| / l1_j`` over the subgradients u of a kinked loss at the null model.
+
+    It equals ``max -R'(Xw + b)`` over ``sum_j l1_j |w_j| <= 1`` and all b, R' the derivative of the
+    loss along a direction of scores: the largest of the slopes of its subgradients. A linear
+    program over those found so far bounds it from above; the slope along its solution, from below.
+    """
+    from scipy.optimize import linprog  # slow to load, and only kinked losses need it
+
+    d, start = problem.n_columns, problem.null.intercept
+    cuts: list[FloatArray] = []  # X'u, followed by the sum of u
+
+    def slope(change: FloatArray, where: FloatArray) -> float:
+        """Add the steepest subgradient along a change of the scores; the slope along it."""
+        far = float(np.abs(change).max(initial=0.0)) or 1.0
+        near = NEARBY * (1.0 + abs(start)) / far
+        u = problem.loss.value_grad(start + near * change, problem.data.target)[1]
+        problem.counts.evaluations += 1
+        pulled = problem.pull_back(u)
+        cut = np.append(problem.coef(pulled), float(u.sum()) if problem.has_intercept else 0.0)
+        cuts.append(cut)
+        return float(cut @ where)
+
+    everywhere = np.ones(problem.data.n_rows)
+    for sign in (1.0, -1.0) if problem.has_intercept else (0.0,):
+        slope(sign * everywhere, np.zeros(d + 1))
+    # Unknowns: the positive and negative parts of w, the intercept, and the value t.
+    goal = np.append(np.zeros(2 * d + 1), -1.0)
+    ball = np.concatenate([spec.l1, spec.l1, [0.0, 0.0]])
+    signs = np.append(spec.upper > 0.0, spec.lower < 0.0)
+    bounds = [(0.0, None if free else 0.0) for free in signs] + [(None, None)] * 2
+    top = math.inf
+    for _ in range(min(MOST_CUTS, max(2, MOST_ENTRIES // d))):
+        stack = np.array(cuts)
+        columns = stack[:, :d]
+        below = np.column_stack([columns, -columns, stack[:, d], np.ones(len(cuts))])
+        right = np.append(np.zeros(len(cuts)), 1.0)
+        found = linprog(goal, A_ub=np.vstack([below, ball]), b_ub=right, bounds=bounds)
+        if found.status != 0 or found.x is None:
+            break
+        top = min(top, float(found.x[-1]))
+        where = np.append(found.x[:d] - found.x[d : 2 * d], found.x[2 * d])
+        change = problem.score_change(where[: problem.n_params])
+        if -slope(change, where) >= (1.0 - BOUNDS) * top:
+            break
+    return max(top, 0.0)
+
+
+def check_strengths(who: str, strengths: object) -> FloatArray:
+    """Distinct numbers >= 0, the largest first."""
+    levels = check_vector(who, "strengths", strengths)
+    if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
+        raise ParameterError(
+            who,
+            needs="a sequence of strengths >= 0",
+            got=f"{strengths!r}",
+            todo="Pass such numbers.",
+        )
+    return np.unique(levels)[::-1]
+
+
+def with_strength(penalty: Penalty, strength: float) -> Penalty:
+    """The penalty with another strength."""
+    rebuild = getattr(penalty, "with_strength", None)
+    if rebuild is None:
+        raise ParameterError(
+            "A path",
+            needs="a penalty with a strength",
+            got=f"{type(penalty).__name__}",
+            todo="Derive it from auctor.penalties.BasePenalty.",
+        )
+    changed: Penalty = rebuild(strength)
+    return changed
+
+
+def _need_kink(penalty: Penalty, kinked: bool) -> None:
+    if not kinked:
+        raise ParameterError(
+            "strength_max",
+            needs="a penalty with a kink at 0 in every column",
+            got=f"{type(penalty).__name__} without one in some",
+            todo="Pass the strengths yourself.",
+        )
+
+
+def _null_pull(problem: Problem) -> FloatArray:
+    """Minus the gradient of the loss at the null model, or a subgradient."""
+    if problem.has_intercept and not problem.loss.smooth:
+        smoothed = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
+        if smoothed is None:
+            raise ParameterError(
+                "strength_max",
+                needs="a loss that is smooth or has a smoothed form",
+                got=f"{type(problem.loss).__name__}",
+                todo="Pass the strengths yourself.",
+            )
+        problem = problem.with_loss(smoothed)
+    start: Point = problem.evaluate(problem.start())
+    return -problem.coef(start.gradient)
+
+
+def _dual_norm(norm: Penalty, v: FloatArray) -> float:
+    """Dual norm of v: ``1 / (K c)``, c < 1 the largest factor that brings ``K v`` into the ball."""
+    largest = float(np.abs(v).max())
+    tiny = np.full_like(v, 1e-300)
+    _need_kink(norm, norm.dual_scale(tiny) > 0.0 and norm.dual_scale(-tiny) > 0.0)
+    if largest == 0.0:
+        return 0.0
+    stretch = 1.0 / largest
+    while (scale := norm.dual_scale(stretch * v)) == 1.0:
+        stretch *= 1e6
+    return 1.0 / (stretch * scale)

@@ -1,0 +1,123 @@
+"""Records of delimited text: where they begin, and the places that errors name."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import cached_property
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.types import IntArray
+from auctor.kernels.text.records import record_starts
+from auctor.tables.source import shown
+
+if TYPE_CHECKING:
+    from auctor.tables.delimited import DelimitedFile
+
+
+class Text:
+    """Some whole records of a file.
+
+    Parameters
+    ----------
+    file : DelimitedFile
+    text : bytes
+    lines_before : int
+        Lines of the file before the text.
+    """
+
+    def __init__(self, file: DelimitedFile, text: bytes, lines_before: int) -> None:
+        self.file, self.text, self.lines_before = file, text, lines_before
+        if b"\0" in text:
+            self.refuse_encoding(text.index(b"\0"))
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """First bytes of the records that are not blank."""
+        starts = all_starts(self.text, self.file.delimiter)
+        ends = [*starts[1:].tolist(), len(self.text)]
+        blank = self.file.blanks.encode()
+        kept = [
+            a for a, b in zip(starts.tolist(), ends, strict=True) if self.text[a:b].strip(blank)
+        ]
+        return np.array(kept, dtype=np.int64)
+
+    def after_header(self) -> Text:
+        """The text without its first record."""
+        starts = all_starts(self.text, self.file.delimiter)
+        begin = int(starts[1]) if len(starts) > 1 else len(self.text)
+        lines = self.lines_before + self.text.count(b"\n", 0, begin)
+        return Text(self.file, self.text[begin:], lines)
+
+    def line(self, row: int) -> int:
+        """Line of the file in which a record starts, counted from 1."""
+        return self.lines_before + self.text.count(b"\n", 0, int(self.starts[row])) + 1
+
+    def place(self, row: int) -> str:
+        """File and line of a record."""
+        return f"{self.file.source.name}, line {self.line(row)}"
+
+    def record(self, row: int) -> list[str]:
+        """The fields of a record, without blanks around them."""
+        begin = int(self.starts[row])
+        end = int(self.starts[row + 1]) if row + 1 < len(self.starts) else len(self.text)
+        try:
+            record = self.text[begin:end].decode()
+        except UnicodeDecodeError as error:
+            self.refuse_encoding(begin + error.start)
+        return [field.strip() for field in split(record, self.file.delimiter)]
+
+    def check_encoding(self) -> None:
+        """Refuse text that is not UTF-8."""
+        try:
+            self.text.decode()
+        except UnicodeDecodeError as error:
+            self.refuse_encoding(error.start)
+
+    def check_widths(self) -> None:
+        """Refuse the first record with more or less fields than there are columns."""
+        wanted = len(self.file.fields)
+        for row in range(len(self.starts)):
+            found = len(self.record(row))
+            if found != wanted:
+                raise DataError(
+                    self.file.options.who,
+                    needs=f"{wanted} fields in each line",
+                    got=f"{found} in {self.place(row)}",
+                    todo="Correct the line or the delimiter.",
+                )
+
+    def refuse_encoding(self, where: int) -> NoReturn:
+        """Say where a byte is that is not text."""
+        start = max(self.text.rfind(b"\n", 0, where) + 1, where - 20)
+        line = self.lines_before + self.text.count(b"\n", 0, where) + 1
+        raise DataError(
+            self.file.options.who,
+            needs="UTF-8 text",
+            got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
+            todo="Convert the file to UTF-8.",
+        )
+
+
+def all_starts(text: bytes, delimiter: str) -> IntArray:
+    """First byte of every record of a text, and of what follows the last line end."""
+    starts = np.empty(text.count(b"\n") + 1, np.int64)
+    count = record_starts(np.frombuffer(text, np.uint8), ord(delimiter or ","), starts)
+    return starts[:count]
+
+
+def split(record: str, delimiter: str) -> list[str]:
+    """Fields of a record.
+
+    Examples
+    --------
+    >>> split('1,"red, or blue",5', ",")
+    ['1', 'red, or blue', '5']
+    """
+    try:
+        return next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter), [])
+    except csv.Error:  # a field longer than the module takes
+        return record.rstrip("\r\n").split(delimiter)

@@ -1,0 +1,123 @@
+"""Minimisers by methods that share no code with the library.
+
+Closed forms, linear programs, box-constrained duals, and scipy's L-BFGS-B on split variables.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog, minimize
+
+from auctor.core.types import FloatArray, SeparableSpec, Target
+from auctor.testing.plain import Plain
+
+
+def bounded_minimiser(function: Any, x: FloatArray, bounds: list[Any]) -> FloatArray:
+    """L-BFGS-B from ``x`` to the last digit."""
+    options: Any = {"maxiter": 20000, "maxfun": 100000, "ftol": 0.0, "gtol": 1e-14, "maxcor": 50}
+    found = minimize(function, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    out: FloatArray = found.x
+    return out
+
+
+def smooth_minimiser(
+    plain: Plain, spec: SeparableSpec, X: FloatArray, target: Target, fit_intercept: bool
+) -> FloatArray:
+    """Minimiser by L-BFGS-B with ``w = u - v``, ``u, v >= 0`` inside the box."""
+    d = X.shape[1]
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        w, b = x[:d] - x[d : 2 * d], x[2 * d]
+        loss, dscores = plain(X @ w + b, target)
+        slope = X.T @ dscores + spec.l2 * w
+        value = loss + float(spec.l1 @ (x[:d] + x[d : 2 * d]) + 0.5 * spec.l2 @ (w * w))
+        return value, np.concatenate(
+            (slope + spec.l1, spec.l1 - slope, [dscores.sum() if fit_intercept else 0.0])
+        )
+
+    high, low = np.maximum(spec.upper, 0.0), np.maximum(-spec.lower, 0.0)
+    bounds = [(0.0, u) for u in (*high, *low)] + [(None, None)]
+    x = np.zeros(2 * d + 1)
+    for _ in range(4):  # a restart drops a spoilt memory
+        x = bounded_minimiser(objective, x, bounds)
+    w: FloatArray = x[:d] - x[d : 2 * d]
+    return np.append(w, x[2 * d]) if fit_intercept else w
+
+
+def hinge_minimiser(A: FloatArray, share: FloatArray, strength: float) -> FloatArray:
+    """Minimiser of ``share @ max(0, 1 - A w) + strength/2 |w|^2`` by its box-constrained dual."""
+
+    def dual(a: FloatArray) -> tuple[float, FloatArray]:
+        w = A.T @ a / strength
+        return 0.5 * strength * float(w @ w) - float(a.sum()), A @ w - 1.0
+
+    a = np.zeros(A.shape[0])
+    bounds = [(0.0, s) for s in share]
+    for _ in range(6):
+        a = bounded_minimiser(dual, a, bounds)
+    w: FloatArray = A.T @ a / strength
+    return w
+
+
+def break_even_minimiser(X: FloatArray, y: FloatArray, strength: float) -> FloatArray:
+    """Minimiser of the max-margin loss of the break-even point, by its dual.
+
+    The dual variables are the shares of the rows that the worst labelling flips, of as many
+    positives as negatives.
+    """
+    n, gain = y.size, (y > 0.0) / np.count_nonzero(y > 0.0)
+    pull = 2.0 / (n * strength) * y[:, None] * X
+
+    def dual(flips: FloatArray) -> tuple[float, FloatArray]:
+        w = pull.T @ flips
+        return 0.5 * strength * float(w @ w) - float(gain @ flips), strength * pull @ w - gain
+
+    options: Any = {
+        "method": "SLSQP",
+        "bounds": [(0.0, 1.0)] * n,
+        "constraints": {"type": "eq", "fun": lambda flips: y @ flips, "jac": lambda flips: y},
+        "options": {"ftol": 1e-15, "maxiter": 1000},
+    }
+    found = minimize(dual, np.zeros(n), jac=True, **options)
+    w: FloatArray = pull.T @ found.x
+    return w
+
+
+def quantile_minimiser(
+    X: FloatArray, target: Target, tau: float, scale: float, l1: FloatArray
+) -> FloatArray:
+    """Minimiser of ``scale * quantile loss + l1 . |w|`` with intercept, a linear program."""
+    n, d = X.shape
+    weight = np.ones(n) if target.weight is None else target.weight
+    share = scale * weight / weight.sum()
+    cost = np.concatenate((l1, l1, [0.0, 0.0], tau * share, (1.0 - tau) * share))
+    one = np.ones((n, 1))
+    system = np.hstack((X, -X, one, -one, np.eye(n), -np.eye(n)))
+    x: Any = linprog(cost, A_eq=system, b_eq=target.y, method="highs").x
+    w: FloatArray = np.append(x[:d] - x[d : 2 * d], x[2 * d] - x[2 * d + 1])
+    return w
+
+
+def support_minimiser(
+    plain: Plain, levels: FloatArray, support: int, X: FloatArray, target: Target
+) -> FloatArray:
+    """Group lasso on pairs whose first ``support`` columns are not zero, so J is smooth there."""
+    d = X.shape[1]
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        w = np.append(x[:support], np.zeros(d - support))
+        loss, dscores = plain(X @ w + x[support], target)
+        lengths, own = np.hypot(x[:support:2], x[1:support:2]), levels[: support // 2]
+        slope = X[:, :support].T @ dscores + np.repeat(own / lengths, 2) * x[:support]
+        return loss + float(own @ lengths), np.append(slope, dscores.sum())
+
+    x = np.append(np.full(support, 0.1), 0.0)
+    for _ in range(4):
+        x = bounded_minimiser(objective, x, [(None, None)] * x.size)
+    w = np.concatenate((x[:support], np.zeros(d - support), x[support:]))
+    out = X.T @ plain(X @ w[:d] + w[d], target)[1]
+    lengths = np.hypot(out[support::2], out[support + 1 :: 2])
+    assert (lengths < levels[support // 2 :]).all(), "the columns left out belong to the support"
+    return w

@@ -1,0 +1,338 @@
+"""A comparison of classifiers: equal folds, equal strengths, equal thresholds.
+
+Every contender gets the same training rows, scaled the same way, tries the same strengths on the
+same inner folds, is judged by the same metric, and cuts its scores by the same rule.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from auctor import metrics
+from auctor.core.errors import AuctorError, ConvergenceWarning, DataError
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data import as_matrix, wrap
+from auctor.data.preparation import standardise
+from auctor.losses import Logistic
+from auctor.problem import Problem
+from auctor.solvers import strength_max
+from auctor.training.folds import stratified_folds
+from auctor.training.metric import Chosen, resolve_metric
+from auctor.training.registry import resolve_penalty
+
+WHO = "contest"
+#: Whose model a contender is.
+OURS = "auctor"
+THEIRS = "scikit-learn"
+#: Smallest strength over the largest, of smooth penalties: from next to no weights to next to no
+#: penalty, whatever the scale of the data.
+SMOOTH_RATIO = 1e-7
+#: The same of penalties that make models sparse, whose largest strength is where the first column
+#: enters, so that the range is shorter.
+KINKED_RATIO = 1e-4
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What every contender is held to.
+
+    Parameters
+    ----------
+    metric : str
+    penalty : {"l2", "l1", "elastic_net"}
+    l1_ratio : float, optional
+    folds, repeats, inner_folds : int
+        Outer folds, how often they are drawn, folds for tuning inside the training part.
+    n_strengths : int
+    standardise : bool
+    tol, max_seconds : float
+        Of our fits; the time is per path of strengths.
+    n_threads : int, optional
+    seed : int
+    """
+
+    metric: str = "auc"
+    penalty: str = "l2"
+    l1_ratio: float | None = None
+    folds: int = 5
+    repeats: int = 1
+    inner_folds: int = 3
+    n_strengths: int = 10
+    standardise: bool = True
+    tol: float = 1e-4
+    max_seconds: float | None = None
+    n_threads: int | None = None
+    seed: int = 0
+
+    @property
+    def chosen(self) -> Chosen:
+        """The metric, resolved."""
+        return resolve_metric(WHO, self.metric, "auto")
+
+
+class Part(NamedTuple):
+    """Training rows with the folds and strengths to tune on."""
+
+    matrix: Any
+    hits: Array
+    inner: list[tuple[IntArray, IntArray]]
+    strengths: FloatArray
+
+
+class Fitted(NamedTuple):
+    """Scores of new rows, positive where a positive is predicted, and the strength picked."""
+
+    scores: Callable[[Any], FloatArray]
+    strength: float
+
+
+class Contender(NamedTuple):
+    """A model: its name, whose it is, how it is tuned and fitted to a part.
+
+    ``early`` is the kind of warning that a fit gives when it stops before its tolerance.
+    """
+
+    name: str
+    library: str
+    fit: Callable[[Part, Rules], Fitted]
+    early: type[Warning] = ConvergenceWarning
+
+
+class Row(NamedTuple):
+    """A contender over the test folds.
+
+    ``difference`` and ``p_value`` are against the best of scikit-learn's; ``stopped_early`` is the
+    number of folds in which some fit missed its tolerance; ``refused`` says why there are no
+    numbers.
+    """
+
+    name: str
+    library: str
+    mean: float = math.nan
+    deviation: float = math.nan
+    auc: float = math.nan
+    prbep: float = math.nan
+    f1: float = math.nan
+    seconds: float = math.nan
+    strength: float = math.nan
+    difference: float = math.nan
+    p_value: float = math.nan
+    stopped_early: int = 0
+    refused: str = ""
+    values: tuple[float, ...] = ()
+
+
+class Contest(NamedTuple):
+    """The table and what it is about."""
+
+    rows: tuple[Row, ...]
+    baseline: str
+    n_rows: int
+    n_columns: int
+    positives: int
+
+
+def contest(
+    matrix: Any,
+    hits: Array,
+    contenders: list[Contender],
+    rules: Rules,
+    on_stage: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> Contest:
+    """Tune, fit and measure every contender on every fold.
+
+    Parameters
+    ----------
+    matrix : (n, d) array or CSR matrix
+    hits : (n,) bool array
+        Which rows are positive.
+    contenders : list of Contender
+        Ours first.
+    rules : Rules
+    on_stage : callable, optional
+        Told who is at work, how many fits of how many are done.
+    """
+    _check_rows(hits, rules)
+    measured: dict[str, list[_Measured]] = {c.name: [] for c in contenders}
+    refused: dict[str, str] = {}
+    done, total = 0, len(contenders) * rules.folds * rules.repeats
+    for train, test in outer_folds(hits, rules):
+        X, held = _scaled(matrix[train], matrix[test], rules)
+        part = Part(X, hits[train], _inner(hits[train], rules), _grid(X, hits[train], rules))
+        for contender in contenders if not done else ():
+            if contender.library == OURS:
+                on_stage("compiling", 0, 1)
+                _warm_up(contender, part, rules)
+        for contender in contenders:
+            on_stage(contender.name, done, total)
+            done += 1
+            if contender.name in refused:
+                continue
+            try:
+                measured[contender.name].append(_measure(contender, part, held, hits[test], rules))
+            except (AuctorError, ValueError) as error:
+                refused[contender.name] = " ".join(str(error).split())
+    rows = [
+        Row(c.name, c.library, refused=refused[c.name])
+        if c.name in refused
+        else _row(c, measured[c.name])
+        for c in contenders
+    ]
+    table, baseline = _compared(rows, rules)
+    n, d = matrix.shape
+    return Contest(tuple(table), baseline, n, d, int(hits.sum()))
+
+
+class _Measured(NamedTuple):
+    value: float
+    auc: float
+    prbep: float
+    f1: float
+    seconds: float
+    strength: float
+    early: bool
+
+
+def _check_rows(hits: Array, rules: Rules) -> None:
+    smallest = int(min(hits.sum(), hits.size - hits.sum()))
+    least = max(rules.folds, 2) * 2
+    if smallest < least:
+        raise DataError(
+            WHO,
+            needs=f"at least {least} rows of each class for {rules.folds} folds",
+            got=smallest,
+            todo="Use fewer folds, or more rows.",
+        )
+
+
+def _warm_up(contender: Contender, part: Part, rules: Rules) -> None:
+    """Fit the same rows with one fold, so that compiling and loading kernels is not on the clock.
+
+    Fewer rows would not do: which kernels are used depends on how many there are.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            contender.fit(part._replace(inner=part.inner[:1]), rules)
+        except (AuctorError, ValueError):
+            return  # it will say so again
+
+
+def outer_folds(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]]:
+    """Training and test rows of every fold that is measured on."""
+    seeds = np.random.default_rng(rules.seed).integers(2**31, size=rules.repeats)
+    for seed in (rules.seed, *seeds[1:].tolist()):
+        yield from stratified_folds(hits.astype(np.int64), rules.folds, seed)
+
+
+def _inner(hits: Array, rules: Rules) -> list[tuple[IntArray, IntArray]]:
+    smallest = int(min(hits.sum(), hits.size - hits.sum()))
+    count = max(2, min(rules.inner_folds, smallest))
+    return list(stratified_folds(hits.astype(np.int64), count, rules.seed))
+
+
+def _scaled(train: Any, held: Any, rules: Rules) -> tuple[Any, Any]:
+    """Both parts with columns of unit deviation in the first, dense ones of mean 0."""
+    if not rules.standardise:
+        return train, held
+    scaling = standardise(train, centre=True)
+    return train, scaling.apply(held)
+
+
+def _grid(X: Any, hits: Array, rules: Rules) -> FloatArray:
+    """Strengths for everyone, decreasing: from where models begin to differ from none."""
+    data = wrap(as_matrix(X, who=WHO), Target(np.where(hits, 1.0, -1.0)), n_threads=rules.n_threads)
+    penalty = resolve_penalty(WHO, rules.penalty, 1.0, rules.l1_ratio)
+    if penalty.smooth:
+        top, ratio = float(data.row_lengths(np.ones(data.n_columns)).mean()), SMOOTH_RATIO
+    else:
+        losses = (rules.chosen.loss, Logistic())
+        top = max(strength_max(Problem(loss, penalty, data)) for loss in losses)
+        ratio = KINKED_RATIO
+    top = top if top > 0.0 else 1.0
+    return np.geomspace(top, top * ratio, rules.n_strengths)
+
+
+def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: Rules) -> _Measured:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        fitted = contender.fit(part, rules)
+        seconds = time.perf_counter() - start
+    scores = fitted.scores(held)
+    return _Measured(
+        value=rules.chosen.measure(truth, scores, None),
+        auc=metrics.auc(truth, scores),
+        prbep=metrics.prbep(truth, scores),
+        f1=metrics.fbeta(truth, scores > 0.0),
+        seconds=seconds,
+        strength=fitted.strength,
+        early=any(issubclass(w.category, contender.early) for w in caught),
+    )
+
+
+def _row(contender: Contender, folds: list[_Measured]) -> Row:
+    values = np.array([fold.value for fold in folds])
+
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(fold, name) for fold in folds]))
+
+    return Row(
+        contender.name,
+        contender.library,
+        mean=float(values.mean()),
+        deviation=float(values.std(ddof=1)) if values.size > 1 else 0.0,
+        auc=mean("auc"),
+        prbep=mean("prbep"),
+        f1=mean("f1"),
+        seconds=mean("seconds"),
+        strength=float(np.median([fold.strength for fold in folds])),
+        stopped_early=sum(fold.early for fold in folds),
+        values=tuple(values.tolist()),
+    )
+
+
+def _compared(rows: list[Row], rules: Rules) -> tuple[list[Row], str]:
+    """The rows with their difference from the best of scikit-learn's, and its name."""
+    theirs = [row for row in rows if row.library == THEIRS and not row.refused]
+    if not theirs:
+        return rows, ""
+    best = max(theirs, key=lambda row: row.mean)
+    compared = []
+    for row in rows:
+        if not row.refused and row is not best:
+            difference, p_value = corrected_t_test(row.values, best.values, rules.folds)
+            row = row._replace(difference=difference, p_value=p_value)
+        compared.append(row)
+    return compared, best.name
+
+
+def corrected_t_test(
+    values: tuple[float, ...], others: tuple[float, ...], folds: int
+) -> tuple[float, float]:
+    """Mean difference over the folds of cross-validation and its two-sided p-value.
+
+    The corrected resampled t-test of Nadeau and Bengio: training parts overlap, so the variance of
+    the mean of J differences is taken as ``(1 / J + test / train)`` times theirs, which is
+    ``1 / J + 1 / (folds - 1)``.
+
+    Examples
+    --------
+    >>> difference, p = corrected_t_test((0.9, 0.8, 0.9), (0.7, 0.7, 0.6), 3)
+    >>> round(difference, 3), round(p, 3)
+    (0.2, 0.16)
+    """
+    differences = np.subtract(values, others)
+    count, mean = differences.size, float(differences.mean())
+    variance = float(differences.var(ddof=1)) * (1.0 / count + 1.0 / (folds - 1))
+    if variance == 0.0:
+        return mean, 1.0 if mean == 0.0 else 0.0
+    return mean, float(2.0 * stats.t.sf(abs(mean) / math.sqrt(variance), count - 1))

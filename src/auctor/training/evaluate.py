@@ -1,0 +1,182 @@
+"""What a model is worth on some rows: scores in chunks, every metric, intervals."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from auctor import metrics
+from auctor.core.errors import AuctorError, DataError
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.reports.build import headline
+from auctor.reports.info import Headline
+from auctor.reports.intervals import wilson
+from auctor.tables import Chunk
+from auctor.tables.schema import Column, Schema
+from auctor.training.prepare import check_classes, codes_of
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows of a file under a model: class codes, scores minus the threshold, probabilities.
+
+    ``seed`` is that of the bootstrap.
+    """
+
+    codes: IntArray
+    decision: FloatArray
+    probabilities: FloatArray | None
+    seed: int
+
+    @cached_property
+    def headline(self) -> Headline:
+        """What they are worth, where there are two classes."""
+        return headline(self.codes == 1, self.decision, seed=self.seed)
+
+
+def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
+    """How the columns of a file become those of a model.
+
+    Parameters
+    ----------
+    model : fitted model
+    described : mapping, optional
+        The schema that was saved with the model; without one, its columns are matched by name.
+    """
+    return schema_for(
+        int(model.n_features_in_), getattr(model, "feature_names_in_", None), described
+    )
+
+
+def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> Schema:
+    """The same for a number of columns and their names, if they have some."""
+    if described is not None:
+        schema = Schema.from_json(dict(described))
+        if schema.n_features != width:
+            raise DataError(
+                "A model",
+                needs=f"a schema of its {width} columns",
+                got=f"one of {schema.n_features}",
+                todo="Save the model again.",
+            )
+        return schema
+    columns = () if names is None else tuple(Column(str(name), "number") for name in names)
+    return Schema(
+        columns=columns,
+        label=None,
+        n_features=width,
+        feature_names=None if names is None else tuple(map(str, names)),
+    )
+
+
+def has_probabilities(model: Any) -> bool:
+    """Whether a model gives probabilities."""
+    return hasattr(model, "to_model") and model.to_model().calibrators is not None
+
+
+def apply(model: Any, method: str, matrix: Any) -> Array:
+    """Call a method of a model on columns that were matched by name already."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        found: Array = getattr(model, method)(matrix)
+    return found
+
+
+def score_chunks(
+    model: Any, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
+) -> Scored:
+    """Every row of some labelled chunks under a model."""
+    codes, decision, likely = [], [], []
+    for chunk in chunks:
+        codes.append(codes_of(chunk.labels, model.classes_, who=who))
+        decision.append(apply(model, "decision_function", chunk.matrix))
+        if has_probabilities(model):
+            likely.append(apply(model, "predict_proba", chunk.matrix))
+    return Scored(
+        np.concatenate(codes),
+        np.concatenate(decision),
+        np.concatenate(likely) if likely else None,
+        seed,
+    )
+
+
+def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, Any]:
+    """All metrics of a classifier on some rows, those of two classes with 95 % intervals."""
+    check_classes(rows.codes, model.classes_, who=who)
+    counts = np.bincount(rows.codes, minlength=model.classes_.size)
+    found = {
+        "rows": int(rows.codes.size),
+        "classes": {str(c): int(k) for c, k in zip(model.classes_.tolist(), counts, strict=True)},
+        "metric": str(getattr(model, "metric", "auc")),
+        "score": own_score(model, rows),
+    }
+    if model.classes_.size == 2:
+        return found | _of_two(rows)
+    return found | _of_several(model, rows)
+
+
+def own_score(model: Any, rows: Scored) -> float:
+    """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
+    try:
+        if not hasattr(model, "to_model"):  # a learner, which ranks
+            return float(metrics.auc(rows.codes == 1, rows.decision))
+        return float(model.to_model().score_at(rows.decision, model.classes_[rows.codes]))
+    except AuctorError:
+        return float("nan")
+
+
+def _of_two(rows: Scored) -> dict[str, Any]:
+    hit, above = rows.codes == 1, rows.decision > 0.0
+    head = rows.headline
+    table = metrics.confusion(hit, above)
+    right = wilson(float((hit == above).sum()), float(hit.size))
+    found: dict[str, Any] = {
+        "auc": head.auc,
+        "average_precision": head.average_precision,
+        "prbep": head.prbep,
+        "f1": head.fbeta,
+        "precision": head.precision,
+        "recall": head.recall,
+        "accuracy": right,
+        "balanced_error": metrics.balanced_error(hit, above),
+        "confusion": {name: int(count) for name, count in table._asdict().items()},
+    }
+    if rows.probabilities is not None:
+        found["log_loss"] = _log_loss(rows)
+    return found
+
+
+def _of_several(model: Any, rows: Scored) -> dict[str, Any]:
+    """Accuracy, and every class against the rest."""
+    best = rows.decision.argmax(axis=1)
+    k = model.classes_.size
+    counts = np.zeros((k, k), dtype=np.int64)
+    np.add.at(counts, (rows.codes, best), 1)
+    each: dict[str, dict[str, Any]] = {
+        str(name): {
+            "auc": metrics.auc_interval(rows.codes == j, rows.decision[:, j])._asdict(),
+            "f1": metrics.fbeta(rows.codes == j, best == j),
+        }
+        for j, name in enumerate(model.classes_.tolist())
+    }
+    found: dict[str, Any] = {
+        "accuracy": wilson(float((best == rows.codes).sum()), float(best.size)),
+        "auc": float(np.mean([one["auc"]["auc"] for one in each.values()])),
+        "f1": float(np.mean([one["f1"] for one in each.values()])),
+        "each": each,
+        "confusion": counts.tolist(),
+    }
+    if rows.probabilities is not None:
+        found["log_loss"] = _log_loss(rows)
+    return found
+
+
+def _log_loss(rows: Scored) -> float:
+    assert rows.probabilities is not None
+    own = rows.probabilities[np.arange(rows.codes.size), rows.codes]
+    return float(-np.log(np.maximum(own, np.finfo(np.float64).tiny)).mean())

@@ -1,0 +1,250 @@
+"""A fitted linear model: numbers that predict, without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from auctor import metrics
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.types import Array, FloatArray, Target
+from auctor.data import as_matrix, feature_names, wrap
+from auctor.data.coerce import check_weight
+from auctor.training.calibrate import Calibrator
+from auctor.training.fit import linear_scores
+from auctor.training.metric import Chosen, Measure, resolve_metric
+from auctor.training.registry import resolve_loss
+from auctor.training.targets import known_labels
+
+#: Added to probabilities before they are divided by their sum, so that all zero means all equal.
+TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Linear:
+    """What linear models share: coefficients, and columns that must be those of the fit.
+
+    Parameters
+    ----------
+    coef : (k, d) array
+        A row of weights per score.
+    intercept : (k,) array
+        For a classifier the fitted intercept minus ``threshold``.
+    feature_names : tuple of str, optional
+        Names of the columns, where they were fitted with names.
+    schema : dict, optional
+        How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
+    n_threads : int, optional
+    who : str
+        Name used in error messages.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    feature_names: tuple[str, ...] | None = None
+    schema: dict[str, Any] | None = None
+    n_threads: int | None = None
+    who: str = "LinearModel"
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.coef.shape[1])
+
+    def scores(self, X: Any) -> FloatArray:
+        """``X @ coef.T + intercept``, shape (n, k)."""
+        matrix = as_matrix(X, who=self.who)
+        if matrix.shape[1] != self.n_features:
+            raise DataError(
+                self.who,
+                needs=f"{self.n_features} columns",
+                got=matrix.shape[1],
+                todo="Pass the columns used in fit.",
+            )
+        names = feature_names(X)
+        if names is not None and self.feature_names not in (None, tuple(names)):
+            raise DataError(
+                self.who,
+                needs="the columns used in fit, in their order",
+                got=f"other names, such as {_first_other(names, self.feature_names)!r}",
+                todo="Select the columns by name first.",
+            )
+        data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        return linear_scores(data, self.coef, self.intercept)
+
+
+def _first_other(names: Sequence[str], wanted: tuple[str, ...] | None) -> str:
+    pairs = zip(names, wanted or (), strict=False)
+    return next((name for name, other in pairs if name != other), "")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RegressionModel(Linear):
+    """A fitted linear regression.
+
+    Parameters
+    ----------
+    loss : str or loss object
+        Its inverse link turns scores into predictions.
+    coef, intercept, feature_names, schema, n_threads, who
+        As in `Linear`, with one score.
+    """
+
+    loss: Any = "squared"
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predicted target."""
+        return resolve_loss(self.who, self.loss).response(self.scores(X).ravel())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearModel(Linear):
+    """A fitted linear classifier: scores, labels, probabilities and the metric it was trained for.
+
+    Parameters
+    ----------
+    classes : array
+        Labels, increasing.
+    threshold : (k,) array
+        Already taken off the intercept.
+    calibrators : sequence of calibrators, optional
+        One per score; without them there are no probabilities.
+    metric, surrogate, average
+        What `score` measures, as in `auctor.MetricClassifier`.
+    coef, intercept, feature_names, schema, n_threads, who
+        As in `Linear`; k is 1 for two classes, else the number of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = LinearModel(
+    ...     coef=np.array([[1.0, -1.0]]),
+    ...     intercept=np.array([-0.5]),
+    ...     classes=np.array(["no", "yes"]),
+    ...     threshold=np.array([0.5]),
+    ... )
+    >>> model.predict([[2.0, 0.0], [0.0, 2.0]]).tolist()
+    ['yes', 'no']
+    """
+
+    classes: Array
+    threshold: FloatArray
+    calibrators: Sequence[Calibrator] | None = None
+    metric: Any = "auc"
+    surrogate: str = "auto"
+    average: str = "macro"
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two classes."""
+        return bool(self.classes.size == 2)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
+        scores = self.scores(X)
+        return scores.ravel() if self.binary else scores
+
+    def predict(self, X: Any) -> Array:
+        """Labels: by the threshold for two classes, the highest score for more."""
+        return self.labels_at(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes, (n, n_classes)."""
+        return self.probabilities_at(self.decision_function(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """The metric, greater is better; see `score_at`."""
+        return self.score_at(self.decision_function(X), np.asarray(y), sample_weight, groups)
+
+    # --- from decision values -----------------------------------------------------------------
+
+    def labels_at(self, decision: FloatArray) -> Array:
+        """Labels for what `decision_function` returned."""
+        best = decision > 0.0 if decision.ndim == 1 else decision.argmax(axis=1)
+        labels: Array = self.classes[best.astype(np.intp)]
+        return labels
+
+    def probabilities_at(self, decision: FloatArray) -> FloatArray:
+        """Probabilities for what `decision_function` returned."""
+        if self.calibrators is None:
+            raise ParameterError(
+                self.who,
+                needs="a calibrated model, or one of log_loss, for probabilities",
+                got="another",
+                todo="Fit it with calibrate='sigmoid'.",
+            )
+        columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
+        positive = np.column_stack(
+            [c.probability(s) for c, s in zip(self.calibrators, columns.T, strict=True)]
+        )
+        if decision.ndim == 1:
+            return np.hstack([1.0 - positive, positive])
+        positive += TINY
+        shares: FloatArray = positive / positive.sum(axis=1, keepdims=True)
+        return shares
+
+    def score_at(
+        self, decision: FloatArray, y: Array, sample_weight: Any = None, groups: Any = None
+    ) -> float:
+        """The metric of decision values, greater is better.
+
+        Errors, costs and losses count negatively or from 1. With ``groups`` it is the mean over
+        the groups in which it can be computed, by their weight. Several classes are joined by
+        ``average``. Rankings are those of the decision values, from which the thresholds are
+        taken off, because scores of several classes can be compared only after that.
+        """
+        chosen = resolve_metric(self.who, self.metric, self.surrogate)
+        y = self._one_per_row(y, decision.shape[0])
+        if chosen.name == "error" and groups is None:
+            right = self.labels_at(decision) == y
+            if sample_weight is None:
+                return float(np.mean(right))
+            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+            return float(np.average(right, weights=weight))
+        y = known_labels(self.who, y, self.classes)
+        scores = self._judged(decision, chosen)
+        if decision.ndim == 1:
+            hits = y == self.classes[1]
+            return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
+        hits = y[:, None] == self.classes
+        return self._joined(chosen.measure, hits, scores, groups, sample_weight)
+
+    def _one_per_row(self, y: Array, n: int) -> Array:
+        if y.shape != (n,):
+            raise DataError(
+                self.who,
+                needs=f"one label for each of the {n} rows",
+                got=f"shape {y.shape}",
+                todo="Pass X and y of equal length.",
+            )
+        return y
+
+    def _judged(self, decision: FloatArray, chosen: Chosen) -> FloatArray:
+        """What the metric is measured on: labels as signs, log-odds, or a ranking."""
+        if chosen.by_level:
+            return decision + (self.threshold[0] if decision.ndim == 1 else self.threshold)
+        if chosen.by_label and decision.ndim == 2:
+            best = decision.argmax(axis=1)[:, None] == np.arange(self.classes.size)
+            return np.where(best, 1.0, -1.0)
+        return decision
+
+    def _joined(
+        self, measure: Measure, hits: Array, scores: FloatArray, groups: Any, weight: Any
+    ) -> float:
+        """One value for several classes; ``hits`` and ``scores`` have a column for each."""
+        n, k = scores.shape
+        if self.average == "micro":
+            every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
+            flat = hits.ravel(), scores.ravel()
+            return metrics.by_group(measure, *flat, every[0], weight=every[1])
+        values = [
+            metrics.by_group(measure, hit, column, groups, weight=weight)
+            for hit, column in zip(hits.T, scores.T, strict=True)
+        ]
+        if self.average == "macro":
+            return float(np.mean(values))
+        share = (np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)) @ hits
+        return float(np.average(values, weights=share))

@@ -1,0 +1,297 @@
+"""From a table to the rows that are trained on and those held out, without needless copies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.core.errors import DataError, Option
+from auctor.core.types import Array, IntArray
+from auctor.data.preparation import split_rows
+from auctor.tables.read import Table
+from auctor.tables.schema import Schema
+
+#: Numbers per column that training needs at least: the weights, their gradient, the step and what
+#: a quasi-Newton solver remembers. Wider files are refused before memory runs out.
+VECTORS = 10
+
+
+class Parts(NamedTuple):
+    """What is trained on and what is measured on; the same rows if none are held out.
+
+    ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``.
+    """
+
+    train: Any
+    train_labels: Array
+    test: Any
+    test_codes: IntArray
+    classes: Array
+    schema: Schema
+    columns: tuple[Any, ...]
+    held_out: bool
+
+    def counts(self) -> dict[str, int]:
+        """Rows, positives (of the second class) and columns."""
+        return {
+            "train_rows": int(self.train_labels.size),
+            "train_positives": int(np.count_nonzero(self.train_labels == self.classes[1])),
+            "test_rows": int(self.test_codes.size),
+            "test_positives": int(np.count_nonzero(self.test_codes == 1)),
+            "n_columns": int(self.train.shape[1]),
+        }
+
+
+def prepare(
+    table: Table,
+    test: Table | None = None,
+    *,
+    share: float = 0.2,
+    seed: int = 0,
+    source: str = "the table",
+    who: str = "prepare",
+) -> Parts:
+    r"""Rows to train on and rows to measure on.
+
+    Parameters
+    ----------
+    table : Table
+        What `auctor.tables.read_table` returned. Its matrix is used up where rows are held out.
+    test : Table, optional
+        Rows to measure on, read with the schema of the first table.
+    share : float
+        Without ``test``: the share of the rows of every class to hold out; 0 measures on the rows
+        that were trained on.
+    seed : int
+        Of the rows that are held out.
+    source, who : str
+        How messages call the table and who asks for it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from auctor.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     _ = path.write_text("a,label\n1,0\n2,1\n3,0\n4,1\n")
+    ...     parts = prepare(read_table(path), share=0.5)
+    >>> parts.train.shape, parts.test.shape, parts.classes
+    ((2, 1), (2, 1), array([0, 1]))
+    """
+    matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
+    labels = check_labels(table, source, who=who)
+    classes = np.unique(labels)
+    if test is not None:
+        codes = codes_of(np.asarray(test.labels), classes, who=who)
+        check_classes(codes, classes, who=who)
+        return Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True)
+    codes = codes_of(labels, classes, who=who)
+    if share == 0.0:
+        return Parts(matrix, labels, matrix, codes, classes, schema, columns, False)
+    rows, held = hold_out(labels, share, seed, who=who)
+    matrix, rest = split_rows(matrix, held)
+    return Parts(matrix, labels[rows], rest, codes[held], classes, schema, columns, True)
+
+
+def check_labels(table: Table, source: str, *, who: str) -> Array:
+    """The labels of a table as they are shown; refuses a table that cannot be trained on."""
+    labels = tidy_labels(np.asarray(table.labels), who=who)
+    check_whole(labels, source, who=who)
+    check_width(table.matrix.shape[1], table.schema.first_index, who=who)
+    classes = np.unique(labels)
+    if classes.size < 2:
+        raise DataError(
+            who,
+            needs="at least two classes",
+            got=f"only {classes.tolist()[0]!r} in {source}",
+            todo="Check the label column.",
+        )
+    return labels
+
+
+def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
+    """Refuse rows to measure on that lack a class."""
+    absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
+    if absent:
+        raise DataError(
+            who,
+            needs="rows of every class to measure on",
+            got=f"none of {absent[0]!r}",
+            todo="Pass a file that has some.",
+        )
+
+
+def tidy_labels(labels: Array, *, who: str) -> Array:
+    """Labels as they are shown: whole numbers as integers; refuses numbers mixed with text.
+
+    Examples
+    --------
+    >>> tidy_labels(np.array([1.0, -1.0]), who="auctor train")
+    array([ 1, -1])
+    >>> tidy_labels(np.array(["1", "no"]), who="auctor train")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.DataError: auctor train needs labels of one kind; got numbers and text: '1' and 'no'. Correct the label column.
+    """  # noqa: E501
+    if labels.dtype.kind == "f":
+        whole = np.isfinite(labels).all() and (labels == np.rint(labels)).all()
+        return labels.astype(np.int64) if whole and np.abs(labels).max() < 2**53 else labels
+    if labels.dtype.kind in "OU":
+        kinds = {_is_number(label): label for label in np.unique(labels.astype(str)).tolist()}
+        if len(kinds) == 2:
+            raise DataError(
+                who,
+                needs="labels of one kind",
+                got=f"numbers and text: {kinds[True]!r} and {kinds[False]!r}",
+                todo="Correct the label column.",
+            )
+        return labels.astype(str)
+    return labels
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_whole(labels: Array, source: str, *, who: str) -> None:
+    """Refuse labels that are numbers with a fraction.
+
+    Examples
+    --------
+    >>> check_whole(np.array([0.5, 1.0]), "rows.csv", who="auctor train")
+    Traceback (most recent call last):
+        ...
+    auctor.core.errors.DataError: auctor train needs whole numbers or text as labels; got 0.5 in rows.csv. Check that label names the right column.
+    """  # noqa: E501
+    wrong = labels[labels != np.rint(labels)] if labels.dtype.kind == "f" else labels[:0]
+    if wrong.size:
+        raise DataError(
+            who,
+            needs="whole numbers or text as labels",
+            got=f"{wrong[0]:g} in {source}",
+            todo="Check that {option} names the right column.",
+            option=Option("label", bare=True),
+        )
+
+
+def check_width(n_columns: int, first_index: int | None, *, who: str) -> None:
+    """Refuse so many columns that the vectors of a solver do not fit the memory."""
+    most = memory() // (VECTORS * 8)
+    if n_columns > most:
+        last = n_columns - 1 + (first_index or 0)
+        raise DataError(
+            who,
+            needs=f"at most {most:,} columns to fit the memory",
+            got=f"{n_columns:,}, the largest index is {last}",
+            todo="Number the columns without gaps.",
+        )
+
+
+def memory() -> int:
+    """Bytes that this process may use: what the machine has, or its container."""
+    try:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return sys.maxsize
+    try:
+        return min(size, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):
+        return size
+
+
+def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
+    """Positions of labels among the classes of a model; refuses others.
+
+    Examples
+    --------
+    >>> codes_of(np.array([1.0, -1.0, 1.0]), np.array([-1, 1]), who="auctor evaluate")
+    array([1, 0, 1])
+    """
+    numbers = classes.dtype.kind in "iufb"
+    table = classes if numbers else classes.astype(str)
+    found = tidy_labels(labels, who=who)
+    if found.dtype.kind == "f" and (missing := int(np.isnan(found).sum())):
+        raise DataError(
+            who,
+            needs="a label in every row",
+            got=f"{missing} missing of {found.size}",
+            todo="Drop such rows, or pass {option} with another column.",
+            option="label",
+        )
+    if numbers and found.dtype.kind not in "iufb":
+        text = np.unique(found)
+        if not all(map(_is_number, text.tolist())):
+            raise _unknown(classes, text, who)
+        found = found.astype(np.float64)
+    elif not numbers:
+        found = found.astype(str)
+    order = np.argsort(table, kind="stable")
+    place = np.searchsorted(table, found, sorter=order).clip(max=table.size - 1)
+    codes: IntArray = order[place]
+    wrong = table[codes] != found
+    if wrong.any():
+        raise _unknown(classes, np.unique(found[wrong]), who)
+    return codes
+
+
+def _unknown(classes: Array, found: Array, who: str) -> DataError:
+    return DataError(
+        who,
+        needs=f"labels that the model knows ({_listed(classes)})",
+        got=f"{_listed(found)}",
+        todo="Drop those rows, or train with them.",
+    )
+
+
+def _listed(values: Array) -> str:
+    shown = ", ".join(repr(value) for value in values[:5].tolist())
+    return f"{shown}, ..." if values.size > 5 else shown
+
+
+def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntArray, IntArray]:
+    """Rows to train on and rows to hold out, the same share of every class, in their order.
+
+    Examples
+    --------
+    >>> train, test = hold_out(np.array([0, 0, 0, 0, 1, 1]), 0.25, 0, who="auctor train")
+    >>> train.size, test.size
+    (4, 2)
+    """
+    rng = np.random.default_rng(seed)
+    classes, codes = np.unique(labels, return_inverse=True)
+    held = np.zeros(labels.size, dtype=bool)
+    for position, name in enumerate(classes.tolist()):
+        rows = np.flatnonzero(codes == position)
+        if rows.size < 2:
+            raise DataError(
+                who,
+                needs="two rows of every class to hold some out",
+                got=f"one of {name!r}",
+                todo="Drop that class, or set {option}.",
+                option=Option("share", 0),
+            )
+        count = min(max(1, round(share * rows.size)), rows.size - 1)
+        held[rng.choice(rows, size=count, replace=False)] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> None:
+    """Refuse values that no column can be scaled by, with the names of their columns."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(matrix.sum(axis=0)))
+    if bad.size:
+        found = bad if names is None else np.array(names, dtype=object)[bad]
+        raise DataError(
+            who,
+            needs="finite values",
+            got=f"infinity, NaN or a sum beyond all numbers in column {_listed(found)}",
+            todo="Correct these values, or drop the column.",
+        )

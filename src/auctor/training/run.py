@@ -1,0 +1,374 @@
+"""A training run: a model is fitted to rows, measured on others and described for people."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from auctor import metrics
+from auctor.core.errors import AuctorError, Option, ParameterError
+from auctor.core.result import Solution, Status
+from auctor.core.types import Array, FloatArray, Target
+from auctor.core.version import __version__
+from auctor.core.watching import watch
+from auctor.data import as_matrix, wrap
+from auctor.data.preparation import Scaling, is_dense, standardise, writeable
+from auctor.reports import Candidate, DataInfo, PathInfo, ReportInfo, build_report
+from auctor.reports.progress import Measure, Progress
+from auctor.training.evaluate import Scored, evaluation, has_probabilities
+from auctor.training.metric import resolve_metric
+from auctor.training.prepare import Parts, check_finite
+
+
+def train(
+    model: Any,
+    parts: Parts,
+    *,
+    scale: bool | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+    command: str = "",
+    word: Callable[[Warning], str] = str,
+    warned: Sequence[Warning] = (),
+    who: str = "train",
+) -> Run:
+    r"""Fit a model to the training rows; Ctrl-C leaves the best model so far, or raises.
+
+    Parameters
+    ----------
+    model : MetricClassifier or MetricClassifierCV
+        Fitted in place. It applies to the columns as they are, whether they were scaled or not.
+    parts : Parts
+        What `auctor.training.prepare.prepare` made.
+    scale : bool, optional
+        Whether to scale columns to deviation one, dense ones also to mean zero, in place; by
+        default dense data only.
+    progress : Progress, optional
+        Told how far the fit is.
+    seed : int
+        Of the bootstrap of `Run.measure`.
+    command : str
+        What reproduces the run, for the model file and the report.
+    word : callable
+        How a warning is put into words.
+    warned : sequence of Warning
+        What was warned of before, such as while the rows were read.
+    who : str
+        Who needs something, in error messages.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from auctor import MetricClassifier
+    >>> from auctor.tables import read_table
+    >>> from auctor.training.prepare import prepare
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     rows = [f"{k % 10},{int(k % 10 > 5)}" for k in range(60)]
+    ...     _ = path.write_text("\n".join(["a,label", *rows]))
+    ...     parts = prepare(read_table(path))
+    >>> run = train(MetricClassifier("auc", strength=0.1), parts)
+    >>> run.measure()["score"], run.train_auc
+    (1.0, 1.0)
+    """
+    run = Run(model, parts, command, seed, progress or Progress(None), word, list(warned), who)
+    run.fit(scale)
+    return run
+
+
+@dataclass
+class Run:
+    """A model with the rows it is made from; `train` makes one.
+
+    Parameters
+    ----------
+    model : MetricClassifier or MetricClassifierCV
+    parts : Parts
+    command : str
+        What reproduces it.
+    seed : int
+    progress : Progress
+    word : callable
+        How a warning is put into words.
+    warned : list of Warning
+        What was warned of so far.
+    who : str
+        Who needs something, in error messages.
+    """
+
+    model: Any
+    parts: Parts
+    command: str
+    seed: int
+    progress: Progress
+    word: Callable[[Warning], str] = str
+    warned: list[Warning] = field(default_factory=list)
+    who: str = "train"
+    interrupted: bool = False
+    seconds: float = float("nan")
+    train_auc: float = float("nan")
+    scaling: Scaling | None = None
+    rows: Scored | None = None
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two classes."""
+        return bool(self.model.classes_.size == 2)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was warned of, in words, each sentence once."""
+        return list(dict.fromkeys(map(self.word, self.warned)))
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """One for two classes, else one per class."""
+        found = self.model.solution_
+        return found if isinstance(found, list) else [found]
+
+    # --- training -----------------------------------------------------------------------------
+
+    def fit(self, scale: bool | None) -> None:
+        """Train; Ctrl-C leaves the best model so far, or raises if there is none."""
+        parts = self.parts
+        matrix = self._scaled(scale)
+        self._weigh(parts.classes)
+        self.progress.watch_rows(*self._measure())
+        start = time.perf_counter()
+        try:
+            with watch(self.progress), gathered(self.warned):
+                self.model.fit(matrix, parts.train_labels)
+        except KeyboardInterrupt:
+            if not hasattr(self.model, "coef_"):
+                raise
+            self.interrupted = True
+        self.seconds = time.perf_counter() - start
+        self.interrupted |= any(s.status is Status.INTERRUPTED for s in self.solutions)
+        if self.model.calibrate is not None and not has_probabilities(self.model):
+            self.model.set_params(calibrate=None)  # there was no time for it
+            self.interrupted = True
+        if self.interrupted:
+            said = Status.INTERRUPTED.value
+            self.warned = [one for one in self.warned if said not in str(one)]
+        if self.binary:
+            hit = parts.train_labels == self.model.classes_[1]
+            self.train_auc = metrics.auc(hit, self.model.decision_function(matrix))
+        if self.scaling is not None:
+            unscale(self.model, self.scaling)
+
+    def _scaled(self, wanted: bool | None) -> Any:
+        """The training rows, scaled where that is asked for; in place unless they are shared."""
+        matrix = self.parts.train
+        if wanted is False or (wanted is None and not is_dense(matrix)):
+            return matrix
+        if matrix is self.parts.test or not writeable(matrix):
+            matrix = matrix.copy()
+        check_finite(matrix, self.parts.schema.feature_names, who=self.who)
+        self.scaling = standardise(matrix, centre=self.model.fit_intercept)
+        return matrix
+
+    def _weigh(self, classes: Array) -> None:
+        """Class weights by the labels themselves, not their text."""
+        given = self.model.class_weight
+        if not isinstance(given, dict):
+            return
+        by_text = {str(label): label for label in classes.tolist()}
+        unknown = [name for name in given if name not in by_text]
+        if unknown:
+            raise ParameterError(
+                self.who,
+                needs=f"class weights of the labels {', '.join(by_text)}",
+                got=f"{unknown[0]}",
+                todo="Correct {option}.",
+                option=Option("class_weight", bare=True),
+            )
+        self.model.set_params(class_weight={by_text[name]: w for name, w in given.items()})
+
+    def _measure(self) -> tuple[Measure, str]:
+        """The metric of some parameters on the held-out rows, and its name; AUC for labels."""
+        parts = self.parts
+        chosen = resolve_metric(self.who, self.model.metric, self.model.surrogate)
+        matrix = as_matrix(parts.test, who=self.who)
+        data = wrap(matrix, Target(np.empty(0)), n_threads=self.model.n_threads)
+        d, scaling = data.n_columns, self.scaling
+
+        def measure(w: FloatArray, position: int) -> float:
+            coef, offset = w[:d], float(w[d]) if w.size > d else 0.0
+            if scaling is not None:
+                coef, offset = scaling.undo(coef, offset)
+            scores = data.scores(np.ascontiguousarray(coef), offset)
+            hit = parts.test_codes == (1 if parts.classes.size == 2 else position)
+            try:
+                if chosen.by_label:
+                    return metrics.auc(hit, scores)
+                return float(chosen.measure(hit, scores, None))
+            except AuctorError:
+                return float("nan")
+
+        return measure, "auc" if chosen.by_label else str(self.model.metric)
+
+    # --- what comes out -----------------------------------------------------------------------
+
+    def measure(self) -> dict[str, Any]:
+        """All metrics on the rows held out."""
+        parts = self.parts
+        if not parts.held_out:
+            said = "No rows were held out: it is measured on the training rows."
+            self.warned.append(UserWarning(said))
+        likely = has_probabilities(self.model)
+        self.rows = Scored(
+            parts.test_codes,
+            self.model.decision_function(parts.test),
+            self.model.predict_proba(parts.test) if likely else None,
+            self.seed,
+        )
+        return evaluation(self.model, self.rows, who=self.who)
+
+    def notes(self, found: dict[str, Any] | None) -> dict[str, Any]:
+        """How the model was made, to be saved with it; ``found`` is what `measure` returned."""
+        return {
+            "command": self.command,
+            "metric": str(self.model.metric),
+            "classes": self.parts.classes.tolist(),
+            "data": self.parts.counts(),
+            "test": found,
+            "train_auc": self.train_auc,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "standardised": self.scaling is not None,
+            "interrupted": self.interrupted,
+            "warnings": self.warnings,
+            "path": self.path(),
+            "metric_steps": self.progress.steps,
+        }
+
+    def path(self) -> PathInfo | None:
+        """How the strength was found, where it was looked for."""
+        strengths = getattr(self.model, "strengths_", np.empty(0))
+        counts = [self.progress.nonzeros.get(s, [np.nan]) for s in strengths.tolist()]
+        return path_info(self.model, [float(np.mean(count)) for count in counts])
+
+    def report(self, source: str) -> ReportInfo:
+        """The numbers of a report on the rows that were measured; ``source`` names the data."""
+        parts, rows = self.parts, self.rows
+        assert rows is not None
+        negative, positive = (str(label) for label in parts.classes.tolist())
+        candidate = Candidate(
+            str(self.model.metric),
+            rows.decision,
+            solution=self.solutions[0],
+            seconds=self.seconds,
+            train_auc=self.train_auc,
+            coef=self.model.coef_[0],
+            feature_names=parts.schema.feature_names,
+            first_index=parts.schema.first_index,
+            probabilities=None if rows.probabilities is None else rows.probabilities[:, 1],
+            metric_steps=self.progress.steps,
+            headline=rows.headline,
+        )
+        return build_report(
+            f"{self.model.metric} on {Path(source).name}",
+            rows.codes,
+            [candidate],
+            data=DataInfo(**parts.counts(), source=source, positive=positive, negative=negative),
+            path=self.path(),
+            columns=parts.columns,
+            # The report itself says how the solution shown stopped early.
+            warnings=[
+                self.word(one) for one in self.warned if str(one) != self.solutions[0].advice()
+            ],
+            command=self.command,
+            seed=self.seed,
+            version=__version__,
+        )
+
+    def described(self) -> str:
+        """How good the model is as the solution of its problem, in a few words."""
+        gap = max(solution.gap for solution in self.solutions)
+        strength = getattr(self.model, "strength_", None)
+        where = "" if strength is None else f"strength {strength:.3g}, "
+        return f"{where}gap {gap:.3g}"
+
+    def summary(self, found: dict[str, Any]) -> dict[str, Any]:
+        """What came of the run, as plain values; ``found`` is what `measure` returned."""
+        parts = self.parts
+        worst = max(self.solutions, key=lambda solution: solution.gap)
+        strength = getattr(self.model, "strength_", getattr(self.model, "strength", None))
+        return {
+            "command": self.command,
+            "metric": str(self.model.metric),
+            "strength": strength,
+            "classes": parts.classes.tolist(),
+            "data": parts.counts(),
+            "held_out": parts.held_out,
+            "test": found,
+            "train_auc": self.train_auc,
+            "gap": worst.gap,
+            "certified": worst.certified,
+            "status": worst.status.name.lower(),
+            "solver": worst.solver,
+            "n_iter": int(self.model.n_iter_),
+            "n_nonzero": int(np.count_nonzero(np.abs(self.model.coef_).max(axis=0))),
+            "standardised": self.scaling is not None,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+            "warnings": self.warnings,
+        }
+
+
+@contextmanager
+def gathered(warned: list[Warning]) -> Iterator[None]:
+    """Add the warnings of a block to a list instead of showing them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            warned += [
+                one.message if isinstance(one.message, Warning) else UserWarning(one.message)
+                for one in caught
+            ]
+
+
+def unscale(model: Any, scaling: Scaling) -> None:
+    """Make a model of scaled columns one of the columns as they were."""
+    model.coef_, model.intercept_ = scaling.undo(model.coef_, model.intercept_)
+    solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
+    back = []
+    for solution in solutions:
+        coef, intercept = scaling.undo(solution.coef, solution.intercept)
+        back.append(replace(solution, coef=coef, intercept=float(intercept)))
+    model.solution_ = back if isinstance(model.solution_, list) else back[0]
+
+
+def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
+    """How the strength of a model was found, where it was looked for.
+
+    Parameters
+    ----------
+    model : MetricClassifierCV
+        Others have no path.
+    nonzeros : sequence of float
+        Mean number of columns in the models at each strength, if it is known.
+    """
+    if not hasattr(model, "scores_"):
+        return None
+    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
+    folds, count = judged.shape[0], model.strengths_.size
+    spread = judged.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(count, np.nan)
+    return PathInfo(
+        strengths=tuple(model.strengths_.tolist()),
+        nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
+        score_mean=tuple(judged.mean(axis=0).tolist()),
+        score_se=tuple(spread.tolist()),
+        chosen=int(model.best_index_),
+        metric=str(model.metric),
+    )

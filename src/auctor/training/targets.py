@@ -1,0 +1,199 @@
+"""From labels, weights and groups of rows to targets: one class against the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_choice
+from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
+from auctor.core.needs import Coupling
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data import Dense, Sparse, wrap
+from auctor.data.coerce import check_weight
+from auctor.metrics.grouped import group_codes
+from auctor.training.metric import Chosen
+
+#: Stored entries from which a part of the rows is not copied; the others weigh nothing instead.
+UNCOPIED = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A matrix with what goes with its rows.
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix
+        As `auctor.data.as_matrix` returns it.
+    classes : array
+        The labels there are, increasing.
+    codes : (n,) int array
+        Position of each row's label in ``classes``.
+    weight : (n,) array, optional
+    groups : (n,) int array, optional
+    """
+
+    matrix: Any
+    classes: Array
+    codes: IntArray
+    weight: FloatArray | None = None
+    groups: IntArray | None = None
+
+    @property
+    def labels(self) -> Array:
+        """The label of each row."""
+        found: Array = self.classes[self.codes]
+        return found
+
+    @property
+    def large(self) -> bool:
+        """Whether the rows are too many to copy some of them."""
+        n, d = self.matrix.shape
+        return bool(getattr(self.matrix, "nnz", n * d) >= UNCOPIED)
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return float(self.codes.size if self.weight is None else self.weight.sum())
+
+    def take(self, index: IntArray) -> Rows:
+        """A copy of some rows."""
+        return replace(self.beside(index), matrix=self.matrix[index])
+
+    def beside(self, index: IntArray) -> Rows:
+        """What goes with some rows, beside the whole matrix."""
+        return replace(
+            self,
+            codes=self.codes[index],
+            weight=None if self.weight is None else self.weight[index],
+            groups=None if self.groups is None else self.groups[index],
+        )
+
+    def only(self, index: IntArray) -> Rows:
+        """Some rows to train on; of large data all rows, the others without weight."""
+        if not self.large:
+            return self.take(index)
+        times = np.bincount(index, minlength=self.codes.size).astype(np.float64)
+        return replace(self, weight=times if self.weight is None else times * self.weight)
+
+    def data(self, n_threads: int | None = None) -> Dense | Sparse:
+        """The matrix as data without a target."""
+        return wrap(self.matrix, Target(np.empty(0)), n_threads=n_threads)
+
+
+def encode(who: str, labels: Array, weight: FloatArray | None) -> tuple[Array, IntArray]:
+    """The classes, in increasing order, and the position of each label among them."""
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise DataError(
+            who, needs="labels of one type", got="a mixture", todo="Convert them to strings."
+        ) from error
+    present = np.unique(codes if weight is None else codes[weight > 0])
+    if classes.size < 2 or present.size < classes.size:
+        raise DataError(
+            who,
+            needs="at least two classes, each with some weight",
+            got=f"{present.size} class(es): {classes[present][:3].tolist()}",
+            todo="Pass rows of another class.",
+        )
+    return classes, np.asarray(codes, dtype=np.int64)
+
+
+def known_labels(who: str, labels: Array, classes: Array) -> Array:
+    """The labels, if all of them are classes of the model that is measured."""
+    unknown = labels[~np.isin(labels, classes)]
+    if unknown.size:
+        raise DataError(
+            who,
+            needs=f"labels among {classes.tolist()} to score",
+            got=f"{unknown[0]!r}",
+            todo="Drop those rows, or fit with them.",
+        )
+    return labels
+
+
+def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | None:
+    """Group codes of the rows; refused where the loss has no use for them."""
+    if groups is None:
+        return None
+    codes = group_codes(who, groups, n)
+    try:
+        if chosen.loss.coupling is Coupling.ROW:
+            raise DataError("A loss over rows", needs="no groups", got="some", todo="Drop them.")
+        # Losses over sets of rows refuse groups themselves; two rows are enough to ask one.
+        pair = np.array([1.0, -1.0])
+        chosen.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
+    except DataError as error:
+        raise IncompatibleError(
+            who,
+            needs="a loss on pairs to use groups",
+            got=f"{type(chosen.loss).__name__}",
+            todo="Use {option}, or drop groups.",
+            option=Option("metric", "auc"),
+        ) from error
+    return codes
+
+
+def positive_codes(classes: Array) -> list[int]:
+    """Codes of the classes that are set against the rest: of two classes the second alone."""
+    return [1] if classes.size == 2 else list(range(classes.size))
+
+
+def row_weight(who: str, class_weight: Any, rows: Rows) -> FloatArray | None:
+    """Row weights times class weights."""
+    if class_weight is None:
+        return rows.weight
+    base = np.ones(rows.codes.size) if rows.weight is None else rows.weight
+    size: FloatArray = np.bincount(rows.codes, weights=base).astype(np.float64)
+    factor = _class_factors(who, class_weight, rows.classes, size)
+    with np.errstate(over="ignore"):
+        weights = base * factor[rows.codes]
+    return check_weight(weights, rows.codes.size, who=who)
+
+
+def _class_factors(who: str, class_weight: Any, classes: Array, size: FloatArray) -> FloatArray:
+    """A factor for each class; ``size`` is the weight of its rows."""
+    if isinstance(class_weight, str):
+        check_choice(who, "class_weight", class_weight, ("balanced",))
+        balanced: FloatArray = size.sum() / (size.size * size)
+        return balanced
+    if not isinstance(class_weight, dict):
+        raise ParameterError(
+            who,
+            needs="class_weight to be None, 'balanced' or a dict",
+            got=f"{class_weight!r}",
+            todo="Pass one of these.",
+        )
+    labels = classes.tolist()
+    unknown = [name for name in class_weight if name not in labels]
+    if unknown:
+        raise ParameterError(
+            who,
+            needs=f"class_weight of the classes {labels}",
+            got=f"{unknown[0]!r}",
+            todo="Use the labels of y as keys.",
+        )
+    factor = np.array([class_weight.get(label, 1.0) for label in labels])
+    if factor.dtype.kind not in "iuf" or not ((factor > 0) & (factor < np.inf)).all():
+        raise ParameterError(
+            who, needs="class_weight > 0", got=class_weight, todo="Pass positive numbers."
+        )
+    return factor
+
+
+def targets_of(who: str, class_weight: Any, rows: Rows, chosen: Chosen) -> list[Target]:
+    """One class against the rest, weighted as the metric has it; one target for two classes."""
+    weight = row_weight(who, class_weight, rows)
+    targets = []
+    for code in positive_codes(rows.classes):
+        hit, mine = rows.codes == code, weight
+        if chosen.positive_weight is not None:
+            mine = np.ones(hit.size) if weight is None else weight
+            odds = float(mine[~hit].sum() / mine[hit].sum())
+            mine = np.where(hit, chosen.positive_weight(odds) * mine, mine)
+        targets.append(Target(np.where(hit, 1.0, -1.0), mine, rows.groups))
+    return targets

@@ -1,0 +1,287 @@
+"""From rows and parameters to a fitted model.
+
+A training function warns nobody: what there is to say comes back with the model, and whoever was
+called by the user says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from auctor.core.errors import ConvergenceWarning, DataError
+from auctor.core.result import Solution, Status
+from auctor.core.types import FloatArray, Target
+from auctor.core.watching import tell_stage
+from auctor.data import Dense, Sparse
+from auctor.training.advice import advice
+from auctor.training.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
+from auctor.training.fit import (
+    check_not_interrupted,
+    linear_scores,
+    penalty_for,
+    solve,
+    solve_classes,
+    stacked,
+    start_from,
+)
+from auctor.training.folds import stratified_folds
+from auctor.training.metric import Chosen, resolve_metric
+from auctor.training.model import LinearModel, RegressionModel
+from auctor.training.parameters import ClassifierParameters, RegressorParameters, fold_seed
+from auctor.training.registry import resolve_loss, resolve_penalty
+from auctor.training.targets import Rows, targets_of
+from auctor.training.threshold import check_cut, thresholds
+
+#: Folds of calibration where ``threshold_cv`` names no other number.
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model and how its problems were solved.
+
+    Parameters
+    ----------
+    model : LinearModel
+    solutions : list of Solution
+        One for two classes, else one per class.
+    warnings : list of Warning
+        What the user should be told, beside what `unconverged` says of the solutions.
+    """
+
+    model: LinearModel
+    solutions: list[Solution]
+    warnings: list[Warning] = field(default_factory=list)
+
+
+def train_regressor(
+    who: str, given: RegressorParameters, data: Dense | Sparse, previous: Solution | None = None
+) -> tuple[RegressionModel, Solution]:
+    """Fit a regression to data with its target; ``previous`` is where a warm start begins."""
+    loss = resolve_loss(who, given.loss)
+    penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+    solution = solve(given, data, loss, penalty, start_from(given, previous, loss))
+    coef, intercept = stacked([solution])
+    model = RegressionModel(
+        coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads, who=who
+    )
+    return model, solution
+
+
+def train_classifier(
+    who: str,
+    given: ClassifierParameters,
+    rows: Rows,
+    previous: Sequence[Solution | None] | None = None,
+) -> Trained:
+    """Fit one class against the rest, cut the scores, calibrate them.
+
+    Parameters
+    ----------
+    who : str
+        Name used in messages.
+    given : ClassifierParameters
+        Checked already.
+    rows : Rows
+    previous : sequence of solutions, optional
+        Where a warm start begins.
+    """
+    chosen = resolve_metric(who, given.metric, given.surrogate)
+    check_cut(who, given, chosen, rows.total)
+    data = rows.data(given.n_threads)
+    targets = targets_of(who, given.class_weight, rows, chosen)
+    solutions = solve_classes(who, given, data, targets, chosen, previous)
+    coef, intercept = stacked(solutions)
+    said: list[Warning] = []
+
+    def training_scores() -> FloatArray:
+        return linear_scores(data, coef, intercept)
+
+    level = None
+    if chosen.loss.shift_invariant and (given.calibrate or given.threshold_cv):
+        level = np.average(training_scores(), axis=0, weights=rows.weight)
+    held_out = _held_out(who, given, chosen, rows, solutions, level, said)
+    cut_on = training_scores if given.threshold_cv is None or held_out is None else lambda: held_out
+    threshold = thresholds(who, given, chosen, cut_on, targets, rows.weight)
+    calibrators = None
+    if given.calibrate is not None and held_out is not None:
+        hits = [target.y > 0.0 for target in targets]
+        calibrators = fit_calibrators(given.calibrate, held_out, hits, rows.weight)
+    said += _advice(who, given, data, solutions, targets, chosen)
+    model = model_from(who, given, rows, coef, intercept, threshold, calibrators)
+    return Trained(model, solutions, said)
+
+
+def model_from(
+    who: str,
+    given: ClassifierParameters,
+    rows: Rows,
+    coef: FloatArray,
+    intercept: FloatArray,
+    threshold: FloatArray,
+    calibrators: Sequence[Calibrator] | None = None,
+) -> LinearModel:
+    """The model of some coefficients; the threshold is taken off the intercept."""
+    if log_odds(given.metric, given.calibrate):
+        calibrators = [LOG_ODDS] * coef.shape[0]
+    return LinearModel(
+        coef=coef,
+        intercept=intercept - threshold,
+        classes=rows.classes,
+        threshold=threshold,
+        calibrators=calibrators,
+        metric=given.metric,
+        surrogate=given.surrogate,
+        average=given.average,
+        n_threads=given.n_threads,
+        who=who,
+    )
+
+
+def unconverged(solutions: Sequence[Solution]) -> list[Warning]:
+    """A warning for each solution that missed its tolerance."""
+    return [solution.warning() for solution in solutions if not solution.converged]
+
+
+def _advice(
+    who: str,
+    given: ClassifierParameters,
+    data: Dense | Sparse,
+    solutions: Sequence[Solution],
+    targets: Sequence[Target],
+    chosen: Chosen,
+) -> list[Warning]:
+    """Warnings where a fit converged and still means little."""
+    found: list[Warning] = []
+    for solution, target in zip(solutions, targets, strict=True):
+        rows = data.with_target(target)
+        text = advice(
+            chosen.loss,
+            penalty_for(who, given, rows, chosen),
+            rows,
+            solution,
+            fit_intercept=bool(given.fit_intercept),
+            instead=chosen.instead,
+        )
+        if text:
+            found.append(UserWarning(f"{who}: {text}"))
+    return found
+
+
+# --- scores of rows that the model has not seen ---------------------------------------------------
+
+
+def _held_out(
+    who: str,
+    given: ClassifierParameters,
+    chosen: Chosen,
+    rows: Rows,
+    solutions: Sequence[Solution],
+    level: FloatArray | None,
+    said: list[Warning],
+) -> FloatArray | None:
+    """Scores by models that have not seen the row, where parameters ask and time is left."""
+    if given.calibrate is None and given.threshold_cv is None:
+        return None
+    if solutions[-1].status is not Status.INTERRUPTED:
+        try:
+            return out_of_fold_scores(who, given, chosen, rows, level, said)
+        except KeyboardInterrupt:
+            pass
+    said.append(
+        ConvergenceWarning(
+            f"{who} was interrupted before its folds were fitted: the threshold is that of the "
+            "training scores, and there are no probabilities. Fit again for both."
+        )
+    )
+    return None
+
+
+def out_of_fold_scores(
+    who: str,
+    given: ClassifierParameters,
+    chosen: Chosen,
+    rows: Rows,
+    level: FloatArray | None,
+    said: list[Warning],
+) -> FloatArray:
+    """Scores, before any threshold, by models that have not seen the row: (n, number of scores).
+
+    Parameters
+    ----------
+    who, given, chosen, rows
+        As in `train_classifier`.
+    level : (k,) array, optional
+        Scores are moved until those of a fold's own training rows have this mean: models of a loss
+        that does not depend on a common offset agree in nothing else.
+    said : list of Warning
+        Gets what the user should be told.
+    """
+    kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
+    seen = rows.beside(kept)
+    count = _fold_count(who, given, seen, said)
+    part = replace(given, warm_start=False)
+    scores = np.zeros((rows.codes.size, 1 if rows.classes.size == 2 else rows.classes.size))
+    folds = stratified_folds(seen.codes, count, fold_seed(given), seen.groups)
+    for number, (train, test) in enumerate(folds, start=1):
+        tell_stage("calibration fold", number, count)
+        mine = rows.take(kept[train])
+        try:
+            check_every_class(who, mine)
+            targets = targets_of(who, given.class_weight, mine, chosen)
+            data = mine.data(given.n_threads)
+            solutions = solve_classes(who, part, data, targets, chosen)
+        except DataError as error:
+            raise DataError(
+                "calibrate and threshold_cv need folds that can be trained on; got one of "
+                f"{train.size} rows of {rows.codes.size}: {error} Or set both to None."
+            ) from error
+        check_not_interrupted(solutions)
+        said += unconverged(solutions)
+        coef, intercept = stacked(solutions)
+        if level is not None:
+            own = linear_scores(data, coef, intercept)
+            intercept = intercept + (level - np.average(own, axis=0, weights=mine.weight))
+        others = rows.take(kept[test])
+        scores[kept[test]] = linear_scores(others.data(given.n_threads), coef, intercept)
+    return scores
+
+
+def check_every_class(who: str, rows: Rows) -> None:
+    """Refuse rows to train on that lack a class."""
+    present = np.bincount(rows.codes, minlength=rows.classes.size) > 0
+    if not present.all():
+        raise DataError(
+            who,
+            needs="rows of every class to train on",
+            got=f"none of {rows.classes[~present].tolist()[0]!r}",
+            todo="Use fewer folds.",
+        )
+
+
+def _fold_count(who: str, given: ClassifierParameters, rows: Rows, said: list[Warning]) -> int:
+    """Folds of calibration, no more than the smallest class has rows, or than there are groups."""
+    smallest = int(np.bincount(rows.codes).min())
+    if smallest < 2:
+        raise DataError(
+            f"calibrate and threshold_cv need at least two rows of every class; got {smallest}. "
+            "Set both to None."
+        )
+    if rows.groups is not None:
+        smallest = min(smallest, np.unique(rows.groups).size)
+        if smallest < 2:
+            raise DataError(
+                "calibrate and threshold_cv need at least two groups; got 1. Set both to None."
+            )
+    count = given.threshold_cv or FOLDS
+    if given.threshold_cv is not None and smallest < count:
+        said.append(
+            UserWarning(
+                f"{who} uses {smallest} folds for the threshold instead of {count}: there are no "
+                f"more rows of a class, or groups. Set threshold_cv={smallest}."
+            )
+        )
+    return min(count, smallest)

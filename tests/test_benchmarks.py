@@ -1,0 +1,75 @@
+"""The benchmarks can be started: suites, sections and competitors are as the harness expects."""
+
+import inspect
+import json
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import competitors
+from benchmarks.problems.cells import CELLS
+from benchmarks.problems.forms import Form
+from benchmarks.run import markdown
+from benchmarks.sections import comparison
+
+import auctor.losses
+import auctor.penalties
+
+FOLDER = Path(competitors.__file__).parents[1]
+SUITES = sorted(p.stem for p in (FOLDER / "suites").glob("*.py") if p.stem != "__init__")
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_a_suite_is_a_title_and_sections(name):
+    suite = import_module(f"benchmarks.suites.{name}")
+    assert suite.name == name
+    assert suite.title
+    names = [section.name for section in suite.sections]
+    assert len(set(names)) == len(names) > 0
+    for section in suite.sections:
+        assert list(inspect.signature(section.run).parameters)[:1] == ["settings"]
+    assert set(getattr(suite, "shares", {})) <= set(names)
+
+
+@pytest.mark.parametrize("name", [p.stem for p in sorted((FOLDER / "results").glob("*.json"))])
+def test_a_results_file_belongs_to_a_suite_and_its_text_follows_from_it(name):
+    if name.endswith(".partial"):
+        return  # of somebody's run with --quick
+    suite = import_module(f"benchmarks.suites.{name}")
+    content = json.loads((FOLDER / "results" / f"{name}.json").read_text())
+    assert set(content["sections"]) <= {section.name for section in suite.sections}
+    assert (FOLDER / "results" / f"{name}.md").read_text() == markdown(content)
+
+
+def test_a_competitor_file_offers_what_the_race_asks_for():
+    found = competitors.discover()
+    assert len(found) > 10
+    for package in found.values():
+        assert set(package.layouts) <= {"csr", "csc", "dense", "fortran"}
+        assert list(inspect.signature(package.fit).parameters) == (
+            ["X", "y", "form", "tol", "mode", "threads"]
+        )
+        assert package.available() is None or isinstance(package.available(), str)
+    forms = [Form(loss, penalty) for loss in ("logistic", "squared") for penalty in ("l1", "l2")]
+    for form in forms:
+        assert sum(bool(package.modes(form)) for package in found.values()) > 2
+
+
+def test_cells_name_parts_of_the_library_once():
+    assert len({cell.label for cell in CELLS}) == len(CELLS) >= 40
+    for cell in CELLS:
+        assert hasattr(auctor.losses, cell.loss)
+        assert hasattr(auctor.penalties, cell.penalty)
+
+
+def answer(value, gap, coef, certified=True):
+    return {"value": value, "gap": gap, "certified": certified, "coef": np.asarray(coef)}
+
+
+def test_same_answers():
+    one = answer(1.0, 1e-7, [1.0, 2.0])
+    assert comparison.agree(one, answer(1.0, 1e-7, [1.0, 2.0 + 1e-9]))
+    assert comparison.agree(one, answer(1.0 + 1e-8, 1e-6, [1.0, 2.1]))
+    assert not comparison.agree(one, answer(1.0 + 1e-5, 1e-6, [1.0, 2.1]))
+    assert not comparison.agree(one, answer(1.0 + 1e-5, 1e-4, [1.0, 2.1], certified=False))
