@@ -1,6 +1,7 @@
 """Sparse inverse covariance: which variables depend on which, given all the others."""
 
 from auctor.covariance.estimator import SparseInverseCovariance, refit
+from auctor.covariance.lhac import LhacMatrix
 from auctor.covariance.newton_cd import NewtonCd
 from auctor.covariance.path import covariance_path, strength_of_empty_graph
 from auctor.covariance.selection import SparseInverseCovarianceCV
@@ -8,6 +9,7 @@ from auctor.covariance.solve import GraphSolution
 
 __all__ = [
     "GraphSolution",
+    "LhacMatrix",
     "NewtonCd",
     "SparseInverseCovariance",
     "SparseInverseCovarianceCV",

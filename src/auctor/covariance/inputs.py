@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from auctor.core.errors import DataError
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, IntArray
 
 #: How far two entries that should be equal may differ, as a share of the largest.
 SYMMETRY = 1e-8
 
 
 def check_covariance(who: str, S: Any) -> FloatArray:
-    """A symmetric float64 matrix with a positive diagonal, or an error that says what is wrong."""
+    """A symmetric float64 matrix with a positive diagonal, or an error that says what is wrong.
+
+    What is returned may be the argument itself, and is not written to.
+    """
     try:
-        matrix = np.array(S, dtype=np.float64, order="C")
+        matrix = np.ascontiguousarray(S, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
             who, needs="a covariance of numbers", got=type(S).__name__, todo="Pass an array."
@@ -33,14 +37,16 @@ def check_covariance(who: str, S: Any) -> FloatArray:
         raise DataError(
             who, needs="a finite covariance", got="NaN or infinity", todo="Remove or replace them."
         )
-    if float(np.abs(matrix - matrix.T).max()) > SYMMETRY * float(np.abs(matrix).max()):
+    uneven = float(np.abs(matrix - matrix.T).max())
+    if uneven > SYMMETRY * float(np.abs(matrix).max()):
         raise DataError(
             who,
             needs="a symmetric covariance",
             got="entries that differ from their mirror images",
             todo="Pass (S + S.T) / 2 if they should be equal.",
         )
-    matrix = 0.5 * (matrix + matrix.T)
+    if uneven > 0.0:
+        matrix = 0.5 * (matrix + matrix.T)
     bad = np.flatnonzero(matrix.diagonal() <= 0.0)
     if bad.size:
         kind = "a constant column" if matrix[bad[0], bad[0]] == 0.0 else "a negative variance"
@@ -53,13 +59,54 @@ def check_covariance(who: str, S: Any) -> FloatArray:
     return matrix
 
 
-def penalties(who: str, weights: Any, size: int, penalise_diagonal: bool) -> FloatArray:
+class Penalties(NamedTuple):
+    """Penalties of the pairs, or factors of a strength.
+
+    Parameters
+    ----------
+    pairs : (p, p) or (1, 1) array
+        One for every pair of variables, or one for all; infinity forbids an edge. The diagonal is
+        not read.
+    diagonal : (p,) array
+        Those of the diagonal entries.
+    """
+
+    pairs: FloatArray
+    diagonal: FloatArray
+
+    @property
+    def full(self) -> FloatArray:
+        """Penalties of all pairs as a read-only p x p view."""
+        size = self.diagonal.shape[0]
+        return np.broadcast_to(self.pairs, (size, size))
+
+    def times(self, strength: float) -> Penalties:
+        """Factors times a strength; a forbidden pair stays forbidden at any strength."""
+        forbidden = np.isinf(self.pairs)
+        pairs = strength * np.where(forbidden, 0.0, self.pairs)
+        pairs[forbidden] = np.inf
+        return Penalties(pairs, strength * self.diagonal)
+
+    def inside(self, group: IntArray) -> FloatArray:
+        """Penalties of the pairs inside a group of variables."""
+        if self.pairs.shape[0] == 1 or group.size == self.pairs.shape[0]:
+            return self.pairs
+        return self.pairs[np.ix_(group, group)]
+
+
+def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) -> Penalties:
     """Factors of the strength for every entry; the diagonal has 0 or 1 unless weights say more."""
     if weights is None:
-        matrix = np.ones((size, size))
-        np.fill_diagonal(matrix, float(penalise_diagonal))
-        return matrix
-    matrix = np.array(weights, dtype=np.float64)
+        return Penalties(np.ones((1, 1)), np.full(size, float(penalise_diagonal)))
+    try:
+        matrix = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            who,
+            needs="weights to be None, 'adaptive' or numbers",
+            got=f"{weights!r:.60}",
+            todo="Pass one of these.",
+        ) from error
     if matrix.shape != (size, size):
         raise DataError(
             who,
@@ -69,12 +116,16 @@ def penalties(who: str, weights: Any, size: int, penalise_diagonal: bool) -> Flo
         )
     if np.isnan(matrix).any() or (matrix < 0.0).any():
         raise DataError(who, needs="weights >= 0", got="NaN or negative ones", todo="Correct them.")
-    if not np.array_equal(matrix, matrix.T):
+    uneven = np.argwhere(matrix != matrix.T)
+    if uneven.size:
+        i, j = uneven[0]
+        both = {float(matrix[i, j]), float(matrix[j, i])} == {0.0, np.inf}
+        got = "both free (0) and forbidden (infinity)" if both else "given two different weights"
         raise DataError(
             who,
-            needs="symmetric weights (a pair is forbidden, or free, in both directions)",
-            got="weights that differ from their mirror images",
-            todo="Make them symmetric.",
+            needs="symmetric weights: a pair is forbidden, or free, in both directions",
+            got=f"columns {i} and {j} {got}",
+            todo="Decide on one of the two.",
         )
     if np.isinf(matrix.diagonal()).any():
         raise DataError(
@@ -83,9 +134,8 @@ def penalties(who: str, weights: Any, size: int, penalise_diagonal: bool) -> Flo
             got="infinity",
             todo="Set the diagonal to 0.",
         )
-    if not penalise_diagonal:
-        np.fill_diagonal(matrix, 0.0)
-    return matrix
+    diagonal = matrix.diagonal().copy() if penalise_diagonal else np.zeros(size)
+    return Penalties(matrix, diagonal)
 
 
 def rank_covariance(X: FloatArray) -> FloatArray:
@@ -103,3 +153,11 @@ def rank_covariance(X: FloatArray) -> FloatArray:
     scale = 1.0 / np.sqrt(clipped.diagonal())
     nearest: FloatArray = clipped * scale * scale[:, None]
     return nearest
+
+
+def normal_scores(X: FloatArray) -> FloatArray:
+    """Every column's ranks as standard normal quantiles: what rank correlations are about."""
+    ranks = np.apply_along_axis(rankdata, 0, X)
+    scores: FloatArray = ndtri(ranks / (X.shape[0] + 1.0))
+    scores /= np.sqrt(np.mean(scores * scores, axis=0))
+    return scores

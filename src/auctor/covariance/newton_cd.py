@@ -9,7 +9,7 @@ import numpy as np
 
 from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray
-from auctor.covariance.problem import GraphProblem, factorise
+from auctor.covariance.problem import GraphProblem, factorise, unpack
 from auctor.kernels.descent import log_det as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
@@ -37,11 +37,17 @@ NO_PROGRESS = 1e-22
 
 
 class FreePairs(NamedTuple):
-    """Pairs that may move: the columns ``j >= i`` of every row, and what is known of them."""
+    """Entries of the upper triangle that may move, row by row, and what is known of them.
+
+    ``indptr`` says where rows begin, ``place`` where the entries stand in the triangle; ``slope``
+    is ``S_ij - W_ij``, ``times`` how often an entry stands in the matrix, ``curve`` the second
+    derivative along it, for each of these times.
+    """
 
     indptr: Array
     row: Array
     column: Array
+    place: Array
     value: FloatArray
     slope: FloatArray
     l1: FloatArray
@@ -86,12 +92,10 @@ class NewtonCd:
         """Model, coordinate descent, conjugate gradients, line search."""
         graph, point = cast(GraphProblem, problem), state.point
         W = graph.inverse_at(point)
-        X = graph.loss.triangle.unpack(point.w)
-        free = free_pairs(graph, X, W)
+        free = free_pairs(graph, point, W)
         diagonal = not np.any(W[free.row, free.column][free.times > 1.0])
-        step = separable_step(free) if diagonal else self._descend(graph, X, W, free)
-        if state.steps >= PLAIN_STEPS and not diagonal:
-            step = self._polish(W, free, step)
+        step = separable_step(free) if diagonal else self._improve(W, free, state.steps)
+        del W  # room for the trial matrices
         after = free.value + step
         promised = float(
             free.times @ (free.slope * step + free.l1 * (np.abs(after) - np.abs(free.value)))
@@ -101,27 +105,26 @@ class NewtonCd:
             return NewtonCdState(point, steps=state.steps + 1, stalled=True)
         return NewtonCdState(new, steps=state.steps + 1)
 
-    def _descend(
-        self, graph: GraphProblem, X: FloatArray, W: FloatArray, free: FreePairs
-    ) -> FloatArray:
-        """Passes of coordinate descent on the model, from a step of zero."""
+    def _improve(self, W: FloatArray, free: FreePairs, steps: int) -> FloatArray:
+        """Passes of coordinate descent on the model, then conjugate gradients."""
         step, U = np.zeros(free.value.size), np.zeros_like(W)
         kernels.descend_rows(
-            graph.loss.S, W, X, free.l1, free.indptr, free.column, step, U,
+            W, free.value, free.slope, free.l1, free.indptr, free.column, step, U,
             self.passes, ROW_VISITS, TINY,
         )  # fmt: skip
-        return step
+        return self._polish(W, free, step, U) if steps >= PLAIN_STEPS else step
 
-    def _polish(self, W: FloatArray, free: FreePairs, step: FloatArray) -> FloatArray:
+    def _polish(
+        self, W: FloatArray, free: FreePairs, step: FloatArray, room: FloatArray
+    ) -> FloatArray:
         """The step, improved by conjugate gradients over entries that keep their sign."""
         sign = np.sign(free.value + step)
         face = sign != 0.0
-        room = np.empty_like(W), np.empty_like(W)
 
         def product(d: FloatArray) -> FloatArray:
             """``(W D W)_ij`` of the free pairs."""
             out = np.empty_like(d)
-            kernels.sandwich(W, free.indptr, free.row, free.column, d, *room, out)
+            kernels.sandwich(W, free.indptr, free.row, free.column, d, room, out)
             return out
 
         image = product(step)
@@ -151,25 +154,32 @@ class NewtonCdState(State):
     steps: int = 0
 
 
-def free_pairs(graph: GraphProblem, X: FloatArray, W: FloatArray) -> FreePairs:
-    """Entries of the upper triangle that are not zero, or whose slope exceeds their penalty."""
-    S, strengths = graph.loss.S, graph.strengths
-    allowed = np.isfinite(strengths)
-    free = np.triu(allowed & ((X != 0.0) | (np.abs(S - W) > strengths)))
-    row, column = np.nonzero(free)
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=graph.size))))
-    cross = W[row, column]
+def free_pairs(graph: GraphProblem, point: Point, W: FloatArray) -> FreePairs:
+    """Entries that are not zero, or whose slope exceeds their penalty.
+
+    No other entry can move in a step: at zero, its slope is within its penalty.
+    """
+    strengths = graph.penalty.strengths
+    indptr = np.empty(graph.size + 1, dtype=np.uint64)
+    none = np.empty(0, dtype=np.uint64)
+    known = (point.w, point.dscores, strengths, indptr)
+    count = kernels.list_free(*known, none, none, none)
+    row, column, place = (np.empty(count, dtype=np.uint64) for _ in range(3))
+    kernels.list_free(*known, row, column, place)
     away = row != column
-    curve = cross * cross + np.where(away, W[row, row] * W[column, column], 0.0)
+    cross = W[row, column]
+    diagonal = W.diagonal()
+    times = np.where(away, 2.0, 1.0)
     return FreePairs(
-        indptr.astype(np.uint64),
-        row.astype(np.uint64),
-        column.astype(np.uint64),
-        X[row, column],
-        S[row, column] - cross,
-        strengths[row, column],
-        np.where(away, 2.0, 1.0),
-        curve,
+        indptr,
+        row,
+        column,
+        place,
+        point.w[place],
+        point.dscores[place] / times,
+        np.where(away, np.broadcast_to(strengths, W.shape)[row, column], 0.0),
+        times,
+        cross * cross + np.where(away, diagonal[row] * diagonal[column], 0.0),
     )
 
 
@@ -218,21 +228,17 @@ def search(
     scale = 1.0 + abs(point.value)
     if not promised < -NO_PROGRESS * scale:
         return None
-    triangle, loss = graph.loss.triangle, graph.loss
-    place = triangle.place(free.row, free.column)
     share = 1.0
     for _ in range(MOST_TRIALS):
         w = point.w.copy()
         # An entry that goes to zero is set to it, whatever the rounding of value + step.
-        moved = w[place] + share * step
-        w[place] = np.where(step == -free.value, (1.0 - share) * free.value, moved)
-        factor = factorise(triangle.unpack(w))
+        moved = free.value + share * step
+        w[free.place] = np.where(step == -free.value, (1.0 - share) * free.value, moved)
+        factor = factorise(unpack(w, graph.size))
         graph.counts.evaluations += 1
         if factor is not None:
-            value, penalty = loss.value_of(w, factor), graph.penalty.value(w)
             enough = point.value + SUFFICIENT * share * promised + ROUNDING * scale
-            if value + penalty <= enough:
-                slopes = triangle.times * triangle.pack(loss.S - factor.inverse())
-                return Point(graph, w, w, value, penalty, slopes)
+            if sum(graph.values(w, factor)) <= enough:
+                return graph.point(w, factor)
         share *= SHRINK
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,24 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.errors import ParameterError
 from auctor.core.types import FloatArray
-from auctor.covariance.inputs import check_covariance, penalties
+from auctor.covariance.inputs import Penalties, check_covariance, penalty_factors
 from auctor.covariance.solve import Budget, GraphSolution, solve_graph
 
-#: Strengths of a path, when only their number is not said.
+#: Strengths of a path, where none are given.
 N_STRENGTHS = 20
 #: The smallest strength of a path, as a share of the one that leaves the graph empty.
 SMALLEST_SHARE = 0.1
 
 
-def strength_of_empty_graph(S: FloatArray, weights: FloatArray | None = None) -> float:
+def strength_of_empty_graph(S: Any, weights: Any = None) -> float:
     """The smallest strength at which no pair of variables is connected.
+
+    Parameters
+    ----------
+    S : (p, p) array
+        Empirical covariance.
+    weights : (p, p) array, optional
+        Factors of the strength. Pairs with 0 or infinity do not depend on it, and do not count.
 
     Examples
     --------
@@ -27,16 +35,22 @@ def strength_of_empty_graph(S: FloatArray, weights: FloatArray | None = None) ->
     >>> strength_of_empty_graph(np.array([[1.0, 0.3], [0.3, 1.0]]))
     0.3
     """
-    size = np.abs(S - np.diag(S.diagonal()))
-    if weights is not None:
-        penalised = (weights > 0.0) & np.isfinite(weights)
-        size = np.divide(size, weights, out=np.zeros_like(size), where=penalised)
-    return float(size.max())
+    who = "strength_of_empty_graph"
+    matrix = check_covariance(who, S)
+    return empty_strength(matrix, penalty_factors(who, weights, matrix.shape[0], False))
 
 
-def path_strengths(S: FloatArray, weights: FloatArray | None, count: int) -> FloatArray:
+def empty_strength(S: FloatArray, factors: Penalties) -> float:
+    """The same for what has been checked."""
+    size = np.abs(S)
+    np.fill_diagonal(size, 0.0)
+    penalised = (factors.full > 0.0) & np.isfinite(factors.full)
+    return float(np.max(size[penalised] / factors.full[penalised], initial=0.0))
+
+
+def path_strengths(S: FloatArray, factors: Penalties, count: int) -> FloatArray:
     """Strengths from that of the empty graph downwards, evenly spaced on a log scale."""
-    top = strength_of_empty_graph(S, weights)
+    top = empty_strength(S, factors)
     if top == 0.0:
         return np.zeros(1)
     spaced: FloatArray = top * np.geomspace(1.0, SMALLEST_SHARE, count)
@@ -56,6 +70,10 @@ def covariance_path(
     n_threads: int | None = None,
 ) -> list[GraphSolution]:
     """Solve the graphical lasso for decreasing strengths, each from the solution before.
+
+    No pair is screened by a rule that could be wrong: connected components are exact, and
+    `NewtonCd` works on the entries that are not zero or violate optimality, found anew in every
+    step at a cost of O(p^2).
 
     Parameters
     ----------
@@ -78,9 +96,9 @@ def covariance_path(
     """
     who = "covariance_path"
     S = check_covariance(who, S)
-    given = penalties(who, weights, S.shape[0], penalise_diagonal)
+    factors = penalty_factors(who, weights, S.shape[0], penalise_diagonal)
     if strengths is None:
-        strengths = path_strengths(S, given, N_STRENGTHS)
+        strengths = path_strengths(S, factors, N_STRENGTHS)
     grid = np.atleast_1d(np.asarray(strengths, dtype=np.float64))
     for strength in grid:
         check_real(who, "strengths", float(strength), low=0.0)
@@ -92,17 +110,23 @@ def covariance_path(
             todo="Sort them: each solve starts from the one before.",
         )
     budget = Budget(tol, max_iter, max_seconds, n_threads)
-    found: list[GraphSolution] = []
+    return list(along_path(S, factors, grid, solver=solver, budget=budget, who=who))
+
+
+def along_path(
+    S: FloatArray,
+    factors: Penalties,
+    strengths: FloatArray,
+    *,
+    solver: Any,
+    budget: Budget,
+    who: str,
+) -> Iterator[GraphSolution]:
+    """Solutions for decreasing strengths one by one, each started from the one before."""
     start: FloatArray | None = None
-    for strength in grid:
+    for strength in strengths:
         solution = solve_graph(
-            S, scaled(given, float(strength)), solver=solver, start=start, budget=budget, who=who
+            S, factors.times(float(strength)), solver=solver, start=start, budget=budget, who=who
         )
         start = solution.precision
-        found.append(solution)
-    return found
-
-
-def scaled(weights: FloatArray, strength: float) -> FloatArray:
-    """Penalties of all entries; a forbidden pair stays forbidden at any strength."""
-    return np.where(np.isinf(weights), np.inf, np.where(np.isinf(weights), 0.0, weights) * strength)
+        yield solution

@@ -12,6 +12,8 @@ from auctor.core.types import Array, FloatArray, IntArray
 def components(S: FloatArray, strengths: FloatArray) -> list[IntArray]:
     """Variables that the solution may connect, largest group first.
 
+    ``strengths`` has one entry for every pair, or a single one for all, here and below.
+
     The solution is exactly block diagonal over the connected components of
     ``|S_ij| > strength_ij`` (Mazumder, Hastie 2012; Witten, Friedman, Simon 2011).
     """
@@ -40,6 +42,7 @@ def tree_solution(S: FloatArray, strengths: FloatArray) -> FloatArray | None:
     is for the certificate to say (Fattahi, Sojoudi 2019).
     """
     linked = linked_pairs(S, strengths)
+    strengths = np.broadcast_to(strengths, S.shape)
     if int(np.count_nonzero(linked)) != 2 * (S.shape[0] - 1):
         return None
     row, column = np.nonzero(linked)

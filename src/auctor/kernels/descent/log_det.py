@@ -18,6 +18,8 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
+#: Rows and columns of a tile, when a matrix is transposed: two tiles of float64 fit into 32 KB.
+TILE = 32
 #: ``(W D W)_ij`` of the free pairs, as a function of the step on them.
 Product = Callable[[FloatArray], FloatArray]
 
@@ -34,9 +36,9 @@ def soft_step(c: float, slope: float, curve: float, l1: float) -> float:
 
 @fast_kernel
 def descend_rows(
-    S: FloatArray,
     W: FloatArray,
-    X: FloatArray,
+    value: FloatArray,
+    gradient: FloatArray,
     l1: FloatArray,
     indptr: Array,
     indices: Array,
@@ -48,8 +50,9 @@ def descend_rows(
 ) -> float:
     """Passes of coordinate descent over the free pairs; returns the last pass's largest change.
 
-    ``indptr, indices`` list the free columns ``j >= i`` of every row, ``D`` holds the step of these
-    pairs in the same order, ``l1`` their penalties, ``U = D W``. The pairs of a row are visited
+    ``indptr, indices`` list the free columns ``j >= i`` of every row. In the same order, ``value``
+    holds their entries of X, ``gradient`` those of ``S - W``, ``l1`` their penalties and ``D`` the
+    step; ``U = D W``. The pairs of a row are visited
     ``inner`` times before the next row: their slopes ``t_j = (W D W)_ij`` are read from U once, and
     then cost one product for each free pair of the row. Changes are in units of the diagonal of the
     model: ``|z| sqrt(curvature)``. Passes end early when none is above ``tiny``.
@@ -81,8 +84,8 @@ def descend_rows(
                     curve = wij * wij
                     if j != np.uint64(i):
                         curve += W[i, i] * W[j, j]
-                    slope = S[i, j] - wij + t[a]
-                    z = soft_step(X[i, j] + D[first + a], slope, curve, l1[first + a])
+                    slope = gradient[first + a] + t[a]
+                    z = soft_step(value[first + a] + D[first + a], slope, curve, l1[first + a])
                     if z == 0.0:
                         continue
                     size = abs(z) * np.sqrt(curve)
@@ -128,12 +131,11 @@ def sandwich(
     column: Array,
     step: FloatArray,
     U: FloatArray,
-    V: FloatArray,
     out: FloatArray,
 ) -> None:
     """``(W D W)_ij`` of the free pairs, for the symmetric matrix D of a step on them.
 
-    ``U`` and ``V`` are room for ``D W`` and its transpose, so that both loops read rows.
+    ``U`` is room for ``D W``, and then for its transpose, so that both loops read rows.
     """
     p = W.shape[0]
     U[:] = 0.0
@@ -148,15 +150,45 @@ def sandwich(
             if j != np.uint64(i):
                 for k in range(p):
                     U[j, k] += z * W[i, k]
-    for i in range(p):
-        for k in range(p):
-            V[k, i] = U[i, k]
+    # Transpose in place, tile by tile.
+    for top in range(0, p, TILE):
+        for left in range(top, p, TILE):
+            for i in range(top, min(top + TILE, p)):
+                for k in range(max(left, i + 1), min(left + TILE, p)):
+                    U[i, k], U[k, i] = U[k, i], U[i, k]
     for a in range(row.shape[0]):
         i, j = row[a], column[a]
         total = 0.0
         for k in range(p):
-            total += W[i, k] * V[j, k]
+            total += W[i, k] * U[j, k]
         out[a] = total
+
+
+# Below, ``packed`` arrays hold an upper triangle row by row, and ``slopes`` the derivatives by
+# these entries: ``S - W`` on the diagonal and twice that off it, where an entry stands for two of
+# the matrix. ``strengths`` has one entry for every pair, or a single one for all.
+
+
+@kernel
+def unpack_upper(packed: FloatArray, matrix: FloatArray) -> None:
+    """Fill a symmetric matrix from its upper triangle."""
+    p, at = matrix.shape[0], 0
+    for i in range(p):
+        for j in range(i, p):
+            matrix[i, j] = packed[at]
+            at += 1
+    mirror_upper(matrix)
+
+
+@kernel
+def mirror_upper(matrix: FloatArray) -> None:
+    """Copy the upper triangle of a matrix to the lower one, tile by tile."""
+    p = matrix.shape[0]
+    for top in range(0, p, TILE):
+        for left in range(top, p, TILE):
+            for i in range(top, min(top + TILE, p)):
+                for j in range(max(left, i + 1), min(left + TILE, p)):
+                    matrix[j, i] = matrix[i, j]
 
 
 @kernel
@@ -170,11 +202,92 @@ def pack_upper(matrix: FloatArray, packed: FloatArray) -> None:
 
 
 @kernel
-def unpack_upper(packed: FloatArray, matrix: FloatArray) -> None:
-    """Fill a symmetric matrix from its upper triangle."""
-    p, at = matrix.shape[0], 0
+def slopes_of_inverse(S: FloatArray, W: FloatArray, slopes: FloatArray) -> None:
+    """Slopes of ``-log det X + tr(S X)`` where W is the inverse of X."""
+    p, at = S.shape[0], 0
+    for i in range(p):
+        slopes[at] = S[i, i] - W[i, i]
+        at += 1
+        for j in range(i + 1, p):
+            slopes[at] = 2.0 * (S[i, j] - W[i, j])
+            at += 1
+
+
+@kernel
+def inverse_of_slopes(S: FloatArray, slopes: FloatArray, W: FloatArray) -> None:
+    """The inverse of X, from the slopes at X."""
+    p, at = S.shape[0], 0
+    for i in range(p):
+        W[i, i] = S[i, i] - slopes[at]
+        at += 1
+        for j in range(i + 1, p):
+            W[i, j] = S[i, j] - 0.5 * slopes[at]
+            at += 1
+    mirror_upper(W)
+
+
+@kernel
+def dual_point(S: FloatArray, slopes: FloatArray, strengths: FloatArray, Z: FloatArray) -> None:
+    """Clip the inverse of X onto ``|Z_ij - S_ij| <= strength_ij``, with the diagonal of S."""
+    p, at = S.shape[0], 0
+    every = int(strengths.shape[0] > 1)
+    for i in range(p):
+        Z[i, i] = S[i, i]
+        at += 1
+        for j in range(i + 1, p):
+            most = strengths[every * i, every * j]
+            Z[i, j] = S[i, j] + min(max(-0.5 * slopes[at], -most), most)
+            at += 1
+    mirror_upper(Z)
+
+
+@fast_kernel
+def linear_and_l1(S: FloatArray, strengths: FloatArray, packed: FloatArray) -> tuple[float, float]:
+    """``tr(S X)``, and ``sum strength_ij |X_ij|`` off the diagonal."""
+    p, at = S.shape[0], 0
+    every = int(strengths.shape[0] > 1)
+    trace, penalty = 0.0, 0.0
+    for i in range(p):
+        trace += S[i, i] * packed[at]
+        at += 1
+        for j in range(i + 1, p):
+            x = packed[at]
+            at += 1
+            if x != 0.0:
+                trace += 2.0 * S[i, j] * x
+                penalty += 2.0 * strengths[every * i, every * j] * abs(x)
+    return trace, penalty
+
+
+@kernel
+def list_free(
+    packed: FloatArray,
+    slopes: FloatArray,
+    strengths: FloatArray,
+    indptr: Array,
+    row: Array,
+    column: Array,
+    place: Array,
+) -> int:
+    """Entries that are not zero, or whose slope exceeds their penalty; returns their number.
+
+    ``row``, ``column`` and the ``place`` in the triangle are filled in as far as they have room, so
+    that arrays of length 0 only count.
+    """
+    p = indptr.shape[0] - 1
+    at, found = 0, 0
+    room = row.shape[0]
+    every = int(strengths.shape[0] > 1)
+    indptr[0] = 0
     for i in range(p):
         for j in range(i, p):
-            matrix[i, j] = packed[at]
-            matrix[j, i] = packed[at]
+            free = packed[at] != 0.0
+            if not free:
+                free = 0.5 * abs(slopes[at]) > strengths[every * i, every * j]
+            if free:
+                if found < room:
+                    row[found], column[found], place[found] = i, j, at
+                found += 1
             at += 1
+        indptr[i + 1] = found
+    return found
