@@ -157,6 +157,26 @@ def test_gaussian_shrinks_covariances_of_wide_data(metric):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("metric", ["auc", "error"])
+def test_gaussian_shrinks_covariances_of_a_class_with_few_rows(metric):
+    # Rows outnumber the columns, those of the rare class do not.
+    rng = np.random.default_rng(1)
+    n, d = 600, 100
+    y = (np.arange(n + 6000) % 24 == 0).astype(int)
+    X = rng.normal(size=(y.size, d)) * rng.uniform(0.7, 1.5, size=d) + 0.35 * y[:, None]
+    found = []
+    for penalty in ("l2", L2(1e-4)):
+        model = MetricClassifier(metric, surrogate="gaussian", penalty=penalty)
+        model.fit(X[:n], y[:n])
+        found.append((model.decision_function(X[n:]), model.predict(X[n:])))
+    ranks = [metrics.auc(y[n:], decision) for decision, _ in found]
+    assert ranks[0] > ranks[1] + 0.001
+    if metric == "error":
+        right = [np.mean(labels == y[n:]) for _, labels in found]
+        assert ranks[0] > ranks[1] + 0.01
+        assert right[0] > right[1] + 0.005
+
+
 def test_threshold_out_of_fold(rows):
     seen = MetricClassifier("f1", strength=1e-6).fit(rows.X, rows.y)
     held = MetricClassifier("f1", strength=1e-6, threshold_cv=4).fit(rows.X, rows.y)

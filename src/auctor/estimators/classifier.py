@@ -61,9 +61,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         log_loss           logistic
         =================  =========================================================================
 
-        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber rows. "f1" is
-        ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows. ``cost(10)`` says
-        that a missed positive costs as much as ten false alarms.
+        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
+        "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
+        ``cost(10)`` says that a missed positive costs as much as ten false alarms.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         An object carries its own strength.
     strength : float >= 0
