@@ -88,6 +88,10 @@ def test_the_dual_of_overlapping_groups_is_the_tree_pass_on_a_tree():
         np.testing.assert_array_equal(on, HierarchicalOperator(phi).decode(u, taxonomy))
 
 
+def expected_f(p, mask):
+    return 2 * p[mask].sum() / (mask.sum() + p.sum())
+
+
 def test_expected_f_is_the_best_closed_prefix():
     rng = np.random.default_rng(5)
     for _ in range(40):
@@ -98,14 +102,13 @@ def test_expected_f_is_the_best_closed_prefix():
         for t in range(6):
             for above in taxonomy.parents.of(t):
                 low[t] = min(low[t], low[above])
-        value = lambda mask: 2 * low[mask].sum() / (mask.sum() + low.sum())  # noqa: E731
         best = max(
-            value(mask)
+            expected_f(low, mask)
             for bits in range(1, 64)
             for mask in [np.array([bits >> t & 1 for t in range(6)], dtype=bool)]
             if taxonomy.violations(mask[None]).size == 0
         )
-        assert value(on) == pytest.approx(best, rel=1e-12)
+        assert expected_f(low, on) == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("decoder", [*DECODERS, Flat()])
