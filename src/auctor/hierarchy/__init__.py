@@ -13,12 +13,14 @@ from auctor.hierarchy.decoders import (
     tree_map,
     tree_reduce,
 )
+from auctor.hierarchy.multi_label import HierarchicalMultiLabel
 from auctor.hierarchy.taxonomy import Taxonomy
 
 __all__ = [
     "Decoder",
     "ExpectedF",
     "Flat",
+    "HierarchicalMultiLabel",
     "HierarchicalOperator",
     "LeafReduce",
     "MandatoryLeaf",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -73,6 +73,10 @@ class Flat:
 
     threshold: Any = 0.5
 
+    #: The parameter that is tuned, and what is tried: shares of a probability.
+    tuned: ClassVar[str] = "threshold"
+    candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 37))
+
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
         u = check_scores("Flat", scores, taxonomy)
@@ -124,6 +128,10 @@ class HierarchicalOperator:
 
     phi: Any = 0.5
 
+    #: The parameter that is tuned, and what is tried: norms of probabilities.
+    tuned: ClassVar[str] = "phi"
+    candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 41))
+
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
         who = "HierarchicalOperator"
@@ -157,6 +165,22 @@ class ExpectedF:
 
     beta: float = 1.0
     temper: float = 1.0
+
+    #: The parameter that is tuned, and what is tried around 1.
+    tuned: ClassVar[str] = "temper"
+    candidates: ClassVar[tuple[float, ...]] = (
+        0.4,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.9,
+        1.0,
+        1.15,
+        1.3,
+        1.5,
+        1.8,
+    )
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
