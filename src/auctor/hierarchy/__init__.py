@@ -15,6 +15,7 @@ from auctor.hierarchy.decoders import (
 )
 from auctor.hierarchy.multi_label import HierarchicalMultiLabel
 from auctor.hierarchy.taxonomy import Taxonomy
+from auctor.hierarchy.top_down import TopDownClassifier
 
 __all__ = [
     "Decoder",
@@ -26,6 +27,7 @@ __all__ = [
     "MandatoryLeaf",
     "RootMap",
     "Taxonomy",
+    "TopDownClassifier",
     "TopK",
     "metrics",
     "tree_map",
