@@ -249,7 +249,7 @@ METRICS: dict[str, Metric] = {
         most=1.0,
     ),
     "average_precision": Metric(
-        # First what ranks better on more sets; see docs/choose.md.
+        # First what ranks better on more sets: benchmarks/results/average_precision.md.
         {"logistic": _plain(Logistic)} | _max_margin(AveragePrecision),
         _ranking(metrics.average_precision),
         _rule("break_even"),
