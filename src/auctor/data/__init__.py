@@ -3,5 +3,6 @@
 from auctor.data.coerce import as_data, as_matrix, feature_names, wrap
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
+from auctor.data.stacked import Stacked
 
-__all__ = ["Dense", "Sparse", "as_data", "as_matrix", "feature_names", "wrap"]
+__all__ = ["Dense", "Sparse", "Stacked", "as_data", "as_matrix", "feature_names", "wrap"]

@@ -34,7 +34,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     """Linear classifier that minimises a surrogate of the chosen metric.
 
     The weights minimise ``loss(X w) + strength * penalty(w)``, where the loss stands in for the
-    metric. With more than two classes there is such a problem for each class against the rest.
+    metric. With more than two classes there is such a problem for each class against the rest, but
+    for "log_loss" one problem of all classes: multinomial regression.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         How `score` joins more than two classes, each against the rest: "macro" is the mean over
         the classes, "weighted" their mean by the weight of the classes, and "micro" the metric of
         the decision values of all classes together. For "error" it is the accuracy of `predict`
-        whatever the average.
+        whatever the average, for "log_loss" minus the log-loss of `predict_proba`.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int

@@ -1,9 +1,10 @@
-"""Solving the problems of a fit: one, or one per class against the rest."""
+"""Solving the problems of a fit: one, one per class against the rest, or one of all classes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage
-from auctor.data import Dense, Sparse
+from auctor.data import Dense, Sparse, Stacked
+from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import Solver, minimise
-from auctor.penalties import L2
+from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
 from auctor.solvers import GaussianDiscriminant, resolve
 from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
@@ -47,6 +49,16 @@ def solve(
         Instead of the one that ``given`` names.
     """
     problem = Problem(loss, penalty, data, fit_intercept=bool(given.fit_intercept))
+    return solve_problem(given, problem, start, solver)
+
+
+def solve_problem(
+    given: LinearParameters,
+    problem: Problem,
+    start: FloatArray | None = None,
+    solver: Solver[Any] | None = None,
+) -> Solution:
+    """Minimise a problem, from a start that is ignored if it does not fit."""
     if start is not None and (
         start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
     ):
@@ -74,6 +86,12 @@ def solve_classes(
 ) -> list[Solution]:
     """One solution per target; an interrupt before the last leaves no model."""
     starts = previous if previous and len(previous) == len(targets) else [None] * len(targets)
+    if chosen.joint(len(targets)):
+        penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+        problem = joint_problem(chosen, penalty, data, targets, bool(given.fit_intercept))
+        known = [last.coef for last in starts if last is not None and given.warm_start]
+        solution = solve_problem(given, problem, np.concatenate(known) if known else None)
+        return each_class(problem, solution)
     solutions: list[Solution] = []
     for target, last in zip(targets, starts, strict=True):
         check_not_interrupted(solutions)
@@ -85,6 +103,33 @@ def solve_classes(
         solver = solver_for(given, rows, chosen)
         solutions.append(solve(given, rows, chosen.loss, penalty, start, solver))
     return solutions
+
+
+def joint_problem(
+    chosen: Chosen,
+    penalty: Penalty,
+    data: Dense | Sparse,
+    targets: Sequence[Target],
+    fit_intercept: bool,
+) -> Problem:
+    """The problem of all classes at once; every row has a score for each of them."""
+    assert chosen.several is not None
+    k = len(targets)
+    codes = np.argmax([target.y for target in targets], axis=0)
+    target = one_hot(codes, k, targets[0].weight)
+    loss = chosen.several(k, fit_intercept)
+    return Problem(loss, Repeated(penalty, k), Stacked(data, target, k), fit_intercept=False)
+
+
+def each_class(problem: Problem, solution: Solution) -> list[Solution]:
+    """The solution of a problem as one for each class that it has."""
+    if not isinstance(problem.loss, Softmax):
+        return [solution]
+    scores = problem.data.scores(solution.coef)
+    offsets = problem.loss.offsets_at(scores, problem.data.target)
+    parts = solution.coef.reshape(offsets.size, -1)
+    pairs = zip(parts, offsets.tolist(), strict=True)
+    return [replace(solution, coef=coef.copy(), intercept=b) for coef, b in pairs]
 
 
 def check_not_interrupted(solutions: Sequence[Solution]) -> None:

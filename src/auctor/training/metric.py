@@ -33,6 +33,7 @@ from auctor.losses import (
     SquaredHinge,
 )
 from auctor.losses.fscore import LARGEST_BETA, SMALLEST_BETA
+from auctor.losses.softmax import Softmax
 from auctor.metrics.thresholds import check_criterion
 from auctor.training.registry import as_loss, known
 
@@ -46,6 +47,10 @@ class Cut(NamedTuple):
 
 #: ``measure(y, scores, weight)``, greater is better; labels are those of ``scores > 0``.
 Measure = Callable[[Any, FloatArray, Any], float]
+
+
+#: The loss of several classes at once, from their number and whether each has an intercept.
+Several = Callable[[int, bool], Softmax]
 
 
 class Surrogate(NamedTuple):
@@ -92,6 +97,8 @@ class Metric(NamedTuple):
         Whether the metric is 0 by convention on rows without a positive, where it means nothing.
     positive_weight : callable, optional
         Factor on the weight of positives in training, from (negatives / positives, value).
+    several : callable, optional
+        The loss of more than two classes at once; without it each class goes against the rest.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -106,6 +113,7 @@ class Metric(NamedTuple):
     by_level: bool = False
     needs_positives: bool = False
     positive_weight: Callable[[float, float], float] | None = None
+    several: Several | None = None
 
 
 class Chosen(NamedTuple):
@@ -121,6 +129,11 @@ class Chosen(NamedTuple):
     needs_positives: bool = False
     instead: str = ""
     shrinks: bool = False
+    several: Several | None = None
+
+    def joint(self, n_classes: int) -> bool:
+        """Whether so many classes are trained at once."""
+        return self.several is not None and n_classes > 2
 
 
 def _ranking(function: Callable[..., float]) -> Callable[..., float]:
@@ -187,6 +200,7 @@ METRICS: dict[str, Metric] = {
         lambda _: None,
         "probabilities: logistic regression",
         by_level=True,
+        several=Softmax,
     ),
     "error": Metric(
         _BY_ROW | {"gaussian": Surrogate(ExpectedError, shrinks=True)},
@@ -235,7 +249,7 @@ METRICS: dict[str, Metric] = {
         most=1.0,
     ),
     "average_precision": Metric(
-        # First what ranks better on more sets; see docs/choose.md.
+        # First what ranks better on more sets: benchmarks/results/average_precision.md.
         {"logistic": _plain(Logistic)} | _max_margin(AveragePrecision),
         _ranking(metrics.average_precision),
         _rule("break_even"),
@@ -367,6 +381,7 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         spec.needs_positives,
         instead,
         shrinks,
+        spec.several,
     )
 
 
