@@ -11,7 +11,7 @@ from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage
-from auctor.data import Dense, Sparse
+from auctor.data import Binned, StoredData
 from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
@@ -24,7 +24,7 @@ from auctor.training.registry import resolve_penalty
 
 def solve(
     given: LinearParameters,
-    data: Dense | Sparse,
+    data: StoredData,
     loss: Loss,
     penalty: Penalty,
     start: FloatArray | None = None,
@@ -35,7 +35,7 @@ def solve(
     ----------
     given : LinearParameters
         The solver, its budget and its tolerance.
-    data : Dense or Sparse
+    data : StoredData
         With its target.
     loss : Loss
     penalty : Penalty
@@ -63,7 +63,7 @@ def solve(
 def solve_classes(
     who: str,
     given: LinearParameters,
-    data: Dense | Sparse,
+    data: StoredData,
     targets: Sequence[Target],
     chosen: Chosen,
     previous: Sequence[Solution | None] | None = None,
@@ -88,7 +88,7 @@ def check_not_interrupted(solutions: Sequence[Solution]) -> None:
         raise KeyboardInterrupt
 
 
-def penalty_for(who: str, given: LinearParameters, data: Dense | Sparse, chosen: Chosen) -> Penalty:
+def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
     """The penalty of a problem.
 
     Surrogates made of covariances get, on data with more columns than rows, at least the ridge
@@ -96,7 +96,9 @@ def penalty_for(who: str, given: LinearParameters, data: Dense | Sparse, chosen:
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    if chosen.shrinks and ridge and fits(data) and outnumbered(data):
+    if not chosen.shrinks or not ridge or isinstance(data, Binned):
+        return penalty
+    if fits(data) and outnumbered(data):
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
 
@@ -110,7 +112,7 @@ def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> Fl
     return np.append(last.coef, last.intercept)
 
 
-def linear_scores(data: Dense | Sparse, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+def linear_scores(data: StoredData, coef: FloatArray, intercept: FloatArray) -> FloatArray:
     """Scores of every row for every weight vector, shape (n, k)."""
     return np.column_stack([data.scores(w, float(b)) for w, b in zip(coef, intercept, strict=True)])
 
