@@ -417,6 +417,14 @@ class Binned(InMemory):
         pairs = 0.5 * (len(self.matrix.books) + 1)
         return 1.0 + PAIR_COST * pairs
 
+    def entries(self, index: IntArray) -> float:
+        """Stored entries of the rows ``index``."""
+        return float(self.n_entries) * index.size / max(1, self.n_rows)
+
+    def rows(self, index: IntArray) -> Binned:
+        """The rows ``index`` with their targets."""
+        return Binned(self.matrix[index], self.target.take(index), n_threads=self.n_threads)
+
     def only(self, index: IntArray) -> Binned:
         """The columns ``index`` with the targets of all rows; codes that become equal are one."""
         return Binned(self.matrix.only(index), self.target, n_threads=self.n_threads)
