@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,12 +25,14 @@ from auctor.training.additive_model import (
     AdditiveRegressionModel,
     TrainedCurves,
     curve_of,
+    odds_slope,
     read_values,
     train_additive,
     train_additive_regressor,
 )
 from auctor.training.bins import Bins
 from auctor.training.parameters import parameters_of
+from auctor.training.scorecard import Scorecard, card_points, make_scorecard
 from auctor.training.train import Trained, unconverged
 
 
@@ -166,6 +169,8 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type
     coef_ : (1, p) array, or (n_classes, p)
         Weights of lines, jumps, missing values and cells.
     strength_ : float
+    odds_slope_ : float
+        Log-odds for a score more of 1, with two classes; the scale of `scorecard`.
     strengths_, scores_ : arrays
         What "auto" tried, decreasing, and the scores by fold.
     classes_, intercept_, threshold_, gap_, n_iter_, solution_
@@ -208,9 +213,57 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type
         )
         self._keep(Trained(found.model, found.solutions, found.warnings))
         self._keep_curves(found)
+        if hasattr(self, "odds_slope_"):
+            del self.odds_slope_
+        if self.classes_.size == 2:
+            self.odds_slope_ = odds_slope(found.model, rows)
         searched = found.strengths is not None
         tell(([] if searched else unconverged(found.solutions)) + found.warnings)
         return self
+
+    def scorecard(
+        self,
+        points_to_double_odds: float = 20.0,
+        base: float = 600.0,
+        *,
+        rounded: bool = True,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> Scorecard:
+        """The model as a table of points, for two classes.
+
+        Parameters
+        ----------
+        points_to_double_odds : float > 0
+            Points more for which the odds of the positive class double.
+        base : float
+            Points of a row at the threshold, where the decision value is 0.
+        rounded : bool
+            Whole numbers, so that neighbouring ranges with equal points become one. Otherwise
+            points are an exact straight line of the decision value.
+        X, y, sample_weight : rows, labels and weights, optional
+            Rows on which the loss of the metric by rounding is measured.
+        """
+        check_is_fitted(self)
+        model = self.to_model()
+        names = self.names_[: len(self.bins_.columns)]
+        card = make_scorecard(
+            model,
+            names,
+            getattr(self, "odds_slope_", 1.0),
+            points_to_double_odds=points_to_double_odds,
+            base=base,
+            rounded=rounded,
+        )
+        if X is None or y is None:
+            return card
+        matrix = self._read(X, reset=False)
+        labels = self._read_target(y, matrix.shape[0])
+        decision = model.decision_function(matrix)
+        points = card_points(card, model.bins, names, matrix) - base
+        pair = tuple(model.score_at(s, labels, sample_weight) for s in (decision, points))
+        return replace(card, metric=(pair[0], pair[1]))
 
     def to_model(self) -> AdditiveModel:
         """The fitted curves as a model that predicts without scikit-learn."""

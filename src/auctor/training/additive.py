@@ -16,7 +16,7 @@ from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.binned import MOST_CODES
 from auctor.penalties import BoundedElasticNet, GroupL2
-from auctor.training.bins import MISSING, Bins, PairBins, levels_of
+from auctor.training.bins import Bins, PairBins, levels_of
 from auctor.training.parameters import (
     RULES,
     ClassifierParameters,
@@ -37,7 +37,7 @@ SMOOTH_LINE = 0.01
 #: Smallest over largest strength that "auto" tries with "smooth".
 SMOOTH_RATIO = 1e-6
 #: Smallest over largest strength that "auto" tries with the other penalties.
-KINKED_RATIO = 1e-3
+KINKED_RATIO = 1e-4
 #: Bins, at most: the codes of a byte less those of missing values and of one end.
 MOST_BINS = MOST_CODES - 2
 
@@ -129,17 +129,13 @@ def plain(kind: Any, given: LinearParameters, penalty: Any, strength: float, **m
 
 def search_parameters(given: AdditiveParameters, penalty: Penalty, strengths: Any) -> Any:
     """The parameters of a search for the strength."""
-    return plain(
-        SearchParameters, given, penalty, 1.0, strengths=strengths, ratio=KINKED_RATIO
-    )
+    return plain(SearchParameters, given, penalty, 1.0, strengths=strengths, ratio=KINKED_RATIO)
 
 
 # --- signs ----------------------------------------------------------------------------------------
 
 
-def read_monotone(
-    who: str, monotone: Any, names: Sequence[str] | None, n_columns: int
-) -> IntArray:
+def read_monotone(who: str, monotone: Any, names: Sequence[str] | None, n_columns: int) -> IntArray:
     """Direction of every column: 1 rising, -1 falling, 0 free.
 
     Parameters
@@ -296,5 +292,3 @@ def contributions(bins: Bins, theta: FloatArray, codes: Any) -> FloatArray:
 def with_pairs(bins: Bins, pairs: Sequence[PairBins]) -> Bins:
     """The same columns with some pairs."""
     return replace(bins, pairs=tuple(pairs))
-
-

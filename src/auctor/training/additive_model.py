@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -33,6 +34,7 @@ from auctor.training.additive import (
     smooth_strengths,
 )
 from auctor.training.bins import Bins
+from auctor.training.calibrate import Sigmoid
 from auctor.training.fit import linear_scores
 from auctor.training.folds import stratified_folds
 from auctor.training.metric import METRICS, Chosen, resolve_metric
@@ -48,9 +50,11 @@ from auctor.training.select import Split, StrengthSearch
 from auctor.training.targets import Rows, targets_of
 from auctor.training.train import Trained, train_classifier, train_regressor
 
-#: Smooth stand-ins for metrics whose first surrogate has kinks, the first that a metric has:
-#: curves have many parameters, on which smooth losses are solved many times as fast.
-SMOOTH_SURROGATES = ("square", "logistic")
+#: Smooth stand-ins, by metric, where the first surrogate of a metric has kinks: curves have many
+#: parameters, on which smooth losses are solved many times as fast.
+SMOOTH_SURROGATES = {"auc": "squared_hinge"}
+#: The smooth stand-in for other metrics, where they have it.
+OTHER_SURROGATE = "logistic"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,13 +162,30 @@ class TrainedCurves:
     scores: FloatArray | None = None
 
 
+def odds_slope(model: AdditiveModel, rows: Rows) -> float:
+    """Log-odds of the positive class for a score more of 1, by Platt scaling on the rows.
+
+    Where the scores separate the classes there is no such number; it is then at most the one that
+    gives the largest score the odds of all rows to one.
+    """
+    if isinstance(model.metric, str) and model.metric.strip() == "log_loss":
+        return 1.0
+    scores = model.bins.scores(rows.matrix, model.coef, model.intercept)[:, 0]
+    kept = np.ones(scores.size, dtype=bool) if rows.weight is None else rows.weight > 0.0
+    largest = float(np.abs(scores[kept]).max())
+    most = math.log(scores.size + 1.0) / largest if largest > 0.0 else 1.0
+    weight = None if rows.weight is None else rows.weight[kept]
+    slope = Sigmoid.fit(scores[kept], rows.codes[kept] == 1, weight).slope
+    return float(np.clip(slope, 1e-3 * most, most)) if math.isfinite(slope) else most
+
+
 def smooth_surrogate(who: str, metric: Any, surrogate: str) -> str:
     """The surrogate that "auto" stands for: a smooth one where the metric has any."""
     chosen = resolve_metric(who, metric, surrogate)
     if surrogate != "auto" or not isinstance(metric, str) or chosen.loss.smooth:
         return surrogate
-    table = METRICS[chosen.name].surrogates
-    return next((name for name in SMOOTH_SURROGATES if name in table), surrogate)
+    smooth = SMOOTH_SURROGATES.get(chosen.name, OTHER_SURROGATE)
+    return smooth if smooth in METRICS[chosen.name].surrogates else surrogate
 
 
 def train_additive(

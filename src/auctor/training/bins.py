@@ -22,6 +22,8 @@ from auctor.kernels.linalg.binned import search_codes
 FINE = MOST_CODES - 2
 #: Code of a missing value.
 MISSING = 0
+#: Rows for every bin, at least: below, curves follow single rows. LightGBM's leaves have 20.
+ROWS_PER_BIN = 10
 #: Levels of a column in a pair, at most: 64 cells hold 30 rows each from 2,000 rows on.
 LEVELS = 8
 
@@ -134,6 +136,13 @@ def bin_column(values: Array, weight: FloatArray | None, n_bins: int) -> ColumnB
     )
 
 
+def _row_count(n: int, weight: FloatArray | None) -> float:
+    """Rows by weight, in units of the smallest: the same for weights as for repeated rows."""
+    if weight is None:
+        return float(n)
+    return float(weight.sum() / weight[weight > 0.0].min())
+
+
 def _together(amount: FloatArray, most: int) -> IntArray:
     """Which of at most so many groups of about equal weight each of some ordered values is in."""
     if amount.size <= most:
@@ -209,7 +218,8 @@ class Bins:
     @classmethod
     def of(cls, matrix: Any, weight: FloatArray | None = None, n_bins: int = 32) -> Bins:
         """Bins of every column of a matrix, by quantiles of its weighted values."""
-        return cls([bin_column(values, weight, n_bins) for values in column_values(matrix)])
+        most = min(n_bins, max(2, int(_row_count(matrix.shape[0], weight) // ROWS_PER_BIN)))
+        return cls([bin_column(values, weight, most) for values in column_values(matrix)])
 
     @property
     def books(self) -> list[Codebook]:
