@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.core.errors import AuctorError as AuctorError
     from auctor.core.errors import ConvergenceWarning as ConvergenceWarning
     from auctor.core.errors import DataWarning as DataWarning
+    from auctor.estimators import AdditiveClassifier as AdditiveClassifier
+    from auctor.estimators import AdditiveRegressor as AdditiveRegressor
     from auctor.estimators import LinearRegressor as LinearRegressor
     from auctor.estimators import MetricClassifier as MetricClassifier
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
@@ -40,6 +42,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
 
 #: Public names and the modules they live in; a name without a module is a module itself.
 _HOMES = {
+    "AdditiveClassifier": "estimators",
+    "AdditiveRegressor": "estimators",
     "AuctorError": "core.errors",
     "ConvergenceWarning": "core.errors",
     "DataWarning": "core.errors",

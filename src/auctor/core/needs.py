@@ -59,6 +59,7 @@ class Need(Flag):
     GRAM = auto()
     COLUMNS = auto()
     COLUMN_SUBSETS = auto()
+    MATRIX_COLUMNS = auto()
     ROWS = auto()
     DENSE = auto()
 
@@ -91,6 +92,7 @@ NEED_WORDS = {
     Need.GRAM: "weighted Gram matrices of the data",
     Need.COLUMNS: "column access to the data",
     Need.COLUMN_SUBSETS: "data that can leave columns out",
+    Need.MATRIX_COLUMNS: "column access to the data, or Gram matrices of some columns",
     Need.ROWS: "row access to the data",
     Need.DENSE: "a dense copy of the data",
 }

@@ -1,8 +1,22 @@
 """Data sets behind one protocol: two products, and capabilities where the storage has them."""
 
-from auctor.data.coerce import as_data, as_matrix, feature_names, wrap
+from auctor.data.binned import Binned, BinnedMatrix, Codebook
+from auctor.data.coerce import StoredData, as_data, as_matrix, feature_names, stored, wrap
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
 from auctor.data.stacked import Stacked
 
-__all__ = ["Dense", "Sparse", "Stacked", "as_data", "as_matrix", "feature_names", "wrap"]
+__all__ = [
+    "Binned",
+    "BinnedMatrix",
+    "Codebook",
+    "Dense",
+    "Sparse",
+    "Stacked",
+    "StoredData",
+    "as_data",
+    "as_matrix",
+    "feature_names",
+    "stored",
+    "wrap",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -10,9 +10,13 @@ from scipy import sparse
 from auctor.core.checks import check_vector
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray, Target
+from auctor.data.binned import Binned, BinnedMatrix
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse, unsigned
 from auctor.kernels.linalg.products import increasing
+
+#: The kinds of data that a matrix in memory becomes.
+StoredData: TypeAlias = Dense | Sparse | Binned
 
 #: Squares and sums of larger entries overflow.
 LARGEST = 1e100
@@ -57,6 +61,13 @@ def as_data(
         check_vector(who, "y", y, size=n),
         None if weight is None else check_weight(weight, n, who=who),
     )
+    return wrap(matrix, target, n_threads=n_threads)
+
+
+def stored(matrix: Any, target: Target, *, n_threads: int | None = None) -> StoredData:
+    """Data over what `as_matrix` returned, or over a `BinnedMatrix`."""
+    if isinstance(matrix, BinnedMatrix):
+        return Binned(matrix, target, n_threads=n_threads)
     return wrap(matrix, target, n_threads=n_threads)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,25 @@ def finite_rows(matrix: Any) -> Array:
     entries = matrix.tocoo()
     finite[entries.coords[0][~np.isfinite(entries.data)]] = False
     return finite
+
+
+def column_values(matrix: Any) -> Iterator[Array]:
+    """The columns of a matrix one by one, every entry written out."""
+    if isinstance(matrix, np.ndarray):
+        yield from matrix.T
+        return
+    lines = matrix.tocsc()
+    for j in range(matrix.shape[1]):
+        part = slice(int(lines.indptr[j]), int(lines.indptr[j + 1]))
+        column = np.zeros(matrix.shape[0])
+        column[lines.indices[part]] = lines.data[part]
+        yield column
+
+
+def largest_size(matrix: Any) -> float:
+    """The largest entry in size, missing ones left out; 0 where there is none."""
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))
 
 
 def from_lines(lines: Columns, n: int) -> Any:

@@ -1,8 +1,17 @@
 """scikit-learn estimators: validate, build a problem, minimise, store."""
 
 from auctor.core.watching import Watcher, watch
+from auctor.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.regressor import LinearRegressor
 from auctor.estimators.search import MetricClassifierCV
 
-__all__ = ["LinearRegressor", "MetricClassifier", "MetricClassifierCV", "Watcher", "watch"]
+__all__ = [
+    "AdditiveClassifier",
+    "AdditiveRegressor",
+    "LinearRegressor",
+    "MetricClassifier",
+    "MetricClassifierCV",
+    "Watcher",
+    "watch",
+]

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from auctor.core.errors import ParameterError
-from auctor.core.types import FloatArray, IntArray
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.estimators.base import sentence, tell
 from auctor.estimators.classifier import MetricClassifier
 from auctor.training.model import LinearModel
@@ -24,6 +24,33 @@ from auctor.training.targets import Rows
 
 #: What a fit of `MetricClassifier` leaves behind.
 MODEL = ("coef_", "intercept_", "threshold_", "gap_", "n_iter_", "solution_", "calibrators_")
+
+
+def splits_of(
+    who: str, cv: Any, labels: Array, groups: IntArray | None = None, *, classifier: bool
+) -> list[Split] | None:
+    """Folds of a splitter or of given rows; none where ``cv`` is a number."""
+    if isinstance(cv, Integral):
+        return None
+    from sklearn.model_selection import check_cv
+
+    everything: IntArray = np.arange(labels.shape[0])
+    try:
+        folds = check_cv(cv, classifier=classifier)
+        splits = [
+            (everything[train], everything[test])
+            for train, test in folds.split(everything, labels, groups)
+        ]
+        if not splits:
+            raise ValueError("no folds")
+    except (TypeError, ValueError, IndexError) as error:
+        raise ParameterError(
+            who,
+            needs="cv to be a number of folds, a splitter or pairs of train and test rows",
+            got=f"{cv!r} ({sentence(error)})",
+            todo="Pass a number.",
+        ) from error
+    return splits
 
 
 class MetricClassifierCV(SearchParameters, MetricClassifier):
@@ -146,27 +173,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
 
     def _splits(self, rows: Rows) -> list[Split] | None:
         """Folds of a splitter or of given rows; none where ``cv`` is a number."""
-        if isinstance(self.cv, Integral):
-            return None
-        from sklearn.model_selection import check_cv
-
-        everything: IntArray = np.arange(rows.codes.size)
-        try:
-            folds = check_cv(self.cv, classifier=True)
-            splits = [
-                (everything[train], everything[test])
-                for train, test in folds.split(everything, rows.labels, rows.groups)
-            ]
-            if not splits:
-                raise ValueError("no folds")
-        except (TypeError, ValueError, IndexError) as error:
-            raise ParameterError(
-                self._who,
-                needs="cv to be a number of folds, a splitter or pairs of train and test rows",
-                got=f"{self.cv!r} ({sentence(error)})",
-                todo="Pass a number.",
-            ) from error
-        return splits
+        return splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
 
     def _judge_of(self, rows: Rows) -> Judge:
         """Scores models by ``scoring``, which takes estimators."""

@@ -244,6 +244,49 @@ class ElasticNet(Separable):
         return [cls(), cls(0.3, 0.9), cls(0.2, 0.1, weights=[1.0, 0.0, 2.0, 0.5])]
 
 
+class BoundedElasticNet(Separable):
+    """``strength sum_j (l1_j |w_j| + l2_j/2 w_j^2)`` on a box, which the strength does not move.
+
+    Parameters
+    ----------
+    strength : float >= 0
+    l1, l2 : float or (d,) array, >= 0
+        Per-column weights of the two parts.
+    lower, upper : float or (d,) array
+        Signs are bounds of 0: ``lower=0`` keeps a weight from being negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> BoundedElasticNet(0.5, lower=[0.0, -np.inf]).prox(np.array([-2.0, -2.0]), 1.0)
+    array([ 0. , -1.5])
+    """
+
+    def __init__(
+        self,
+        strength: float = 1.0,
+        l1: float | Sequence[float] | FloatArray = 1.0,
+        l2: float | Sequence[float] | FloatArray = 0.0,
+        *,
+        lower: float | Sequence[float] | FloatArray = -math.inf,
+        upper: float | Sequence[float] | FloatArray = math.inf,
+    ) -> None:
+        self.strength, self.l1, self.l2 = strength, l1, l2
+        self.lower, self.upper = lower, upper
+        level = _level("BoundedElasticNet", strength, None)
+        super().__init__(
+            level * np.asarray(l1, dtype=np.float64),
+            level * np.asarray(l2, dtype=np.float64),
+            lower=np.asarray(lower, dtype=np.float64),
+            upper=np.asarray(upper, dtype=np.float64),
+        )
+
+    @classmethod
+    def examples(cls) -> list[BasePenalty]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(0.3, 0.5, 0.2, lower=0.0), cls(0.2, upper=0.4)]
+
+
 class Box(Separable):
     """Confines every w_j to ``[lower_j, upper_j]``.
 

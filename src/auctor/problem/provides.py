@@ -24,7 +24,9 @@ OF_DATA = {
 
 def data_provides(data: Data) -> Need:
     """What the data offer beyond the two products."""
-    return _total({need: flag in data.access for flag, need in OF_DATA.items()})
+    offers = {need: flag in data.access for flag, need in OF_DATA.items()}
+    matrices = offers[Need.GRAM] and offers[Need.COLUMN_SUBSETS]
+    return _total({**offers, Need.MATRIX_COLUMNS: offers[Need.COLUMNS] or matrices})
 
 
 def loss_provides(loss: Loss, data: Data, n_params: int) -> Need:

@@ -252,7 +252,7 @@ def _convex_factor(G: FloatArray) -> FloatArray | None:
             todo="Pass (G + G.T) / 2.",
         )
     try:
-        factor: FloatArray = np.linalg.cholesky(G)
+        factor: FloatArray = np.linalg.cholesky(G).astype(np.float64)
         return factor
     except np.linalg.LinAlgError:
         values = np.linalg.eigvalsh(G)

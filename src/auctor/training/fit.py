@@ -13,7 +13,7 @@ from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage
-from auctor.data import Dense, Sparse, Stacked
+from auctor.data import Stacked, StoredData
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import Solver, minimise
 from auctor.penalties import L2, Repeated
@@ -27,7 +27,7 @@ from auctor.training.registry import resolve_penalty
 
 def solve(
     given: LinearParameters,
-    data: Dense | Sparse,
+    data: StoredData,
     loss: Loss,
     penalty: Penalty,
     start: FloatArray | None = None,
@@ -39,7 +39,7 @@ def solve(
     ----------
     given : LinearParameters
         The solver, its budget and its tolerance.
-    data : Dense or Sparse
+    data : StoredData
         With its target.
     loss : Loss
     penalty : Penalty
@@ -79,7 +79,7 @@ def solve_problem(
 def solve_classes(
     who: str,
     given: LinearParameters,
-    data: Dense | Sparse,
+    data: StoredData,
     targets: Sequence[Target],
     chosen: Chosen,
     previous: Sequence[Solution | None] | None = None,
@@ -108,7 +108,7 @@ def solve_classes(
 def joint_problem(
     chosen: Chosen,
     penalty: Penalty,
-    data: Dense | Sparse,
+    data: StoredData,
     targets: Sequence[Target],
     fit_intercept: bool,
 ) -> Problem:
@@ -138,20 +138,21 @@ def check_not_interrupted(solutions: Sequence[Solution]) -> None:
         raise KeyboardInterrupt
 
 
-def penalty_for(who: str, given: LinearParameters, data: Dense | Sparse, chosen: Chosen) -> Penalty:
+def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
     """The penalty of a problem.
 
     Where a class has fewer rows than columns, surrogates made of the sum of its covariance and the
     other class's get at least the ridge that shrinks that sum best (Ledoit-Wolf).
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
-    if _shrinks(given, data, chosen) and not chosen.loss.scale_invariant:
+    covariances = _shrinks(given, data, chosen) and not chosen.loss.scale_invariant
+    if covariances and not isinstance(data, Binned):
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
 
 
 def solver_for(
-    given: LinearParameters, data: Dense | Sparse, chosen: Chosen
+    given: LinearParameters, data: StoredData, chosen: Chosen
 ) -> GaussianDiscriminant | None:
     """A solver other than the usual one.
 
@@ -165,10 +166,12 @@ def solver_for(
     return None
 
 
-def _shrinks(given: LinearParameters, data: Dense | Sparse, chosen: Chosen) -> bool:
+def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
     """Whether covariances are to be shrunk."""
     ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    return chosen.shrinks and ridge and fits(data) and outnumbered(data)
+    if not chosen.shrinks or not ridge or isinstance(data, Binned):
+        return False
+    return fits(data) and outnumbered(data)
 
 
 def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> FloatArray | None:
@@ -180,7 +183,7 @@ def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> Fl
     return np.append(last.coef, last.intercept)
 
 
-def linear_scores(data: Dense | Sparse, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+def linear_scores(data: StoredData, coef: FloatArray, intercept: FloatArray) -> FloatArray:
     """Scores of every row for every weight vector, shape (n, k)."""
     return np.column_stack([data.scores(w, float(b)) for w, b in zip(coef, intercept, strict=True)])
 

@@ -15,7 +15,7 @@ from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.core.watching import point_callback, tell_stage
-from auctor.data import Dense, Sparse
+from auctor.data import StoredData
 from auctor.problem import Problem
 from auctor.solvers import Path, regularisation_path, strength_max
 from auctor.solvers.sparse.path import check_strengths, with_strength
@@ -173,7 +173,7 @@ class StrengthSearch:
         top = top if top > 0.0 else 1.0  # columns that say nothing: any strength will do
         return np.geomspace(top, top * (given.ratio or ratio), given.n_strengths)
 
-    def _problems(self, data: Dense | Sparse, targets: Sequence[Target]) -> list[Problem]:
+    def _problems(self, data: StoredData, targets: Sequence[Target]) -> list[Problem]:
         """One for each target, or one of all classes."""
         chosen, intercept = self.chosen, bool(self.given.fit_intercept)
         if chosen.joint(len(targets)):

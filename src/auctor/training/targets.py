@@ -11,7 +11,7 @@ from auctor.core.checks import check_choice
 from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
 from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import Dense, Sparse, wrap
+from auctor.data import StoredData, stored
 from auctor.data.coerce import check_weight
 from auctor.metrics.grouped import group_codes
 from auctor.training.metric import Chosen
@@ -79,9 +79,9 @@ class Rows:
         times = np.bincount(index, minlength=self.codes.size).astype(np.float64)
         return replace(self, weight=times if self.weight is None else times * self.weight)
 
-    def data(self, n_threads: int | None = None) -> Dense | Sparse:
+    def data(self, n_threads: int | None = None) -> StoredData:
         """The matrix as data without a target."""
-        return wrap(self.matrix, Target(np.empty(0)), n_threads=n_threads)
+        return stored(self.matrix, Target(np.empty(0)), n_threads=n_threads)
 
 
 def encode(who: str, labels: Array, weight: FloatArray | None) -> tuple[Array, IntArray]:

@@ -15,7 +15,7 @@ from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
-from auctor.data import Dense, Sparse
+from auctor.data import StoredData
 from auctor.training.advice import advice
 from auctor.training.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
 from auctor.training.fit import (
@@ -58,7 +58,7 @@ class Trained:
 
 
 def train_regressor(
-    who: str, given: RegressorParameters, data: Dense | Sparse, previous: Solution | None = None
+    who: str, given: RegressorParameters, data: StoredData, previous: Solution | None = None
 ) -> tuple[RegressionModel, Solution]:
     """Fit a regression to data with its target; ``previous`` is where a warm start begins."""
     loss = resolve_loss(who, given.loss)
@@ -150,7 +150,7 @@ def unconverged(solutions: Sequence[Solution]) -> list[Warning]:
 def _advice(
     who: str,
     given: ClassifierParameters,
-    data: Dense | Sparse,
+    data: StoredData,
     solutions: Sequence[Solution],
     targets: Sequence[Target],
     chosen: Chosen,

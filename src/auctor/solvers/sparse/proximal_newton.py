@@ -114,7 +114,7 @@ class ProximalNewton:
         | Need.CURVATURE
         | Need.MATRIX_CURVATURE
         | Need.SEPARABLE_PENALTY
-        | Need.COLUMNS
+        | Need.MATRIX_COLUMNS
     )
 
     def __post_init__(self) -> None:
@@ -169,7 +169,7 @@ class ProximalNewton:
         violation = problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
         chosen = self._working_set(problem, point, violation)
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
-        by_matrix = few or (dense and chosen.size <= GRAM_COLUMNS)
+        by_matrix = few or (dense and chosen.size <= GRAM_COLUMNS) or _only_matrices(problem)
         model_step = self._by_matrix if by_matrix else self._by_columns
         found, state = model_step(problem, state, violation, chosen)
         new = composite(problem, point, found.direction, found.change, sigma=self.sigma)
@@ -332,9 +332,14 @@ def _has_history(problem: Problem) -> bool:
 
     With few columns a gradient is cheap; with many, a copy by columns must fit.
     """
-    if problem.n_params <= FACTOR_PARAMS or not problem.certifiable:
+    if problem.n_params <= FACTOR_PARAMS or not problem.certifiable or _only_matrices(problem):
         return False
     return not _is_dense(problem) or problem.data.n_entries <= COPIED_ENTRIES
+
+
+def _only_matrices(problem: Problem) -> bool:
+    """Whether the data give matrices of some columns, but not the columns themselves."""
+    return Need.COLUMNS not in problem.provides
 
 
 def _is_dense(problem: Problem) -> bool:

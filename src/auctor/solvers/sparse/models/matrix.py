@@ -8,6 +8,7 @@ import numpy as np
 
 from auctor.core.cost import product_passes
 from auctor.core.linalg import spd_solve
+from auctor.core.needs import Need
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
@@ -213,6 +214,10 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
         lines = dense_lines(problem, index)
         gram = (lines * h) @ lines.T
         problem.counts.passes += _product_passes(index.size, index.size, problem.n_columns)
+    elif Need.COLUMNS not in problem.provides:
+        part = data.only(index)
+        gram = part.gram(h)
+        problem.counts.passes += part.gram_passes() * part.n_entries / max(1, data.n_entries)
     else:
         slot = np.full(problem.n_columns, -1, dtype=np.int32)
         slot[index] = np.arange(index.size)

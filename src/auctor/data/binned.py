@@ -1,0 +1,467 @@
+"""Columns that are step functions, kept as one byte per entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from auctor.core.needs import Access
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data.blocks import InMemory, mirrored
+from auctor.data.dense import Dense
+from auctor.data.sparse import Sparse
+from auctor.kernels.linalg import binned as kernels
+from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, run_tasks
+
+#: Codes that a byte can hold.
+MOST_CODES = 256
+#: Columns whose codes share one word.
+IN_WORD = 8
+#: Cost of an entry of a pair histogram, in units of an entry of `Binned.sandwich`: one access to a
+#: table that no longer fits the first cache, instead of two to small ones.
+PAIR_COST = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Codebook:
+    """How the codes of one column become scores.
+
+    The column's part of the score of a row with code c is ::
+
+        theta[0] line[c] + sum of the steps at or below c + the own weight of c
+
+    with one parameter for the line, where there is one, then one for each step, then one for each
+    code that has its own.
+
+    Parameters
+    ----------
+    size : int
+        Number of codes, at most 256.
+    line : (size,) array, optional
+        Value of each code.
+    steps : sequence of int
+        Increasing codes at which the function may jump: the parameter counts for that code and all
+        above it.
+    own : sequence of int
+        Increasing codes with a parameter that counts for that code alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> book = Codebook(3, steps=(1, 2))
+    >>> book.table(np.array([0.5, 2.0]))
+    array([0. , 0.5, 2.5])
+    """
+
+    size: int
+    line: FloatArray | None = None
+    steps: Sequence[int] = ()
+    own: Sequence[int] = ()
+
+    @property
+    def n_params(self) -> int:
+        """Parameters of the column."""
+        return (self.line is not None) + len(self.steps) + len(self.own)
+
+    @cached_property
+    def basis(self) -> FloatArray:
+        """The matrix that turns parameters into the table, (size, n_params)."""
+        parts = [] if self.line is None else [np.asarray(self.line, dtype=np.float64)]
+        codes = np.arange(self.size)
+        parts += [(codes >= c).astype(np.float64) for c in self.steps]
+        parts += [(codes == c).astype(np.float64) for c in self.own]
+        return np.column_stack(parts) if parts else np.zeros((self.size, 0))
+
+    def table(self, theta: FloatArray) -> FloatArray:
+        """Score of every code."""
+        found: FloatArray = self.basis @ theta
+        return found
+
+    def only(self, kept: Array) -> tuple[Codebook, Array]:
+        """The column with some of its parameters, and its new code for every old one.
+
+        Codes that the other parameters do not tell apart become one.
+        """
+        small = self.basis[:, kept]
+        new = np.append(False, (small[1:] != small[:-1]).any(axis=1)).cumsum()
+        first = np.flatnonzero(np.append(True, new[1:] > new[:-1]))
+        has_line = self.line is not None and bool(kept[0])
+        rest = kept[1:] if self.line is not None else kept
+        stepped, owned = rest[: len(self.steps)], rest[len(self.steps) :]
+        assert self.line is not None or not has_line
+        book = Codebook(
+            first.size,
+            small[first, 0] if has_line else None,
+            tuple(new[[c for c, use in zip(self.steps, stepped, strict=True) if use]]),
+            tuple(new[[c for c, use in zip(self.own, owned, strict=True) if use]]),
+        )
+        return book, new.astype(np.uint8)
+
+
+class _Arrays:
+    """The codebooks of all columns as the arrays kernels take, padded to whole words."""
+
+    def __init__(self, books: Sequence[Codebook]) -> None:
+        padded = -(-max(1, len(books)) // IN_WORD) * IN_WORD
+        width = MOST_CODES
+        counts = [book.n_params for book in books] + [0] * (padded - len(books))
+        self.bounds = np.concatenate(([0], np.cumsum(counts))).astype(np.uint32)
+        self.n_params = int(self.bounds[-1])
+        self.sizes = np.ones(padded, dtype=np.uint32)
+        self.line = np.full(padded, self.n_params, dtype=np.uint32)
+        self.step = np.full((padded, width), self.n_params, dtype=np.uint32)
+        self.own = np.full((padded, width), self.n_params, dtype=np.uint32)
+        self.centre = np.zeros((padded, width))
+        for j, book in enumerate(books):
+            self.sizes[j] = book.size
+            at = int(self.bounds[j])
+            if book.line is not None:
+                self.line[j], self.centre[j, : book.size] = at, book.line
+                at += 1
+            self.step[j, list(book.steps)] = at + np.arange(len(book.steps))
+            at += len(book.steps)
+            self.own[j, list(book.own)] = at + np.arange(len(book.own))
+
+    def tables(self, theta: FloatArray, centre: FloatArray | None = None) -> FloatArray:
+        """One table per column."""
+        out = np.zeros(self.centre.shape)
+        lines = self.centre if centre is None else centre
+        kernels.fill_tables(
+            np.append(theta, 0.0), self.sizes, self.line, lines, self.step, self.own, out
+        )
+        return out
+
+    def pull(self, histograms: FloatArray, centre: FloatArray | None = None) -> FloatArray:
+        """The transpose of `tables`."""
+        out = np.zeros(self.n_params + 1)
+        lines = self.centre if centre is None else centre
+        kernels.pull_tables(histograms, self.sizes, self.line, lines, self.step, self.own, out)
+        return out[:-1]
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedMatrix:
+    """A matrix of step functions: codes, what they stand for, and columns kept as they are.
+
+    Parameters
+    ----------
+    words : (k, n) uint64 array
+        Codes of eight columns in each word; `pack` makes them.
+    books : sequence of Codebook
+        One per column of codes.
+    beside : array, CSR or CSC matrix, optional
+        Further columns as numbers: raw ones, or categories as indicators.
+    where : tuple of two int arrays, optional
+        Positions, among all columns of the matrix, of the parameters of the codebooks, and of the
+        columns beside; by default one after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = pack(np.array([[0, 1, 2]], dtype=np.uint8))
+    >>> matrix = BinnedMatrix(words, [Codebook(3, steps=(1, 2))])
+    >>> matrix.shape
+    (3, 2)
+    >>> matrix.to_dense()
+    array([[0., 0.],
+           [1., 0.],
+           [1., 1.]])
+    """
+
+    words: Array
+    books: Sequence[Codebook]
+    beside: Any = None
+    where: tuple[IntArray, IntArray] | None = None
+
+    @cached_property
+    def arrays(self) -> _Arrays:
+        """The codebooks as kernels take them."""
+        return _Arrays(self.books)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and parameters with the columns beside them."""
+        wide = 0 if self.beside is None else int(self.beside.shape[1])
+        return int(self.words.shape[1]), self.arrays.n_params + wide
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries: one per row and column of codes, and those beside."""
+        return self.shape[0] * len(self.books) + self.n_beside
+
+    @property
+    def n_beside(self) -> int:
+        """Stored entries beside the codes."""
+        return 0 if self.beside is None else int(getattr(self.beside, "nnz", self.beside.size))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the codes and of the codebooks as kernels take them."""
+        arrays = self.arrays
+        tables = (arrays.centre, arrays.step, arrays.own)
+        return int(self.words.nbytes + sum(table.nbytes for table in tables))
+
+    @cached_property
+    def positions(self) -> tuple[IntArray, IntArray]:
+        """Where the parameters of the codebooks and the columns beside stand."""
+        if self.where is not None:
+            return self.where
+        d = self.arrays.n_params
+        return np.arange(d), np.arange(d, self.shape[1])
+
+    def codes(self) -> Array:
+        """One contiguous line of codes per column: a copy."""
+        return unpack(self.words, len(self.books))
+
+    def __getitem__(self, index: Any) -> BinnedMatrix:
+        """Some rows."""
+        beside = None if self.beside is None else self.beside[index]
+        return replace(self, words=np.ascontiguousarray(self.words[:, index]), beside=beside)
+
+    def to_dense(self) -> FloatArray:
+        """Every parameter's column, as float64."""
+        out = np.zeros(self.shape)
+        first, second = self.positions
+        bounds = self.arrays.bounds
+        for j, (book, line) in enumerate(zip(self.books, self.codes(), strict=True)):
+            out[:, first[int(bounds[j]) : int(bounds[j + 1])]] = book.basis[line]
+        if self.beside is not None:
+            dense = isinstance(self.beside, np.ndarray)
+            out[:, second] = self.beside if dense else self.beside.toarray()
+        return out
+
+    def only(self, index: IntArray) -> BinnedMatrix:
+        """Some columns, in the given order."""
+        first, second = self.positions
+        slot = np.full(self.shape[1], -1, dtype=np.int64)
+        slot[index] = np.arange(index.size)
+        chosen, bounds = slot[first] >= 0, self.arrays.bounds.astype(np.int64)
+        books, lines = [], []
+        for j, book in enumerate(self.books):
+            kept = chosen[bounds[j] : bounds[j + 1]]
+            if kept.any():
+                small, new = book.only(kept)
+                books.append(small)
+                lines.append(new[unpack_one(self.words, j)])
+        n = self.shape[0]
+        codes = np.array(lines) if lines else np.zeros((0, n), dtype=np.uint8)
+        beside, there = None, slot[second] >= 0
+        if self.beside is not None and there.any():
+            beside = self.beside[:, np.flatnonzero(there)]
+            if isinstance(beside, np.ndarray):
+                beside = np.ascontiguousarray(beside)
+        where = slot[first][chosen], slot[second][there]
+        return BinnedMatrix(pack(codes), books, beside, where)
+
+
+def pack(codes: Array) -> Array:
+    """Lines of codes, one per column, as words of eight columns."""
+    p, n = codes.shape
+    size = -(-max(1, p) // IN_WORD)
+    together = np.zeros((size, n, IN_WORD), dtype=np.uint8)
+    for j in range(p):
+        together[j // IN_WORD, :, j % IN_WORD] = codes[j]
+    words: Array = together.view("<u8").reshape(size, n)
+    return words.astype(np.uint64, copy=False)
+
+
+def unpack_one(words: Array, j: int) -> Array:
+    """Codes of one column."""
+    line: Array = (words[j // IN_WORD] >> np.uint64(8 * (j % IN_WORD))).astype(np.uint8)
+    return line
+
+
+def unpack(words: Array, p: int) -> Array:
+    """One contiguous line of codes for each of the first p columns."""
+    out = np.empty((p, words.shape[1]), dtype=np.uint8)
+    for j in range(p):
+        out[j] = unpack_one(words, j)
+    return out
+
+
+class Binned(InMemory):
+    """Data over a `BinnedMatrix`: the two products read one byte per entry.
+
+    Scores are sums of table entries, the tables being running sums of the parameters. The gradient
+    is a histogram per column and running sums from its end. A Gram matrix takes a histogram for
+    every pair of columns, whatever the number of their parameters. Nothing is ever expanded, so
+    there is no access to single rows and columns; `only` is a copy with fewer, cheaper columns.
+
+    Parameters
+    ----------
+    matrix : BinnedMatrix
+    target : Target
+    n_threads : int, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = pack(np.array([[0, 1, 2]], dtype=np.uint8))
+    >>> matrix = BinnedMatrix(words, [Codebook(3, steps=(1, 2))])
+    >>> data = Binned(matrix, Target(np.array([1.0, -1.0, 1.0])))
+    >>> data.scores(np.array([0.5, 2.0]))
+    array([0. , 0.5, 2.5])
+    >>> data.gradient(np.array([1.0, 10.0, 100.0]))
+    array([110., 100.])
+    """
+
+    access = Access.SECOND_ORDER | Access.GRAM | Access.SUBSETS | Access.RETARGET
+
+    def __init__(
+        self, matrix: BinnedMatrix, target: Target, *, n_threads: int | None = None
+    ) -> None:
+        super().__init__(matrix.shape, target, n_threads)
+        self.matrix = matrix
+        self.n_entries = matrix.nnz
+        self._first, self._second = matrix.positions
+        self._beside = _beside(matrix.beside, self.n_threads)
+
+    def _cuts(self, parts: int) -> list[int]:
+        return even_cuts(self.n_rows, parts)
+
+    def _looked_up(self, tables: FloatArray, offset: float) -> FloatArray:
+        out = np.empty(self.n_rows)
+        words = self.matrix.words
+        self._map(lambda low, high: kernels.look_up(words, tables, offset, out, low, high))
+        return out
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+        out = self._looked_up(self.matrix.arrays.tables(w[self._first]), offset)
+        if self._beside is not None:
+            out += self._beside.scores(w[self._second])
+        return out
+
+    def _histograms(self, r: FloatArray) -> FloatArray:
+        """Sums of r by column and code."""
+        words = self.matrix.words
+        out = np.zeros(self.matrix.arrays.centre.shape)
+        # Each thread has columns of its own, so that the order of every sum is that of the rows.
+        parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
+        cuts = even_cuts(words.shape[0], min(parts, words.shape[0]))
+        tasks = [
+            partial(kernels.add_histograms, words, r, out, low, high)
+            for low, high in pairwise(cuts)
+        ]
+        run_tasks(tasks, parts)
+        return out
+
+    def gradient(self, dscores: FloatArray) -> FloatArray:
+        """``X.T @ dscores``."""
+        out = np.empty(self.n_columns)
+        out[self._first] = self.matrix.arrays.pull(self._histograms(dscores))
+        if self._beside is not None:
+            out[self._second] = self._beside.gradient(dscores)
+        return out
+
+    def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
+        """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
+        z = h * self.scores(v, offset)
+        return self.gradient(z), float(z.sum())
+
+    def square_gradient(self, h: FloatArray) -> FloatArray:
+        """Diagonal of ``X.T @ diag(h) @ X``: steps are their own squares, lines are not."""
+        out = np.empty(self.n_columns)
+        arrays = self.matrix.arrays
+        out[self._first] = arrays.pull(self._histograms(h), arrays.centre**2)
+        if self._beside is not None:
+            out[self._second] = self._beside.square_gradient(h)
+        return out
+
+    def row_lengths(self, scale: FloatArray) -> FloatArray:
+        """``sum_j scale_j x_ij^2`` of every row."""
+        arrays = self.matrix.arrays
+        out = self._looked_up(arrays.tables(scale[self._first], arrays.centre**2), 0.0)
+        if self._beside is not None:
+            out += self._beside.row_lengths(scale[self._second])
+        return out
+
+    def gram(self, h: FloatArray) -> FloatArray:
+        """``X.T @ diag(h) @ X`` for ``h >= 0``, from histograms of pairs of columns."""
+        out = np.zeros((self.n_columns, self.n_columns))
+        out[np.ix_(self._first, self._first)] = self._coded_gram(h)
+        if self._beside is not None:
+            out[np.ix_(self._second, self._second)] = self._beside.gram(h)
+            columns = self._beside.columns()
+            arrays = self.matrix.arrays
+            for k, place in enumerate(self._second):
+                part = slice(int(columns.indptr[k]), int(columns.indptr[k + 1]))
+                line = np.zeros(self.n_rows)
+                line[columns.indices[part]] = columns.values[part]
+                out[self._first, place] = arrays.pull(self._histograms(h * line))
+                out[place, self._first] = out[self._first, place]
+        return out
+
+    def _coded_gram(self, h: FloatArray) -> FloatArray:
+        arrays, codes = self.matrix.arrays, self.matrix.codes()
+        p, d = len(self.matrix.books), arrays.n_params
+        out = np.zeros((d, d))
+        # Column j meets those after it, so that each task writes rows of its own.
+        tasks = [
+            partial(
+                kernels.gram_blocks, codes, h, arrays.sizes[:p], arrays.bounds[: p + 1],
+                arrays.line, arrays.centre, arrays.step, arrays.own, out, j, j + 1,
+            )
+            for j in range(p)
+        ]  # fmt: skip
+        run_tasks(tasks, self.n_threads if self.n_entries > SERIAL_WORK else 1)
+        return mirrored(np.triu(out))
+
+    def gram_passes(self, index: IntArray | None = None) -> float:
+        """Cost of `gram` in units of `sandwich`."""
+        pairs = 0.5 * (len(self.matrix.books) + 1)
+        return 1.0 + PAIR_COST * pairs
+
+    def entries(self, index: IntArray) -> float:
+        """Stored entries of the rows ``index``."""
+        return float(self.n_entries) * index.size / max(1, self.n_rows)
+
+    def rows(self, index: IntArray) -> Binned:
+        """The rows ``index`` with their targets."""
+        return Binned(self.matrix[index], self.target.take(index), n_threads=self.n_threads)
+
+    def only(self, index: IntArray) -> Binned:
+        """The columns ``index`` with the targets of all rows; codes that become equal are one."""
+        return Binned(self.matrix.only(index), self.target, n_threads=self.n_threads)
+
+    @classmethod
+    def examples(cls, X: FloatArray, target: Target, n_threads: int | None) -> dict[str, Binned]:
+        """A matrix of numbers as codes of the distinct values of its columns, for the kit.
+
+        Columns with more values than a byte holds, and every third in "beside", stay as they are.
+        """
+        from scipy.sparse import csr_array
+
+        few = np.array([np.unique(column).size <= MOST_CODES for column in X.T])
+        third = few & (np.arange(X.shape[1]) % 3 != 0)
+        return {
+            name: cls(_coded(X, coded, store), target, n_threads=n_threads)
+            for name, coded, store in (
+                ("codes", few, np.ascontiguousarray),
+                ("beside-dense", third, np.ascontiguousarray),
+                ("beside-sparse", third, csr_array),
+            )
+        }
+
+
+def _coded(X: FloatArray, coded: Array, store: Any) -> BinnedMatrix:
+    """Some columns of a matrix as codes of their distinct values, the others as they are."""
+    first, second = np.flatnonzero(coded), np.flatnonzero(~coded)
+    books, lines = [], np.zeros((first.size, X.shape[0]), dtype=np.uint8)
+    for k, j in enumerate(first):
+        values, lines[k] = np.unique(X[:, j], return_inverse=True)
+        books.append(Codebook(values.size, values))
+    beside = store(X[:, second]) if second.size else None
+    return BinnedMatrix(pack(lines), books, beside, (first, second))
+
+
+def _beside(matrix: Any, n_threads: int) -> Dense | Sparse | None:
+    if matrix is None:
+        return None
+    kind = Dense if isinstance(matrix, np.ndarray) else Sparse
+    return kind(matrix, Target(np.empty(0)), n_threads=n_threads)

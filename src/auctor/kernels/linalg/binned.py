@@ -1,0 +1,198 @@
+"""Products of step functions kept as one byte per entry.
+
+Codes of eight columns lie side by side in one 64-bit word per row: ``words[k, i]`` holds the codes
+of row i in the columns ``8 k .. 8 k + 7``, the first in the lowest byte. One load then gives eight
+table positions, which is what the products are bound by.
+
+Column j has a table of one number per code, made from its parameters theta: ::
+
+    T_j[c] = theta[line_j] centre_j[c] + sum of theta[step_j[c']] over c' <= c + theta[own_j[c]]
+
+A position without a parameter points one past the last one, where a zero stands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray
+from auctor.kernels.runtime.compiled import kernel
+
+#: Rows whose sums stay in the first-level cache while all columns are added: 16 kB of them.
+STRIP = 2048
+#: The lowest byte of a word.
+BYTE = np.uint64(255)
+S1, S2, S3, S4 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(32)
+S5, S6, S7 = np.uint64(40), np.uint64(48), np.uint64(56)
+
+
+@kernel
+def fill_tables(
+    theta: FloatArray,
+    sizes: Array,
+    line: Array,
+    centre: FloatArray,
+    step: Array,
+    own: Array,
+    out: FloatArray,
+) -> None:
+    """Tables ``out[j, c]`` of all columns; ``theta`` ends with a zero."""
+    for j in range(sizes.shape[0]):
+        slope = theta[line[j]]
+        level = 0.0
+        for c in range(sizes[j]):
+            level += theta[step[j, c]]
+            out[j, c] = slope * centre[j, c] + level + theta[own[j, c]]
+
+
+@kernel
+def pull_tables(
+    histogram: FloatArray,
+    sizes: Array,
+    line: Array,
+    centre: FloatArray,
+    step: Array,
+    own: Array,
+    out: FloatArray,
+) -> None:
+    """The transpose of `fill_tables`: add to ``out``, whose last entry is of no use.
+
+    A step's part is the sum over all codes at or above it, a running sum from the last code.
+    """
+    for j in range(sizes.shape[0]):
+        above = 0.0
+        slope = 0.0
+        for back in range(sizes[j]):
+            c = sizes[j] - 1 - back
+            value = histogram[j, c]
+            above += value
+            slope += value * centre[j, c]
+            out[step[j, c]] += above
+            out[own[j, c]] += value
+        out[line[j]] += slope
+
+
+@kernel
+def look_up(
+    words: Array, tables: FloatArray, offset: float, out: FloatArray, low: int, high: int
+) -> None:
+    """``out[i] = offset + sum_j tables[j, code_ij]`` for rows low..high."""
+    for start in range(low, high, STRIP):
+        stop = min(start + STRIP, high)
+        part = out[start:stop]
+        part[:] = offset
+        for k in range(words.shape[0]):
+            t0, t1, t2, t3 = tables[8 * k], tables[8 * k + 1], tables[8 * k + 2], tables[8 * k + 3]
+            t4, t5 = tables[8 * k + 4], tables[8 * k + 5]
+            t6, t7 = tables[8 * k + 6], tables[8 * k + 7]
+            line = words[k, start:stop]
+            for i in range(stop - start):
+                x = line[i]
+                first = (t0[x & BYTE] + t1[(x >> S1) & BYTE]) + (
+                    t2[(x >> S2) & BYTE] + t3[(x >> S3) & BYTE]
+                )
+                second = (t4[(x >> S4) & BYTE] + t5[(x >> S5) & BYTE]) + (
+                    t6[(x >> S6) & BYTE] + t7[x >> S7]
+                )
+                part[i] += first + second
+
+
+@kernel
+def add_histograms(words: Array, r: FloatArray, out: FloatArray, low: int, high: int) -> None:
+    """``out[j, c] += r_i`` for the code c of every row in the columns of the words low..high."""
+    for k in range(low, high):
+        h0, h1, h2, h3 = out[8 * k], out[8 * k + 1], out[8 * k + 2], out[8 * k + 3]
+        h4, h5, h6, h7 = out[8 * k + 4], out[8 * k + 5], out[8 * k + 6], out[8 * k + 7]
+        line = words[k]
+        for i in range(line.shape[0]):
+            x = line[i]
+            value = r[i]
+            h0[x & BYTE] += value
+            h1[(x >> S1) & BYTE] += value
+            h2[(x >> S2) & BYTE] += value
+            h3[(x >> S3) & BYTE] += value
+            h4[(x >> S4) & BYTE] += value
+            h5[(x >> S5) & BYTE] += value
+            h6[(x >> S6) & BYTE] += value
+            h7[x >> S7] += value
+
+
+@kernel
+def gram_blocks(
+    codes: Array,
+    h: FloatArray,
+    sizes: Array,
+    bounds: Array,
+    line: Array,
+    centre: FloatArray,
+    step: Array,
+    own: Array,
+    out: FloatArray,
+    low: int,
+    high: int,
+) -> None:
+    """Blocks ``(j, k >= j)`` of the Gram matrix for the columns j in low..high.
+
+    Block (j, k) is ``B_j' H B_k``: H is the histogram of h over pairs of codes, and B_j turns the
+    parameters of column j, which lie in ``bounds[j]:bounds[j + 1]``, into its table. Both products
+    are running sums, as in `pull_tables`; ``codes`` has one contiguous line per column.
+    """
+    empty = bounds[-1]  # where positions without a parameter point
+    for j in range(low, high):
+        for k in range(j, sizes.shape[0]):
+            pairs = np.zeros((sizes[j], sizes[k]))
+            if j == k:
+                for i in range(h.shape[0]):
+                    pairs[codes[j, i], codes[j, i]] += h[i]
+            else:
+                left, right = codes[j], codes[k]
+                for i in range(h.shape[0]):
+                    pairs[left[i], right[i]] += h[i]
+            # half[c] = H[c] B_k
+            start = bounds[k]
+            half = np.zeros((sizes[j], bounds[k + 1] - start))
+            for c in range(sizes[j]):
+                above = slope = 0.0
+                for back in range(sizes[k]):
+                    e = sizes[k] - 1 - back
+                    value = pairs[c, e]
+                    above += value
+                    slope += value * centre[k, e]
+                    if step[k, e] != empty:
+                        half[c, step[k, e] - start] += above
+                    if own[k, e] != empty:
+                        half[c, own[k, e] - start] += value
+                if line[k] != empty:
+                    half[c, line[k] - start] += slope
+            # B_j' half, one column of it at a time
+            for q in range(half.shape[1]):
+                above = slope = 0.0
+                for back in range(sizes[j]):
+                    c = sizes[j] - 1 - back
+                    value = half[c, q]
+                    above += value
+                    slope += value * centre[j, c]
+                    if step[j, c] != empty:
+                        out[step[j, c], start + q] += above
+                    if own[j, c] != empty:
+                        out[own[j, c], start + q] += value
+                if line[j] != empty:
+                    out[line[j], start + q] += slope
+
+
+@kernel
+def search_codes(values: Array, cuts: FloatArray, first: int, missing: int, out: Array) -> None:
+    """``out[i] = first + number of cuts below values[i]``, and ``missing`` for NaN."""
+    for i in range(values.shape[0]):
+        x = values[i]
+        if np.isnan(x):
+            out[i] = missing
+        else:
+            low, high = 0, cuts.shape[0]
+            while low < high:
+                middle = (low + high) // 2
+                if cuts[middle] < x:
+                    low = middle + 1
+                else:
+                    high = middle
+            out[i] = first + low

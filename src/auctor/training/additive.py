@@ -1,0 +1,294 @@
+"""Additive models: curves of single columns, trained as linear models on binned data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from numbers import Integral
+from typing import Any, cast
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import IncompatibleError, Option, ParameterError
+from auctor.core.protocols import Penalty
+from auctor.core.types import FloatArray, IntArray
+from auctor.data.binned import MOST_CODES
+from auctor.penalties import BoundedElasticNet, GroupL2
+from auctor.training.bins import Bins, PairBins, levels_of
+from auctor.training.parameters import (
+    RULES,
+    ClassifierParameters,
+    LinearParameters,
+    RegressorParameters,
+    SearchParameters,
+    check_classifier,
+    check_regressor,
+)
+
+#: Ways to penalise the curves.
+PENALTIES = ("fused", "group", "smooth")
+#: Weight of the straight line beside that of a jump at the median: below 1, so that a strong
+#: penalty leaves lines and a weaker one bends them. Source: additive.md (quality).
+LINE = 0.3
+#: Weight of the ridge on the line beside that on a jump, for "smooth".
+SMOOTH_LINE = 0.01
+#: Smallest over largest strength that "auto" tries with "smooth".
+SMOOTH_RATIO = 1e-6
+#: Smallest over largest strength that "auto" tries with the other penalties.
+KINKED_RATIO = 1e-4
+#: Bins, at most: the codes of a byte less those of missing values and of one end.
+MOST_BINS = MOST_CODES - 2
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CurveParameters:
+    """Parameters of the curves; `auctor.AdditiveClassifier` describes them."""
+
+    n_bins: int = 32
+    monotone: Any = None
+    interactions: int = 0
+    n_strengths: int = 20
+    cv: Any = 5
+    rule: str = "best"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdditiveParameters(CurveParameters, ClassifierParameters):
+    """Parameters of `auctor.AdditiveClassifier`."""
+
+    penalty: Any = "fused"
+    strength: Any = "auto"
+    l1_ratio: None = field(default=None, init=False)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
+    """Parameters of `auctor.AdditiveRegressor`."""
+
+    penalty: Any = "fused"
+    strength: Any = "auto"
+    l1_ratio: None = field(default=None, init=False)
+
+
+def check_curves(who: str, given: CurveParameters) -> None:
+    """Refuse parameters of the curves that nothing could be fitted with."""
+    check_int(who, "n_bins", given.n_bins, low=2)
+    check_real(who, "n_bins", given.n_bins, high=MOST_BINS)
+    check_int(who, "interactions", given.interactions, low=0)
+    check_int(who, "n_strengths", given.n_strengths, low=1)
+    if isinstance(given.cv, Integral):
+        check_int(who, "cv", given.cv, low=2)
+    check_choice(who, "rule", given.rule, RULES)
+    penalty = cast(LinearParameters, given).penalty
+    check_choice(who, "penalty", penalty, PENALTIES)
+    if penalty == "group" and given.monotone:
+        raise IncompatibleError(
+            who,
+            needs="a penalty that is a sum over jumps to keep curves monotone",
+            got="penalty='group'",
+            todo="Use {option} with monotone.",
+            option=Option("penalty", "fused"),
+        )
+
+
+def check_additive(who: str, given: AdditiveParameters) -> None:
+    """Refuse parameters that an additive classifier could not be fitted with."""
+    check_curves(who, given)
+    check_classifier(who, plain(ClassifierParameters, given, "l2", _number(given)))
+
+
+def check_additive_regressor(who: str, given: AdditiveRegressorParameters) -> None:
+    """Refuse parameters that an additive regressor could not be fitted with."""
+    check_curves(who, given)
+    check_regressor(who, plain(RegressorParameters, given, "l2", _number(given)))
+
+
+def auto_strength(given: LinearParameters) -> bool:
+    """Whether the strength is to be picked by cross-validation."""
+    return isinstance(given.strength, str) and given.strength == "auto"
+
+
+def _number(given: LinearParameters) -> Any:
+    return 1.0 if auto_strength(given) else given.strength
+
+
+def plain(kind: Any, given: LinearParameters, penalty: Any, strength: float, **more: Any) -> Any:
+    """The parameters of a linear fit on binned data."""
+    names = [name for name in kind.__dataclass_fields__ if hasattr(given, name)]
+    shared = {
+        name: getattr(given, name)
+        for name in names
+        if name not in ("penalty", "strength", "l1_ratio") and kind.__dataclass_fields__[name].init
+    }
+    if kind.__dataclass_fields__["strength"].init:
+        shared["strength"] = strength
+    return kind(penalty=penalty, **(shared | more))
+
+
+def search_parameters(given: AdditiveParameters, penalty: Penalty, strengths: Any) -> Any:
+    """The parameters of a search for the strength."""
+    return plain(SearchParameters, given, penalty, 1.0, strengths=strengths, ratio=KINKED_RATIO)
+
+
+# --- signs ----------------------------------------------------------------------------------------
+
+
+def read_monotone(who: str, monotone: Any, names: Sequence[str] | None, n_columns: int) -> IntArray:
+    """Direction of every column: 1 rising, -1 falling, 0 free.
+
+    Parameters
+    ----------
+    who : str
+        Name used in error messages.
+    monotone : mapping of a name or number of a column to its direction, sequence, or None
+    names : names of the columns, if they have any
+    n_columns : int
+    """
+    signs = np.zeros(n_columns, dtype=np.int64)
+    if monotone is None:
+        return signs
+    if isinstance(monotone, Mapping):
+        for key, sign in monotone.items():
+            signs[_column(who, key, names, n_columns)] = _sign(who, key, sign)
+        return signs
+    given = list(monotone) if isinstance(monotone, Sequence | np.ndarray) else None
+    if given is None or isinstance(monotone, str) or len(given) != n_columns:
+        raise ParameterError(
+            who,
+            needs=f"monotone to be a dict, or one of -1, 0 and 1 for each of {n_columns} columns",
+            got=f"{monotone!r}",
+            todo='Pass something like {"age": 1, "income": -1}.',
+        )
+    return np.array([_sign(who, k, sign) for k, sign in enumerate(given)], dtype=np.int64)
+
+
+def _column(who: str, key: Any, names: Sequence[str] | None, n_columns: int) -> int:
+    if names is not None and key in names:
+        return list(names).index(key)
+    if isinstance(key, int | np.integer) and 0 <= key < n_columns:
+        return int(key)
+    known = f"columns {', '.join(map(str, list(names)[:10]))}" if names is not None else "numbers"
+    raise ParameterError(
+        who,
+        needs=f"monotone to name {known}" + ("" if names else f" from 0 to {n_columns - 1}"),
+        got=f"{key!r}",
+        todo="Name a column of X.",
+    )
+
+
+def _sign(who: str, key: Any, sign: Any) -> int:
+    if sign not in (-1, 0, 1):
+        raise ParameterError(
+            who,
+            needs=f"the direction of {key!r} in monotone to be 1, -1 or 0",
+            got=f"{sign!r}",
+            todo="Pass 1 for a rising curve, -1 for a falling one.",
+        )
+    return int(sign)
+
+
+# --- penalties ------------------------------------------------------------------------------------
+
+
+def curve_penalty(name: str, bins: Bins, signs: IntArray) -> Penalty:
+    """The penalty of the curves, with a strength of one.
+
+    A jump weighs ``2 sqrt(q (1 - q))``, q the share of rows above it, which is 1 at the median: as
+    if all indicators had one variance. l1 on jumps is the total variation of the curve.
+    """
+    weight, line = np.empty(bins.n_params), np.zeros(bins.n_params, dtype=bool)
+    lower, upper = np.full(bins.n_params, -np.inf), np.full(bins.n_params, np.inf)
+    for k, (part, book) in enumerate(zip((*bins.columns, *bins.pairs), bins.books, strict=True)):
+        here = slice(int(bins.bounds[k]), int(bins.bounds[k + 1]))
+        steps = list(book.steps)
+        above = np.cumsum(part.share[::-1])[::-1]
+        share = np.concatenate([above[steps], part.share[list(book.own)]])
+        jumps = 2.0 * np.sqrt(share * (1.0 - share).clip(0.0))
+        weight[here] = jumps if book.line is None else np.append(LINE, jumps)
+        line[here.start : here.stop - jumps.size] = True
+        if k < signs.size and signs[k]:
+            bound = lower if signs[k] > 0 else upper
+            bound[here.start : here.stop - len(book.own)] = 0.0  # a missing value has no place
+    weight = np.maximum(weight, 1e-3)  # cells of hardly any row still shrink
+    if name == "group":
+        parts = [
+            list(range(int(a), int(b)))
+            for a, b in zip(bins.bounds[:-1], bins.bounds[1:], strict=True)
+            if b > a
+        ]
+        return GroupL2(1.0, parts)
+    if name == "smooth":
+        ridge = np.where(line, SMOOTH_LINE, 1.0)
+        return BoundedElasticNet(1.0, 0.0, ridge, lower=lower, upper=upper)
+    return BoundedElasticNet(1.0, weight, 0.0, lower=lower, upper=upper)
+
+
+def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatArray:
+    """Strengths of a ridge to try, decreasing: from the mean squared length of a row."""
+    lengths = data.row_lengths(np.ones(data.n_columns))
+    top = float(np.average(lengths, weights=weight)) or 1.0
+    return np.geomspace(top, top * SMOOTH_RATIO, count)
+
+
+# --- pairs of columns -----------------------------------------------------------------------------
+
+
+def screen_pairs(
+    bins: Bins, codes: Any, pull: FloatArray, count: int, free: IntArray
+) -> list[PairBins]:
+    """The pairs of columns whose cells would lower the loss most.
+
+    A cell's own weight lowers a loss of slopes ``pull`` by about ``(sum of pull)^2 / (2 h share)``,
+    h the curvature of a row, which is the same for all pairs; the sums are histograms over the
+    rows. What the curves of single columns explain, the slopes do not show any more.
+
+    Parameters
+    ----------
+    bins : Bins
+    codes : (columns, n) array
+        Codes of the training rows.
+    pull : (n, k) array
+        Slopes of the loss in the scores, for each score.
+    count : int
+        Pairs to return.
+    free : int array
+        Columns that may take part.
+    """
+    levels = {int(j): levels_of(bins.columns[j]) for j in free}
+    lines = {j: level[codes[j]].astype(np.int64) for j, level in levels.items()}
+    n = codes.shape[1]
+    found: list[tuple[float, int, int, FloatArray]] = []
+    for j, k in combinations(levels, 2):
+        cells = lines[j] * (int(levels[k][-1]) + 1) + lines[k]
+        size = (int(levels[j][-1]) + 1) * (int(levels[k][-1]) + 1)
+        rows = np.bincount(cells, minlength=size).astype(np.float64)
+        gain = 0.0
+        for slopes in pull.T:
+            total = np.bincount(cells, slopes, minlength=size)
+            gain += float((total**2 / np.maximum(rows, 1.0)).sum())
+        found.append((gain / max(1, int((rows > 0).sum()) - 1), j, k, rows / n))
+    found.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
+    return [PairBins(j, k, (levels[j], levels[k]), share) for _, j, k, share in found[:count]]
+
+
+def pair_columns(bins: Bins, signs: IntArray) -> IntArray:
+    """Columns that may be part of a pair: those with several values and no fixed direction."""
+    several = np.array([not column.constant for column in bins.columns])
+    return np.flatnonzero(several & (signs == 0))
+
+
+def contributions(bins: Bins, theta: FloatArray, codes: Any) -> FloatArray:
+    """What each part adds to the score of each row, less its mean over the training rows."""
+    found = []
+    for part, table, line in zip(
+        (*bins.columns, *bins.pairs), bins.tables(theta), codes, strict=True
+    ):
+        found.append(table[line] - float(part.share @ table))
+    return np.column_stack(found)
+
+
+def with_pairs(bins: Bins, pairs: Sequence[PairBins]) -> Bins:
+    """The same columns with some pairs."""
+    return replace(bins, pairs=tuple(pairs))

@@ -1,0 +1,392 @@
+"""Fitted additive models, and the training that makes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.protocols import Penalty
+from auctor.core.result import Solution
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data import Binned, as_matrix
+from auctor.data.coerce import LARGEST
+from auctor.data.matrices import largest_size
+from auctor.problem import Problem
+from auctor.solvers import regularisation_path, strength_max
+from auctor.solvers.sparse.path import with_strength
+from auctor.training.additive import (
+    KINKED_RATIO,
+    AdditiveParameters,
+    AdditiveRegressorParameters,
+    auto_strength,
+    contributions,
+    curve_penalty,
+    pair_columns,
+    plain,
+    read_monotone,
+    screen_pairs,
+    search_parameters,
+    smooth_strengths,
+)
+from auctor.training.bins import Bins
+from auctor.training.calibrate import Sigmoid
+from auctor.training.fit import linear_scores
+from auctor.training.folds import stratified_folds
+from auctor.training.metric import METRICS, Chosen, resolve_metric
+from auctor.training.model import LinearModel, RegressionModel
+from auctor.training.parameters import (
+    ClassifierParameters,
+    RegressorParameters,
+    fold_seed,
+    generator,
+)
+from auctor.training.registry import resolve_loss
+from auctor.training.select import Split, StrengthSearch
+from auctor.training.targets import Rows, targets_of
+from auctor.training.train import Trained, train_classifier, train_regressor
+
+#: Smooth stand-ins, by metric, where the first surrogate of a metric has kinks: curves have many
+#: parameters, on which smooth losses are solved many times as fast.
+SMOOTH_SURROGATES = {"auc": "squared_hinge"}
+#: The smooth stand-in for other metrics, where they have it.
+OTHER_SURROGATE = "logistic"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Curves:
+    """What an additive model adds to a linear one.
+
+    Parameters
+    ----------
+    bins : Bins
+        From values to codes.
+    signs : int array
+        Direction of every column, 0 where it is free.
+    """
+
+    bins: Bins
+    signs: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdditiveModel(Curves, LinearModel):
+    """A fitted additive classifier: curves of columns, trained on a metric.
+
+    Parameters
+    ----------
+    bins, signs
+        As in `Curves`; ``coef`` has a weight for every line, jump, missing value and cell.
+    """
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.bins.columns)
+
+    def scores(self, X: Any) -> FloatArray:
+        """Sums of the curves at the rows of X, shape (n, k)."""
+        matrix = read_values(X, self.who, self.n_features, self.feature_names)
+        return self.bins.scores(matrix, self.coef, self.intercept)
+
+    def explained(self, X: Any) -> FloatArray:
+        """What each column and pair adds to the decision value of each row: (n, parts, k)."""
+        return _explained(self, X)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdditiveRegressionModel(Curves, RegressionModel):
+    """A fitted additive regression."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.bins.columns)
+
+    def scores(self, X: Any) -> FloatArray:
+        """Sums of the curves at the rows of X, shape (n, 1)."""
+        matrix = read_values(X, self.who, self.n_features, self.feature_names)
+        return self.bins.scores(matrix, self.coef, self.intercept)
+
+    def explained(self, X: Any) -> FloatArray:
+        """What each column and pair adds to the score of each row: (n, parts, 1)."""
+        return _explained(self, X)
+
+
+def _explained(model: AdditiveModel | AdditiveRegressionModel, X: Any) -> FloatArray:
+    matrix = read_values(X, model.who, model.n_features, model.feature_names)
+    codes = model.bins.codes(matrix)
+    parts = [contributions(model.bins, theta, codes) for theta in model.coef]
+    return np.stack(parts, axis=2)
+
+
+def read_values(
+    X: Any, who: str, n_columns: int | None = None, names: Sequence[str] | None = None
+) -> Any:
+    """A matrix whose entries are numbers or missing; infinity is refused."""
+    matrix = as_matrix(X, who=who, finite=False)
+    largest = largest_size(matrix)
+    if largest > LARGEST:
+        raise DataError(
+            who,
+            needs=f"entries of X that are missing, or below {LARGEST:g} in size",
+            got="infinity" if np.isinf(largest) else f"{largest:g}",
+            todo="Input X contains infinity or a value too large: replace it, or set it missing.",
+        )
+    if n_columns is not None and matrix.shape[1] != n_columns:
+        raise DataError(
+            who,
+            needs=f"{n_columns} columns",
+            got=matrix.shape[1],
+            todo="Pass the columns used in fit.",
+        )
+    return matrix
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedCurves:
+    """An additive model, how it was solved, and the search for its strength."""
+
+    model: Any
+    solutions: list[Solution]
+    warnings: list[Warning]
+    strength: float
+    strengths: FloatArray | None = None
+    scores: FloatArray | None = None
+
+
+def odds_slope(model: AdditiveModel, rows: Rows) -> float:
+    """Log-odds of the positive class for a score more of 1, by Platt scaling on the rows.
+
+    Where the scores separate the classes there is no such number; it is then at most the one that
+    gives the largest score the odds of all rows to one.
+    """
+    if isinstance(model.metric, str) and model.metric.strip() == "log_loss":
+        return 1.0
+    scores = model.bins.scores(rows.matrix, model.coef, model.intercept)[:, 0]
+    kept = np.ones(scores.size, dtype=bool) if rows.weight is None else rows.weight > 0.0
+    largest = float(np.abs(scores[kept]).max())
+    most = math.log(scores.size + 1.0) / largest if largest > 0.0 else 1.0
+    weight = None if rows.weight is None else rows.weight[kept]
+    slope = Sigmoid.fit(scores[kept], rows.codes[kept] == 1, weight).slope
+    return float(np.clip(slope, 1e-3 * most, most)) if math.isfinite(slope) else most
+
+
+def smooth_surrogate(who: str, metric: Any, surrogate: str) -> str:
+    """The surrogate that "auto" stands for: a smooth one where the metric has any."""
+    chosen = resolve_metric(who, metric, surrogate)
+    if surrogate != "auto" or not isinstance(metric, str) or chosen.loss.smooth:
+        return surrogate
+    smooth = SMOOTH_SURROGATES.get(chosen.name, OTHER_SURROGATE)
+    return smooth if smooth in METRICS[chosen.name].surrogates else surrogate
+
+
+def train_additive(
+    who: str,
+    given: AdditiveParameters,
+    rows: Rows,
+    names: Sequence[str] | None = None,
+    previous: Sequence[Solution | None] | None = None,
+    splits: Sequence[Split] | None = None,
+) -> TrainedCurves:
+    """Fit an additive classifier to rows whose matrix holds the raw numbers."""
+    given = _with(given, surrogate=smooth_surrogate(who, given.metric, given.surrogate))
+    chosen = resolve_metric(who, given.metric, given.surrogate)
+    signs = read_monotone(who, given.monotone, names, rows.matrix.shape[1])
+    if signs.any() and rows.classes.size > 2:
+        raise DataError(
+            who,
+            needs="two classes for monotone curves",
+            got=f"{rows.classes.size} classes",
+            todo="Drop monotone, or fit one class against the rest.",
+        )
+    bins = Bins.of(rows.matrix, rows.weight, given.n_bins)
+    _check_columns(who, bins)
+    found = _train_on(who, given, rows, bins, signs, previous, splits)
+    if given.interactions:
+        binned = bins.encoded(rows.matrix)
+        pull = _pull(who, given, replace(rows, matrix=binned), found.model, chosen)
+        free = pair_columns(bins, signs)
+        pairs = screen_pairs(bins, binned.codes(), pull, given.interactions, free)
+        if pairs:
+            bins = replace(bins, pairs=tuple(pairs))
+            found = _train_on(who, given, rows, bins, signs, None, splits)
+    return found
+
+
+def _with(given: Any, **changes: Any) -> Any:
+    """The same parameters with some changes, as a plain instance."""
+    named = {one.name: getattr(given, one.name) for one in fields(given) if one.init}
+    return type(given)(**(named | changes))
+
+
+def _check_columns(who: str, bins: Bins) -> None:
+    if not bins.n_params:
+        raise DataError(
+            who,
+            needs="a column with at least two values",
+            got="constant columns and missing values only",
+            todo="Pass columns that vary.",
+        )
+
+
+def _train_on(
+    who: str,
+    given: AdditiveParameters,
+    rows: Rows,
+    bins: Bins,
+    signs: IntArray,
+    previous: Sequence[Solution | None] | None,
+    splits: Sequence[Split] | None,
+) -> TrainedCurves:
+    """Fit the curves of some bins, at the given strength or at the best one."""
+    penalty = curve_penalty(given.penalty, bins, signs)
+    binned = replace(rows, matrix=bins.encoded(rows.matrix))
+    if not auto_strength(given):
+        strength = float(given.strength)
+        part = plain(ClassifierParameters, given, with_strength(penalty, strength), strength)
+        trained = train_classifier(who, part, binned, previous)
+        return _curves(trained, bins, signs, strength)
+    strengths = None
+    if given.penalty == "smooth":
+        strengths = smooth_strengths(binned.data(1), rows.weight, given.n_strengths)
+    search = StrengthSearch(who, search_parameters(given, penalty, strengths), binned, splits)
+    search.run(previous)
+    assert search.trained is not None
+    found = _curves(search.trained, bins, signs, search.strength)
+    return replace(
+        found, warnings=search.warnings, strengths=search.strengths, scores=search.scores
+    )
+
+
+def _curves(trained: Trained, bins: Bins, signs: IntArray, strength: float) -> TrainedCurves:
+    named = {one.name: getattr(trained.model, one.name) for one in fields(LinearModel)}
+    model = AdditiveModel(bins=bins, signs=signs, **named)
+    return TrainedCurves(model, trained.solutions, list(trained.warnings), strength)
+
+
+def _pull(
+    who: str, given: AdditiveParameters, rows: Rows, model: AdditiveModel, chosen: Chosen
+) -> FloatArray:
+    """Slopes of the loss in the scores of the fitted curves."""
+    targets = targets_of(who, given.class_weight, rows, chosen)
+    scores = linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
+    slopes = [
+        chosen.loss.value_grad(column, target)[1]
+        for column, target in zip(scores.T, targets, strict=True)
+    ]
+    return np.column_stack(slopes)
+
+
+# --- regression -----------------------------------------------------------------------------------
+
+
+def train_additive_regressor(
+    who: str,
+    given: AdditiveRegressorParameters,
+    matrix: Any,
+    target: Target,
+    names: Sequence[str] | None = None,
+    previous: Solution | None = None,
+    splits: Sequence[Split] | None = None,
+) -> TrainedCurves:
+    """Fit an additive regression to a matrix of raw numbers."""
+    if matrix.shape[0] < 2:
+        raise DataError(who, needs="at least two rows", got="1 sample", todo="Pass more rows.")
+    signs = read_monotone(who, given.monotone, names, matrix.shape[1])
+    bins = Bins.of(matrix, target.weight, given.n_bins)
+    _check_columns(who, bins)
+    found = _regression_on(who, given, matrix, target, bins, signs, previous, splits)
+    if given.interactions:
+        binned = bins.encoded(matrix)
+        scores = Binned(binned, target, n_threads=1).scores(
+            found.model.coef[0], float(found.model.intercept[0])
+        )
+        pull = resolve_loss(who, given.loss).value_grad(scores, target)[1][:, None]
+        pairs = screen_pairs(
+            bins, binned.codes(), pull, given.interactions, pair_columns(bins, signs)
+        )
+        if pairs:
+            bins = replace(bins, pairs=tuple(pairs))
+            found = _regression_on(who, given, matrix, target, bins, signs, None, splits)
+    return found
+
+
+def _regression_on(
+    who: str,
+    given: AdditiveRegressorParameters,
+    matrix: Any,
+    target: Target,
+    bins: Bins,
+    signs: IntArray,
+    previous: Solution | None,
+    splits: Sequence[Split] | None,
+) -> TrainedCurves:
+    penalty = curve_penalty(given.penalty, bins, signs)
+    data = Binned(bins.encoded(matrix), target, n_threads=given.n_threads)
+    strengths = scores = None
+    if auto_strength(given):
+        strengths, scores = _regression_search(who, given, data, penalty, splits)
+        strength = float(strengths[int(scores.mean(axis=0).argmax())])
+    else:
+        strength = float(given.strength)
+    part = plain(RegressorParameters, given, with_strength(penalty, strength), strength)
+    linear, solution = train_regressor(who, part, data, previous)
+    named = {one.name: getattr(linear, one.name) for one in fields(RegressionModel)}
+    model = AdditiveRegressionModel(bins=bins, signs=signs, **named)
+    return TrainedCurves(model, [solution], [], strength, strengths, scores)
+
+
+def _regression_search(
+    who: str,
+    given: AdditiveRegressorParameters,
+    data: Binned,
+    penalty: Penalty,
+    splits: Sequence[Split] | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Strengths, decreasing, and minus the loss of held-out rows at each, by fold."""
+    loss = resolve_loss(who, given.loss)
+    intercept = bool(given.fit_intercept)
+    if given.penalty == "smooth":
+        strengths = smooth_strengths(data, data.target.weight, given.n_strengths)
+    else:
+        top = strength_max(Problem(loss, penalty, data, fit_intercept=intercept)) or 1.0
+        strengths = np.geomspace(top, top * KINKED_RATIO, given.n_strengths)
+    folds: Iterable[Split] = splits or ()
+    if splits is None:
+        weight = data.target.weight
+        kept = np.arange(data.n_rows) if weight is None else np.flatnonzero(weight)
+        alike = np.zeros(kept.size, dtype=np.int64)
+        cuts = stratified_folds(alike, min(given.cv, kept.size), fold_seed(given), None)
+        folds = ((kept[train], kept[test]) for train, test in cuts)
+    scores = []
+    for train, test in folds:
+        path = regularisation_path(
+            Problem(loss, penalty, data.rows(train), fit_intercept=intercept),
+            strengths=strengths,
+            solver=given.solver,
+            tol=given.tol,
+            max_iter=given.max_iter,
+            max_seconds=given.max_seconds,
+            rng=generator(given),
+            on_failure="ignore",
+        )
+        held = data.rows(test)
+        line = np.full(strengths.size, -np.inf)
+        for k, solution in enumerate(path.solutions):
+            line[k] = -loss.value(held.scores(solution.coef, solution.intercept), held.target)
+        scores.append(line)
+    return strengths, np.array(scores)
+
+
+def curve_of(model: AdditiveModel | AdditiveRegressionModel, column: int, k: int = 0) -> Array:
+    """Level of every code of a column, less the mean over the training rows."""
+    table = model.bins.tables(model.coef[k])[column]
+    return table - float(model.bins.columns[column].share @ table)
