@@ -13,7 +13,7 @@ from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage
-from auctor.data import Stacked, StoredData
+from auctor.data import Binned, Stacked, StoredData
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import Solver, minimise
 from auctor.penalties import L2, Repeated
