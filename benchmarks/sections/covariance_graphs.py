@@ -15,7 +15,7 @@ from benchmarks.run import Settings, bar, table
 
 name = "covariance_graphs"
 #: Variables of the race with GraphicalLassoCV, and strengths of its grid.
-SIZES, QUICK_SIZES, GRID = (100, 200), (50,), 10
+SIZES, QUICK_SIZES, GRID = (100, 150), (50,), 10
 #: Variables of the graphs that are to be found.
 P, QUICK_P = 100, 40
 CRITERIA = ("likelihood", "ebic", "stability")
