@@ -12,6 +12,7 @@ from auctor.reports.curves import (
     LiftPoint,
     ThresholdTable,
 )
+from auctor.reports.graph import draw_graph
 from auctor.reports.html import render
 from auctor.reports.info import (
     Candidate,
@@ -53,6 +54,7 @@ __all__ = [
     "ThresholdTable",
     "Weights",
     "build_report",
+    "draw_graph",
     "headline",
     "model_info",
     "plain",
