@@ -93,8 +93,7 @@ class Metric(NamedTuple):
     positive_weight : callable, optional
         Factor on the weight of positives in training, from (negatives / positives, value).
     contest : tuple of str
-        Surrogates that the folds of a search choose from, the cheapest first; the default alone
-        where it is empty.
+        Surrogates that folds choose from, the cheapest first; if empty the default alone.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -178,11 +177,9 @@ def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
     return _CHEAP | {"max_margin": Surrogate(loss, instead)}
 
 
-#: Losses that any ranking metric can be cut on, cheap and smooth.
 _CHEAP = {"logistic": _plain(Logistic), "pairwise": _plain(PairwiseSquaredHinge)}
 #: Surrogates that folds choose from, the cheapest first: of the top rows, of one row at a time.
 _TOP, _ROWS = ("logistic", "pairwise", "max_margin"), ("logistic", "hinge")
-
 
 _BY_ROW = {
     "hinge": _plain(Hinge),
