@@ -112,7 +112,7 @@ def top_and_mixture(seed):
     top = rng.random(1500) < 0.08
     crowd = ~top & (rng.random(1500) < 0.3)
     table[top] = rng.normal(size=(top.sum(), 2)) * [0.3, 1.0] + [3.0, 0.0]
-    table[crowd] = rng.normal(size=(crowd.sum(), 2)) + [0.0, 5.0]
+    table[crowd] = rng.normal((0.0, 5.0), size=(crowd.sum(), 2))
     labels = top.copy()
     labels[crowd] = rng.random(crowd.sum()) < 0.25
     return table, labels

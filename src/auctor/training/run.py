@@ -369,13 +369,14 @@ def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
     judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
     count = model.strengths_.size
     seen = (~np.isnan(judged)).sum(axis=0)
-    spread = np.full(count, np.nan)
+    mean, spread = np.full(count, np.nan), np.full(count, np.nan)
+    mean[seen > 0] = np.nanmean(judged[:, seen > 0], axis=0)
     several = seen > 1
     spread[several] = np.nanstd(judged[:, several], axis=0, ddof=1) / np.sqrt(seen[several])
     return PathInfo(
         strengths=tuple(model.strengths_.tolist()),
         nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
-        score_mean=tuple(np.nanmean(judged, axis=0).tolist()),
+        score_mean=tuple(mean.tolist()),
         score_se=tuple(spread.tolist()),
         chosen=int(model.best_index_),
         metric=str(model.metric),
