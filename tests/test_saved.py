@@ -65,9 +65,11 @@ MODELS = [
         "log_loss",
         penalty=penalties.GroupL2(0.01, np.array([0, 0, 1, 1, 2]), weights=[1.0, 2.0, 0.5]),
     ),
-    MetricClassifierCV("auc", n_strengths=4, cv=3),
+    MetricClassifierCV("auc", strengths=[1.0, 0.01], cv=3),
     MetricClassifierCV("log_loss", penalty="l1", strengths=np.array([0.1, 0.01]), cv=3),
-    MetricClassifierCV("error", n_strengths=3, cv=3, calibrate="sigmoid", rule="one_se"),
+    MetricClassifierCV(
+        "error", strengths=[0.1, 0.01], cv=3, calibrate="sigmoid", rule="one_standard_error"
+    ),
 ]
 
 

@@ -104,12 +104,13 @@ def test_strengths_mean_the_same_to_scikit_learn(data):
     X, hits = data
     n = hits.size
     for strength in (1e-2, 1e-4):
-        ours = MetricClassifier("log_loss", strength=strength, tol=1e-10).fit(X, hits)
+        plain = {"strength": strength, "standardise": False, "tol": 1e-10}
+        ours = MetricClassifier("log_loss", **plain).fit(X, hits)
         theirs = (
             contenders._logistic("lbfgs", strength, n, Rules()).set_params(tol=1e-10).fit(X, hits)
         )
         assert theirs.coef_ == pytest.approx(ours.coef_, rel=1e-3, abs=1e-4)
-        ours = LinearRegressor(strength=strength, tol=1e-10).fit(X, np.where(hits, 1.0, -1.0))
+        ours = LinearRegressor(**plain).fit(X, np.where(hits, 1.0, -1.0))
         theirs = contenders._ridge(strength, n, Rules()).fit(X, hits)
         assert theirs.coef_.ravel() == pytest.approx(ours.coef_, rel=1e-4, abs=1e-6)
 
@@ -119,7 +120,7 @@ def test_sparse_strengths_mean_the_same_to_scikit_learn(penalty, ratio, data):
     X, hits = data
     rules = Rules(penalty=penalty, l1_ratio=ratio)
     ours = MetricClassifier(
-        "log_loss", penalty=penalty, l1_ratio=ratio, strength=0.03, tol=1e-10
+        "log_loss", penalty=penalty, l1_ratio=ratio, strength=0.03, standardise=False, tol=1e-10
     ).fit(X, hits)
     theirs = contenders._logistic("saga", 0.03, hits.size, rules).set_params(tol=1e-8).fit(X, hits)
     assert theirs.coef_ == pytest.approx(ours.coef_, rel=1e-3, abs=1e-4)

@@ -76,7 +76,13 @@ def covariance(names):
 CHECKS = {
     check.__name__: check
     for check in (
-        fraud, text, sparse_paths, streaming, review_team, auc_or_log_loss, covariance
+        fraud,
+        text,
+        sparse_paths,
+        streaming,
+        review_team,
+        auc_or_log_loss,
+        covariance,
     )  # fmt: skip
 }
 

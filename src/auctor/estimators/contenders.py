@@ -64,6 +64,7 @@ def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rule
         penalty=rules.penalty,
         l1_ratio=rules.l1_ratio,
         solver=solver,
+        standardise=False,  # everybody's columns were scaled, or nobody's
         strengths=part.strengths,
         cv=part.inner,
         scoring=partial(_judge, chosen),

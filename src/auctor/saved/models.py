@@ -68,11 +68,12 @@ KINDS = {
 
 
 class Search(NamedTuple):
-    """How a strength was found."""
+    """How a strength and a surrogate were found."""
 
     strengths: FloatArray
     scores: FloatArray
     best_index: int
+    surrogate: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +136,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
         for name in ("strengths", "scores"):
             fitted[name] = encoded_array(getattr(estimator, f"{name}_"), name, arrays)
         fitted["best_index"] = int(estimator.best_index_)
+        fitted["surrogate"] = str(estimator.surrogate_)
     return fitted
 
 
@@ -272,7 +274,9 @@ def _search(fitted: Json, arrays: Arrays) -> Search:
     need(bool((strengths >= 0.0).all()), "strengths of at least zero")
     best = whole(fitted.pop("best_index"))
     need(best < strengths.size, "a strength that was chosen")
-    return Search(strengths, scores, best)
+    surrogate = fitted.pop("surrogate", "auto")
+    need(isinstance(surrogate, str), "the name of the surrogate that was chosen")
+    return Search(strengths, scores, best, surrogate)
 
 
 def _made_solutions(
@@ -340,7 +344,8 @@ def as_estimator(fitted: Fitted) -> Any:
         if value is not None:
             setattr(estimator, name, value)
     if fitted.search is not None:
-        estimator.strengths_, estimator.scores_, estimator.best_index_ = fitted.search
+        estimator.strengths_, estimator.scores_, estimator.best_index_ = fitted.search[:3]
+        estimator.surrogate_ = fitted.search.surrogate
         estimator.strength_ = float(fitted.search.strengths[fitted.search.best_index])
     return estimator
 

@@ -13,6 +13,7 @@ from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import StoredData, stored
 from auctor.data.coerce import check_weight
+from auctor.data.preparation import Scaling
 from auctor.metrics.grouped import group_codes
 from auctor.training.metric import Chosen
 
@@ -34,6 +35,8 @@ class Rows:
         Position of each row's label in ``classes``.
     weight : (n,) array, optional
     groups : (n,) int array, optional
+    scaling : Scaling, optional
+        How the columns of the matrix were scaled, where they were.
     """
 
     matrix: Any
@@ -41,6 +44,7 @@ class Rows:
     codes: IntArray
     weight: FloatArray | None = None
     groups: IntArray | None = None
+    scaling: Scaling | None = None
 
     @property
     def labels(self) -> Array:
