@@ -41,6 +41,7 @@ from auctor.training.parameters import (
     check_search,
     check_solver,
 )
+from auctor.training.targets import code_of
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
@@ -122,6 +123,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
     if not hasattr(estimator, "classes_"):
         return fitted | {"intercept": encoded(float(estimator.intercept_), "intercept", arrays)}
     fitted["classes"] = encoded_array(estimator.classes_, "classes", arrays)
+    fitted["positive"] = code_of(estimator.classes_, estimator.pos_label_)
     for name in ("intercept", "threshold"):
         array = np.asarray(getattr(estimator, f"{name}_"), dtype=np.float64)
         fitted[name] = encoded_array(array, name, arrays)
@@ -220,6 +222,8 @@ def _model(
         return RegressionModel(coef=coef, intercept=intercept, loss=given.loss, **shared), None
     classes = labels(fitted.pop("classes"), arrays)
     k = 1 if classes.size == 2 else classes.size
+    positive = whole(fitted.pop("positive", 1))
+    need(positive < 2, "a positive class that is the first or the second")
     intercept, threshold = (
         floats(decoded(fitted.pop(key), arrays), (k,)) for key in ("intercept", "threshold")
     )
@@ -237,6 +241,7 @@ def _model(
         metric=given.metric,
         surrogate=given.surrogate,
         average=given.average,
+        positive=positive,
         **shared,
     )
     return model, calibrators
@@ -327,6 +332,7 @@ def as_estimator(fitted: Fitted) -> Any:
     model, solutions = fitted.model, fitted.solutions
     if isinstance(model, LinearModel):
         estimator.classes_, estimator.threshold_ = model.classes, model.threshold
+        estimator.pos_label_ = model.classes[model.positive] if model.binary else None
         estimator.coef_, estimator.intercept_ = model.coef, model.intercept
         if fitted.calibrators is not None:
             estimator.calibrators_ = fitted.calibrators
