@@ -70,7 +70,7 @@ def test_a_column_with_one_word_that_is_no_date_is_text():
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
 def test_timestamps_of_arrow_files(suffix, tmp_path):
-    frame = pd.DataFrame({"when": pd.to_datetime(["1970-01-02", "1970-01-03 12:00"]), "y": [0, 1]})
+    frame = pd.DataFrame({"when": pd.to_datetime(["1970-01-02 00:00", "1970-01-03 12:00"]), "y": [0, 1]})
     path = tmp_path / f"rows.{suffix}"
     frame.to_parquet(path) if suffix == "parquet" else frame.to_feather(path)
     with pytest.warns(DataWarning, match="as dates"):

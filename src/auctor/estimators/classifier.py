@@ -21,7 +21,8 @@ from auctor.training.targets import Rows, code_of, encode, positive_code, read_g
 from auctor.training.train import Trained, train_classifier, unconverged
 
 
-def _wants_probabilities(estimator: MetricClassifier) -> bool:
+def wants_probabilities(estimator: Any) -> bool:
+    """Whether a classifier has `predict_proba`; raises ``AttributeError`` if it has not."""
     if estimator.calibrate is None and not log_odds(estimator.metric, None):
         raise AttributeError(
             "MetricClassifier has predict_proba with calibrate='sigmoid' or 'isotonic', and for "
@@ -190,7 +191,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         matrix = self._read(X, reset=False)
         return self.to_model().predict(matrix)
 
-    @available_if(_wants_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(wants_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         check_is_fitted(self, "coef_" if log_odds(self.metric, self.calibrate) else "calibrators_")

@@ -7,6 +7,7 @@ for being finite, labels for their order, parameters as `fit` does. None of it n
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -349,6 +350,26 @@ def as_estimator(fitted: Fitted) -> Any:
         estimator.strengths_, estimator.scores_, estimator.best_index_ = fitted.search
         estimator.strength_ = float(fitted.search.strengths[fitted.search.best_index])
     return estimator
+
+
+def as_table(model: Any, params: Json, schema: Any) -> Any:
+    """The classifier of raw tables around a model of encoded columns; imports scikit-learn."""
+    from auctor.estimators import TableClassifier
+    from auctor.tables.schema import Schema
+
+    params = dict(params)
+    named = params.pop("named")
+    need(type(named) is bool, "columns with or without names")
+    known = inspect.signature(TableClassifier).parameters
+    need(params.keys() <= set(known), "parameters of this version alone")
+    table = TableClassifier(**params)
+    table.make_model()  # checks them
+    found = Schema.from_json(schema)
+    need(found.n_features == model.n_features_in_, "a schema of its columns")
+    table.adopt(model, found)
+    if not named:
+        del table.feature_names_in_
+    return table
 
 
 def estimator_class(name: str) -> Any:

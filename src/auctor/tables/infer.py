@@ -27,12 +27,13 @@ MOSTLY = 0.9
 class Note(NamedTuple):
     """Something to warn of once a file was read: what is done with it, and what the user can do.
 
-    ``option`` is the parameter that ``todo`` names.
+    ``option`` is the parameter that ``todo`` names; what does not warn is what was asked for.
     """
 
     does: str
     todo: str | None = None
     option: str | tuple[()] = ()
+    warns: bool = True
 
     def warning(self, who: str) -> DataWarning:
         """The warning that a reader gives."""
@@ -273,7 +274,8 @@ def note_dates(schema: Schema, name: str) -> list[Note]:
     dates = [repr(column.name) for column in schema.columns if column.kind == "date"]
     if not dates:
         return []
-    return [Note(f"reads {listed(dates)} of {name} as dates, in days since 1 January 1970.")]
+    does = f"reads {listed(dates)} of {name} as dates, in days since 1 January 1970."
+    return [Note(does, warns=False)]
 
 
 def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
@@ -287,6 +289,7 @@ def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
             "median, text by no category.",
             "Choose another rule with {option}.",
             "missing",
+            warns=False,
         )
     ]
 
