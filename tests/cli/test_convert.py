@@ -110,14 +110,15 @@ def test_a_model_to_onnx(trained, tmp_path, capsys):
     convert(trained, out, "--dtype", "float32", "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["class"], found["columns"], found["dtype"]) == (
-        "MetricClassifierCV",
+        "TableClassifier",
         5,
         "float32",
     )
     model = auctor.load(trained)
     X = np.random.default_rng(0).normal(size=(9, 5)).astype(np.float32)
     session = runtime.InferenceSession(out.read_bytes(), providers=["CPUExecutionProvider"])
-    (scores,) = session.run(["scores"], {"X": X})
+    columns = {name: X[:, [k]] for k, name in enumerate(model.feature_names_in_.tolist())}
+    (scores,) = session.run(["scores"], columns)
     np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-6)
 
 

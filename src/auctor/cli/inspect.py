@@ -63,7 +63,7 @@ def inspect(
     if is_model(path):
         from auctor.saved import read_saved
 
-        found = describe_model(read_saved(path), path, top)
+        found = describe_model(read_saved(path).of_columns(WHO), path, top)
         show = _show_model
     else:
         options = Reading(

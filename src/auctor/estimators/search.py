@@ -35,9 +35,10 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
 
     Parameters
     ----------
-    metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight,
-    calibrate, pos_label
+    metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate
         As in `MetricClassifier`. The strength of a penalty object does not matter.
+    pos_label
+        As in `MetricClassifier`.
     strengths : sequence of floats, optional
         The candidates, used in decreasing order. By default ``n_strengths`` in geometric
         progression: from `auctor.solvers.strength_max` (the largest over the classes) for

@@ -24,7 +24,7 @@ from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
 from auctor.tables.schema import Schema
 from auctor.training.model import LinearModel
-from auctor.training.parameters import ClassifierParameters, SearchParameters, parameters_of
+from auctor.training.parameters import ClassifierParameters, parameters_of
 from auctor.training.registry import known
 
 #: What messages call a table that has no file name.
@@ -86,7 +86,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent"}
         What a missing number or date becomes; "auto" is the median. Missing text becomes the most
         frequent category, with "auto" and "zero" no category at all.
-    surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, threshold_cv, class_weight,
+    surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, threshold_cv, class_weight
+        As in `MetricClassifier`.
     calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, random_state, verbose
         As in `MetricClassifier`.
     warm_start : bool

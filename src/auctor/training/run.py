@@ -263,7 +263,7 @@ class Run:
         """The numbers of a report on the rows that were measured; ``source`` names the data."""
         parts, rows = self.parts, self.rows
         assert rows is not None
-        positive, negative = (str(parts.classes.tolist()[k]) for k in (rows.positive, 1 - rows.positive))
+        names = [str(label) for label in parts.classes.tolist()]
         candidate = Candidate(
             str(self.model.metric),
             rows.scores,
@@ -281,7 +281,12 @@ class Run:
             f"{self.model.metric} on {Path(source).name}",
             rows.hit,
             [candidate],
-            data=DataInfo(**parts.counts(), source=source, positive=positive, negative=negative),
+            data=DataInfo(
+                **parts.counts(),
+                source=source,
+                positive=names[rows.positive],
+                negative=names[1 - rows.positive],
+            ),
             path=self.path(),
             columns=parts.columns,
             # The report itself says how the solution shown stopped early.
