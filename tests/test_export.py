@@ -218,3 +218,50 @@ def test_a_table_whose_categories_are_hashed_is_refused():
         auctor.to_onnx(model)
     with pytest.raises(ParameterError, match="fitted"):
         auctor.to_onnx(auctor.TableClassifier())
+
+
+# --- pipelines, by skl2onnx -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("last", "target", "kind"),
+    [
+        (MetricClassifier("f1", surrogate="logistic"), np.array(["bad", "good"])[TWO], np.float32),
+        (MetricClassifier("log_loss"), FOUR, np.float64),
+        (MetricClassifier("auc", calibrate="isotonic"), TWO, np.float64),
+        (LinearRegressor("huber"), NUMBERS, np.float64),
+    ],
+    ids=["first class positive", "four classes", "isotonic", "regression"],
+)
+def test_skl2onnx_converts_a_pipeline(last, target, kind):
+    reason = "skl2onnx is not installed"
+    skl2onnx = pytest.importorskip("skl2onnx", reason=reason)
+    runtime = pytest.importorskip("onnxruntime")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from auctor.export import register_skl2onnx
+
+    register_skl2onnx()
+    model = make_pipeline(StandardScaler(), last).fit(X, target)
+    rows = X.astype(kind)
+    content = skl2onnx.to_onnx(model, rows[:1], target_opset=17).SerializeToString()
+    session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {"X": rows}), strict=True))
+    near = 1e-9 if kind is np.float64 else 1e-4
+    if isinstance(last, LinearRegressor):
+        np.testing.assert_allclose(found["prediction"], model.predict(rows), atol=near)
+        return
+    np.testing.assert_allclose(found["scores"], model.decision_function(rows), atol=near)
+    assert (found["label"] == model.predict(rows)).mean() > 0.99
+    if "probabilities" in found:
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=near)
+
+
+def test_skl2onnx_without_the_extra(monkeypatch):
+    from auctor.export import register_skl2onnx
+
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "auctor\[onnx\]"'):
+        register_skl2onnx()

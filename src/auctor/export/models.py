@@ -84,10 +84,7 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
         add_table(graph, model.schema_)
     else:
         graph.rows = graph.number_input("X", int(inner.n_features_in_))
-    if isinstance(inner, LinearRegressor):
-        _add_regressor(graph, inner)
-    else:
-        _add_classifier(graph, inner)
+    add_model(graph, inner)
     content = graph.serialised(model, dict(_metadata(model)))
     if path is not None:
         write_bytes(path, content, who=WHO)
@@ -107,6 +104,14 @@ def _metadata(model: Any) -> Iterator[tuple[str, str]]:
         yield "threshold", json.dumps(threshold.tolist())
     if getattr(model, "pos_label_", None) is not None:
         yield "positive", json.dumps(str(model.pos_label_))
+
+
+def add_model(graph: Graph, model: Any) -> None:
+    """The nodes and outputs of a linear model of ``graph.rows``."""
+    if isinstance(model, LinearRegressor):
+        _add_regressor(graph, model)
+    else:
+        _add_classifier(graph, model)
 
 
 def _add_regressor(graph: Graph, model: LinearRegressor) -> None:

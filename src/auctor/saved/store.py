@@ -99,8 +99,9 @@ def save(
     model : classifier, regressor, learner or pipeline
         MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier, a learner of
         auctor.online, or a pipeline that ends in one of the first three. Parameters must be
-        plain values, arrays or the losses, penalties and solvers of auctor. The other steps of a pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer
-        and OneHotEncoder of scikit-learn, and "passthrough".
+        plain values, arrays or the losses, penalties and solvers of auctor. The other steps of a
+        pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer and OneHotEncoder
+        of scikit-learn, and "passthrough".
     path : path
         By custom ending in ``.auctor``.
     schema : mapping, optional
