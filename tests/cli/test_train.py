@@ -105,11 +105,20 @@ def test_auto_is_the_search(svm, svm_test, capsys):
 
 
 def test_the_search_can_be_smaller(svm, capsys):
-    arguments = ["--penalty", "l1", "--n-strengths", "4", "--folds", "3", "--rule", "one_se"]
+    arguments = [
+        "--penalty",
+        "l1",
+        "--n-strengths",
+        "4",
+        "--folds",
+        "3",
+        "--rule",
+        "one_standard_error",
+    ]
     run_json(capsys, svm, *arguments)
     model = auctor.load("model.auctor")
     assert model.scores_.shape == (3, 4)
-    assert model.rule == "one_se"
+    assert model.rule == "one_standard_error"
 
 
 def test_evaluate_agrees_with_the_held_out_numbers(clicks, more_clicks, capsys):

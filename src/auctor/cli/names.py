@@ -25,7 +25,7 @@ class MetricNames(NamedTuple):
 #: Surrogates of the metrics that judge one row at a time.
 BY_ROW = ("hinge", "logistic", "squared_hinge")
 #: Surrogates of the metrics that judge the set of top rows.
-BY_SET = ("max_margin", "logistic")
+BY_SET = ("logistic", "pairwise", "max_margin")
 
 #: `auctor.training.metric.METRICS`.
 METRICS = {
@@ -37,9 +37,11 @@ METRICS = {
     ),
     "auc": MetricNames(
         "share of (positive, negative) pairs in the right order",
-        ("hinge", "squared_hinge", "square", "logistic", "exponential", "gaussian"),
+        ("hinge", "squared_hinge", "square", "logistic", "exponential", "gaussian", "pointwise"),
     ),
-    "partial_auc": MetricNames("area under the ROC curve up to a false positive rate", ("hinge",)),
+    "partial_auc": MetricNames(
+        "area under the ROC curve up to a false positive rate", ("logistic", "pairwise", "hinge")
+    ),
     "prbep": MetricNames("precision where it equals recall", BY_SET),
     "precision_at_k": MetricNames(
         "share of positives among the k top rows (k < 1: a share of all rows)", BY_SET

@@ -58,14 +58,21 @@ Strength = Annotated[
     str,
     typer.Option(help="Of the penalty: a number, or auto to find it by cross-validation."),
 ]
-NStrengths = Annotated[int, typer.Option(min=1, help="Strengths that auto tries.")]
+NStrengths = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Strengths that auto tries, each on every fold; by default it goes from coarse to fine.",
+        show_default=False,
+    ),
+]
 Folds = Annotated[int, typer.Option(min=2, help="Folds that auto tries them on.")]
 Rule = Annotated[
     str,
     typer.Option(
-        help="Which strength auto takes: best, or one_se for the largest within one standard "
+        help="Which strength auto takes: best, or one_standard_error for the largest within one standard "
         "error of it.",
-        autocompletion=names.choices("best", "one_se"),
+        autocompletion=names.choices("best", "one_standard_error"),
     ),
 ]
 Threshold = Annotated[
@@ -98,8 +105,8 @@ NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Train without
 Standardise = Annotated[
     bool | None,
     typer.Option(
-        help="Scale columns to deviation one, dense ones also to mean zero; by default dense "
-        "data only. The model applies to the columns as they are.",
+        help="Scale number columns to deviation one; by default unless they look scaled. The "
+        "model applies to the columns as they are.",
         show_default=False,
     ),
 ]
@@ -132,7 +139,7 @@ def train(
     penalty: Penalty = "l2",
     l1_ratio: L1Ratio = None,
     strength: Strength = "auto",
-    n_strengths: NStrengths = 30,
+    n_strengths: NStrengths = None,
     folds: Folds = 5,
     rule: Rule = "best",
     solver: SolverName = "auto",
@@ -345,9 +352,8 @@ def _save(path: Path, table: TableClassifier, run: Run, found: dict[str, Any] | 
         save(model, path, schema=schema.to_json(), notes=notes)
         return
     # What the run has put in terms of the labels themselves, and what an interrupt left out.
-    table.set_params(
-        class_weight=model.class_weight, pos_label=model.pos_label, calibrate=model.calibrate
-    )
+    kept = ("class_weight", "pos_label", "calibrate", "standardise")
+    table.set_params(**{name: getattr(model, name) for name in kept})
     save(table.adopt(model, schema), path, notes=notes)
 
 

@@ -91,6 +91,9 @@ class Metric(NamedTuple):
         Whether the metric is 0 by convention on rows without a positive, where it means nothing.
     positive_weight : callable, optional
         Factor on the weight of positives in training, from (negatives / positives, value).
+    contest : tuple of str
+        Surrogates that the folds of a search choose from, the cheapest first; the default alone
+        where it is empty.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -105,6 +108,7 @@ class Metric(NamedTuple):
     by_level: bool = False
     needs_positives: bool = False
     positive_weight: Callable[[float, float], float] | None = None
+    contest: tuple[str, ...] = ()
 
 
 class Chosen(NamedTuple):
@@ -163,9 +167,15 @@ def _plain(loss: Callable[[], Loss]) -> Surrogate:
 
 
 def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
-    """The max-margin loss of a set of rows, with logistic regression beside it."""
+    """The max-margin loss of a set of rows, after losses that know nothing of the set."""
     instead = "metric='auc' or surrogate='logistic', or give positives more class_weight"
-    return {"max_margin": Surrogate(loss, instead), "logistic": _plain(Logistic)}
+    return _CHEAP | {"max_margin": Surrogate(loss, instead)}
+
+
+#: Losses that any ranking metric can be cut on, cheap and smooth.
+_CHEAP = {"logistic": _plain(Logistic), "pairwise": _plain(PairwiseSquaredHinge)}
+#: Surrogates that folds choose from for metrics of the top rows.
+_TOP = ("logistic", "pairwise", "max_margin")
 
 
 _BY_ROW = {
@@ -173,6 +183,9 @@ _BY_ROW = {
     "logistic": _plain(Logistic),
     "squared_hinge": _plain(SquaredHinge),
 }
+
+#: Surrogates that folds choose from for metrics that judge one row at a time.
+_ROWS = ("logistic", "hinge")
 
 METRICS: dict[str, Metric] = {
     "log_loss": Metric(
@@ -188,6 +201,7 @@ METRICS: dict[str, Metric] = {
         _rule("error"),
         "share of wrong predictions",
         by_label=True,
+        contest=_ROWS,
     ),
     "balanced_error": Metric(
         _BY_ROW,
@@ -195,6 +209,7 @@ METRICS: dict[str, Metric] = {
         _rule("balanced_error"),
         "mean of the error rates of the two classes",
         by_label=True,
+        contest=_ROWS,
         positive_weight=lambda odds, _: odds,
     ),
     "cost": Metric(
@@ -204,6 +219,7 @@ METRICS: dict[str, Metric] = {
         "cost per row, when a missed positive costs as much as so many false alarms",
         parameter="ratio",
         by_label=True,
+        contest=_ROWS,
         positive_weight=lambda _, ratio: ratio,
     ),
     "auc": Metric(
@@ -214,25 +230,29 @@ METRICS: dict[str, Metric] = {
             "logistic": Surrogate(PairwiseLogistic),
             "exponential": Surrogate(PairwiseExponential),
             "gaussian": Surrogate(GaussianAuc, shrinks=True),
+            "pointwise": _plain(Logistic),
         },
         _ranking(metrics.auc),
         _rule("break_even"),
         "share of (positive, negative) pairs in the right order",
+        contest=("pointwise", "squared_hinge", "hinge"),
     ),
     "partial_auc": Metric(
-        {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
+        _CHEAP | {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
         lambda fpr, y, scores, weight: metrics.partial_auc(y, scores, fpr, weight=weight),
         _rule("break_even"),
         "area under the ROC curve up to a false positive rate",
         parameter="max_fpr",
         default=0.1,
         most=1.0,
+        contest=("logistic", "pairwise", "hinge"),
     ),
     "prbep": Metric(
         _max_margin(Prbep),
         _ranking(metrics.prbep),
         _rule("break_even"),
         "precision where it equals recall",
+        contest=_TOP,
     ),
     "precision_at_k": Metric(
         _max_margin(PrecisionAtK),
@@ -240,6 +260,7 @@ METRICS: dict[str, Metric] = {
         lambda k: Cut("top", k),
         "share of positives among the k top rows (k < 1: a share of all rows)",
         parameter="k",
+        contest=_TOP,
     ),
     "recall_at_k": Metric(
         _max_margin(RecallAtK),
@@ -247,6 +268,7 @@ METRICS: dict[str, Metric] = {
         lambda k: Cut("top", k),
         "share of the positives that is among the k top rows",
         parameter="k",
+        contest=_TOP,
     ),
     "fbeta": Metric(
         _max_margin(FBeta),
@@ -259,6 +281,7 @@ METRICS: dict[str, Metric] = {
         most=LARGEST_BETA,
         by_label=True,
         needs_positives=True,
+        contest=_TOP,
     ),
 }
 
