@@ -62,7 +62,8 @@ NStrengths = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Strengths that auto tries, each on every fold; by default it goes from coarse to fine.",
+        help="Strengths that auto tries, each on every fold; by default it goes from coarse to "
+        "fine.",
         show_default=False,
     ),
 ]
@@ -70,8 +71,8 @@ Folds = Annotated[int, typer.Option(min=2, help="Folds that auto tries them on."
 Rule = Annotated[
     str,
     typer.Option(
-        help="Which strength auto takes: best, or one_standard_error for the largest within one standard "
-        "error of it.",
+        help="Which strength auto takes: best, or one_standard_error for the largest within one "
+        "standard error of it.",
         autocompletion=names.choices("best", "one_standard_error"),
     ),
 ]

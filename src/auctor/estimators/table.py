@@ -88,7 +88,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         frequent category, with "auto" and "zero" no category at all.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
-    class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, random_state, verbose
+    class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
+        As in `MetricClassifier`.
+    random_state : int, optional
         As in `MetricClassifier`.
     warm_start : bool
         Start from the previous fit, where that had the same columns.
