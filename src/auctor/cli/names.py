@@ -40,7 +40,12 @@ METRICS = {
         ("hinge", "squared_hinge", "square", "logistic", "exponential", "gaussian", "pointwise"),
     ),
     "partial_auc": MetricNames(
-        "area under the ROC curve up to a false positive rate", ("logistic", "pairwise", "hinge")
+        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
+        ("logistic", "pairwise", "hinge"),
+    ),
+    "average_precision": MetricNames(
+        "mean over the positives of the precision down to each: the area of precision and recall",
+        BY_SET,
     ),
     "prbep": MetricNames("precision where it equals recall", BY_SET),
     "precision_at_k": MetricNames(

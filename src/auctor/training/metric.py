@@ -15,6 +15,7 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray
 from auctor.losses import (
+    AveragePrecision,
     ExpectedError,
     FBeta,
     GaussianAuc,
@@ -92,8 +93,7 @@ class Metric(NamedTuple):
     positive_weight : callable, optional
         Factor on the weight of positives in training, from (negatives / positives, value).
     contest : tuple of str
-        Surrogates that the folds of a search choose from, the cheapest first; the default alone
-        where it is empty.
+        Surrogates that folds choose from, the cheapest first; if empty the default alone.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -135,6 +135,11 @@ def _ranking(function: Callable[..., float]) -> Callable[..., float]:
     return measure
 
 
+def _partial_auc(fpr: float, y: Any, scores: FloatArray, weight: Any) -> float:
+    """McClish's standardised area, which is in [0, 1] whatever the range, as AUC is."""
+    return metrics.partial_auc(y, scores, fpr, standardised=True, weight=weight)
+
+
 def _minus_log_loss(_: None, y: Any, scores: FloatArray, weight: Any) -> float:
     return -metrics.log_loss(y, scores, weight=weight)
 
@@ -172,11 +177,9 @@ def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
     return _CHEAP | {"max_margin": Surrogate(loss, instead)}
 
 
-#: Losses that any ranking metric can be cut on, cheap and smooth.
 _CHEAP = {"logistic": _plain(Logistic), "pairwise": _plain(PairwiseSquaredHinge)}
-#: Surrogates that folds choose from for metrics of the top rows.
-_TOP = ("logistic", "pairwise", "max_margin")
-
+#: Surrogates that folds choose from, the cheapest first: of the top rows, of one row at a time.
+_TOP, _ROWS = ("logistic", "pairwise", "max_margin"), ("logistic", "hinge")
 
 _BY_ROW = {
     "hinge": _plain(Hinge),
@@ -184,8 +187,6 @@ _BY_ROW = {
     "squared_hinge": _plain(SquaredHinge),
 }
 
-#: Surrogates that folds choose from for metrics that judge one row at a time.
-_ROWS = ("logistic", "hinge")
 
 METRICS: dict[str, Metric] = {
     "log_loss": Metric(
@@ -239,13 +240,20 @@ METRICS: dict[str, Metric] = {
     ),
     "partial_auc": Metric(
         _CHEAP | {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
-        lambda fpr, y, scores, weight: metrics.partial_auc(y, scores, fpr, weight=weight),
+        _partial_auc,
         _rule("break_even"),
-        "area under the ROC curve up to a false positive rate",
+        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
         parameter="max_fpr",
         default=0.1,
         most=1.0,
         contest=("logistic", "pairwise", "hinge"),
+    ),
+    "average_precision": Metric(
+        _max_margin(AveragePrecision),
+        _ranking(metrics.average_precision),
+        _rule("break_even"),
+        "mean over the positives of the precision down to each: the area of precision and recall",
+        contest=_TOP,
     ),
     "prbep": Metric(
         _max_margin(Prbep),
