@@ -12,7 +12,7 @@ import numpy as np
 
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray
-from auctor.data.coerce import refuse_masked
+from auctor.data.coerce import refuse_lazy, refuse_masked
 from auctor.tables.blocks import Block
 from auctor.tables.columns import check_names, is_missing, listed, long_words, made_up, meaning
 from auctor.tables.source import shown
@@ -123,13 +123,7 @@ class Frame:
 def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
     """Names and columns of a table, and whether it has names of its own."""
     refuse_masked(table, "X", who)
-    if hasattr(type(table), "collect"):
-        raise DataTypeError(
-            who,
-            needs="a table in memory",
-            got=f"a lazy {type(table).__name__}",
-            todo="Call .collect() first.",
-        )
+    refuse_lazy(table, who)
     if hasattr(table, "column_names"):
         names = list(table.column_names)
         return names, [table.column(k) for k in range(len(names))], True
