@@ -108,6 +108,7 @@ def fitted(model, y=TWO):
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.filterwarnings("ignore::auctor.DataWarning")
 def test_classifiers_come_back(model, y, tmp_path):
     if y is THREE and isinstance(model.class_weight, dict):
         model = clone(model).set_params(class_weight={0: 1.0, 1: 2.0, 2: 0.5})

@@ -142,7 +142,7 @@ def test_scaling_is_folded_into_the_model(clicks, more_clicks, capsys):
     scaled = np.where(flag, X, (X - X.mean(axis=0)) / X.std(axis=0))
     model = auctor.MetricClassifier("auc", strength=0.01, standardise=False)
     model.fit(scaled, table.labels)
-    saved = auctor.load("model.auctor")
+    saved = auctor.load("model.auctor").model_
     np.testing.assert_allclose(
         saved.decision_function(X), model.decision_function(scaled), rtol=1e-6, atol=1e-8
     )
@@ -360,7 +360,7 @@ def test_a_ragged_row(tmp_path, capsys):
 
 def test_missing_values_are_refused_by_name(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("x,z,y\n1,2,1\n,3,0\n3,1,1\n4,5,0\n")
-    assert "x" in refused(capsys, "train", "a.csv")
+    assert "x" in refused(capsys, "train", "a.csv", "--missing", "refuse")
     assert run("a.csv", *QUICK, "--missing", "mean", "--test-size", "0.5", "--quiet") == 0
 
 

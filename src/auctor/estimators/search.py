@@ -70,6 +70,8 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     ----------
     metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate
         As in `MetricClassifier`. The strength of a penalty object does not matter.
+    pos_label
+        As in `MetricClassifier`.
     strengths : sequence of floats, optional
         The candidates, used in decreasing order, each on every fold. By default they are in
         geometric progression: from `auctor.solvers.strength_max` (the largest over the classes) for
@@ -194,7 +196,8 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     def _judge_of(self, rows: Rows) -> Judge:
         """Scores models by ``scoring``, which takes estimators."""
         part = MetricClassifier(**vars(parameters_of(ClassifierParameters, self)))
-        part.classes_, part.n_features_in_ = rows.classes, rows.matrix.shape[1]
+        part.classes_, part.pos_label_ = rows.classes, self.pos_label_
+        part.n_features_in_ = rows.matrix.shape[1]
 
         def judge(model: LinearModel, held_out: Rows) -> float:
             part.coef_, part.intercept_ = model.coef, model.intercept

@@ -238,7 +238,7 @@ class FoldScorer:
     def _undefined(self, chosen: Chosen, codes: IntArray) -> bool:
         """Whether the metric would return 0 where it should say nothing."""
         own = self.judge is None and chosen.needs_positives
-        return own and self.rows.classes.size == 2 and not codes.any()
+        return own and self.rows.classes.size == 2 and not (codes == self.rows.positive).any()
 
     def _train(
         self,
@@ -300,11 +300,11 @@ class FoldScorer:
 
 def _average_precision(decision: FloatArray, rows: Rows) -> float:
     """Mean average precision over the classes; NaN where a class has no rows."""
-    positives = [1] if decision.shape[1] == 1 else range(rows.classes.size)
+    positives = [rows.positive] if decision.shape[1] == 1 else range(rows.classes.size)
     try:
         values = [
             metrics.average_precision(rows.codes == code, column, weight=rows.weight)
-            for code, column in zip(positives, decision.T, strict=True)
+            for code, column in zip(positives, rows.sign * decision.T, strict=True)
         ]
     except DataError:
         return math.nan
