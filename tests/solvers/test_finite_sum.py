@@ -59,7 +59,7 @@ def test_the_exact_support():
     """A10: zeros where the minimiser has them."""
     X, y = two_gaussians()
     for penalty in (ElasticNet(0.13, 8 / 13), L1(0.1)):
-        wanted = minimise(problem_of(penalty, X, y), Fista(), tol=1e-13, max_iter=50000).coef
+        wanted = minimise(problem_of(penalty, X, y), Fista(), tol=1e-12, max_iter=50000).coef
         found = run(problem_of(penalty, X, y), ProxSvrg(), 60)[-1]
         assert (wanted == 0).any()
         np.testing.assert_array_equal(found == 0, wanted == 0)

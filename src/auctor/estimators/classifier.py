@@ -50,6 +50,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         =================  =========================================================================
         auc                hinge, squared_hinge, square, logistic, exponential, gaussian
         partial_auc(fpr)   hinge
+        average_precision  logistic, max_margin
         prbep              max_margin, logistic
         precision_at_k(k)  max_margin, logistic
         recall_at_k(k)     max_margin, logistic
@@ -60,9 +61,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         log_loss           logistic
         =================  =========================================================================
 
-        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber rows. "f1" is
-        ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows. ``cost(10)`` says
-        that a missed positive costs as much as ten false alarms.
+        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
+        "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
+        ``cost(10)`` says that a missed positive costs as much as ten false alarms.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         An object carries its own strength.
     strength : float >= 0
@@ -75,11 +76,11 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         The intercept is never penalised. Without it the threshold is 0.
     threshold : "auto", float or str
         Where `predict` cuts the scores. "auto" takes the best cut for the metric on the training
-        scores (for "auc", "partial_auc" and "prbep" the break-even cut, which predicts as many
-        positives as there are; for "log_loss" 0, probability one half). A rule of
-        `auctor.metrics.best_threshold` such as "precision(0.9)", "recall(0.8)", "cost(5)" or
-        "top(100)" does that instead. ``intercept_`` contains the threshold, so that `predict` is
-        ``decision_function > 0``.
+        scores (for "auc", "partial_auc", "average_precision" and "prbep" the break-even cut,
+        which predicts as many positives as there are; for "log_loss" 0, probability one half). A
+        rule of `auctor.metrics.best_threshold` such as "precision(0.9)", "recall(0.8)", "cost(5)"
+        or "top(100)" does that instead. ``intercept_`` contains the threshold, so that `predict`
+        is ``decision_function > 0``.
     threshold_cv : int, optional
         Choose the threshold on scores from so many stratified folds, each scored by a model that
         has not seen it; by default on the training scores.

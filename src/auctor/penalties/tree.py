@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.checks import check_int
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, SeparableSpec, TreeSpec
-from auctor.kernels.penalties import groups as kernels
+from auctor.kernels.penalties import trees as kernels
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.group import check_strength, check_weights, checked_columns
 from auctor.penalties.separable import Weights

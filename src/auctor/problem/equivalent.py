@@ -1,10 +1,12 @@
-"""Problems that take the place of a given one with an l2 penalty."""
+"""Problems that take the place of a given one: on other data, or on some of its columns."""
 
 from __future__ import annotations
 
-from auctor.core.protocols import Data, Loss
-from auctor.core.types import FloatArray
+from auctor.core.protocols import Data, Loss, Penalty
+from auctor.core.result import Counts
+from auctor.core.types import FloatArray, IntArray, TreeSpec
 from auctor.penalties import Separable
+from auctor.penalties.tree import TreeNorm
 from auctor.problem.problem import Problem
 
 
@@ -27,3 +29,28 @@ def ridge_problem(
     Problem
     """
     return Problem(loss, Separable(l2=l2), data, fit_intercept=fit_intercept, counts=problem.counts)
+
+
+def column_problem(problem: Problem, chosen: IntArray, tree: TreeSpec) -> Problem:
+    """The problem on some columns, the others zero; its work is counted apart.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its penalty is one of nested groups, or a sum over columns.
+    chosen : array of columns
+    tree : TreeSpec
+        The nested groups of these columns.
+
+    Returns
+    -------
+    Problem
+    """
+    spec = problem.penalty.separable(problem.n_columns)
+    penalty: Penalty = TreeNorm(tree, chosen.size)
+    if spec is not None:
+        penalty = Separable(spec.l1[chosen], spec.l2[chosen])
+    data = problem.data.only(chosen)
+    return Problem(
+        problem.loss, penalty, data, fit_intercept=problem.fit_intercept, counts=Counts()
+    )

@@ -16,9 +16,9 @@ from auctor.problem.point import Point
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
-#: The gap of the null model, as a share of its loss, below which it is no unit: 1e-4 of it would be
-#: lost in the rounding of the values it is the difference of.
-SMALLEST_GAP = 1e-9
+#: Gaps below this share of the null model's loss are the rounding of the values they are the
+#: difference of (some fifty units in the last place of a float64).
+ROUNDING = 1e-14
 
 
 class Objective:
@@ -57,7 +57,12 @@ class Objective:
             return null.slope(problem) or 1.0
         if not null.excess > 0.0:
             return 1.0
-        return min(null.excess, max(null.gap(problem), SMALLEST_GAP * null.excess))
+        return min(null.excess, null.gap(problem))
+
+    def tolerance(self, problem: Problem, tol: float) -> float:
+        """``tol`` in this unit; where columns gain little, not below what rounding lets one see."""
+        visible = min(ROUNDING * abs(problem.null.loss), tol * problem.null.excess)
+        return max(tol * problem.unit, visible)
 
     def violation(self, problem: Problem, point: Point, source: Point) -> float:
         """Largest violation of the optimality conditions."""

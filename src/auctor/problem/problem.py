@@ -262,8 +262,9 @@ class Problem:
 
         A loss is measured from its infimum, so that constants in it do not matter.
         """
-        return tol * self._unit
+        return self.objective.tolerance(self, tol)
 
     @cached_property
-    def _unit(self) -> float:
+    def unit(self) -> float:
+        """What tolerances are fractions of."""
         return self.objective.unit(self)

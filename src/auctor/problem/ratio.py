@@ -64,6 +64,10 @@ class RatioObjective(Objective):
         """The loss is a probability, and the violation has no units."""
         return 1.0
 
+    def tolerance(self, problem: Problem, tol: float) -> float:
+        """``tol`` itself."""
+        return tol
+
     def violation(self, problem: Problem, point: Point, source: Point) -> float:
         """Largest slope in w, and in the intercept, for columns centred and of unit size."""
         share = problem.data.target.share

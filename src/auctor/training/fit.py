@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage
 from auctor.data import Dense, Sparse
-from auctor.minimise import minimise
+from auctor.minimise import Solver, minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
-from auctor.solvers import resolve
+from auctor.solvers import GaussianDiscriminant, resolve
 from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
 from auctor.training.metric import Chosen
 from auctor.training.parameters import LinearParameters, generator
@@ -28,6 +29,7 @@ def solve(
     loss: Loss,
     penalty: Penalty,
     start: FloatArray | None = None,
+    solver: Solver[Any] | None = None,
 ) -> Solution:
     """Minimise ``loss + penalty`` on the data.
 
@@ -41,6 +43,8 @@ def solve(
     penalty : Penalty
     start : array, optional
         Coefficients, and the intercept where there is one; ignored if they do not fit the problem.
+    solver : solver object, optional
+        Instead of the one that ``given`` names.
     """
     problem = Problem(loss, penalty, data, fit_intercept=bool(given.fit_intercept))
     if start is not None and (
@@ -49,7 +53,7 @@ def solve(
         start = None
     return minimise(
         problem,
-        resolve(given.solver, problem),
+        resolve(given.solver if solver is None else solver, problem),
         w0=start,
         tol=given.tol,
         max_iter=given.max_iter,
@@ -78,7 +82,8 @@ def solve_classes(
         rows = data.with_target(target)
         penalty = penalty_for(who, given, rows, chosen)
         start = start_from(given, last, chosen.loss)
-        solutions.append(solve(given, rows, chosen.loss, penalty, start))
+        solver = solver_for(given, rows, chosen)
+        solutions.append(solve(given, rows, chosen.loss, penalty, start, solver))
     return solutions
 
 
@@ -91,14 +96,34 @@ def check_not_interrupted(solutions: Sequence[Solution]) -> None:
 def penalty_for(who: str, given: LinearParameters, data: Dense | Sparse, chosen: Chosen) -> Penalty:
     """The penalty of a problem.
 
-    Surrogates made of covariances get, on data with more columns than rows, at least the ridge
-    that shrinks the covariances best (Ledoit-Wolf).
+    Where a class has fewer rows than columns, surrogates made of the sum of its covariance and the
+    other class's get at least the ridge that shrinks that sum best (Ledoit-Wolf).
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
-    ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    if chosen.shrinks and ridge and fits(data) and outnumbered(data):
+    if _shrinks(given, data, chosen) and not chosen.loss.scale_invariant:
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
+
+
+def solver_for(
+    given: LinearParameters, data: Dense | Sparse, chosen: Chosen
+) -> GaussianDiscriminant | None:
+    """A solver other than the usual one.
+
+    Where a class has fewer rows than columns, the expected error, in which the covariances stand
+    apart, has each of them shrunk by itself (Ledoit-Wolf): a common ridge would be too much for the
+    larger class.
+    """
+    alone = given.solver == "auto" and chosen.loss.scale_invariant
+    if alone and _shrinks(given, data, chosen):
+        return GaussianDiscriminant(shrinkage="auto")
+    return None
+
+
+def _shrinks(given: LinearParameters, data: Dense | Sparse, chosen: Chosen) -> bool:
+    """Whether covariances are to be shrunk."""
+    ridge = isinstance(given.penalty, str) and given.penalty == "l2"
+    return chosen.shrinks and ridge and fits(data) and outnumbered(data)
 
 
 def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> FloatArray | None:

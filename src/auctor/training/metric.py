@@ -15,6 +15,7 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray
 from auctor.losses import (
+    AveragePrecision,
     ExpectedError,
     FBeta,
     GaussianAuc,
@@ -131,6 +132,11 @@ def _ranking(function: Callable[..., float]) -> Callable[..., float]:
     return measure
 
 
+def _partial_auc(fpr: float, y: Any, scores: FloatArray, weight: Any) -> float:
+    """McClish's standardised area, which is in [0, 1] whatever the range, as AUC is."""
+    return metrics.partial_auc(y, scores, fpr, standardised=True, weight=weight)
+
+
 def _minus_log_loss(_: None, y: Any, scores: FloatArray, weight: Any) -> float:
     return -metrics.log_loss(y, scores, weight=weight)
 
@@ -221,12 +227,19 @@ METRICS: dict[str, Metric] = {
     ),
     "partial_auc": Metric(
         {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
-        lambda fpr, y, scores, weight: metrics.partial_auc(y, scores, fpr, weight=weight),
+        _partial_auc,
         _rule("break_even"),
-        "area under the ROC curve up to a false positive rate",
+        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
         parameter="max_fpr",
         default=0.1,
         most=1.0,
+    ),
+    "average_precision": Metric(
+        # First what ranks better on more sets; see docs/choose.md.
+        {"logistic": _plain(Logistic)} | _max_margin(AveragePrecision),
+        _ranking(metrics.average_precision),
+        _rule("break_even"),
+        "mean over the positives of the precision down to each: the area of precision and recall",
     ),
     "prbep": Metric(
         _max_margin(Prbep),

@@ -148,6 +148,7 @@ def descend_matrix(
                 continue
             worst = max(worst, violation_one(at, slope[j], l1[j], l2[j], lower[j], upper[j]))
             a = matrix[j, j]
+            # x_j <- prox(x_j - slope_j / H_jj), with slope = gradient + H (x - w).
             if a > 0.0:
                 new = prox_one(at - slope[j] / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
             elif abs(slope[j]) < l1[j]:  # nothing but the penalty moves it
@@ -158,7 +159,7 @@ def descend_matrix(
             if z != 0.0:
                 x[j] = new
                 row = matrix[j]
-                for k in range(p):
+                for k in range(p):  # slope <- slope + z H_j
                     slope[k] += z * row[k]
         if full and worst <= tol:
             sweeps = sweep + 1
@@ -168,6 +169,7 @@ def descend_matrix(
         xs[seen], slopes[seen] = x, slope
         seen += 1
         if seen > MEMORY:
+            # Anderson: the affine mix of the last iterates whose differences nearly cancel.
             seen = 0
             if _mix_of(xs, mix) < LARGEST_MIX:
                 _mixed(xs, mix, ahead)
@@ -320,12 +322,13 @@ def descend_columns(
             at = x[j]
             start, stop = indptr[j], indptr[j + 1]
             work += stop - start
+            # slope_j = gradient_j + x_j . r + (F C F' change)_j, with r = h * (X change).
             slope = gradient[j]
             for k in range(start, stop):
                 slope += values[k] * r[indices[k]]
             for k in range(k_low):
                 slope += factors[j, k] * low[k]
-            if at == 0.0 and l1[j] - abs(slope) > room:
+            if at == 0.0 and l1[j] - abs(slope) > room:  # shrinking: far from leaving zero
                 active -= 1
                 order[s], order[active] = order[active], order[s]
                 continue

@@ -86,6 +86,7 @@ def sweeps(
             if order == IID:
                 at = draw(state, active)
             j = index[at]
+            # a = H_jj, and b = (gradient + H d)_j by the projection hats' d: O(r) for both.
             a = scale * diagonal[j] + extra * base[j]
             dot = 0.0
             for q in range(r):
@@ -93,10 +94,12 @@ def sweeps(
             old = u[j]
             b = gradient[j] + (scale + extra) * base[j] * (old - w[j]) - scale * dot
             new = prox_one(old - b / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
+            # One-sided derivatives of model plus penalty at the old value.
             right = b + l2[j] * old + (l1[j] if old >= 0.0 else -l1[j])
             left = b + l2[j] * old + (l1[j] if old > 0.0 else -l1[j])
             z = new - old
             if z == 0.0:
+                # Optimal by more than the margin on both sides: leave it out until the end.
                 rests_below = old <= lower[j] or left < -margin
                 if rests_below and (old >= upper[j] or right > margin):
                     active -= 1
@@ -104,7 +107,7 @@ def sweeps(
                     continue
             else:
                 u[j] = new
-                for q in range(r):
+                for q in range(r):  # hats' d <- hats' d + z hats_j
                     project[q] += z * hats[j, q]
                 change = max(change, a * z * z)
                 worst = max(worst, -right if old < upper[j] else 0.0)

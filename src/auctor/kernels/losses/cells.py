@@ -112,6 +112,8 @@ def pair_sums(
         last = end
         for k in range(own.starts[g + 1] - 1, own.starts[g] - 1, -1):
             here = own.at[k]
+            # Cells further than REACH above: f(z) = z there (slope 1, curvature 0), so that mass
+            # and first moment are enough: sum_j c_j (t_j - a_i) = moment + mass (t_first - a_i).
             while ahead > begin and other.at[ahead - 1] - here > REACH:
                 ahead -= 1
                 for j in range(other.first[ahead + 1] - 1, other.first[ahead] - 1, -1):
@@ -126,6 +128,8 @@ def pair_sums(
                     out[i] = moment + mass * (t[other.first[ahead]] - a[i])
                 elif kind == SLOPE:
                     out[i] = mass
+            # Cells within REACH: f between two cells is a Chebyshev sum, so that the moments of
+            # the far cell become a polynomial in a_i; few pairs are summed one by one.
             local = np.zeros(ORDER)
             expanded = False
             j_cell = last - 1

@@ -57,6 +57,7 @@ def hinge_windows(
         at = 0.0
         for i in range(a_starts[g], a_starts[g + 1]):
             new = a[i]
+            # Rows that leave the window below, where H = 0. sum_m = sum q_j (t_j - at)^m, m <= 2.
             while first < last and t[first] <= new:
                 z = t[first] - at
                 sum0 -= q[first]
@@ -68,6 +69,7 @@ def hinge_windows(
                 while last < end and t[last] <= new:
                     last += 1
                 first = last
+            # The moments move to the new centre: (z - shift)^2 = z^2 - 2 shift z + shift^2.
             shift = new - at
             sum2 += shift * (shift * sum0 - 2.0 * sum1)
             sum1 -= shift * sum0
@@ -79,6 +81,7 @@ def hinge_windows(
                 sum2 += q[last] * z * z
                 last += 1
             low[i], high[i] = first, last
+            # Beyond the window H(z) = z - width/2, inside z^2 / (2 width).
             rise = value = 0.0
             if last < end:
                 rise = mass[last]

@@ -192,6 +192,7 @@ def descend_rows(
             line, x = table[indices[a]], float(values[a])
             length += abs(x)
             size += x * x
+            # The ridge steps since the column was last seen: w / (1 + rows * rate * ridge).
             if ridge > 0.0 and line[SQUARES] > 0.0:
                 idle = ridge * (now - 1.0 - line[TOUCHED])
                 own = units[1] / math.sqrt(line[SQUARES])
@@ -209,6 +210,7 @@ def descend_rows(
         for k in range(TRIED):
             scores[i] += mix[k] * score[k]
 
+        # Running means of |x|_1, of the weights and of |x|^2, which set the units of the steps.
         average[0] += (length - average[0]) / now
         average[1] += (weight[i] - average[1]) / now
         average[2] += (size - average[2]) / now
@@ -223,6 +225,8 @@ def descend_rows(
                 judge(score, side, weight[i] / average[1], keep, judged, centre, scatter)
                 blend(judged, centre, scatter, system, mix)
             for k in range(TRIED):
+                # Implicit step on the hinge: the slack after the step is slack / (1 + bend), with
+                # bend the step's own change of the margin, step |x|^2 in the learner's metric.
                 step = RATES[k] * part
                 bend = step * (size * units[0] if k < PLAIN else curvature * units[1])
                 slack = max(0.0, 1.0 - y[i] * score[k]) / (1.0 + bend)
@@ -232,6 +236,7 @@ def descend_rows(
 
         for a in range(start, stop):
             line, x = table[indices[a]], float(values[a])
+            # w <- w + rate x for the plain learners, and x / sqrt(sum x^2) for the adaptive ones.
             line[SUMS + side] += heft * x
             if line[SQUARES] > 0.0:
                 z = x / math.sqrt(line[SQUARES])
@@ -240,6 +245,7 @@ def descend_rows(
                 for k in range(PLAIN, TRIED):
                     line[k] += rate[k] * z
 
+        # Forgetting: newer rows weigh more, and now and then all sums are scaled back.
         latest[0] *= growth
         if latest[0] > HEAVY:
             for j in range(d):

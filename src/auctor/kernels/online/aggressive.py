@@ -65,6 +65,7 @@ def oam(
         count = min(int(seen[other]), size)
         if count == 0:
             continue
+        # A buffered row stands for seen / size rows; the largest step is C/2 times that.
         most = 0.5 * cost * max(1.0, seen[other] / size) * weight[i] * s[ROWS] / s[TOTAL]
         wx = square = total = 0.0
         for k in range(start, stop):
@@ -83,6 +84,7 @@ def oam(
             margin = label * (wx - wz - total * across)
             apart = square + far - 2.0 * across
             moves[b] = 0.0
+            # Passive-aggressive step min(C, (1 - margin) / |x - z|^2), or a step of C (gradient).
             if not sequential:
                 moves[b] = label * most if margin <= 1.0 else 0.0
             elif margin < 1.0 and apart > 0.0:

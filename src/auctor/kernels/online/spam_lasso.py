@@ -115,6 +115,8 @@ def spam_lasso(
             add_row(indices, values, start, stop, table, 0.0, 0.0, up, down)
             continue
         s[STEPS] += 1.0
+        # The step: w.x of the row against the mean of the other class (the gradient G of SPAM in
+        # its saddle form, (4.5) and (4.6)), with the weight w_j = P (a_j - sign(a_j) k_j C).
         t, scale, shrunk, p = s[STEPS], s[SCALE], s[SHRUNK], prior(s)
         q = p * (1.0 - p)
         eta = step_length(rule, rate, t, q * l2, mean_square(s))
@@ -128,6 +130,7 @@ def spam_lasso(
         cut = eta * q / scale
         if strongest > 0.0 and shrunk + cut >= s[HORIZON]:
             sweep(table, s, heads, links, l1, cut)
+        # a <- a + move x. Columns that may reach zero before the horizon, or change sign, wait.
         horizon, past = s[HORIZON], s[SUM_SCALE] * move
         count = 0
         for k in range(start, stop):
@@ -155,6 +158,7 @@ def spam_lasso(
             for bucket in range(bucket_of(s, shrunk), bucket_of(s, s[SHRUNK]) + 1):
                 if heads[bucket] > 0:
                     empty(bucket, table, s, heads, links, l1)
+        # Averages of the iterates, weighted by t: sums of P and of P C are enough.
         s[SUM_SCALE] += t * s[SCALE]
         s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
         s[MASS] += t

@@ -262,6 +262,7 @@ def descend_residual(
             for k in range(low, high):
                 j = chosen[k]
                 work += indptr[j + 1] - indptr[j]
+                # slope = x_j . q, q = gradient + h * (X d), less the part of the intercept.
                 slope[k - low] = column_dot(indptr, indices, values, j, q) - shift * hx[k]
             new = trial[: high - low]
             moved = minimise_block(

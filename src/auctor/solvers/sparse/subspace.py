@@ -10,13 +10,10 @@ import numpy as np
 from auctor.core.checks import check_int, check_real
 from auctor.core.linalg import floored
 from auctor.core.needs import Need
-from auctor.core.protocols import Penalty
-from auctor.core.result import Counts
 from auctor.core.types import Array, FloatArray, IntArray, TreeSpec
-from auctor.kernels.penalties import groups as kernels
-from auctor.penalties.separable import Separable
-from auctor.penalties.tree import TreeNorm
+from auctor.kernels.penalties import trees as kernels
 from auctor.problem import Point, Problem
+from auctor.problem.equivalent import column_problem
 from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, polishes
 from auctor.solvers.smooth.conjugate import truncated_cg
@@ -159,15 +156,7 @@ class SubspaceNewton:
         if inside.sum() > WHOLE * problem.n_columns:
             return Part(problem, spec, np.arange(problem.n_columns))
         chosen, smaller = branch(spec, inside)
-        separable = problem.penalty.separable(problem.n_columns)
-        penalty: Penalty = TreeNorm(smaller, chosen.size)
-        if separable is not None:
-            penalty = Separable(separable.l1[chosen], separable.l2[chosen])
-        data = problem.data.only(chosen)
-        sub = Problem(
-            problem.loss, penalty, data, fit_intercept=problem.fit_intercept, counts=Counts()
-        )
-        return Part(sub, smaller, chosen)
+        return Part(column_problem(problem, chosen, smaller), smaller, chosen)
 
     def _move(self, part: Part, x: Point, control: StepControl) -> tuple[Point, StepControl]:
         """A proximal step where groups that are zero want to move, and a Newton step."""

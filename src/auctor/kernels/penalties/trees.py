@@ -1,0 +1,314 @@
+"""Norms of the groups of a tree.
+
+Of the m nodes the first d are the columns, the others hold no column; ``parent[t]`` is the node
+above t, m for the nodes below the virtual root; ``order`` lists children before parents; node t
+costs ``weight[t]`` times the Euclidean norm of its descendants, itself included. Index arrays are
+unsigned.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray
+from auctor.kernels.penalties.groups import SLACK, block_factor
+from auctor.kernels.runtime.compiled import inline_kernel, kernel
+
+
+@inline_kernel
+def entry(w: FloatArray, t: int) -> float:
+    """The weight at a node, 0 where it holds no column."""
+    return w[t] if t < w.shape[0] else 0.0
+
+
+@kernel
+def leaves_first(parent: Array, order: Array) -> int:
+    """Fill ``order`` with children before parents; returns how many nodes lie on no cycle."""
+    d = parent.shape[0]
+    children = np.zeros(d + 1, dtype=np.int64)
+    for t in range(d):
+        children[parent[t]] += 1
+    count = 0
+    for t in range(d):
+        if children[t] == 0:
+            order[count] = t
+            count += 1
+    done = 0
+    while done < count:
+        p = parent[order[done]]
+        done += 1
+        children[p] -= 1
+        if p < d and children[p] == 0:
+            order[count] = p
+            count += 1
+    return count
+
+
+@kernel
+def tree_surface(
+    parent: Array, order: Array, weight: FloatArray, top: Array, reach: FloatArray
+) -> None:
+    """Mark the nodes with only weights of 0 above; the largest weight at or below each node.
+
+    Both outputs have one entry for the virtual root.
+    """
+    d = weight.shape[0]
+    top[d] = True
+    reach[:] = 0.0
+    for i in range(d):
+        t = order[i]
+        reach[t] = max(reach[t], weight[t])
+        reach[parent[t]] = max(reach[parent[t]], reach[t])
+    for i in range(d - 1, -1, -1):
+        t = order[i]
+        p = parent[t]
+        top[t] = top[p] and (p == d or weight[p] == 0.0)
+
+
+@kernel
+def tree_norms(w: FloatArray, parent: Array, order: Array, norm: FloatArray) -> None:
+    """Norm of the descendants of every node; ``norm`` has one entry for the virtual root."""
+    norm[:] = 0.0
+    for i in range(order.shape[0]):
+        t = order[i]
+        square = norm[t] + entry(w, t) ** 2
+        norm[parent[t]] += square
+        norm[t] = math.sqrt(square)
+
+
+@kernel
+def tree_value(w: FloatArray, parent: Array, order: Array, weight: FloatArray) -> float:
+    """Penalty at w."""
+    m = weight.shape[0]
+    norm = np.empty(m + 1)
+    tree_norms(w, parent, order, norm)
+    total = 0.0
+    for t in range(m):
+        total += weight[t] * norm[t]
+    return total
+
+
+@kernel
+def tree_prox(
+    v: FloatArray, step: float, parent: Array, order: Array, weight: FloatArray, out: FloatArray
+) -> None:
+    """The prox in one pass up and one down: group by group, children first, norms carried along."""
+    m = weight.shape[0]
+    square, rho = np.zeros(m + 1), np.ones(m + 1)
+    for i in range(m):
+        t = order[i]
+        total = square[t] + entry(v, t) ** 2
+        rho[t] = block_factor(math.sqrt(total), step * weight[t])
+        square[parent[t]] += total * rho[t] * rho[t]
+    for i in range(m - 1, -1, -1):
+        t = order[i]
+        rho[t] *= rho[parent[t]]
+        if t < v.shape[0]:
+            out[t] = rho[t] * v[t]
+
+
+@kernel
+def tree_violation(
+    w: FloatArray,
+    grad: FloatArray,
+    parent: Array,
+    order: Array,
+    weight: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Distance of ``-grad`` to the subdifferential, as one entry per coordinate.
+
+    Groups that are not zero have one subgradient each. What is left on the subtrees that are zero
+    is as far from their dual balls as its prox is long.
+    """
+    d, m = w.shape[0], weight.shape[0]
+    norm, pull, open_weight = np.empty(m + 1), np.zeros(m + 1), weight.copy()
+    tree_norms(w, parent, order, norm)
+    rest = np.empty(d)
+    for i in range(m - 1, -1, -1):
+        t = order[i]
+        pull[t] = pull[parent[t]]
+        if norm[t] > 0.0:
+            pull[t] += weight[t] / norm[t]
+            open_weight[t] = 0.0
+        if t < d:
+            rest[t] = grad[t] + pull[t] * w[t] if w[t] != 0.0 else grad[t]
+    tree_prox(rest, 1.0, parent, order, open_weight, out)
+    for t in range(d):
+        out[t] = abs(out[t])
+
+
+@kernel
+def dual_norms(
+    v: FloatArray,
+    scale: float,
+    parent: Array,
+    order: Array,
+    weight: FloatArray,
+    norm: FloatArray,
+    slope: FloatArray,
+) -> None:
+    """Per node: norm of what its children leave of ``scale v``, and its slope in the scale."""
+    norm[:] = 0.0
+    slope[:] = 0.0
+    for i in range(order.shape[0]):
+        t = order[i]
+        x = entry(v, t)
+        norm[t] = math.sqrt(norm[t] + (scale * x) ** 2)
+        slope[t] = (slope[t] + scale * x * x) / norm[t] if norm[t] > 0.0 else 0.0
+        over = norm[t] - weight[t]
+        if not over <= 0.0:
+            norm[parent[t]] += over * over
+            slope[parent[t]] += over * slope[t]
+
+
+@kernel
+def tree_in_ball(
+    v: FloatArray, parent: Array, order: Array, weight: FloatArray, top: Array, reach: FloatArray
+) -> bool:
+    """Whether the conjugate at v is finite (then it is 0).
+
+    ``top`` marks the nodes with nothing but free nodes above, ``reach`` is the largest weight at
+    or below a node: the scale of rounding there.
+    """
+    m = weight.shape[0]
+    norm, slope = np.empty(m + 1), np.empty(m + 1)
+    dual_norms(v, 1.0, parent, order, weight, norm, slope)
+    for t in range(m):
+        if top[t]:
+            if weight[t] == 0.0:
+                if entry(v, t) != 0.0:
+                    return False
+            elif not norm[t] <= weight[t] + SLACK * reach[t]:
+                return False
+    return True
+
+
+@kernel
+def tree_dual_scale(
+    v: FloatArray, parent: Array, order: Array, weight: FloatArray, top: Array
+) -> float:
+    """Largest c in [0, 1] with ``c v`` in the dual ball, by Newton's method from above.
+
+    Every node's norm is convex in c and 0 at 0, so ``c weight/norm`` is always inside.
+    """
+    m = weight.shape[0]
+    for t in range(v.shape[0]):
+        if top[t] and weight[t] == 0.0 and v[t] != 0.0:
+            return 0.0
+    norm, slope = np.empty(m + 1), np.empty(m + 1)
+    c = 1.0
+    for _ in range(100):
+        dual_norms(v, c, parent, order, weight, norm, slope)
+        new, inside = c, c
+        for t in range(m):
+            if top[t] and weight[t] > 0.0 and norm[t] > weight[t]:
+                new = min(new, c - (norm[t] - weight[t]) / slope[t])
+                inside = min(inside, c * weight[t] / norm[t])
+        if inside == c:
+            return c
+        if not 0.0 < new < c or inside >= c * (1.0 - 4e-16):
+            return inside
+        c = new
+    dual_norms(v, c, parent, order, weight, norm, slope)
+    inside = c
+    for t in range(m):
+        if top[t] and weight[t] > 0.0 and norm[t] > weight[t]:
+            inside = min(inside, c * weight[t] / norm[t])
+    return inside
+
+
+@kernel
+def tree_local(
+    w: FloatArray,
+    parent: Array,
+    order: Array,
+    weight: FloatArray,
+    norm: FloatArray,
+    pull: FloatArray,
+    flat: FloatArray,
+    smooth: Array,
+) -> None:
+    """Norms; sums over a node's groups of ``weight/norm`` and ``weight/norm^3``; which are smooth.
+
+    A group has a kink where its norm is 0. All outputs have one entry for the virtual root.
+    """
+    m = weight.shape[0]
+    tree_norms(w, parent, order, norm)
+    pull[m], flat[m], smooth[m] = 0.0, 0.0, True
+    for i in range(m - 1, -1, -1):
+        t = order[i]
+        up = parent[t]
+        pull[t], flat[t], smooth[t] = pull[up], flat[up], smooth[up]
+        if weight[t] > 0.0:
+            if norm[t] > 0.0:
+                pull[t] += weight[t] / norm[t]
+                flat[t] += weight[t] / norm[t] ** 3
+            else:
+                smooth[t] = False
+
+
+@kernel
+def tree_bend(
+    w: FloatArray,
+    v: FloatArray,
+    parent: Array,
+    order: Array,
+    weight: FloatArray,
+    norm: FloatArray,
+    pull: FloatArray,
+    damping: float,
+    out: FloatArray,
+) -> None:
+    """Add the second derivative at w times v, of the groups that are not zero.
+
+    A norm is flat along its own direction; there ``damping`` adds that share of the curvature
+    across.
+    """
+    m = weight.shape[0]
+    along = np.zeros(m + 1)
+    for i in range(m):
+        t = order[i]
+        if t < w.shape[0]:
+            along[t] += w[t] * v[t]
+        below = along[t]
+        along[t] = weight[t] * below / norm[t] ** 3 if norm[t] > 0.0 else 0.0
+        along[parent[t]] += below
+    along[m] = 0.0
+    for i in range(m - 1, -1, -1):
+        t = order[i]
+        along[t] += along[parent[t]]
+        if t < w.shape[0]:
+            out[t] += pull[t] * v[t] - (1.0 - damping) * along[t] * w[t]
+
+
+@kernel
+def tree_turned(
+    old: FloatArray, new: FloatArray, parent: Array, order: Array, weight: FloatArray
+) -> None:
+    """Zero the groups of ``new`` that point away from where they pointed in ``old``."""
+    m = weight.shape[0]
+    along, off = np.zeros(m + 1), np.zeros(m + 1, dtype=np.bool_)
+    for i in range(m):
+        t = order[i]
+        along[t] += entry(old, t) * entry(new, t)
+        if weight[t] > 0.0 and along[t] < 0.0:
+            off[t] = True
+        else:
+            along[parent[t]] += along[t]
+    for i in range(m - 1, -1, -1):
+        t = order[i]
+        off[t] = off[t] or off[parent[t]]
+        if off[t] and t < new.shape[0]:
+            new[t] = 0.0
+
+
+@kernel
+def tree_above(parent: Array, order: Array, kept: Array) -> None:
+    """Mark all nodes above the marked ones."""
+    for i in range(order.shape[0]):
+        t = order[i]
+        if kept[t]:
+            kept[parent[t]] = True
