@@ -47,7 +47,7 @@ def encoded(model, path):
 def test_csv_on_standard_output(model, more_clicks, capsys):
     run("predict", model, more_clicks)
     out, err = capsys.readouterr()
-    assert err == ""
+    assert err == "auctor: positive class: yes\n"
     lines = [line.split(",") for line in out.splitlines()]
     assert lines[0] == ["label", "score"]
     loaded, X = auctor.load(model), encoded(model, more_clicks)
@@ -87,7 +87,7 @@ def test_probabilities(calibrated, more_clicks, capsys):
 def test_files_by_their_ending(ending, calibrated, more_clicks, capsys):
     out = f"scores.{ending}"
     run("predict", calibrated, more_clicks, "--out", out)
-    assert capsys.readouterr().err == f"auctor: 120 rows written to {out}\n"
+    assert capsys.readouterr().err == f"auctor: 120 rows written to {out}; positive class: yes\n"
     expected = auctor.load(calibrated).decision_function(encoded(calibrated, more_clicks))
     if ending == "npy":
         found = np.load(out)

@@ -157,17 +157,22 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
     """Thresholds and weights, the largest by name."""
     import numpy as np
 
-    from auctor.training.evaluate import schema_of
+    from auctor.training.evaluate import positive_of, schema_of
 
     model = saved.model
     coef = np.atleast_2d(model.coef_)
     schema = schema_of(model, saved.schema)
     classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
-    towards = classes[-1:] if coef.shape[0] == 1 else classes
+    towards, sign = classes, 1.0
+    if len(classes) == 2:  # of the positive class, whatever its place
+        code = positive_of(model)
+        towards, sign = [classes[code]], 1.0 if code else -1.0
+    coef = sign * coef + 0.0
     threshold = getattr(model, "threshold_", None)
     return {
-        "intercept": np.atleast_1d(model.intercept_).tolist(),
-        "threshold": None if threshold is None else np.atleast_1d(threshold).tolist(),
+        "positive": towards[0] if len(classes) == 2 else None,
+        "intercept": (sign * np.atleast_1d(model.intercept_)).tolist(),
+        "threshold": None if threshold is None else (sign * np.atleast_1d(threshold)).tolist(),
         "n_features": int(coef.shape[1]),
         "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
         "top": [
@@ -218,6 +223,7 @@ def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("penalty", f"{penalty}, strength {_short(found.get('strength'))}"),
         ("fit", _fit_text(found)),
         ("classes", ", ".join(map(str, found["classes"] or []))),
+        ("positive", "" if found["positive"] is None else str(found["positive"])),
         ("threshold", ", ".join(f"{cut:.6g}" for cut in found["threshold"] or [])),
         ("probabilities", _probabilities_text(found)),
         ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have weight"),

@@ -56,8 +56,9 @@ Buckets = Annotated[int, typer.Option(min=1, help="Columns per hashed column of 
 Missing = Annotated[
     str,
     typer.Option(
-        help="Missing values: refuse, or fill with mean, median, zero or most_frequent.",
-        autocompletion=names.choices("refuse", "mean", "median", "zero", "most_frequent"),
+        help="Missing values: auto (median; text: no category), refuse, mean, median, zero or "
+        "most_frequent.",
+        autocompletion=names.choices("auto", "refuse", "mean", "median", "zero", "most_frequent"),
     ),
 ]
 ZeroBased = Annotated[

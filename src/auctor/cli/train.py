@@ -39,7 +39,7 @@ from auctor.cli.options import (
     examples,
     read,
 )
-from auctor.cli.output import console, echo_json, say, show_data, show_model, worded
+from auctor.cli.output import console, echo_json, say, show_data, show_model, show_positive, worded
 from auctor.core.files import check_destination, write_text
 
 if TYPE_CHECKING:
@@ -73,6 +73,13 @@ Threshold = Annotated[
     typer.Option(
         help="Where to cut scores: auto (best for the metric), a number, or a rule such as "
         "precision(0.9) or top(100)."
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        help="The class that the metric is about; by default 1, true or yes, else the rarer one.",
+        show_default=False,
     ),
 ]
 ClassWeight = Annotated[
@@ -134,6 +141,7 @@ def train(
     max_seconds: MaxSeconds = None,
     threshold: Threshold = "auto",
     class_weight: ClassWeight = None,
+    positive: Positive = None,
     calibrate: Calibrate = None,
     no_intercept: NoIntercept = False,
     standardise: Standardise = None,
@@ -143,7 +151,7 @@ def train(
     format: Format = "auto",
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
-    missing: Missing = "refuse",
+    missing: Missing = "auto",
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
@@ -192,6 +200,7 @@ def train(
         ),
         test,
         test_size,
+        positive,
         standardise,
         seed,
         out,
@@ -216,6 +225,7 @@ class Job(NamedTuple):
     reading: Reading
     test: str | None
     test_size: float
+    positive: str | None
     standardise: bool | None
     seed: int
     out: Path
@@ -288,7 +298,17 @@ def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, 
             progress.stage(f"reading {job.test}")
             test = read(job.test, job.reading, who=WHO, schema=table.schema)
             progress.close()
-        parts = prepare(table, test, share=job.test_size, seed=job.seed, source=job.data, who=WHO)
+        parts = prepare(
+            table,
+            test,
+            share=job.test_size,
+            seed=job.seed,
+            pos_label=job.positive,
+            source=job.data,
+            who=WHO,
+        )
+        if screen is not None and parts.pos_label is not None:
+            show_positive(screen, parts.pos_label)
     return parts, list({str(one): one for one in warned}.values())
 
 

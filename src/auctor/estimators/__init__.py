@@ -4,5 +4,13 @@ from auctor.core.watching import Watcher, watch
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.regressor import LinearRegressor
 from auctor.estimators.search import MetricClassifierCV
+from auctor.estimators.table import TableClassifier
 
-__all__ = ["LinearRegressor", "MetricClassifier", "MetricClassifierCV", "Watcher", "watch"]
+__all__ = [
+    "LinearRegressor",
+    "MetricClassifier",
+    "MetricClassifierCV",
+    "TableClassifier",
+    "Watcher",
+    "watch",
+]

@@ -17,11 +17,12 @@ from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters, check_classifier, parameters_of
-from auctor.training.targets import Rows, encode, read_groups
+from auctor.training.targets import Rows, code_of, encode, positive_code, read_groups
 from auctor.training.train import Trained, train_classifier, unconverged
 
 
-def _wants_probabilities(estimator: MetricClassifier) -> bool:
+def wants_probabilities(estimator: Any) -> bool:
+    """Whether a classifier has `predict_proba`; raises ``AttributeError`` if it has not."""
     if estimator.calibrate is None and not log_odds(estimator.metric, None):
         raise AttributeError(
             "MetricClassifier has predict_proba with calibrate='sigmoid' or 'isotonic', and for "
@@ -97,6 +98,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         the classes, "weighted" their mean by the weight of the classes, and "micro" the metric of
         the decision values of all classes together. For "error" it is the accuracy of `predict`
         whatever the average.
+    pos_label : label, optional
+        The class that the metric, the threshold and `score` are about, where there are two. By
+        default 1 (beside 0 or -1), true or yes, also as text and in any case, else the class with
+        less weight, else the second. ``pos_label_`` says which it was.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int
@@ -113,7 +118,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     Attributes
     ----------
     classes_ : array
+    pos_label_ : label, or None for several classes
     coef_ : (1, d) array, or (n_classes, d)
+        Of two classes, the weights of ``classes_[1]``, as everywhere in scikit-learn:
+        `decision_function` is above 0 where that class is predicted, whichever is positive.
     intercept_ : (1,) or (n_classes,) array
         Fitted intercept minus ``threshold_``.
     threshold_ : (1,) or (n_classes,) array
@@ -138,6 +146,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     """
 
     classes_: Array
+    pos_label_: Any
     intercept_: FloatArray
     threshold_: FloatArray
     calibrators_: list[Calibrator]
@@ -183,7 +192,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         matrix = self._read(X, reset=False)
         return self.to_model().predict(matrix)
 
-    @available_if(_wants_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(wants_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         check_is_fitted(self, "coef_" if log_odds(self.metric, self.calibrate) else "calibrators_")
@@ -215,6 +224,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
             metric=self.metric,
             surrogate=self.surrogate,
             average=self.average,
+            positive=code_of(self.classes_, self.pos_label_),
             feature_names=self._feature_names(),
             n_threads=self.n_threads,
             who=self._who,
@@ -223,7 +233,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     # --- what a fit reads and keeps -----------------------------------------------------------
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
-        """What is trained on; sets ``classes_``."""
+        """What is trained on; sets ``classes_`` and ``pos_label_``."""
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
         matrix = self._read(X, reset=True)
         n = matrix.shape[0]
@@ -231,7 +241,11 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         weight = self._read_weight(sample_weight, n)
         codes = read_groups(self._who, groups, chosen, n)
         self.classes_, classes_of_rows = encode(self._who, labels, weight)
-        return Rows(matrix, self.classes_, classes_of_rows, weight, codes)
+        positive = positive_code(
+            self._who, self.classes_, classes_of_rows, pos_label=self.pos_label, weight=weight
+        )
+        self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
+        return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
 
     def _read_labels(self, y: Any, n: int) -> Array:
         labels = self._read_target(y, n)

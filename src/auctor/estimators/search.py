@@ -35,7 +35,8 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
 
     Parameters
     ----------
-    metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate
+    metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight,
+    calibrate, pos_label
         As in `MetricClassifier`. The strength of a penalty object does not matter.
     strengths : sequence of floats, optional
         The candidates, used in decreasing order. By default ``n_strengths`` in geometric
@@ -171,7 +172,8 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     def _judge_of(self, rows: Rows) -> Judge:
         """Scores models by ``scoring``, which takes estimators."""
         part = MetricClassifier(**vars(parameters_of(ClassifierParameters, self)))
-        part.classes_, part.n_features_in_ = rows.classes, rows.matrix.shape[1]
+        part.classes_, part.pos_label_ = rows.classes, self.pos_label_
+        part.n_features_in_ = rows.matrix.shape[1]
 
         def judge(model: LinearModel, held_out: Rows) -> float:
             part.coef_, part.intercept_ = model.coef, model.intercept

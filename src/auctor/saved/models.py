@@ -7,6 +7,7 @@ for being finite, labels for their order, parameters as `fit` does. None of it n
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ from auctor.training.parameters import (
     check_search,
     check_solver,
 )
+from auctor.training.targets import code_of
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
@@ -122,6 +124,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
     if not hasattr(estimator, "classes_"):
         return fitted | {"intercept": encoded(float(estimator.intercept_), "intercept", arrays)}
     fitted["classes"] = encoded_array(estimator.classes_, "classes", arrays)
+    fitted["positive"] = code_of(estimator.classes_, estimator.pos_label_)
     for name in ("intercept", "threshold"):
         array = np.asarray(getattr(estimator, f"{name}_"), dtype=np.float64)
         fitted[name] = encoded_array(array, name, arrays)
@@ -220,6 +223,8 @@ def _model(
         return RegressionModel(coef=coef, intercept=intercept, loss=given.loss, **shared), None
     classes = labels(fitted.pop("classes"), arrays)
     k = 1 if classes.size == 2 else classes.size
+    positive = whole(fitted.pop("positive", 1))
+    need(positive < 2, "a positive class that is the first or the second")
     intercept, threshold = (
         floats(decoded(fitted.pop(key), arrays), (k,)) for key in ("intercept", "threshold")
     )
@@ -237,6 +242,7 @@ def _model(
         metric=given.metric,
         surrogate=given.surrogate,
         average=given.average,
+        positive=positive,
         **shared,
     )
     return model, calibrators
@@ -327,6 +333,7 @@ def as_estimator(fitted: Fitted) -> Any:
     model, solutions = fitted.model, fitted.solutions
     if isinstance(model, LinearModel):
         estimator.classes_, estimator.threshold_ = model.classes, model.threshold
+        estimator.pos_label_ = model.classes[model.positive] if model.binary else None
         estimator.coef_, estimator.intercept_ = model.coef, model.intercept
         if fitted.calibrators is not None:
             estimator.calibrators_ = fitted.calibrators
@@ -343,6 +350,26 @@ def as_estimator(fitted: Fitted) -> Any:
         estimator.strengths_, estimator.scores_, estimator.best_index_ = fitted.search
         estimator.strength_ = float(fitted.search.strengths[fitted.search.best_index])
     return estimator
+
+
+def as_table(model: Any, params: Json, schema: Any) -> Any:
+    """The classifier of raw tables around a model of encoded columns; imports scikit-learn."""
+    from auctor.estimators import TableClassifier
+    from auctor.tables.schema import Schema
+
+    params = dict(params)
+    named = params.pop("named")
+    need(type(named) is bool, "columns with or without names")
+    known = inspect.signature(TableClassifier).parameters
+    need(params.keys() <= set(known), "parameters of this version alone")
+    table = TableClassifier(**params)
+    table.make_model()  # checks them
+    found = Schema.from_json(schema)
+    need(found.n_features == model.n_features_in_, "a schema of its columns")
+    table.adopt(model, found)
+    if not named:
+        del table.feature_names_in_
+    return table
 
 
 def estimator_class(name: str) -> Any:

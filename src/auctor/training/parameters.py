@@ -65,6 +65,7 @@ class ClassifierParameters(LinearParameters):
     class_weight: Any = None
     calibrate: str | None = None
     average: str = "macro"
+    pos_label: Any = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

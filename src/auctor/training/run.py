@@ -141,6 +141,7 @@ class Run:
         parts = self.parts
         matrix = self._scaled(scale)
         self._weigh(parts.classes)
+        self.model.set_params(pos_label=parts.pos_label)
         self.progress.watch_rows(*self._measure())
         start = time.perf_counter()
         try:
@@ -205,7 +206,7 @@ class Run:
             if scaling is not None:
                 coef, offset = scaling.undo(coef, offset)
             scores = data.scores(np.ascontiguousarray(coef), offset)
-            hit = parts.test_codes == (1 if parts.classes.size == 2 else position)
+            hit = parts.test_codes == (parts.positive if parts.classes.size == 2 else position)
             try:
                 if chosen.by_label:
                     return metrics.auc(hit, scores)
@@ -229,6 +230,7 @@ class Run:
             self.model.decision_function(parts.test),
             self.model.predict_proba(parts.test) if likely else None,
             self.seed,
+            parts.positive,
         )
         return evaluation(self.model, self.rows, who=self.who)
 
@@ -238,6 +240,7 @@ class Run:
             "command": self.command,
             "metric": str(self.model.metric),
             "classes": self.parts.classes.tolist(),
+            "positive": self.parts.pos_label,
             "data": self.parts.counts(),
             "test": found,
             "train_auc": self.train_auc,
@@ -260,23 +263,23 @@ class Run:
         """The numbers of a report on the rows that were measured; ``source`` names the data."""
         parts, rows = self.parts, self.rows
         assert rows is not None
-        negative, positive = (str(label) for label in parts.classes.tolist())
+        positive, negative = (str(parts.classes.tolist()[k]) for k in (rows.positive, 1 - rows.positive))
         candidate = Candidate(
             str(self.model.metric),
-            rows.decision,
+            rows.scores,
             solution=self.solutions[0],
             seconds=self.seconds,
             train_auc=self.train_auc,
-            coef=self.model.coef_[0],
+            coef=rows.sign * self.model.coef_[0],
             feature_names=parts.schema.feature_names,
             first_index=parts.schema.first_index,
-            probabilities=None if rows.probabilities is None else rows.probabilities[:, 1],
+            probabilities=rows.likely,
             metric_steps=self.progress.steps,
             headline=rows.headline,
         )
         return build_report(
             f"{self.model.metric} on {Path(source).name}",
-            rows.codes,
+            rows.hit,
             [candidate],
             data=DataInfo(**parts.counts(), source=source, positive=positive, negative=negative),
             path=self.path(),
@@ -307,6 +310,7 @@ class Run:
             "metric": str(self.model.metric),
             "strength": strength,
             "classes": parts.classes.tolist(),
+            "positive": parts.pos_label,
             "data": parts.counts(),
             "held_out": parts.held_out,
             "test": found,

@@ -282,7 +282,7 @@ class StrengthSearch:
     def _undefined(self, codes: IntArray) -> bool:
         """Whether the metric would return 0 where it should say nothing."""
         own = self.judge is None and self.chosen.needs_positives
-        return own and self.rows.classes.size == 2 and not codes.any()
+        return own and self.rows.classes.size == 2 and not (codes == self.rows.positive).any()
 
     def _train_fold(self, rows: Rows) -> tuple[list[Path], list[FloatArray]]:
         """Paths of the classes, and where to cut the scores at each strength that all reached."""

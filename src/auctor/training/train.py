@@ -128,10 +128,11 @@ def model_from(
     if log_odds(given.metric, given.calibrate):
         calibrators = [LOG_ODDS] * coef.shape[0]
     return LinearModel(
-        coef=coef,
-        intercept=intercept - threshold,
+        coef=rows.sign * coef + 0.0,  # no negative zeros
+        intercept=rows.sign * (intercept - threshold),
         classes=rows.classes,
-        threshold=threshold,
+        threshold=rows.sign * threshold,
+        positive=rows.positive,
         calibrators=calibrators,
         metric=given.metric,
         surrogate=given.surrogate,
