@@ -95,7 +95,8 @@ def _one_table(made: tables.Table, worker: Worker, folder: Path) -> dict[str, An
         first, again = worker.start_up(metric, folder)
         answer = worker.ask(asked) or {"error": f"no model in {CAP:g} CPU seconds", "cpu": CAP}
         base = reference.scores(spec)
-        cell = {"start_up": first, "cpu": max(0.0, answer["cpu"] - again)} | {
+        ended = answer["cpu"] >= CAP
+        cell = {"start_up": first, "cpu": CAP if ended else max(0.0, answer["cpu"] - again)} | {
             key: answer.get(key)
             for key in ("error", "rare_is_positive", "strength", "on_edge", "edge_told")
         }

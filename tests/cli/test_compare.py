@@ -8,6 +8,7 @@ from sklearn.datasets import dump_svmlight_file, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from auctor import MetricClassifier, metrics
+from auctor.boosting.contenders import boosted_contenders
 from auctor.cli.main import main
 from auctor.core.errors import DataError, ParameterError
 from auctor.estimators import contenders
@@ -182,8 +183,7 @@ def test_every_metric_has_our_surrogates_and_log_loss():
     ]
 
 
-def test_their_contenders_by_penalty(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # no LightGBM
+def test_their_contenders_by_penalty():
     linear = ["LogisticRegression", "LogisticRegression, tuned", "LogisticRegression, balanced"]
     for penalty, more in (("l2", ["LinearSVC"]), ("l1", ["LinearSVC"]), ("elastic_net", [])):
         found = {c.name: c.kind for c in their_contenders(penalty)}
@@ -194,9 +194,14 @@ def test_their_contenders_by_penalty(monkeypatch):
         }
 
 
+def test_lightgbm_need_not_be_installed(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert boosted_contenders() == []
+
+
 def test_lightgbm_takes_part_where_it_is_installed(data):
     pytest.importorskip("lightgbm")
-    (light,) = [c for c in their_contenders("l2") if c.name == "LightGBM"]
+    (light,) = boosted_contenders()
     rules = Rules(metric="f1", folds=2, n_strengths=2, inner_folds=2)
     (row,) = contest(*data, [light], rules).rows
     assert (row.library, row.kind, row.refused) == ("lightgbm", TREES, "")
@@ -507,7 +512,7 @@ def test_a_bar_on_a_terminal(path, capsys, monkeypatch):
     assert main(["compare", str(path), "--label", "bought", "--json", *QUICK]) == 0
     out, err = capsys.readouterr()
     json.loads(out)
-    count = 2 * (1 + len(their_contenders("l2")))
+    count = 2 * (1 + len(their_contenders("l2")) + len(boosted_contenders()))
     assert f"{count}/{count}" in err or f"{count - 1}/{count}" in err
 
 

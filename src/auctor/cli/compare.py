@@ -34,6 +34,7 @@ from auctor.cli.options import (
     read,
 )
 from auctor.cli.output import console, echo_json, say
+from auctor.cli.train import Positive
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
@@ -92,10 +93,11 @@ def compare(
     tol: Tol = 1e-4,
     max_seconds: MaxSeconds = None,
     label: Label = None,
+    positive: Positive = None,
     format: Format = "auto",
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
-    missing: Missing = "refuse",
+    missing: Missing = "auto",
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
@@ -113,6 +115,7 @@ def compare(
     last line says which model to take, and why. Trees are scikit-learn's, and LightGBM's where it
     is installed.
     """
+    from auctor.boosting.contenders import boosted_contenders
     from auctor.core.checks import check_choice
     from auctor.estimators.contenders import our_contenders, their_contenders
     from auctor.training.contest import Rules, contest
@@ -122,6 +125,7 @@ def compare(
     check_choice(WHO, "penalty", penalty, PENALTIES)
     resolve_penalty(WHO, penalty, 1.0, l1_ratio)
     contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
+    contenders += boosted_contenders()
     options = Reading(format, label, categorical, buckets, missing, zero_based, header, delimiter)
     try:
         with _limited(threads), _progress() as show:
@@ -141,21 +145,23 @@ def compare(
                 n_threads=threads,
                 seed=seed,
             )
-            result = contest(table.matrix, _hits(table.labels), contenders, rules, show)
+            hits, positive = _hits(table.labels, positive)
+            result = contest(table.matrix, hits, contenders, rules, show)
     except KeyboardInterrupt:
         say("stopped before everyone was measured.")
         raise typer.Exit(130) from None
     if as_json:
-        echo_json({**_about(result, rules), "models": result.rows})
+        echo_json({**_about(result, rules), "positive": positive, "models": result.rows})
     else:
-        _print(result, rules)
+        _print(result, rules, positive)
 
 
-def _hits(labels: Array | None) -> Array:
-    """Which rows are of the greater class; refuses more than two."""
+def _hits(labels: Array | None, positive: str | None) -> tuple[Array, str]:
+    """Which rows are of the positive class, and its label; refuses more than two classes."""
     import numpy as np
 
     from auctor.core.errors import DataError
+    from auctor.training.targets import positive_code
 
     classes = np.unique(labels) if labels is not None else np.empty(0)
     if labels is None or classes.size != 2:
@@ -165,7 +171,9 @@ def _hits(labels: Array | None) -> Array:
             got=classes.size,
             todo="Keep two, or make the others one.",
         )
-    return np.asarray(labels == classes[1])
+    codes = np.searchsorted(classes, labels)
+    code = positive_code(WHO, classes, codes, pos_label=positive)
+    return np.asarray(codes == code), f"{classes.tolist()[code]}"
 
 
 @contextmanager
@@ -224,14 +232,15 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
     }
 
 
-def _print(result: Contest, rules: Rules) -> None:
+def _print(result: Contest, rules: Rules, positive: str) -> None:
     from rich import box
     from rich.table import Table
 
     out = console()
     times = f", drawn {rules.repeats} times" if rules.repeats > 1 else ""
     out.print(
-        f"{result.n_rows:,} rows, {result.n_columns:,} columns, {result.positives:,} positives; "
+        f"{result.n_rows:,} rows, {result.n_columns:,} columns, {result.positives:,} positives "
+        f"({positive}); "
         f"{rules.folds} folds{times}; {rules.penalty} penalty."
     )
     out.print()
@@ -299,9 +308,9 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
     )
     counts = counted_rows(WHO, rules.metric, result.n_rows)
     if counts:
-        yield f"{counts}: {rules.folds} test folds; best possible {result.best_possible:.4g}."
-    elif result.best_possible < 1.0 and "at_k" in rules.metric:
-        yield f"{rules.metric}: best possible {result.best_possible:.4g} on the test folds."
+        yield f"{counts}."
+    if "at_k" in rules.metric:
+        yield f"Best possible {rules.metric}: {result.best_possible:.4g}, mean over the test folds."
     if result.best:
         yield (
             "Vs best: difference from the best mean; p: corrected resampled t-test over the folds, "

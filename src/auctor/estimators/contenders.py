@@ -1,12 +1,11 @@
 """Who takes part in a comparison: our metrics and surrogates, and what people use instead.
 
-That is scikit-learn's logistic regression (as it comes, tuned, balanced), LinearSVC, boosted trees
-(scikit-learn's, and LightGBM's where it is installed) and a constant score.
+That is scikit-learn's logistic regression (as it comes, tuned, balanced), LinearSVC, its boosted
+trees and a constant score; `auctor.boosting` adds LightGBM.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import warnings
 from collections.abc import Callable
@@ -131,31 +130,17 @@ def their_contenders(penalty: str) -> list[Contender]:
         for name, make in named.items()
     ]
     untuned = Contender("LogisticRegression", THEIRS, _fit_untuned, TheirWarning)
-    boosted = [
-        Contender(name, library, partial(_fit_trees, make), TheirWarning, TREES)
-        for name, library, make in _boosters()
-    ]
-    return [untuned, *linear, *boosted, Contender("constant", THEIRS, _fit_constant, kind=CONSTANT)]
+    trees = tree_contender("HistGradientBoosting", THEIRS, _hist_boosting)
+    return [untuned, *linear, trees, Contender("constant", THEIRS, _fit_constant, kind=CONSTANT)]
 
 
-def _boosters() -> list[tuple[str, str, Callable[[Rules], Any]]]:
-    """Gradient boosting with its own settings: name, library, classifier."""
-    found: list[tuple[str, str, Callable[[Rules], Any]]] = [
-        ("HistGradientBoosting", THEIRS, _hist_boosting)
-    ]
-    if importlib.util.find_spec("lightgbm") is not None:
-        found.append(("LightGBM", "lightgbm", _lightgbm))
-    return found
+def tree_contender(name: str, library: str, make: Callable[[Rules], Any]) -> Contender:
+    """Boosted trees with their own settings; ``make`` gives an unfitted classifier."""
+    return Contender(name, library, partial(_fit_trees, make), TheirWarning, TREES)
 
 
 def _hist_boosting(rules: Rules) -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(random_state=rules.seed)
-
-
-def _lightgbm(rules: Rules) -> Any:
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(random_state=rules.seed, n_jobs=rules.n_threads or 1, verbose=-1)
 
 
 def _fit_trees(make: Callable[[Rules], Any], part: Part, rules: Rules) -> Fitted:

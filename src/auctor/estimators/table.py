@@ -24,7 +24,7 @@ from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
 from auctor.tables.schema import Schema
 from auctor.training.model import LinearModel
-from auctor.training.parameters import ClassifierParameters, SearchParameters, parameters_of
+from auctor.training.parameters import ClassifierParameters, parameters_of
 from auctor.training.registry import known
 
 #: What messages call a table that has no file name.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from auctor.losses import PrecisionAtK, RecallAtK
-from auctor.training.metric import ALIASES, METRICS, Chosen, parse
+from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
+from auctor.training.parameters import ClassifierParameters
+
+Parameters = TypeVar("Parameters", bound=ClassifierParameters)
 
 
 def per_row(who: str, metric: Any, total: float) -> Any:
@@ -46,13 +49,31 @@ def per_row(who: str, metric: Any, total: float) -> Any:
     return f"{name}({float(value / total)!r})"
 
 
-def counted_rows(who: str, metric: Any, total: float) -> str:
+def for_parts(who: str, given: Parameters, total: float) -> Parameters:
+    """Parameters of a fit with every integer k as a share of its rows, for the folds inside it."""
+    metric = per_row(who, given.metric, total)
+    return replace(given, metric=metric, threshold=per_row(who, given.threshold, total))
+
+
+def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> str:
     """What an integer k means for parts of the rows, in words; empty where there is none.
+
+    Parameters
+    ----------
+    who : str
+        Name used in error messages.
+    metric : str or loss
+    total : float
+        Rows of the batch.
+    y : (n,) bool array, optional
+        Labels of a part of it that is measured on, for the best possible value there.
 
     Examples
     --------
     >>> counted_rows("auctor train", "precision_at_k(100)", 400)
-    'precision_at_k(100): 100 of 400 rows, which is 0.25 of any part of them'
+    'precision_at_k(100) counts 100 of 400 rows: 0.25 of any part of them'
+    >>> counted_rows("auctor train", "precision_at_k(100)", 400, [True] * 6 + [False] * 74)
+    'precision_at_k(100) counts 100 of 400 rows: 20 of the 80 measured on, best possible 0.3'
     >>> counted_rows("auctor train", "auc", 400)
     ''
     """
@@ -60,7 +81,12 @@ def counted_rows(who: str, metric: Any, total: float) -> str:
     if not isinstance(metric, str) or share == metric:
         return ""
     (_, k), (_, part) = parse(who, "metric", metric), parse(who, "metric", share)
-    return f"{metric}: {k} of {total:,.12g} rows, which is {part:.4g} of any part of them"
+    assert part is not None
+    text = f"{metric} counts {k} of {total:,.12g} rows: "
+    if y is None:
+        return f"{text}{part:.4g} of any part of them"
+    best = best_possible(resolve_metric(who, share, "auto"), y)
+    return f"{text}{part * len(y):.4g} of the {len(y):,} measured on, best possible {best:.4g}"
 
 
 def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:
@@ -68,7 +94,6 @@ def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:
 
     Examples
     --------
-    >>> from auctor.training.metric import resolve_metric
     >>> y = [True] * 6 + [False] * 194
     >>> best_possible(resolve_metric("metric", "precision_at_k(100)", "auto"), y)
     0.06

@@ -263,7 +263,9 @@ class Run:
         """The numbers of a report on the rows that were measured; ``source`` names the data."""
         parts, rows = self.parts, self.rows
         assert rows is not None
-        positive, negative = (str(parts.classes.tolist()[k]) for k in (rows.positive, 1 - rows.positive))
+        positive, negative = (
+            str(parts.classes.tolist()[k]) for k in (rows.positive, 1 - rows.positive)
+        )
         candidate = Candidate(
             str(self.model.metric),
             rows.scores,

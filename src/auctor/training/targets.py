@@ -175,7 +175,9 @@ def positive_code(
         given = [k for k, label in enumerate(classes.tolist()) if label == pos_label]
         given = given or [k for k, label in enumerate(classes.tolist()) if str(label) == pos_label]
         if classes.size != 2 or not given:
-            needed = f"one of {classes.tolist()}" if classes.size == 2 else "None for several classes"
+            needed = (
+                f"one of {classes.tolist()}" if classes.size == 2 else "None for several classes"
+            )
             raise ParameterError(
                 who,
                 needs=f"the positive class to be {needed}",
