@@ -98,7 +98,8 @@ def test_train_says_what_k_is_scaled_to(tmp_path, capsys):
     found = json.loads(said)
     positives = found["data"]["test_positives"]
     best = min(1.0, positives / 10)
-    sentence = f"precision_at_k(50) counts 50 of 200 rows: 10 of the 40 measured on, best possible {best:g}"
+    text = "precision_at_k(50) counts 50 of 200 rows: 10 of the 40 measured on, best possible"
+    sentence = f"{text} {best:g}"
     assert sentence in told
     assert any(sentence in text for text in found["warnings"])
     assert found["metric"] == "precision_at_k(0.25)"

@@ -70,7 +70,7 @@ def our_contenders(
 
 def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rules) -> Fitted:
     chosen = rules.chosen
-    given = {
+    given: dict[str, Any] = {
         "surrogate": surrogate,
         "penalty": rules.penalty,
         "l1_ratio": rules.l1_ratio,
@@ -243,7 +243,7 @@ def _fit_theirs(make: Maker, part: Part, rules: Rules) -> Fitted:
                 model.fit(X, y)
                 cut = _cut(chosen, y, model.decision_function(X))
                 row[k] = chosen.measure(truth, model.decision_function(held) - cut, None)
-        return found.mean(axis=0)
+        return np.asarray(found.mean(axis=0))
 
     strength, on_edge = tuned(part.strengths, judge)
     final = make(strength, part.hits.size, rules).fit(part.matrix, part.hits)
