@@ -51,7 +51,9 @@ def test_a_pipeline_predicts_the_same_after_loading(rows, steps, tmp_path):
 @pytest.mark.parametrize("drop", [None, "first", "if_binary"])
 def test_categories_predict_the_same_after_loading(drop, tmp_path):
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.choice(["a", "b", "c"], 90), rng.choice(["x", "y"], 90)]).astype(object)
+    X = np.column_stack([rng.choice(["a", "b", "c"], 90), rng.choice(["x", "y"], 90)]).astype(
+        object
+    )
     y = rng.integers(0, 2, 90)
     made = make_pipeline(OneHotEncoder(handle_unknown="ignore", drop=drop), model()).fit(X, y)
     save(made, tmp_path / "model.auctor")

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -64,7 +65,10 @@ class Worker:
         line = self._process.stdout.readline()
         if line:
             return dict(json.loads(line))
+        ended = self._process.wait()
         self.close()
+        if ended != -signal.SIGXCPU:
+            raise RuntimeError(f"the worker ended with {ended} on {request}")
         return None
 
     def close(self) -> None:

@@ -105,11 +105,20 @@ def test_auto_is_the_search(svm, svm_test, capsys):
 
 
 def test_the_search_can_be_smaller(svm, capsys):
-    arguments = ["--penalty", "l1", "--n-strengths", "4", "--folds", "3", "--rule", "one_se"]
+    arguments = [
+        "--penalty",
+        "l1",
+        "--n-strengths",
+        "4",
+        "--folds",
+        "3",
+        "--rule",
+        "one_standard_error",
+    ]
     run_json(capsys, svm, *arguments)
     model = auctor.load("model.auctor")
     assert model.scores_.shape == (3, 4)
-    assert model.rule == "one_se"
+    assert model.rule == "one_standard_error"
 
 
 def test_evaluate_agrees_with_the_held_out_numbers(clicks, more_clicks, capsys):
@@ -129,7 +138,7 @@ def test_scaling_is_folded_into_the_model(clicks, more_clicks, capsys):
     X = np.asarray(table.matrix, dtype=float)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     model = auctor.MetricClassifier("auc", strength=0.01).fit(scaled, table.labels)
-    saved = auctor.load("model.auctor")
+    saved = auctor.load("model.auctor").model_
     np.testing.assert_allclose(
         saved.decision_function(X), model.decision_function(scaled), rtol=1e-6, atol=1e-8
     )
@@ -346,7 +355,7 @@ def test_a_ragged_row(tmp_path, capsys):
 
 def test_missing_values_are_refused_by_name(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("x,z,y\n1,2,1\n,3,0\n3,1,1\n4,5,0\n")
-    assert "x" in refused(capsys, "train", "a.csv")
+    assert "x" in refused(capsys, "train", "a.csv", "--missing", "refuse")
     assert run("a.csv", *QUICK, "--missing", "mean", "--test-size", "0.5", "--quiet") == 0
 
 

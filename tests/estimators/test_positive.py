@@ -21,9 +21,10 @@ def labels(hit, positive, negative):
 
 
 @pytest.mark.parametrize(
-    "positive, negative",
+    ("positive", "negative"),
     [
-        (1, 0), (1, -1), (True, False), ("yes", "no"), ("TRUE", "false"), ("1", "0"), ("Yes", "nein"),
+        (1, 0), (1, -1), (True, False), ("yes", "no"), ("TRUE", "false"), ("1", "0"),
+        ("Yes", "nein"),
     ],
 )  # fmt: skip
 def test_one_true_and_yes_are_positive_even_if_they_are_common(rows, positive, negative):
@@ -32,7 +33,7 @@ def test_one_true_and_yes_are_positive_even_if_they_are_common(rows, positive, n
     assert model.pos_label_ == positive
 
 
-@pytest.mark.parametrize("rare, common", [("bad", "good"), ("zebra", "horse"), (1, 2), (2, 1)])
+@pytest.mark.parametrize(("rare", "common"), [("bad", "good"), ("zebra", "horse"), (1, 2), (2, 1)])
 def test_else_the_rarer_class_is_positive(rows, rare, common):
     X, hit = rows
     model = MetricClassifier("log_loss").fit(X, labels(hit, rare, common))
@@ -95,7 +96,7 @@ def test_a_file_keeps_the_positive_class(rows, tmp_path):
     assert (back.predict(X) == model.predict(X)).all()
 
 
-@pytest.mark.parametrize("classes, given", [(("a", "b"), "c"), (("a", "b", "c"), "a")])
+@pytest.mark.parametrize(("classes", "given"), [(("a", "b"), "c"), (("a", "b", "c"), "a")])
 def test_a_class_that_cannot_be_positive_is_refused(classes, given):
     y = np.repeat(classes, 5)
     X = np.arange(y.size, dtype=float)[:, None]

@@ -111,7 +111,9 @@ def test_arrays_go_by_position():
 
 def test_scikit_learn_tools_take_it(table):
     X, y = table.drop(columns="risk"), table["risk"]
-    search = GridSearchCV(TableClassifier("auc", **QUICK), {"strength": [1e-3, 1.0]}, cv=3).fit(X, y)
+    search = GridSearchCV(TableClassifier("auc", **QUICK), {"strength": [1e-3, 1.0]}, cv=3).fit(
+        X, y
+    )
     assert search.best_score_ > 0.7
     assert cross_val_score(clone(search.best_estimator_), X, y, cv=3).mean() > 0.7
     weight = np.where(y == "bad", 2.0, 1.0)
@@ -129,7 +131,9 @@ def test_auto_strength_searches(table):
 
 @pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 def test_every_check_of_scikit_learn_passes():
-    results = check_estimator(TableClassifier("log_loss", strength=1e-3), on_skip=None, on_fail=None)
+    results = check_estimator(
+        TableClassifier("log_loss", strength=1e-3), on_skip=None, on_fail=None
+    )
     failed = [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"]
     assert failed == []
     assert len(results) > 50

@@ -25,7 +25,9 @@ def test_days(word, expected):
     assert days(word) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("word", ["2020-13-01", "2020-02-30", "01/02/2020", "20200101", "2020", "x"])
+@pytest.mark.parametrize(
+    "word", ["2020-13-01", "2020-02-30", "01/02/2020", "20200101", "2020", "x"]
+)
 def test_what_is_no_date(word):
     assert np.isnan(days(word))
 
@@ -70,7 +72,9 @@ def test_a_column_with_one_word_that_is_no_date_is_text():
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
 def test_timestamps_of_arrow_files(suffix, tmp_path):
-    frame = pd.DataFrame({"when": pd.to_datetime(["1970-01-02 00:00", "1970-01-03 12:00"]), "y": [0, 1]})
+    frame = pd.DataFrame(
+        {"when": pd.to_datetime(["1970-01-02 00:00", "1970-01-03 12:00"]), "y": [0, 1]}
+    )
     path = tmp_path / f"rows.{suffix}"
     frame.to_parquet(path) if suffix == "parquet" else frame.to_feather(path)
     with pytest.warns(DataWarning, match="as dates"):

@@ -63,7 +63,7 @@ def inspect(
     if is_model(path):
         from auctor.saved import read_saved
 
-        found = describe_model(read_saved(path), path, top)
+        found = describe_model(read_saved(path).of_columns(WHO), path, top)
         show = _show_model
     else:
         options = Reading(
@@ -311,12 +311,15 @@ def _labels(labels: Any) -> dict[str, Any]:
     import numpy as np
 
     from auctor.training.prepare import tidy_labels
+    from auctor.training.targets import positive_code
 
     plain = tidy_labels(labels, who=WHO) if labels.dtype.kind == "f" else labels.astype(str)
-    values, counts = np.unique(plain, return_counts=True)
+    values, codes, counts = np.unique(plain, return_inverse=True, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:MANY_LABELS]
+    positive = str(values[positive_code(WHO, values, codes)]) if values.size == 2 else None
     return {
         "distinct": int(values.size),
+        "positive": positive,
         "counts": {str(values[k]): int(counts[k]) for k in sorted(most.tolist())},
     }
 
@@ -330,7 +333,7 @@ def _show_data(found: dict[str, Any], top: int) -> None:
     out.print(f"{found['rows']:,} rows, {found['columns']:,} columns ({kind})")
     out.print(_label_text(found), markup=False)
     if found["missing"]:
-        out.print(f"{found['missing']:,} missing values; train with --missing mean, median, ...")
+        out.print(f"{found['missing']:,} missing values; see --missing of auctor train")
     shown = found["summary"][:top]
     if not shown:
         return
@@ -363,4 +366,5 @@ def _label_text(found: dict[str, Any]) -> str:
         return f"Label{named}: {labels['distinct']:,} different values"
     counts = labels["counts"]
     shares = (f"{name}: {count:,} ({count / found['rows']:.2%})" for name, count in counts.items())
-    return f"Label{named}: {', '.join(shares)}"
+    about = "" if labels["positive"] is None else f"; positive class: {labels['positive']}"
+    return f"Label{named}: {', '.join(shares)}{about}"

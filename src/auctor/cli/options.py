@@ -216,7 +216,7 @@ def open_model(path: Path, *, who: str) -> Saved:
     from auctor.core.errors import DataError
     from auctor.saved import read_saved
 
-    saved = read_saved(path)
+    saved = read_saved(path).of_columns(who)
     if not hasattr(saved.model, "decision_function"):
         raise DataError(
             who,

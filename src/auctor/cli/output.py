@@ -27,6 +27,7 @@ CALLABLES = frozenset(
     {
         "MetricClassifier",
         "MetricClassifierCV",
+        "TableClassifier",
         "best_threshold",
         "contest",
         "convert",

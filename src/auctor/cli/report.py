@@ -111,7 +111,7 @@ def report(
     if as_json:
         echo_json({**plain(info), "report": str(out)})
     else:
-        typer.echo(f"Report: {out}")
+        typer.echo(f"Report: {out}; positive class: {info.data.positive}")
 
 
 def _check_two(saved: Saved) -> None:

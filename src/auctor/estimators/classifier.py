@@ -47,21 +47,21 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     surrogate : str
         The loss that stands in for the metric. "auto" is the first that the table names:
 
-        =================  =========================================================================
+        =================  ========================================================================
         metric             surrogates
-        =================  =========================================================================
-        auc                hinge, squared_hinge, square, logistic, exponential, gaussian
-        partial_auc(fpr)   hinge
-        average_precision  logistic, max_margin
-        prbep              max_margin, logistic
-        precision_at_k(k)  max_margin, logistic
-        recall_at_k(k)     max_margin, logistic
-        fbeta(beta)        max_margin, logistic
+        =================  ========================================================================
+        auc                hinge, squared_hinge, square, logistic, exponential, gaussian, pointwise
+        partial_auc(fpr)   logistic, pairwise, hinge
+        average_precision  logistic, pairwise, max_margin
+        prbep              logistic, pairwise, max_margin
+        precision_at_k(k)  logistic, pairwise, max_margin
+        recall_at_k(k)     logistic, pairwise, max_margin
+        fbeta(beta)        logistic, pairwise, max_margin
         error              hinge, logistic, squared_hinge, gaussian
         balanced_error     hinge, logistic, squared_hinge
         cost(ratio)        hinge, logistic, squared_hinge
         log_loss           logistic
-        =================  =========================================================================
+        =================  ========================================================================
 
         "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
         "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
@@ -76,6 +76,16 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         "auto" follows the table in `auctor.solvers.choose`.
     fit_intercept : bool
         The intercept is never penalised. Without it the threshold is 0.
+    standardise : "auto" or bool
+        Whether columns are scaled to deviation one, by the sample weights, before the fit. The
+        penalty then acts on the scaled columns, so that it treats columns alike whatever their
+        units; ``coef_`` is always on the scale of the data. Columns of 0 and 1, such as those of a
+        one-hot encoding, stay as they are, and so do constant ones. With an intercept, dense
+        columns (and sparse ones that store every entry) are centred too, which changes no
+        solution, only how soon it is found. "auto" scales unless the columns already have mean 0
+        and deviation 1, the rows of a sparse matrix have length one, as those of tf-idf have, or
+        the penalty keeps weights in a box.
+        Scaled data are a copy; of a sparse matrix only the values are copied.
     threshold : "auto", float or str
         Where `predict` cuts the scores. "auto" takes the best cut for the metric on the training
         scores (for "auc", "partial_auc", "average_precision" and "prbep" the break-even cut,

@@ -37,7 +37,7 @@ class TableParameters(ClassifierParameters):
 
     model: str = "linear"
     strength: Any = "auto"
-    n_strengths: int = 30
+    n_strengths: int | None = None
     cv: Any = 5
     rule: str = "best"
     categorical: str = "one_hot"
@@ -86,8 +86,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent"}
         What a missing number or date becomes; "auto" is the median. Missing text becomes the most
         frequent category, with "auto" and "zero" no category at all.
-    surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, threshold_cv, class_weight,
-    calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, random_state, verbose
+    surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
+        As in `MetricClassifier`.
+    class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
+        As in `MetricClassifier`.
+    random_state : int, optional
         As in `MetricClassifier`.
     warm_start : bool
         Start from the previous fit, where that had the same columns.

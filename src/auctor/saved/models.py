@@ -75,6 +75,7 @@ class Search(NamedTuple):
     strengths: FloatArray
     scores: FloatArray
     best_index: int
+    surrogate: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +139,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
         for name in ("strengths", "scores"):
             fitted[name] = encoded_array(getattr(estimator, f"{name}_"), name, arrays)
         fitted["best_index"] = int(estimator.best_index_)
+        fitted["surrogate"] = getattr(estimator, "surrogate_", None)
     return fitted
 
 
@@ -278,7 +280,9 @@ def _search(fitted: Json, arrays: Arrays) -> Search:
     need(bool((strengths >= 0.0).all()), "strengths of at least zero")
     best = whole(fitted.pop("best_index"))
     need(best < strengths.size, "a strength that was chosen")
-    return Search(strengths, scores, best)
+    surrogate = fitted.pop("surrogate", None)
+    need(surrogate is None or isinstance(surrogate, str), "a surrogate that was chosen")
+    return Search(strengths, scores, best, surrogate)
 
 
 def _made_solutions(
@@ -347,7 +351,11 @@ def as_estimator(fitted: Fitted) -> Any:
         if value is not None:
             setattr(estimator, name, value)
     if fitted.search is not None:
-        estimator.strengths_, estimator.scores_, estimator.best_index_ = fitted.search
+        found = fitted.search
+        estimator.strengths_, estimator.scores_ = found.strengths, found.scores
+        estimator.best_index_ = found.best_index
+        if found.surrogate is not None:
+            estimator.surrogate_ = found.surrogate
         estimator.strength_ = float(fitted.search.strengths[fitted.search.best_index])
     return estimator
 

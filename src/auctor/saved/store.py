@@ -53,8 +53,7 @@ class Saved(NamedTuple):
 
     Parameters
     ----------
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier, a pipeline or a \
-            learner of auctor.online
+    model : classifier, regressor, learner or pipeline
     schema : dict or None
         How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
     notes : dict
@@ -67,6 +66,20 @@ class Saved(NamedTuple):
     schema: dict[str, Any] | None
     notes: dict[str, Any]
     meta: dict[str, Any]
+
+    def of_columns(self, who: str) -> Saved:
+        """The same with the model of encoded columns in the place of a `TableClassifier`.
+
+        Refuses a pipeline, whose steps ``schema`` says nothing of.
+        """
+        if self.meta.get("steps") is not None:
+            raise DataError(
+                who,
+                needs="a model of the columns of a file",
+                got="a pipeline of scikit-learn",
+                todo="Use it in Python, by auctor.load.",
+            )
+        return self._replace(model=getattr(self.model, "model_", self.model))
 
 
 def save(
@@ -83,11 +96,12 @@ def save(
 
     Parameters
     ----------
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier, a learner of \
-            auctor.online, or a pipeline that ends in one of the first three
-        Parameters must be plain values, arrays or the losses, penalties and solvers of auctor. The
-        other steps of a pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer
-        and OneHotEncoder of scikit-learn, and "passthrough".
+    model : classifier, regressor, learner or pipeline
+        MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier, a learner of
+        auctor.online, or a pipeline that ends in one of the first three. Parameters must be
+        plain values, arrays or the losses, penalties and solvers of auctor. The other steps of a
+        pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer and OneHotEncoder
+        of scikit-learn, and "passthrough".
     path : path
         By custom ending in ``.auctor``.
     schema : mapping, optional
@@ -184,7 +198,8 @@ def _describe(model: Any, arrays: Arrays) -> Json:
     if name == "TableClassifier" and hasattr(model, "model_"):
         return _describe(model.model_, arrays) | {
             "schema": model.schema_.to_json(),
-            "table": _encoded_params(model, "table", arrays) | {"named": hasattr(model, "feature_names_in_")},
+            "table": _encoded_params(model, "table", arrays)
+            | {"named": hasattr(model, "feature_names_in_")},
         }
     if name == "Pipeline":
         return _describe(model[-1], arrays) | {"steps": pipelines.describe(model, arrays)}

@@ -96,12 +96,10 @@ class Encoder:
         return matrix
 
     def dated(self, block: Block) -> Block:
-        """The block with its dates as numbers behind the other ones; text that is none is missing."""
+        """The block with its dates as numbers behind the others; other text is missing."""
         if not self.dates:
             return block
-        found = [
-            np.append(all_days(block.words[k]), np.nan)[block.codes[:, k]] for k in self.dates
-        ]
+        found = [np.append(all_days(block.words[k]), np.nan)[block.codes[:, k]] for k in self.dates]
         return block._replace(numbers=np.column_stack([block.numbers, *found]))
 
     def _compressed(self, numbers: FloatArray, features: Array) -> Any:

@@ -1,4 +1,4 @@
-"""Tables in memory, of pandas, polars, pyarrow or plain arrays, as the readers of files see them."""
+"""Tables in memory (pandas, polars, pyarrow, arrays) as the readers of files see them."""
 
 from __future__ import annotations
 
@@ -164,7 +164,10 @@ def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
         raise DataError(
             who,
             needs="some rows and columns",
-            got=f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of 1 is required",
+            got=(
+                f"{n} sample(s) and {d} feature(s) (shape=({n}, {d})) while a minimum of 1 is "
+                "required"
+            ),
             todo="Pass some data.",
         )
     return made_up(array.shape[1]), list(array.T), False

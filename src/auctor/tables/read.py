@@ -82,8 +82,8 @@ def read_table(
     (year-month-day, with a time or without) the days since 1 January 1970, any other a category. In
     text, an empty field, NA, N/A, NaN, null, None and ? are missing; in Parquet and
     Arrow files null is missing too. A `DataWarning` says which columns are left out because they
-    hold nothing (not with ``missing="zero"``), which hold dates, which are categories because of a few values among
-    numbers, and which hold whole numbers beyond 2^53.
+    hold nothing (not with ``missing="zero"``), which hold dates, which are categories because of a
+    few values among numbers, and which hold whole numbers beyond 2^53.
 
     Parameters
     ----------

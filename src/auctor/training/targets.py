@@ -13,6 +13,7 @@ from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.coerce import check_weight
+from auctor.data.preparation import Scaling
 from auctor.metrics.grouped import group_codes
 from auctor.training.metric import Chosen
 
@@ -44,6 +45,8 @@ class Rows:
     groups : (n,) int array, optional
     positive : int
         Of two classes, the position of the one that the metric is about.
+    scaling : Scaling, optional
+        How the columns of the matrix were scaled, where they were.
     """
 
     matrix: Any
@@ -52,6 +55,7 @@ class Rows:
     weight: FloatArray | None = None
     groups: IntArray | None = None
     positive: int = 1
+    scaling: Scaling | None = None
 
     @property
     def sign(self) -> float:
