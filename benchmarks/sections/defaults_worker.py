@@ -111,7 +111,7 @@ def train(request: dict[str, Any]) -> dict[str, Any]:
         "rare_is_positive": positive,
         "strength": said.get("strength"),
         "on_edge": _on_edge(model),
-        "edge_told": any("edge" in text for text in said["warnings"]),
+        "edge_told": any("scores still rise" in text for text in said["warnings"]),
         "warnings": len(said["warnings"]),
     }
 
@@ -132,14 +132,22 @@ def _predictions(model: str, test: str, rare: str) -> tuple[list[float], bool]:
 
 
 def _on_edge(model: str) -> bool | None:
-    """Whether the chosen strength is the first or the last that was tried, where that is known."""
+    """Whether the chosen strength is the first or last that was tried, and better than the next.
+
+    ``None`` where that is not known.
+    """
     from auctor import load
 
     fitted = load(model)
-    fitted = getattr(fitted, "classifier_", fitted)
-    if not hasattr(fitted, "strengths_"):
+    fitted = getattr(fitted, "model_", fitted)
+    if not hasattr(fitted, "scores_") or len(fitted.strengths_) < 2:
         return None
-    return int(fitted.best_index_) in (0, len(fitted.strengths_) - 1)
+    at, last = int(fitted.best_index_), len(fitted.strengths_) - 1
+    if at not in (0, last):
+        return False
+    both = fitted.scores_[:, [at, 1 if at == 0 else last - 1]]
+    both = both[~np.isnan(both).any(axis=1)]
+    return bool(both.size and both[:, 0].mean() > both[:, 1].mean())
 
 
 if __name__ == "__main__":

@@ -115,7 +115,8 @@ def test_strengths_mean_the_same_to_scikit_learn(data):
     X, hits = data
     n = hits.size
     for strength in (1e-2, 1e-4):
-        ours = MetricClassifier("log_loss", strength=strength, tol=1e-10).fit(X, hits)
+        ours = MetricClassifier("log_loss", strength=strength, standardise=False, tol=1e-10)
+        ours.fit(X, hits)
         theirs = contenders._logistic(None, strength, n, Rules()).set_params(tol=1e-10).fit(X, hits)
         assert theirs.coef_ == pytest.approx(ours.coef_, rel=1e-3, abs=1e-4)
         # C times a sum of squared hinges against a mean of them; without an intercept, which
@@ -134,9 +135,8 @@ def test_strengths_mean_the_same_to_scikit_learn(data):
 def test_sparse_strengths_mean_the_same_to_scikit_learn(penalty, ratio, data):
     X, hits = data
     rules = Rules(penalty=penalty, l1_ratio=ratio)
-    ours = MetricClassifier(
-        "log_loss", penalty=penalty, l1_ratio=ratio, strength=0.03, tol=1e-10
-    ).fit(X, hits)
+    given = {"penalty": penalty, "l1_ratio": ratio, "strength": 0.03, "standardise": False}
+    ours = MetricClassifier("log_loss", **given, tol=1e-10).fit(X, hits)
     theirs = contenders._logistic(None, 0.03, hits.size, rules)
     theirs.set_params(solver="saga", tol=1e-8).fit(X, hits)
     assert theirs.coef_ == pytest.approx(ours.coef_, rel=1e-3, abs=1e-4)

@@ -87,7 +87,7 @@ def compare(
     standardise: Annotated[
         bool,
         typer.Option(
-            help="Scale columns for everyone, to deviation one, dense ones also to mean zero."
+            help="Scale columns of numbers for everyone: deviation one, dense ones mean zero."
         ),
     ] = True,
     tol: Tol = 1e-4,

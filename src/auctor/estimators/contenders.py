@@ -72,6 +72,7 @@ def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rule
     chosen = rules.chosen
     given: dict[str, Any] = {
         "surrogate": surrogate,
+        "standardise": False,  # the same scaling for everyone is done already
         "penalty": rules.penalty,
         "l1_ratio": rules.l1_ratio,
         "solver": solver,
