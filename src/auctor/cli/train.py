@@ -257,6 +257,7 @@ def _train(
     saved = False
     try:
         parts, warned = _read(job, screen, progress)
+        _count_rows(job, table, parts, warned)
         told = _tell(map(_word, warned))
         run = fit_model(
             table.make_model(),
@@ -324,6 +325,22 @@ def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, 
         if screen is not None and parts.pos_label is not None:
             show_positive(screen, parts.pos_label)
     return parts, list({str(one): one for one in warned}.values())
+
+
+def _count_rows(job: Job, table: TableClassifier, parts: Parts, warned: list[Warning]) -> None:
+    """Make an integer k of the metric a share of the rows of the file, and say so."""
+    from auctor.core.errors import DataWarning
+    from auctor.training.batch import counted_rows, per_row
+
+    whole = parts.train.shape[0]
+    if job.test is None and parts.held_out:
+        whole += parts.test.shape[0]
+    text = counted_rows(WHO, table.metric, whole, parts.test_codes == parts.positive)
+    if text and parts.classes.size == 2:
+        warned.append(DataWarning(f"{text}. Pass a share, such as 0.1, to say it yourself."))
+    table.set_params(
+        metric=per_row(WHO, table.metric, whole), threshold=per_row(WHO, table.threshold, whole)
+    )
 
 
 def _check_two(labels: Array, source: str) -> None:

@@ -13,6 +13,7 @@ from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.base import LinearEstimator, sentence, tell
+from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
@@ -99,7 +100,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     class_weight : None, "balanced" or dict
         Multipliers of the row weights by class. With two classes, "auc" and "partial_auc" do not
         depend on them, but their cut does. The k of "precision_at_k" and "recall_at_k" counts
-        weights in training, and rows, by their sample weights, in the cut and in `score`.
+        weights in training, and rows, by their sample weights, in the cut and in `score`; folds
+        inside a fit take the share that an integer k is of all rows.
     calibrate : None, "sigmoid" or "isotonic"
         How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
         ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out, but for
@@ -187,7 +189,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         """
         self.check_parameters()
         rows = self._rows(X, y, sample_weight, groups)
-        given = parameters_of(ClassifierParameters, self)
+        given = for_parts(self._who, parameters_of(ClassifierParameters, self), rows.total)
         trained = train_classifier(self._who, given, rows, self._previous())
         self._keep(trained)
         tell(unconverged(trained.solutions) + trained.warnings)

@@ -12,6 +12,7 @@ from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.estimators.base import sentence, tell
 from auctor.estimators.classifier import MetricClassifier
+from auctor.training.batch import for_parts
 from auctor.training.fold_scores import Judge, Split
 from auctor.training.model import LinearModel
 from auctor.training.parameters import (
@@ -153,7 +154,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
         rows = self._rows(X, y, sample_weight, groups)
         search = StrengthSearch(
             self._who,
-            parameters_of(SearchParameters, self),
+            for_parts(self._who, parameters_of(SearchParameters, self), rows.total),
             rows,
             splits=self._splits(rows),
             judge=None if self.scoring is None else self._judge_of(rows),
