@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.data import as_matrix
+from auctor.data import Sharded, as_matrix
 from auctor.data.coerce import check_weight, refuse_masked
 from auctor.training.parameters import LinearParameters
 
@@ -43,6 +44,8 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
         if not reset:
             check_is_fitted(self)
         matrix = as_matrix(X, who=self._who)
+        if isinstance(matrix, Sharded):
+            return self._read_shards(matrix, reset)
         try:
             validate_data(
                 self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
@@ -53,6 +56,21 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
         except TypeError as error:
             raise DataTypeError(f"{error} Rename the columns.") from error
         return matrix
+
+    def _read_shards(self, data: Sharded, reset: bool) -> Sharded:
+        """Data in shards, their width checked against that of `fit`."""
+        if reset:
+            self.n_features_in_ = data.n_columns
+            if data.names is not None:
+                self.feature_names_in_ = np.array(data.names, dtype=object)
+        elif data.n_columns != self.n_features_in_:
+            raise DataError(
+                self._who,
+                needs=f"{self.n_features_in_} columns, as in fit",
+                got=f"{data.n_columns}",
+                todo="Pass the columns used in fit.",
+            )
+        return data
 
     def _read_target(self, y: Any, n: int) -> Array:
         """One label or number per row."""
@@ -100,6 +118,19 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
         """Solutions of the last fit, for a warm start."""
         last = getattr(self, "solution_", None)
         return last if last is None or isinstance(last, list) else [last]
+
+
+#: Rooms that know how to keep the rows of a collection where they are, by what marks it.
+ENGINES = {"__dask_graph__": "auctor.dask"}
+
+
+def on_workers(X: Any, y: Any) -> tuple[Any, Any]:
+    """Rows of a cluster's collection as data in shards, and their labels; others as they are."""
+    for mark, room in ENGINES.items():
+        if hasattr(X, mark):
+            data, labels = import_module(room).with_labels(X, y)
+            return data, labels
+    return X, y
 
 
 def tell(said: Iterable[Warning]) -> None:

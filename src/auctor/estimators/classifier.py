@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.estimators.base import LinearEstimator, sentence, tell
+from auctor.data import Sharded
+from auctor.estimators.base import LinearEstimator, on_workers, sentence, tell
 from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
@@ -169,13 +170,15 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
         check_classifier(self._who, self)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X and labels y.
 
         Parameters
         ----------
-        X : table, array or sparse matrix
+        X : table, array, sparse matrix, or data in shards
+            Dask arrays and frames are fitted where they are, on the workers of the current client.
         y : labels
+            May be left out with `auctor.data.open_shards`, whose rows have labels.
         sample_weight : array, optional
         groups : array, optional
             A label per row, such as a query or a day: losses on pairs then compare only rows of
@@ -248,7 +251,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
         """What is trained on; sets ``classes_`` and ``pos_label_``."""
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
+        X, y = on_workers(X, y)
         matrix = self._read(X, reset=True)
+        if y is None and isinstance(matrix, Sharded):
+            y = matrix.row_labels()
         n = matrix.shape[0]
         labels = self._read_labels(y, n)
         weight = self._read_weight(sample_weight, n)

@@ -13,7 +13,7 @@ from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage
-from auctor.data import Binned, Stacked, StoredData
+from auctor.data import Binned, Sharded, Stacked, StoredData
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import Solver, minimise
 from auctor.penalties import L2, Repeated
@@ -162,7 +162,7 @@ def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Cho
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     covariances = _shrinks(given, data, chosen) and not chosen.loss.scale_invariant
-    if covariances and not isinstance(data, Binned):
+    if covariances and not isinstance(data, Binned | Sharded):
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
 
@@ -185,7 +185,7 @@ def solver_for(
 def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
     """Whether covariances are to be shrunk."""
     ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    if not chosen.shrinks or not ridge or isinstance(data, Binned):
+    if not chosen.shrinks or not ridge or isinstance(data, Binned | Sharded):
         return False
     return fits(data) and outnumbered(data)
 

@@ -11,7 +11,7 @@ import numpy as np
 from auctor import metrics
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data import as_matrix, feature_names, wrap
+from auctor.data import as_matrix, feature_names, stored
 from auctor.data.coerce import check_weight
 from auctor.training.calibrate import LOG_ODDS, Calibrator
 from auctor.training.fit import linear_scores
@@ -72,7 +72,7 @@ class Linear:
                 got=f"other names, such as {_first_other(names, self.feature_names)!r}",
                 todo="Select the columns by name first.",
             )
-        data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        data = stored(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         return linear_scores(data, self.coef, self.intercept)
 
 
