@@ -83,7 +83,7 @@ CHECKS = {
         review_team,
         auc_or_log_loss,
         covariance,
-    )  # fmt: skip
+    )
 }
 
 
