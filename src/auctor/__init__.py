@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.core.errors import AuctorError as AuctorError
     from auctor.core.errors import ConvergenceWarning as ConvergenceWarning
     from auctor.core.errors import DataWarning as DataWarning
+    from auctor.estimators import KernelClassifier as KernelClassifier
+    from auctor.estimators import KernelRegressor as KernelRegressor
     from auctor.estimators import LinearRegressor as LinearRegressor
     from auctor.estimators import MetricClassifier as MetricClassifier
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
@@ -43,6 +45,8 @@ _HOMES = {
     "AuctorError": "core.errors",
     "ConvergenceWarning": "core.errors",
     "DataWarning": "core.errors",
+    "KernelClassifier": "estimators",
+    "KernelRegressor": "estimators",
     "LinearRegressor": "estimators",
     "MetricClassifier": "estimators",
     "MetricClassifierCV": "estimators",

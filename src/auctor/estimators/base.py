@@ -24,10 +24,8 @@ class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore
     """A fit stopped before its tolerance; caught as auctor's or scikit-learn's warning."""
 
 
-class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
+class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """Reading tables, targets and weights, with scikit-learn's checks and messages."""
-
-    coef_: FloatArray
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -95,6 +93,12 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
         """Names of the columns, where they were fitted with names."""
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
+
+
+class LinearEstimator(TableEstimator, LinearParameters):
+    """An estimator with a weight for each column."""
+
+    coef_: FloatArray
 
     def _previous(self) -> list[Solution] | None:
         """Solutions of the last fit, for a warm start."""

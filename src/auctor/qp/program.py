@@ -252,8 +252,7 @@ def _convex_factor(G: FloatArray) -> FloatArray | None:
             todo="Pass (G + G.T) / 2.",
         )
     try:
-        factor: FloatArray = np.linalg.cholesky(G)
-        return factor
+        return np.asarray(np.linalg.cholesky(G), dtype=np.float64)
     except np.linalg.LinAlgError:
         values = np.linalg.eigvalsh(G)
         if values[0] < -NEGATIVE * max(values[-1], -values[0]):

@@ -13,14 +13,11 @@ from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
 from auctor.data.coerce import check_weight
-from auctor.training.calibrate import Calibrator
+from auctor.training.calibrate import Calibrator, joint_probabilities
 from auctor.training.fit import linear_scores
 from auctor.training.metric import Chosen, Measure, resolve_metric
 from auctor.training.registry import resolve_loss
 from auctor.training.targets import known_labels
-
-#: Added to probabilities before they are divided by their sum, so that all zero means all equal.
-TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,14 +175,7 @@ class LinearModel(Linear):
                 option=Option("calibrate", "sigmoid"),
             )
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
-        positive = np.column_stack(
-            [c.probability(s) for c, s in zip(self.calibrators, columns.T, strict=True)]
-        )
-        if decision.ndim == 1:
-            return np.hstack([1.0 - positive, positive])
-        positive += TINY
-        shares: FloatArray = positive / positive.sum(axis=1, keepdims=True)
-        return shares
+        return joint_probabilities(self.calibrators, columns)
 
     def score_at(
         self, decision: FloatArray, y: Array, sample_weight: Any = None, groups: Any = None
