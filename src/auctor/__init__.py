@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from auctor.core.version import __version__ as __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says where names live
+    from auctor import completion as completion
     from auctor import data as data
     from auctor import estimators as estimators
     from auctor import losses as losses
@@ -52,6 +53,7 @@ _HOMES = {
     "MetricClassifierCV": "estimators",
     "Problem": "problem",
     "StreamingAUC": "online",
+    "completion": "",
     "data": "",
     "estimators": "",
     "load": "saved",
