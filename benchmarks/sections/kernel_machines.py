@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from auctor import KernelClassifier
+from auctor.kernel_machine import dual
 from benchmarks.problems import datasets
 from benchmarks.run import Settings, bar, geometric_mean, table
 
@@ -16,6 +17,8 @@ name = "kernel_machines"
 #: Set, C and gamma, as the issue has them.
 CASES = (("a9a", 1.0, 1.0 / 123), ("ijcnn1", 10.0, 1.0), ("w8a", 10.0, 0.05))
 ROWS = 16_000
+#: Variables of a block to try.
+BLOCKS = (256, 512, 1024, 2048)
 #: Memory for kernel rows, the same for everyone.
 CACHE = 1 << 29
 
@@ -24,7 +27,7 @@ def run(settings: Settings) -> dict[str, object]:
     """Fit and predict with everyone in turn; the objective of each is computed in float64."""
     size = 3_000 if settings.quick else ROWS
     _warm()
-    rows, notes, cells = [], [], {}
+    rows, notes, cells, blocks = [], [], {}, []
     for label, C, gamma in CASES:
         if not settings.wants(label):
             continue
@@ -39,6 +42,7 @@ def run(settings: Settings) -> dict[str, object]:
             [label, who, c["cpu"], c["wall"], c["predict"], c["objective"], c["support"]]
             for who, c in cell.items()
         ]
+        blocks.append([label, *_block_sizes(X, y, C, gamma)])
         if not settings.quick and not settings.over():
             rows.append(_whole(label, data, C, gamma, cells))
     return {
@@ -94,6 +98,18 @@ def _fit(model: Any, X: Any, y: np.ndarray, gamma: float) -> dict[str, float]:
         "cpu": cpu, "wall": wall, "predict": predict, "objective": objective,
         "support": int(coef.size), "gap": float(getattr(model, "gap_", np.nan)),
     }  # fmt: skip
+
+
+def _block_sizes(X: Any, y: np.ndarray, C: float, gamma: float) -> list[float]:
+    """CPU seconds of a fit by blocks of each size."""
+    usual, seconds = dual.BLOCK, []
+    for size in BLOCKS:
+        dual.BLOCK = size
+        start = time.process_time()
+        KernelClassifier(C=C, gamma=gamma, cache_bytes=CACHE, n_threads=1).fit(X, y)
+        seconds.append(time.process_time() - start)
+    dual.BLOCK = usual
+    return seconds
 
 
 def _objective(X: Any, y: np.ndarray, support: np.ndarray, beta: np.ndarray, gamma: float) -> float:

@@ -258,9 +258,43 @@ def test_find_feasible_needs_no_objective():
 def test_the_kernel_reports_its_steps():
     x, working, weight = np.array([2.0, 2.0]), np.zeros(2, dtype=np.int64), np.zeros(2)
     code, size, steps = active_set(
-        np.eye(2), np.zeros(2), np.eye(2), np.ones(2), 0, x, working, 0, weight, 50
+        np.eye(2), np.zeros(2), np.eye(2), np.ones(2), 0, x, working, 0, weight, 50, True
     )
     assert (code, size) == (0, 2)
     assert steps >= 2
     np.testing.assert_allclose(x, [1.0, 1.0])
     np.testing.assert_allclose(weight, [1.0, 1.0])
+
+
+def rosenbrock(x):
+    """``(1 - x1)^2 + 5 (x2 - x1^2)^2`` with its gradient and Hessian."""
+    a, b = 1.0 - x[0], x[1] - x[0] ** 2
+    gradient = np.array([-2.0 * a - 20.0 * x[0] * b, 10.0 * b])
+    corner = 2.0 - 20.0 * b + 40.0 * x[0] ** 2
+    return a**2 + 5.0 * b**2, gradient, np.array([[corner, -20.0 * x[0]], [-20.0 * x[0], 10.0]])
+
+
+def test_newton_steps_over_a_hexagon():
+    """Spec X4: quadratic models with their constraints, and Armijo steps, which the notes lack."""
+    angle = 0.1 + np.arange(6) * np.pi / 3
+    corners = 0.1 + np.column_stack((np.cos(angle), np.sin(angle)))
+    edges = np.roll(corners, -1, axis=0) - corners
+    A = np.column_stack((-edges[:, 1], edges[:, 0]))  # inward normals
+    b = np.einsum("ij,ij->i", A, corners)
+    x, found = np.array([-0.5, 0.5]), None
+    for _ in range(30):
+        value, g, H = rosenbrock(x)
+        low = np.linalg.eigvalsh(H)[0]
+        if low < 1e-10:
+            H = H + (1.0 - low) * np.eye(2)
+        found = solve(QuadraticProgram(H, g, A, b - A @ x), start=np.zeros(2))
+        step, slope = 1.0, g @ found.x
+        while rosenbrock(x + step * found.x)[0] > value + 1e-4 * step * slope:
+            step *= 0.5
+        x = x + step * found.x
+        if np.abs(found.x).max() < 1e-12:
+            break
+    np.testing.assert_allclose(x, [0.79454572, 0.61751042], atol=1e-7)
+    assert rosenbrock(x)[0] == pytest.approx(0.0431626243, abs=1e-9)
+    assert found.multipliers[0] == pytest.approx(0.23618848, abs=1e-7)
+    assert np.flatnonzero(found.multipliers).tolist() == [0]

@@ -167,7 +167,7 @@ class Fit:
     def value(self, left: FloatArray, right: FloatArray, error: FloatArray) -> float:
         """Objective, given the errors."""
         ridge = np.sum(left**2) / left.shape[0] + np.sum(right**2) / right.shape[0]
-        return 0.5 * (float(error @ error) / self.count + self.strength * float(ridge))
+        return float(0.5 * (error @ error / self.count + self.strength * ridge))
 
     def gradient(
         self, left: FloatArray, right: FloatArray, error: FloatArray
@@ -184,8 +184,9 @@ class Fit:
         """Ridge regression of every line on the other factor, in place."""
         price = self.strength * self.count / out.shape[0]
         cuts = balanced_cuts(lines[0], threads)
+        indptr, indices, values = lines
         tasks = [
-            partial(ridge_rows, *lines, other, price, start, stop, out)
+            partial(ridge_rows, indptr, indices, values, other, price, start, stop, out)
             for start, stop in pairwise(cuts)
         ]
         run_tasks(tasks, threads)

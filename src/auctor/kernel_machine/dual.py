@@ -3,8 +3,8 @@
 Maximises ``target'b - b'Kb/2`` over ``low <= b <= high`` with the sum of b zero. Each round takes a
 block of the variables that violate optimality most, gets their kernel rows (one matrix product for
 all that are not cached), changes pairs within the block, and then updates the slopes of all others
-once. Variables that stay at a bound are therefore never visited; classical shrinking would also
-leave out their slopes, which are a tenth of the time (benchmarks/results/classical.json).
+once. Variables that stay at a bound are therefore not visited again; their slopes are kept up to
+date all the same, which makes the gap at the end honest without rebuilding them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from auctor.kernel_machine.cache import RowCache
 from auctor.kernels.descent.pairs import gather, polish, solve_pairs, subtract_rows
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 
-#: Variables of a block. 256 to 1,024 take the same time to within a quarter on a9a and ijcnn1; on
-#: w8a 1,024 are a fifth quicker than 512 (benchmarks/results/classical.json).
+#: Variables of a block: large enough that kernel rows come from large products, small enough that
+#: their own matrix stays in the cache. Sizes around it in benchmarks/results/classical.json.
 BLOCK = 1024
 #: Share of a block that stays from one round to the next, so that pairs across rounds can meet.
 STAYS = 0.5
