@@ -51,6 +51,7 @@ def run(settings: Settings) -> dict[str, object]:
         "tables": [
             table("Fits", ["set", "who", "CPU s", "wall s", "predict CPU s", "dual objective",
                            "support"], rows),
+            table("CPU seconds by size of the block", ["set", *map(str, BLOCKS)], blocks),
         ],
         "notes": [*dict.fromkeys(notes), "Caches of half a gibibyte; tolerance 1e-3 as in libsvm."],
         "cells": cells,

@@ -6,13 +6,11 @@ from typing import Any, Self
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.estimators.base import LinearEstimator, sentence, tell
+from auctor.estimators.base import LinearEstimator, tell
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
@@ -142,6 +140,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     calibrators_: list[Calibrator]
     solution_: Solution | list[Solution]
 
+    _for_the_other_kind = "LinearRegressor"
+
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
         check_classifier(self._who, self)
@@ -231,21 +231,6 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         codes = read_groups(self._who, groups, chosen, n)
         self.classes_, classes_of_rows = encode(self._who, labels, weight)
         return Rows(matrix, self.classes_, classes_of_rows, weight, codes)
-
-    def _read_labels(self, y: Any, n: int) -> Array:
-        labels = self._read_target(y, n)
-        if n < 2:
-            raise DataError(
-                self._who, needs="at least two rows", got=f"{n} sample", todo="Pass more rows."
-            )
-        try:
-            check_classification_targets(labels)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{self._who} needs class labels of one type; got: {sentence(error)}. "
-                "Use LinearRegressor for numbers."
-            ) from error
-        return labels
 
     def _keep(self, trained: Trained) -> None:
         """Take over a fitted model, and nothing of an earlier fit."""

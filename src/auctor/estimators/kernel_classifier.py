@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from auctor.core.checks import check_choice
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.estimators.base import sentence, tell
+from auctor.estimators.base import tell
 from auctor.estimators.kernel import Kernel, KernelEstimator
 from auctor.kernel_machine.dual import DualSolution
 from auctor.kernel_machine.machine import KernelModel, classification, combine, solve_dual
@@ -104,6 +103,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     classes_: Array
     calibrators_: list[Calibrator]
 
+    _for_the_other_kind = "KernelRegressor"
+
     def __init__(
         self,
         kernel: Kernel = "rbf",
@@ -139,7 +140,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         self.check_parameters()
         matrix = self._matrix(X, reset=True)
         n = matrix.shape[0]
-        labels = self._labels(y, n)
+        labels = self._read_labels(y, n)
         weight = self._read_weight(sample_weight, n)
         self.classes_, codes = encode(self._who, labels, weight)
         caps = row_weight(self._who, self.class_weight, Rows(matrix, self.classes_, codes, weight))
@@ -181,17 +182,6 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         return joint_probabilities(self.calibrators_, columns)
 
     # --- parts of a fit -----------------------------------------------------------------------
-
-    def _labels(self, y: Any, n: int) -> Array:
-        labels = self._read_target(y, n)
-        try:
-            check_classification_targets(labels)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{self._who} needs class labels of one type; got: {sentence(error)}. "
-                "Use KernelRegressor for numbers."
-            ) from error
-        return labels
 
     def _pairs(self) -> list[tuple[int, int]]:
         """The two sides of each score function: class codes, -1 for all others."""

@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.types import FloatArray
-from auctor.data.coerce import NOT_NUMBERS
 from auctor.estimators.base import tell
 from auctor.estimators.kernel import Kernel, KernelEstimator
 from auctor.kernel_machine.machine import combine, regression, solve_dual, solve_ridge
@@ -61,6 +60,8 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     True
     """
 
+    _for_the_other_kind = "KernelClassifier"
+
     def __init__(
         self,
         kernel: Kernel = "rbf",
@@ -103,7 +104,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         self.check_parameters()
         matrix = self._matrix(X, reset=True)
         n = matrix.shape[0]
-        target = self._numbers(y, n)
+        target = self._read_numbers(y, n)
         weight = self._read_weight(sample_weight, n)
         caps = np.full(n, float(self.C)) if weight is None else self.C * weight
         kept = np.flatnonzero(caps)
@@ -135,18 +136,3 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         """Predicted targets."""
         matrix = self._matrix(X, reset=False)
         return self.model_.scores(matrix).ravel()
-
-    def _numbers(self, y: Any, n: int) -> FloatArray:
-        target = self._read_target(y, n)
-        try:
-            if target.dtype.kind in NOT_NUMBERS:
-                raise TypeError
-            numbers = np.ascontiguousarray(target, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                self._who,
-                needs="numeric targets",
-                got=target.dtype,
-                todo="Use KernelClassifier for labels.",
-            ) from error
-        return numbers
