@@ -84,6 +84,15 @@ def test_blocks_reach_the_objective_of_libsvm(cache_bytes):
 
 
 @pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_a_cache_of_two_rows_is_enough(rows):
+    X, y = moons(60)
+    model = KernelClassifier(gamma=0.5, cache_bytes=rows * 60 * 4).fit(X, y)
+    other = SVC(gamma=0.5).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=5e-3)
+
+
+@pytest.mark.usefixtures("blocks")
 def test_the_storage_does_not_matter(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 20)) * (rng.random((300, 20)) < 0.3)

@@ -145,6 +145,7 @@ def solve_blocks(
     beta, slope = np.zeros(dual.target.size), dual.target.copy()
     kept, K = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
     size = min(BLOCK, cache.room, dual.target.size)
+    stays = min(int(STAYS * size), size - 2)
     steps, fresh = 0, True
     for _ in range(max_rounds):
         top, bottom = edges(dual, beta, slope)
@@ -161,14 +162,15 @@ def solve_blocks(
         low, high = dual.low[block], dual.high[block]
         goal = max(0.5 * tol, INNER * (top - bottom))
         pairs = solve_pairs(K, low, high, inside, rates, goal, PAIRS_EACH * block.size)
-        if pairs == 0:
+        if pairs == 0:  # no pair gains anything: rounding, or no kernel
             _check_definite(K, who)
+            break
         steps += pairs
         change = inside - beta[block]
         beta[block] = inside
         _update(cache, dual, slots, change, slope)
         fresh = False
-        kept = block[max(0, block.size - int(STAYS * size)) :]
+        kept = block[max(0, block.size - stays) :]
     if not fresh:
         slope = _recomputed(cache, dual, beta)
     return judge(dual, beta, slope, tol, np.array([steps, cache.computed]))
