@@ -298,3 +298,50 @@ def test_newton_steps_over_a_hexagon():
     assert rosenbrock(x)[0] == pytest.approx(0.0431626243, abs=1e-9)
     assert found.multipliers[0] == pytest.approx(0.23618848, abs=1e-7)
     assert np.flatnonzero(found.multipliers).tolist() == [0]
+
+
+def small_integers(seed):
+    """A program of small integers: full of ties, dependent rows and singular matrices."""
+    rng = np.random.default_rng(seed)
+    d, m, k = rng.integers(1, 9), rng.integers(0, 16), rng.integers(0, 4)
+    B = rng.integers(-2, 3, size=(d, rng.integers(0, d + 1))).astype(float)
+    A, b = rng.integers(-2, 3, size=(m, d)), rng.integers(-4, 2, size=m)
+    E = rng.integers(-1, 2, size=(k, d))
+    e = E @ rng.integers(-1, 2, size=d) if rng.random() < 0.8 else rng.integers(-1, 2, size=k)
+    lower = np.where(rng.random(d) < 0.3, rng.integers(-2, 1, size=d), -np.inf)
+    upper = np.where(rng.random(d) < 0.3, rng.integers(0, 3, size=d), np.inf)
+    c = rng.integers(-3, 4, size=d)
+    return QuadraticProgram(B @ B.T, c, A, b, E=E, e=e, lower=lower, upper=upper)
+
+
+def check_answer(program):
+    """Whatever the answer is, it is proved; returns what it was."""
+    found, k = solve(program), program.n_equal
+    weight, ray = found.multipliers, found.ray
+    if found.status is QpStatus.OPTIMAL:
+        assert found.residual.largest < 1e-8
+    elif found.status is QpStatus.INFEASIBLE:
+        size = np.abs(weight).max()
+        assert weight[k:].min(initial=0.0) >= -1e-9 * size
+        assert np.abs(program.rows.T @ weight).max() < 1e-8 * size
+        assert program.limits @ weight > 1e-9 * size
+    else:
+        assert found.status is QpStatus.UNBOUNDED
+        size = np.abs(ray).max()
+        along = program.rows @ ray
+        assert np.abs(program.G @ ray).max() < 1e-8 * size
+        assert along[k:].min(initial=0.0) > -1e-8 * size
+        assert np.abs(along[:k]).max(initial=0.0) < 1e-8 * size
+        assert program.c @ ray < -1e-9 * size
+    return found.status
+
+
+def test_every_answer_on_small_integers_is_proved():
+    kinds = [check_answer(small_integers(seed)) for seed in range(300)]
+    assert min(kinds.count(status) for status in list(QpStatus)[:3]) >= 10
+
+
+@pytest.mark.slow
+def test_every_answer_on_many_small_integers_is_proved():
+    for seed in range(300, 10_000):
+        check_answer(small_integers(seed))

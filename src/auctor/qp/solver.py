@@ -147,7 +147,8 @@ def solve(
     objective = _Quadratic(program.G, program.c) if strict else None
     first = _feasible(rows, x, held, most, objective)
     if first.multipliers is not None:
-        status = QpStatus.MAX_ITER if first.steps >= most else QpStatus.INFEASIBLE
+        proved = first.steps < most and float(rows.b @ first.multipliers) > 0.0
+        status = QpStatus.INFEASIBLE if proved else QpStatus.MAX_ITER
         return _solution(program, rows, first.x, first.multipliers, first.working, status, first)
     x, slots = first.x, np.zeros(max(d, first.working.size), dtype=np.int64)
     slots[: first.working.size] = first.working
