@@ -61,9 +61,10 @@ def random_program(seed: int, kind: str, d: int = 20, m: int = 40) -> QuadraticP
     A = rng.normal(size=(m, d))
     inside = rng.normal(size=d)
     b = A @ inside - np.where(rng.random(m) < 0.5, rng.random(m), 0.0)
-    if kind == "degenerate":
+    if kind == "degenerate":  # many rows through one point, some of them twice
         A[m // 2 :] = A[: m - m // 2]
         b = A @ inside
+    # A gradient that is a positive mixture of rows at some point keeps the objective bounded.
     c = G @ rng.normal(size=d) + A.T @ rng.random(m)
     return QuadraticProgram(G, c, A, b)
 

@@ -9,23 +9,7 @@ from scipy.optimize import linprog, nnls
 from auctor.core.errors import DataError
 from auctor.kernels.descent.active_set import active_set
 from auctor.qp import QpStatus, QuadraticProgram, find_feasible, kkt_residual, solve
-
-
-def random_program(seed, kind, d=20, m=40):
-    """A bounded feasible program; ``kind`` says what G and the constraints are like."""
-    rng = np.random.default_rng(seed)
-    rank = {"definite": d, "semidefinite": d // 2, "linear": 0}.get(kind, d // 3)
-    B = rng.normal(size=(d, rank))
-    G = B @ B.T + (0.1 * np.eye(d) if kind == "definite" else 0.0)
-    A = rng.normal(size=(m, d))
-    inside = rng.normal(size=d)
-    b = A @ inside - np.where(rng.random(m) < 0.5, rng.random(m), 0.0)
-    if kind == "degenerate":  # many rows through one point, some of them twice
-        A[m // 2 :] = A[: m - m // 2]
-        b = A @ inside
-    # A gradient that is a positive mixture of rows at some point keeps the objective bounded.
-    c = G @ rng.normal(size=d) + A.T @ rng.random(m)
-    return QuadraticProgram(G, c, A, b)
+from benchmarks.sections.quadratic_programs import random_program
 
 
 @pytest.mark.parametrize("kind", ["definite", "semidefinite", "degenerate", "linear"])
