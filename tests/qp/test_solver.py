@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from benchmarks.sections.quadratic_programs import random_program
 from scipy.optimize import linprog, nnls
 
 from auctor.core.errors import DataError
 from auctor.kernels.descent.active_set import active_set
 from auctor.qp import QpStatus, QuadraticProgram, find_feasible, kkt_residual, solve
-from benchmarks.sections.quadratic_programs import random_program
 
 
 @pytest.mark.parametrize("kind", ["definite", "semidefinite", "degenerate", "linear"])
