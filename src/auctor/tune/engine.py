@@ -171,6 +171,11 @@ class DfoTr:
         return self.state.points[best].copy() if best >= 0 else None
 
     @property
+    def converged(self) -> bool:
+        """Whether a run has reached the last radius."""
+        return bool(self.state.ends)
+
+    @property
     def n_failed(self) -> int:
         """Evaluations that gave no finite value."""
         return self.state.n_failed

@@ -27,9 +27,12 @@ FAR = 2.0
 MOST_CUTS = 60
 #: Singular value of the scaled displacements below which the set spans too little.
 LEAST_SPAN = 1e-3
-#: Most repeated evaluations: they tell the size of the noise, and more cost steps.
+#: Largest share of the evaluations that repeats may take: they tell the size of the noise, and
+#: more cost steps. Source: benchmarks/results/dfo.md, noisy problems.
+REPEAT_SHARE = 0.05
+#: Ridge of regression, in units of the variance of the noise over that of the values.
 #: Source: benchmarks/results/dfo.md, noisy problems.
-MOST_REPEATS = 5
+RIDGE = 0.1
 #: A run that comes this close to the end of an earlier one, in units of the cube, with no lower
 #: value, ends: it would find the same point again.
 SAME_END = 0.02
@@ -105,7 +108,7 @@ class Machine:
         state, rules = self.state, self.rules
         if self._waiting():
             return self._spread(state.points[state.center])
-        if self._seen_before():
+        if self.restarts and self._seen_before():
             self._restart()
             return None
         span = self._widen()
@@ -172,7 +175,7 @@ class Machine:
         noise = self.state.noise()
         if not self.rules.repeats or noise == 0.0:
             return 0.0
-        return float((noise / max(float(np.ptp(values)), noise)) ** 2)
+        return RIDGE * float((noise / max(float(np.ptp(values)), noise)) ** 2)
 
     def _scaled(self) -> tuple[FloatArray, FloatArray]:
         state = self.state
@@ -242,7 +245,8 @@ class Machine:
         state = self.state
         if not self.rules.repeats:
             return None
-        if state.counts[state.center] < 2 and state.freedom < MOST_REPEATS:
+        allowed = 1.0 + REPEAT_SHARE * state.n_told
+        if state.counts[state.center] < 2 and state.n_repeats < allowed:
             return Asked(state.points[state.center].copy(), "repeat")
         return None
 
@@ -256,6 +260,7 @@ class Machine:
                 self._restart()
                 return
             # No further run: go on around the best point with the last radius.
+            state.ends.append(state.center)
             state.resolution = state.radius = 10.0 * self.last_radius
             state.queue.append(
                 spread_point(
@@ -307,8 +312,9 @@ class Machine:
         if not np.isfinite(value):
             state.n_failed += 1
             value = np.nan
-        if asked is not None and asked.role == "repeat":
-            self._tell_repeat(point, value)
+        known = self._known(point)
+        if known >= 0:
+            self._tell_repeat(known, value)
             return
         index = len(state.points)
         state.points.append(point.copy())
@@ -329,18 +335,32 @@ class Machine:
                 return self.state.pending.pop(k)
         return None
 
-    def _tell_repeat(self, point: FloatArray, value: float) -> None:
+    def _known(self, point: FloatArray) -> int:
+        """Index of a point that was told before, -1 if it was not."""
+        points = self.state.points
+        same = np.flatnonzero((np.array(points) == point).all(axis=1)) if points else np.zeros(0)
+        return int(same[0]) if same.size else -1
+
+    def _tell_repeat(self, index: int, value: float) -> None:
+        """Another value of a known point: their mean counts, and their spread is noise.
+
+        Earlier spreads count half at each repeat: noise often shrinks with the values.
+        """
         state = self.state
-        index = next(i for i in range(len(state.points)) if np.array_equal(state.points[i], point))
         if np.isnan(value):
             return
         count, mean = state.counts[index], state.values[index]
         state.counts[index] = count + 1
+        if count == 0:  # it failed the first time
+            state.values[index] = value
+            self._admit(index)
+            return
         state.values[index] = mean + (value - mean) / (count + 1)
-        state.spread += (value - mean) * (value - state.values[index])
-        state.freedom += 1
-        known = [i for i in state.members if not np.isnan(state.values[i])]
-        state.center = min(known, key=lambda i: state.values[i])
+        state.n_repeats += 1
+        state.spread = 0.5 * state.spread + (value - mean) * (value - state.values[index])
+        state.freedom = 0.5 * state.freedom + 1.0
+        if state.members:
+            state.center = min(state.members, key=lambda i: state.values[i])
 
     def _tell_failed(self, asked: Asked | None) -> None:
         """A failed evaluation: a trial shrinks the region, a lost design point is mirrored."""
