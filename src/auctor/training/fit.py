@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import resolve
 from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
+from auctor.training.exact import check_maximiser, maximise_exact
 from auctor.training.metric import Chosen
 from auctor.training.parameters import LinearParameters, generator
 from auctor.training.registry import resolve_penalty
@@ -78,7 +80,12 @@ def solve_classes(
         rows = data.with_target(target)
         penalty = penalty_for(who, given, rows, chosen)
         start = start_from(given, last, chosen.loss)
-        solutions.append(solve(given, rows, chosen.loss, penalty, start))
+        if chosen.exact:
+            check_maximiser(who, given)
+            first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
+            solutions.append(maximise_exact(given, rows, chosen, first))
+        else:
+            solutions.append(solve(given, rows, chosen.loss, penalty, start))
     return solutions
 
 

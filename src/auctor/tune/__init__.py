@@ -9,6 +9,7 @@ from typing import Any
 
 from auctor.core.optional import require
 from auctor.tune.black_box import dfo_tr, minimise_black_box
+from auctor.tune.direct import maximise_metric
 from auctor.tune.engine import DfoTr
 from auctor.tune.search import SearchCV
 from auctor.tune.space import Categorical, Conditional, Float, Integer, Space
@@ -23,6 +24,7 @@ __all__ = [
     "SearchCV",
     "Space",
     "dfo_tr",
+    "maximise_metric",
     "minimise_black_box",
 ]
 

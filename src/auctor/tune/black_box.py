@@ -310,7 +310,7 @@ def _result(
     box: _Box, engine: DfoTr, points: list[FloatArray], values: list[float]
 ) -> OptimizeResult:
     best = engine.best_point
-    return OptimizeResult(
+    fields: dict[str, Any] = dict(
         x=box.x0.copy() if best is None else box.place(best),
         fun=engine.best_value,
         nfev=len(values),
@@ -319,3 +319,6 @@ def _result(
         history=(points, values),
         engine=engine,
     )
+    found = OptimizeResult()
+    found.update(fields)
+    return found

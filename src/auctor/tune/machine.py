@@ -111,6 +111,9 @@ class Machine:
         if self.restarts and self._seen_before():
             self._restart()
             return None
+        if not rules.levels and state.radius <= self.last_radius:
+            self._cut()
+            return None
         span = self._widen()
         if span is not None:
             return span

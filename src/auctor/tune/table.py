@@ -75,8 +75,7 @@ def cv_results(
         table[f"mean_{what}"] = np.array([np.mean(each) for each in times])
         table[f"std_{what}"] = np.array([np.std(each) for each in times])
     for name in dict.fromkeys(name for one in candidates for name in one.parameters):
-        values = [one.parameters.get(name) for one in candidates]
-        column = np.ma.MaskedArray(np.empty(len(values), dtype=object), mask=True)
+        column = np.ma.MaskedArray(np.empty(len(candidates), dtype=object), mask=True)
         for i, one in enumerate(candidates):
             if name in one.parameters:
                 column[i] = one.parameters[name]
@@ -106,7 +105,7 @@ def _scores(
             grid[i, k] = score
     for k in range(n_splits):
         table[f"split{k}_{part}_{metric}"] = grid[:, k]
-    means, spreads = _by_row(grid, candidates, n_splits)
+    means, spreads = _by_row(grid, candidates)
     if part == "test":
         means = _estimated(means, grid, candidates, n_splits)
     table[f"mean_{part}_{metric}"], table[f"std_{part}_{metric}"] = means, spreads
@@ -116,9 +115,7 @@ def _scores(
         table[f"rank_{part}_{metric}"] = ranks
 
 
-def _by_row(
-    grid: FloatArray, candidates: Sequence[Candidate], n_splits: int
-) -> tuple[FloatArray, FloatArray]:
+def _by_row(grid: FloatArray, candidates: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
     rows = [grid[i, sorted(one.folds)] for i, one in enumerate(candidates)]
     return np.array([row.mean() for row in rows]), np.array([row.std() for row in rows])
 
@@ -132,7 +129,7 @@ def _estimated(
         return means
     best = int(np.flatnonzero(whole)[np.nanargmax(means[whole])])
     found = means.copy()
-    for i in np.flatnonzero(~whole):
+    for i in map(int, np.flatnonzero(~whole)):
         have = sorted(candidates[i].folds)
         found[i] = means[best] + (grid[i, have] - grid[best, have]).mean()
     return found
