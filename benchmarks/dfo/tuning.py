@@ -57,7 +57,7 @@ WEIGHTED = SVM | {"positive": Float(1e-2, 1e2, log=True)}
 NET = {"C": Float(1e-4, 1e2, log=True), "l1_ratio": Float(0.0, 1.0)}
 TREES = {
     "learning_rate": Float(1e-3, 1.0, log=True),
-    "n_estimators": Integer(5, 60),
+    "n_estimators": Integer(5, 30),
     "max_depth": Integer(1, 5),
     "subsample": Float(0.2, 1.0),
 }
