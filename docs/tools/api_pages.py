@@ -18,6 +18,7 @@ MODULES = {
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
+    "tune": ["auctor.tune"],
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],
 }

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: Half the width of the cube on the plane, in units of the start's length: 45 degrees along each
 #: coordinate, and any direction but the opposite half in their sum.
 REACH = 1.0
+#: Distance from the middle of the cube beyond which the plane is laid at the best direction anew.
+EDGE = 0.45
 #: Rows that each step adds to a growing sample, that a sample begins with, and its least share of
 #: a class (spec ghanbari.md B2, as printed in the thesis).
 ROWS_PER_STEP = 50
@@ -111,11 +113,25 @@ def maximise_on_sphere(
     """
     length = float(np.linalg.norm(start))
     center = start / length if length > 0.0 else np.eye(start.shape[0])[0]
+    # The opposite direction first: what ranks badly ranks well upside down.
+    ends = [(value_of(sign * center, 0), sign) for sign in (1.0, -1.0)]
+    value, sign = max(ends, key=lambda end: -np.inf if np.isnan(end[0]) else end[0])
+    best = Maximised(sign * center, value, 2, center.shape[0] == 1, 0.0, 0.0)
+    while not best.converged and best.evaluations < budget:
+        best = _around(engine, value_of, best, budget, growing)
+    return best
+
+
+def _around(
+    engine: DfoTr,
+    value_of: Callable[[FloatArray, int], float],
+    begin: Maximised,
+    budget: int,
+    growing: bool,
+) -> Maximised:
+    """Search around a direction until it has converged, is spent, or wants to leave the cube."""
+    center, used = begin.coef, begin.evaluations
     d = center.shape[0]
-    if d == 1:
-        ends = [(value_of(sign * center, 0), sign) for sign in (1.0, -1.0)]
-        value, sign = max(ends)
-        return Maximised(sign * center, value, 2, True, 0.0, 0.0)
     basis = tangent_basis(center)
 
     def weights(u: FloatArray) -> FloatArray:
@@ -124,7 +140,7 @@ def maximise_on_sphere(
         return found
 
     search = engine.with_dims(d - 1, np.full(d - 1, 0.5))
-    used = 0
+    best = search.best_point
     while used < budget and (search.restarts or not search.converged):
         u = search.ask()[0]
         before = search.best_value
@@ -135,12 +151,13 @@ def maximise_on_sphere(
         if growing and best is not None and -value >= before and used < budget:
             search.tell([best], [-value_of(weights(best), used)])
             used += 1
-    best = search.best_point
+        if best is not None and np.abs(best - 0.5).max() > EDGE:
+            break
+    state, end = search.state, search.end
     if best is None:
-        return Maximised(center, float("nan"), used, False, search.state.radius, search.end)
-    return Maximised(
-        weights(best), -search.best_value, used, search.converged, search.state.radius, search.end
-    )
+        return begin._replace(evaluations=used, radius=state.radius, last_radius=end)
+    stays = search.converged and float(np.abs(best - 0.5).max()) <= EDGE
+    return Maximised(weights(best), -search.best_value, used, stays, state.radius, end)
 
 
 def maximise_metric(

@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.tune.design import coordinate_design, far_from, spread_point
 from auctor.tune.model import Basis, Quadratic, check_model, fit_linear, fit_quadratic, full_size
-from auctor.tune.rules import Rules
+from auctor.tune.rules import REPEAT_SHARE, RIDGE, SAME_END, Rules
 from auctor.tune.state import Asked, State
 from auctor.tune.step import check_step, largest_value, trust_step
 
@@ -27,15 +27,6 @@ FAR = 2.0
 MOST_CUTS = 60
 #: Singular value of the scaled displacements below which the set spans too little.
 LEAST_SPAN = 1e-3
-#: Largest share of the evaluations that repeats may take: they tell the size of the noise, and
-#: more cost steps. Source: benchmarks/results/dfo.md, noisy problems.
-REPEAT_SHARE = 0.05
-#: Ridge of regression, in units of the variance of the noise over that of the values.
-#: Source: benchmarks/results/dfo.md, noisy problems.
-RIDGE = 0.1
-#: A run that comes this close to the end of an earlier one, in units of the cube, with no lower
-#: value, ends: it would find the same point again.
-SAME_END = 0.02
 
 
 @dataclass
@@ -60,6 +51,7 @@ class Machine:
         self.most = full if dims <= FULL_UP_TO else min(full, POINTS_PER_DIM * dims + 1)
         if self.linear:
             self.most = dims + 1
+        self._last: tuple[tuple[tuple[int, ...], int, float], Basis] | None = None
 
     def begin(self) -> None:
         """Queue the first points: a design over the cube, or one along the coordinates."""
@@ -169,9 +161,24 @@ class Machine:
             scaled = before * state.radius**2
             model, basis = fit_quadratic(displacements, values, scaled, self._ridge(values))
             state.hessian = model.hessian / state.radius**2
+        self._last = (self._key(), basis)
         if self.debug and not self.rules.repeats and len(values) <= self.most:
             check_model(model, displacements, values)
         return model, basis
+
+    def _basis_of(self, displacements: FloatArray, values: FloatArray) -> Basis:
+        """Lagrange functions of the members; those of the last model where they are the same."""
+        key = self._key()
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        if self.linear:
+            return fit_linear(displacements, values)[1]
+        flat = np.zeros((self.state.dims, self.state.dims))
+        return fit_quadratic(displacements, values, flat, self._ridge(values))[1]
+
+    def _key(self) -> tuple[tuple[int, ...], int, float]:
+        """What the Lagrange functions depend on."""
+        return tuple(self.state.members), self.state.center, self.state.radius
 
     def _ridge(self, values: FloatArray) -> float:
         """Regression instead of interpolation: variance of the noise over that of the curvature."""
@@ -431,10 +438,7 @@ class Machine:
         """
         state = self.state
         displacements, values = self._scaled()
-        if self.linear:
-            _, basis = fit_linear(displacements, values)
-        else:
-            _, basis = fit_quadratic(displacements, values, np.zeros((state.dims, state.dims)))
+        basis = self._basis_of(displacements, values)
         step = (state.points[index] - state.points[state.center]) / state.radius
         origin = step if better else np.zeros(state.dims)
         distance = np.linalg.norm(displacements - origin, axis=1)
