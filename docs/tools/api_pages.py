@@ -21,6 +21,7 @@ MODULES = {
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
     "covariance": ["auctor.covariance"],
+    "tune": ["auctor.tune"],
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],
 }

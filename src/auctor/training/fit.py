@@ -20,6 +20,7 @@ from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
 from auctor.solvers import GaussianDiscriminant, resolve
 from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
+from auctor.training.exact import check_maximiser, maximise_exact
 from auctor.training.metric import Chosen
 from auctor.training.parameters import LinearParameters, generator
 from auctor.training.registry import resolve_penalty
@@ -100,6 +101,11 @@ def solve_classes(
         rows = data.with_target(target)
         penalty = penalty_for(who, given, rows, chosen)
         start = start_from(given, last, chosen.loss)
+        if chosen.exact:
+            check_maximiser(who, given)
+            first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
+            solutions.append(maximise_exact(given, rows, chosen, first))
+            continue
         solver = solver_for(given, rows, chosen)
         solutions.append(solve(given, rows, chosen.loss, penalty, start, solver))
     return solutions
