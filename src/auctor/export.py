@@ -17,6 +17,7 @@ from auctor.core.version import __version__
 from auctor.estimators import LinearRegressor, MetricClassifier
 from auctor.losses import BaseLoss, Poisson
 from auctor.online.base import OnlineClassifier
+from auctor.training.bins import Bins
 from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
 from auctor.training.registry import resolve_loss
 
@@ -158,7 +159,7 @@ def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
             got=f"{type(loss).__name__}",
             todo="Use one of auctor's.",
         )
-    scores = _scores(graph, model.coef_[None, :], np.array([model.intercept_]), squeezed=True)
+    scores = _scores(graph, model, model.coef_[None, :], np.array([model.intercept_]), squeezed=True)
     graph.add(link, scores, name="prediction")
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
 
@@ -166,7 +167,7 @@ def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
 def _add_classifier(graph: _Graph, model: Any) -> None:
     labels = _labels(model.classes_)
     two = labels.size == 2
-    flat = _scores(graph, model.coef_, model.intercept_, squeezed=two)
+    flat = _scores(graph, model, model.coef_, model.intercept_, squeezed=two)
     graph.add("Identity", flat, name="scores")
     if two:
         above = graph.add("Greater", flat, graph.constant("zero", np.float64(0.0)))
@@ -195,14 +196,56 @@ def _labels(classes: Array) -> Array:
     return classes.astype(np.float64) if classes.dtype.kind == "f" else classes
 
 
-def _scores(graph: _Graph, coef: FloatArray, intercept: FloatArray, *, squeezed: bool) -> str:
-    """``X coef' + intercept``, (rows, k), or (rows,) where k is 1."""
-    weights = graph.constant("coef", coef.T)
+def _scores(
+    graph: _Graph, model: Any, coef: FloatArray, intercept: FloatArray, *, squeezed: bool
+) -> str:
+    """``X coef' + intercept``, or sums of curves: (rows, k), or (rows,) where k is 1."""
     offset = graph.constant("intercept", intercept)
-    scores = graph.add("Add", graph.add("MatMul", graph.rows, weights), offset)
+    if hasattr(model, "bins_"):
+        scores = _curves(graph, model.bins_, coef, offset)
+    else:
+        product = graph.add("MatMul", graph.rows, graph.constant("coef", coef.T))
+        scores = graph.add("Add", product, offset)
     if not squeezed:
         return scores
     return graph.add("Squeeze", scores, graph.constant("last_axis", np.array([1])))
+
+
+def _curves(graph: _Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
+    """Sums of table entries: the code of a value is the number of cuts below it, plus one."""
+    tables = [np.column_stack(found) for found in zip(*map(bins.tables, coef), strict=True)]
+    axis = graph.constant("code_axis", np.array([1]))
+    one, none = (graph.constant(f"code_{k}", np.array([[k]])) for k in (1, 0))
+    used = {j for pair in bins.pairs for j in (pair.first, pair.second)}
+    codes: dict[int, str] = {}
+    for j, column in enumerate(bins.columns):
+        if not tables[j].any() and j not in used:
+            continue
+        x = graph.add("Gather", graph.rows, graph.constant(f"column_{j}", np.array([j])), axis=1)
+        cuts = graph.constant(f"cuts_{j}", column.cuts[None, :])
+        above = graph.add("Cast", graph.add("Greater", x, cuts), to=graph.kinds.INT64)
+        code = graph.add("Add", graph.add("ReduceSum", above, axis), one)
+        codes[j] = graph.add("Where", graph.add("IsNaN", x), none, code)
+    places = [(j, code) for j, code in codes.items()]
+    for k, pair in enumerate(bins.pairs):
+        first, second = (
+            graph.add("Gather", graph.constant(f"levels_{k}_{j}", level.astype(np.int64)), codes[j])
+            for j, level in zip((pair.first, pair.second), pair.levels, strict=True)
+        )
+        width = graph.constant(f"width_{k}", np.array([[pair.shape[1]]]))
+        cell = graph.add("Add", graph.add("Mul", first, width), second)
+        places.append((len(bins.columns) + k, cell))
+    total = graph.add("Expand", offset, _shape(graph, coef.shape[0]))
+    for j, code in places:
+        entries = graph.add("Gather", graph.constant(f"table_{j}", tables[j]), code, axis=0)
+        total = graph.add("Add", total, graph.add("Squeeze", entries, axis))
+    return total
+
+
+def _shape(graph: _Graph, k: int) -> str:
+    """The shape (rows, k)."""
+    rows = graph.add("Shape", graph.rows, start=0, end=1)
+    return graph.add("Concat", rows, graph.constant("scores_of_a_row", np.array([k])), axis=0)
 
 
 def _add_probabilities(

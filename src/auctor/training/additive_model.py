@@ -266,9 +266,17 @@ def _train_on(
     )
 
 
+def with_curves(
+    linear: LinearModel | RegressionModel, bins: Bins, signs: IntArray
+) -> AdditiveModel | AdditiveRegressionModel:
+    """The additive model whose lines, jumps and cells have the weights of a linear one."""
+    named = {one.name: getattr(linear, one.name) for one in fields(linear)}
+    kind = AdditiveModel if isinstance(linear, LinearModel) else AdditiveRegressionModel
+    return kind(bins=bins, signs=signs, **named)
+
+
 def _curves(trained: Trained, bins: Bins, signs: IntArray, strength: float) -> TrainedCurves:
-    named = {one.name: getattr(trained.model, one.name) for one in fields(LinearModel)}
-    model = AdditiveModel(bins=bins, signs=signs, **named)
+    model = with_curves(trained.model, bins, signs)
     return TrainedCurves(model, trained.solutions, list(trained.warnings), strength)
 
 
@@ -339,8 +347,7 @@ def _regression_on(
         strength = float(given.strength)
     part = plain(RegressorParameters, given, with_strength(penalty, strength), strength)
     linear, solution = train_regressor(who, part, data, previous)
-    named = {one.name: getattr(linear, one.name) for one in fields(RegressionModel)}
-    model = AdditiveRegressionModel(bins=bins, signs=signs, **named)
+    model = with_curves(linear, bins, signs)
     return TrainedCurves(model, [solution], [], strength, strengths, scores)
 
 

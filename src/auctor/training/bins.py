@@ -163,7 +163,7 @@ class PairBins:
     levels : tuple of two arrays
         Level of each code of either column; level 0 is that of missing values.
     share : array
-        Weight of the training rows by cell, ``level of first * levels of second + level of second``.
+        Weight of the training rows by cell; the levels of the second column run fastest.
     """
 
     first: int
