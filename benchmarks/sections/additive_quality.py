@@ -1,4 +1,4 @@
-"""Test AUC of additive models, linear ones, EBM and LightGBM on real sets, everybody tuned inside."""
+"""Test AUC of additive models, linear ones, EBM and LightGBM on real sets, all tuned inside."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def run(settings: Settings) -> dict[str, object]:
     cells: dict[str, dict[str, object]] = dict(settings.known)
     notes = [
         f"{FOLDS} folds of up to {ROWS} rows; EBM on the first fold alone, and compared on it.",
-        "Linear and additive models pick their strength on five inner folds; LightGBM is tuned over "
-        "eight settings on three.",
+        "Linear and additive models pick their strength on five inner folds; LightGBM is tuned "
+        "over eight settings on three.",
     ]
     for stem in SETS[: 2 if settings.quick else None]:
         if stem in cells or not settings.wants(stem):

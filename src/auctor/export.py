@@ -159,7 +159,9 @@ def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
             got=f"{type(loss).__name__}",
             todo="Use one of auctor's.",
         )
-    scores = _scores(graph, model, model.coef_[None, :], np.array([model.intercept_]), squeezed=True)
+    scores = _scores(
+        graph, model, model.coef_[None, :], np.array([model.intercept_]), squeezed=True
+    )
     graph.add(link, scores, name="prediction")
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
 

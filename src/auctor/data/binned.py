@@ -78,8 +78,18 @@ class Codebook:
         return np.column_stack(parts) if parts else np.zeros((self.size, 0))
 
     def table(self, theta: FloatArray) -> FloatArray:
-        """Score of every code."""
-        found: FloatArray = self.basis @ theta
+        """Score of every code.
+
+        Jumps are added one by one, so that those of one sign never make the scores turn, not even
+        by rounding.
+        """
+        has_line = self.line is not None
+        jump = np.zeros(self.size)
+        jump[list(self.steps)] = theta[has_line : has_line + len(self.steps)]
+        found: FloatArray = jump.cumsum()
+        if self.line is not None:
+            found += theta[0] * self.line
+        found[list(self.own)] += theta[has_line + len(self.steps) :]
         return found
 
     def only(self, kept: Array) -> tuple[Codebook, Array]:
