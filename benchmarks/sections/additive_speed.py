@@ -15,7 +15,7 @@ ROWS, COLUMNS = 100_000, 96
 #: Shape of the timed fits.
 FIT_ROWS, FIT_COLUMNS = 50_000, 100
 #: Rows and columns of the comparison with EBM, which takes minutes on more.
-EBM_ROWS, EBM_COLUMNS = 4_000, 20
+EBM_ROWS, EBM_COLUMNS = 2_000, 10
 
 
 def run(settings: Settings) -> dict[str, object]:
@@ -62,6 +62,11 @@ def run(settings: Settings) -> dict[str, object]:
         "tables": [
             table(f"Products, {ROWS:,} x {COLUMNS}", ["product", "CPU s", "ns per entry"], rows),
             table("Fits", ["fit", "rows", "columns", "CPU s"], fit_rows),
+            table(
+                "Paths of 12 strengths, pairwise squared hinge, fused",
+                ["rows x columns", "lhac CPU s", "subspace_newton CPU s", "ratio"],
+                _paths(settings),
+            ),
         ],
         "notes": [
             "Dense float64 products are measured twice: numpy's (OpenBLAS) and auctor's own dense "
@@ -159,3 +164,32 @@ def _fits(
             pass
     cells["fits"] = rows
     return ratios, rows
+
+
+def _paths(settings: Settings) -> list[list[object]]:
+    """A path of the pairwise squared hinge with the solvers that need no columns."""
+    from auctor.core.types import Target
+    from auctor.data import Binned
+    from auctor.losses import PairwiseSquaredHinge
+    from auctor.problem import Problem
+    from auctor.solvers import regularisation_path, strength_max
+    from auctor.training.additive import KINKED_RATIO, curve_penalty
+    from auctor.training.bins import Bins
+
+    rows: list[list[object]] = []
+    for n, p in ((1_000, 10), (3_000, 20), (10_000, 10)):
+        X, y = problem(n, p)
+        bins = Bins.of(X)
+        data = Binned(bins.encoded(X), Target(np.where(y, 1.0, -1.0)), n_threads=1)
+        penalty = curve_penalty("fused", bins, np.zeros(p, dtype=np.int64))
+        task = Problem(PairwiseSquaredHinge(), penalty, data)
+        strengths = np.geomspace(1.0, KINKED_RATIO, 12) * strength_max(task)
+        row: list[object] = [f"{n} x {p}"]
+        for solver in ("lhac", "subspace_newton"):
+
+            def path(solver: str = solver, task: object = task, levels: object = strengths) -> None:
+                regularisation_path(task, strengths=levels, solver=solver, on_failure="ignore")
+
+            row.append(_cpu(path))
+        rows.append([*row, row[1] / row[2]])
+    return rows

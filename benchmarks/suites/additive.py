@@ -6,4 +6,6 @@ from benchmarks.sections import additive_checks, additive_quality, additive_spee
 
 name = "additive"
 title = "Additive models: products of bytes, time of a fit, test AUC, monotone curves, scorecards"
-sections = (additive_speed, additive_quality, additive_checks)
+sections = (additive_speed, additive_checks, additive_quality)
+#: Parts of the time budget.
+shares = {"additive_speed": 1.0, "additive_checks": 1.0, "additive_quality": 4.0}

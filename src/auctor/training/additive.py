@@ -49,7 +49,7 @@ class CurveParameters:
     n_bins: int = 32
     monotone: Any = None
     interactions: int = 0
-    n_strengths: int = 20
+    n_strengths: int = 15
     cv: Any = 5
     rule: str = "best"
 
