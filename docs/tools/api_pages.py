@@ -15,6 +15,7 @@ MODULES = {
     "losses": ["auctor.losses"],
     "penalties": ["auctor.penalties"],
     "solvers": ["auctor.solvers"],
+    "qp": ["auctor.qp"],
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],

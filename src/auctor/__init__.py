@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor import metrics as metrics
     from auctor import online as online
     from auctor import penalties as penalties
+    from auctor import qp as qp
     from auctor import saved as saved
     from auctor import solvers as solvers
     from auctor import tables as tables
@@ -58,6 +59,7 @@ _HOMES = {
     "metrics": "",
     "online": "",
     "penalties": "",
+    "qp": "",
     "regularisation_path": "solvers",
     "save": "saved",
     "saved": "",

@@ -255,6 +255,10 @@ def _add_probabilities(
 ) -> None:
     """Calibrated scores, as shares of their sum where there are more than two classes."""
     two = model.classes_.size == 2
+    if model.to_model().joint:
+        raw = graph.add("Add", scores, graph.constant("threshold", model.threshold_))
+        graph.add("Softmax", raw, name="probabilities", axis=1)
+        return
     axis = graph.constant("class_axis", np.array([1]))
     table = graph.add("Unsqueeze", scores, axis) if two else scores
     raw = graph.add("Add", table, graph.constant("threshold", model.threshold_))

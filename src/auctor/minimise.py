@@ -20,6 +20,8 @@ from auctor.core.types import FloatArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.problem import Certificate, Point, Problem
 
+#: What the trace keeps of the parameters of a step, which may be millions: nothing.
+NO_WEIGHTS: FloatArray = np.empty(0)
 #: Called after every step; returning True stops the solve.
 OnStep = Callable[[Step], bool | None]
 
@@ -254,7 +256,7 @@ class _Run:
             evaluations=evaluations,
             w=point.w,
         )
-        self.steps.append(step)
+        self.steps.append(replace(step, w=NO_WEIGHTS))
         return bool(self.on_step is not None and self.on_step(step))
 
     def finish(self, status: Status) -> Solution:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from auctor import MetricClassifier, MetricClassifierCV, metrics
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
@@ -40,6 +40,8 @@ def test_trains_and_scores(rows, metric, surrogate):
 def test_weights_are_repetition(rows, metric, surrogate, penalty):
     if surrogate == "gaussian" and metric == "error" and penalty != "l2":
         pytest.skip("scale-free: takes an l2 penalty only")
+    if resolve_metric("test", metric, surrogate).loss.weights == "class":
+        pytest.skip("takes class weights only, and refuses others: test_average_precision.py")
     model = MetricClassifier(metric, surrogate=surrogate, penalty=penalty, strength=0.01)
     weighted = clone(model).fit(rows.X, rows.y, rows.weight)
     repeated = clone(model).fit(rows.X[rows.repeated()], rows.y[rows.repeated()])
@@ -63,7 +65,8 @@ def test_score_is_the_metric(rows):
     X, y = rows.X, rows.y
     for name, expected in {
         "auc": lambda s, p: metrics.auc(y, s),
-        "partial_auc(0.7)": lambda s, p: metrics.partial_auc(y, s, 0.7),
+        "partial_auc(0.7)": lambda s, p: roc_auc_score(y, s, max_fpr=0.7),
+        "average_precision": lambda s, p: average_precision_score(y, s),
         "prbep": lambda s, p: metrics.prbep(y, s),
         "precision_at_k(90)": lambda s, p: metrics.precision_at_k(y, s, 90),
         "recall_at_k(0.4)": lambda s, p: metrics.recall_at_k(y, s, 0.4),
@@ -75,6 +78,30 @@ def test_score_is_the_metric(rows):
         model = MetricClassifier(name, strength=1e-2).fit(X, y)
         value = expected(model.decision_function(X), model.predict(X))
         assert model.score(X, y) == pytest.approx(value, abs=1e-12), name
+
+
+@pytest.mark.parametrize("surrogate", METRICS["average_precision"].surrogates)
+def test_average_precision_of_rare_positives(surrogate):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = X[:, 0] + 0.7 * X[:, 1] + 0.5 * rng.normal(size=3000) > 2.4
+    model = MetricClassifier("average_precision", surrogate=surrogate, strength=1e-4)
+    model.fit(X[:1500], y[:1500])
+    truth = X[1500:] @ [1.0, 0.7, 0.0, 0.0]
+    best = average_precision_score(y[1500:], truth)
+    assert model.score(X[1500:], y[1500:]) > best - 0.02
+    assert model.predict(X[:1500]).sum() == y[:1500].sum()  # break-even
+    model.set_params(class_weight="balanced").fit(X[:1500], y[:1500])
+    assert model.score(X[1500:], y[1500:]) > best - 0.02
+
+
+def test_average_precision_by_margins_refuses_what_it_cannot_do(rows):
+    weight = np.linspace(1.0, 2.0, rows.y.size)
+    model = MetricClassifier("average_precision", surrogate="max_margin")
+    with pytest.raises(DataError, match=r"equal weights within each class.*surrogate='logistic'"):
+        model.fit(rows.X, rows.y, weight)
+    with pytest.raises(IncompatibleError, match="a solver for AveragePrecision with L1"):
+        model.set_params(penalty="l1").fit(rows.X, rows.y)
 
 
 def test_threshold_is_best_for_the_metric(rows):
@@ -128,6 +155,26 @@ def test_gaussian_shrinks_covariances_of_wide_data(metric):
     weighted = clone(model).fit(X[train], y[train], count)
     repeated = clone(model).fit(X[again], y[again])
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["auc", "error"])
+def test_gaussian_shrinks_covariances_of_a_class_with_few_rows(metric):
+    # Rows outnumber the columns, those of the rare class do not.
+    rng = np.random.default_rng(1)
+    n, d = 600, 100
+    y = (np.arange(n + 6000) % 24 == 0).astype(int)
+    X = rng.normal(size=(y.size, d)) * rng.uniform(0.7, 1.5, size=d) + 0.35 * y[:, None]
+    found = []
+    for penalty in ("l2", L2(1e-4)):
+        model = MetricClassifier(metric, surrogate="gaussian", penalty=penalty)
+        model.fit(X[:n], y[:n])
+        found.append((model.decision_function(X[n:]), model.predict(X[n:])))
+    ranks = [metrics.auc(y[n:], decision) for decision, _ in found]
+    assert ranks[0] > ranks[1] + 0.001
+    if metric == "error":
+        right = [np.mean(labels == y[n:]) for _, labels in found]
+        assert ranks[0] > ranks[1] + 0.01
+        assert right[0] > right[1] + 0.005
 
 
 def test_threshold_out_of_fold(rows):

@@ -320,6 +320,25 @@ def test_structured_covariances(loss):
     assert one.converged
 
 
+@pytest.mark.parametrize("loss", BOTH, ids=repr)
+def test_a_band_that_would_be_indefinite_still_ranks(loss):
+    rng = np.random.default_rng(0)
+    d, n = 30, 400
+    y = np.where(rng.random(n + 4000) < 0.4, 1.0, -1.0)
+    blocks = np.kron(np.eye(6), 0.85 + 0.15 * np.eye(5))  # a band of 2 cuts through blocks of 5
+    X = rng.normal(size=(y.size, d)) @ np.linalg.cholesky(blocks).T
+    X += 0.12 * y[:, None] * rng.normal(size=d)
+    found = {}
+    for kind in ("full", "diagonal", 2):
+        model = solve(loss, X[:n], y[:n], solver=GaussianDiscriminant(covariance=kind))
+        found[kind] = auc(y[n:], X[n:] @ model.coef)
+    assert found[2] > found["diagonal"] + 0.1
+    assert found[2] > found["full"] - 0.04
+    for matrix in moments.class_moments(as_data(X[:n], y[:n]), 2).covariance:
+        assert np.linalg.eigvalsh(matrix)[0] > 0.0
+        assert not matrix[0, 3:].any()
+
+
 def test_diagonal_covariances_win_when_columns_are_independent():
     rng = np.random.default_rng(1)
     d, n = 60, 80

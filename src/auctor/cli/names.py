@@ -39,7 +39,13 @@ METRICS = {
         "share of (positive, negative) pairs in the right order",
         ("hinge", "squared_hinge", "square", "logistic", "exponential", "gaussian"),
     ),
-    "partial_auc": MetricNames("area under the ROC curve up to a false positive rate", ("hinge",)),
+    "partial_auc": MetricNames(
+        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn", ("hinge",)
+    ),
+    "average_precision": MetricNames(
+        "mean over the positives of the precision down to each: the area of precision and recall",
+        ("logistic", "max_margin"),
+    ),
     "prbep": MetricNames("precision where it equals recall", BY_SET),
     "precision_at_k": MetricNames(
         "share of positives among the k top rows (k < 1: a share of all rows)", BY_SET

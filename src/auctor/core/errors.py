@@ -7,6 +7,7 @@
     ├── DataTypeError        (TypeError)    data of a kind that cannot be read as numbers
     ├── ParameterError       (ValueError)   a parameter outside its range
     ├── IncompatibleError    (ValueError)   a solver that cannot do this problem
+    ├── DataLost             (OSError)      rows on a disk or a cluster that no longer answer
     └── MissingExtraError    (ImportError)  an optional dependency that is not installed
 
     ConvergenceWarning       (UserWarning)  stopped before the tolerance was met
@@ -158,6 +159,10 @@ class ParameterError(AuctorError, ValueError):
 
 class IncompatibleError(AuctorError, ValueError):
     """A solver that cannot do this problem."""
+
+
+class DataLost(AuctorError, OSError):
+    """Rows on a disk or a cluster that no longer answer; a solve ends with its best point."""
 
 
 class MissingExtraError(AuctorError, ImportError):

@@ -4,6 +4,7 @@ from auctor.data.binned import Binned, BinnedMatrix, Codebook
 from auctor.data.coerce import StoredData, as_data, as_matrix, feature_names, stored, wrap
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
+from auctor.data.stacked import Stacked
 
 __all__ = [
     "Binned",
@@ -11,6 +12,7 @@ __all__ = [
     "Codebook",
     "Dense",
     "Sparse",
+    "Stacked",
     "StoredData",
     "as_data",
     "as_matrix",

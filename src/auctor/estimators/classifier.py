@@ -34,7 +34,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     """Linear classifier that minimises a surrogate of the chosen metric.
 
     The weights minimise ``loss(X w) + strength * penalty(w)``, where the loss stands in for the
-    metric. With more than two classes there is such a problem for each class against the rest.
+    metric. With more than two classes there is such a problem for each class against the rest, but
+    for "log_loss" one problem of all classes: multinomial regression.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         =================  =========================================================================
         auc                hinge, squared_hinge, square, logistic, exponential, gaussian
         partial_auc(fpr)   hinge
+        average_precision  logistic, max_margin
         prbep              max_margin, logistic
         precision_at_k(k)  max_margin, logistic
         recall_at_k(k)     max_margin, logistic
@@ -60,9 +62,9 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         log_loss           logistic
         =================  =========================================================================
 
-        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber rows. "f1" is
-        ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows. ``cost(10)`` says
-        that a missed positive costs as much as ten false alarms.
+        "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
+        "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
+        ``cost(10)`` says that a missed positive costs as much as ten false alarms.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         An object carries its own strength.
     strength : float >= 0
@@ -75,11 +77,11 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         The intercept is never penalised. Without it the threshold is 0.
     threshold : "auto", float or str
         Where `predict` cuts the scores. "auto" takes the best cut for the metric on the training
-        scores (for "auc", "partial_auc" and "prbep" the break-even cut, which predicts as many
-        positives as there are; for "log_loss" 0, probability one half). A rule of
-        `auctor.metrics.best_threshold` such as "precision(0.9)", "recall(0.8)", "cost(5)" or
-        "top(100)" does that instead. ``intercept_`` contains the threshold, so that `predict` is
-        ``decision_function > 0``.
+        scores (for "auc", "partial_auc", "average_precision" and "prbep" the break-even cut,
+        which predicts as many positives as there are; for "log_loss" 0, probability one half). A
+        rule of `auctor.metrics.best_threshold` such as "precision(0.9)", "recall(0.8)", "cost(5)"
+        or "top(100)" does that instead. ``intercept_`` contains the threshold, so that `predict`
+        is ``decision_function > 0``.
     threshold_cv : int, optional
         Choose the threshold on scores from so many stratified folds, each scored by a model that
         has not seen it; by default on the training scores.
@@ -95,7 +97,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         How `score` joins more than two classes, each against the rest: "macro" is the mean over
         the classes, "weighted" their mean by the weight of the classes, and "micro" the metric of
         the decision values of all classes together. For "error" it is the accuracy of `predict`
-        whatever the average.
+        whatever the average, for "log_loss" minus the log-loss of `predict_proba`.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int

@@ -1,5 +1,6 @@
 """Losses: functions of the score vector and the target."""
 
+from auctor.losses.average_precision import AveragePrecision
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import Prbep, PrecisionAtK, RecallAtK
 from auctor.losses.fscore import FBeta
@@ -30,6 +31,7 @@ from auctor.losses.rankopt import RankOpt
 
 __all__ = [
     "Absolute",
+    "AveragePrecision",
     "BaseLoss",
     "EpsilonInsensitive",
     "ExpectedAuc",

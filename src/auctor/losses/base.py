@@ -25,6 +25,8 @@ class BaseLoss:
     coupling: ClassVar[Coupling] = Coupling.ROW
     #: "binary" targets are -1/+1, "real" ones any number.
     targets: ClassVar[str] = "binary"
+    #: "row" weights are any, "class" ones must be equal within each class.
+    weights: ClassVar[str] = "row"
     #: Whether another order of the rows changes nothing.
     exchangeable: ClassVar[bool] = True
 

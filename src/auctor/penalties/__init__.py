@@ -3,6 +3,7 @@
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.compose import Sum
 from auctor.penalties.group import GroupL2
+from auctor.penalties.repeated import Repeated
 from auctor.penalties.separable import (
     L1,
     L2,
@@ -25,6 +26,7 @@ __all__ = [
     "GroupL2",
     "NoPenalty",
     "NonNegative",
+    "Repeated",
     "Separable",
     "Sum",
     "TreeL2",

@@ -41,6 +41,8 @@ def generic_cases(loss: Loss, rng: np.random.Generator) -> Iterator[Case]:
     """Random scores with and without weights, and scores among the pieces of a smoothed loss."""
     y = target_for(loss, rng)
     weight = rng.uniform(0.2, 3.0, size=N_ROWS)
+    if getattr(loss, "weights", "row") == "class":
+        weight = np.where(y > 0.0, weight[0], weight[1])
     yield Case("no weights", rng.normal(scale=1.5, size=N_ROWS), Target(y))
     yield Case("weights", rng.normal(scale=1.5, size=N_ROWS), Target(y, weight))
     yield Case("far scores", rng.normal(scale=6.0, size=N_ROWS), Target(y, weight))

@@ -1,9 +1,11 @@
-"""Solving the problems of a fit: one, or one per class against the rest."""
+"""Solving the problems of a fit: one, one per class against the rest, or one of all classes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +13,12 @@ from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import step_callback, tell_stage
-from auctor.data import Binned, StoredData
-from auctor.minimise import minimise
-from auctor.penalties import L2
+from auctor.data import Binned, Stacked, StoredData
+from auctor.losses.softmax import Softmax, one_hot
+from auctor.minimise import Solver, minimise
+from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
-from auctor.solvers import resolve
+from auctor.solvers import GaussianDiscriminant, resolve
 from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
 from auctor.training.metric import Chosen
 from auctor.training.parameters import LinearParameters, generator
@@ -28,6 +31,7 @@ def solve(
     loss: Loss,
     penalty: Penalty,
     start: FloatArray | None = None,
+    solver: Solver[Any] | None = None,
 ) -> Solution:
     """Minimise ``loss + penalty`` on the data.
 
@@ -41,15 +45,27 @@ def solve(
     penalty : Penalty
     start : array, optional
         Coefficients, and the intercept where there is one; ignored if they do not fit the problem.
+    solver : solver object, optional
+        Instead of the one that ``given`` names.
     """
     problem = Problem(loss, penalty, data, fit_intercept=bool(given.fit_intercept))
+    return solve_problem(given, problem, start, solver)
+
+
+def solve_problem(
+    given: LinearParameters,
+    problem: Problem,
+    start: FloatArray | None = None,
+    solver: Solver[Any] | None = None,
+) -> Solution:
+    """Minimise a problem, from a start that is ignored if it does not fit."""
     if start is not None and (
         start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
     ):
         start = None
     return minimise(
         problem,
-        resolve(given.solver, problem),
+        resolve(given.solver if solver is None else solver, problem),
         w0=start,
         tol=given.tol,
         max_iter=given.max_iter,
@@ -70,6 +86,12 @@ def solve_classes(
 ) -> list[Solution]:
     """One solution per target; an interrupt before the last leaves no model."""
     starts = previous if previous and len(previous) == len(targets) else [None] * len(targets)
+    if chosen.joint(len(targets)):
+        penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
+        problem = joint_problem(chosen, penalty, data, targets, bool(given.fit_intercept))
+        known = [last.coef for last in starts if last is not None and given.warm_start]
+        solution = solve_problem(given, problem, np.concatenate(known) if known else None)
+        return each_class(problem, solution)
     solutions: list[Solution] = []
     for target, last in zip(targets, starts, strict=True):
         check_not_interrupted(solutions)
@@ -78,8 +100,36 @@ def solve_classes(
         rows = data.with_target(target)
         penalty = penalty_for(who, given, rows, chosen)
         start = start_from(given, last, chosen.loss)
-        solutions.append(solve(given, rows, chosen.loss, penalty, start))
+        solver = solver_for(given, rows, chosen)
+        solutions.append(solve(given, rows, chosen.loss, penalty, start, solver))
     return solutions
+
+
+def joint_problem(
+    chosen: Chosen,
+    penalty: Penalty,
+    data: StoredData,
+    targets: Sequence[Target],
+    fit_intercept: bool,
+) -> Problem:
+    """The problem of all classes at once; every row has a score for each of them."""
+    assert chosen.several is not None
+    k = len(targets)
+    codes = np.argmax([target.y for target in targets], axis=0)
+    target = one_hot(codes, k, targets[0].weight)
+    loss = chosen.several(k, fit_intercept)
+    return Problem(loss, Repeated(penalty, k), Stacked(data, target, k), fit_intercept=False)
+
+
+def each_class(problem: Problem, solution: Solution) -> list[Solution]:
+    """The solution of a problem as one for each class that it has."""
+    if not isinstance(problem.loss, Softmax):
+        return [solution]
+    scores = problem.data.scores(solution.coef)
+    offsets = problem.loss.offsets_at(scores, problem.data.target)
+    parts = solution.coef.reshape(offsets.size, -1)
+    pairs = zip(parts, offsets.tolist(), strict=True)
+    return [replace(solution, coef=coef.copy(), intercept=b) for coef, b in pairs]
 
 
 def check_not_interrupted(solutions: Sequence[Solution]) -> None:
@@ -91,16 +141,37 @@ def check_not_interrupted(solutions: Sequence[Solution]) -> None:
 def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
     """The penalty of a problem.
 
-    Surrogates made of covariances get, on data with more columns than rows, at least the ridge
-    that shrinks the covariances best (Ledoit-Wolf).
+    Where a class has fewer rows than columns, surrogates made of the sum of its covariance and the
+    other class's get at least the ridge that shrinks that sum best (Ledoit-Wolf).
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
-    ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    if not chosen.shrinks or not ridge or isinstance(data, Binned):
-        return penalty
-    if fits(data) and outnumbered(data):
+    covariances = _shrinks(given, data, chosen) and not chosen.loss.scale_invariant
+    if covariances and not isinstance(data, Binned):
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
+
+
+def solver_for(
+    given: LinearParameters, data: StoredData, chosen: Chosen
+) -> GaussianDiscriminant | None:
+    """A solver other than the usual one.
+
+    Where a class has fewer rows than columns, the expected error, in which the covariances stand
+    apart, has each of them shrunk by itself (Ledoit-Wolf): a common ridge would be too much for the
+    larger class.
+    """
+    alone = given.solver == "auto" and chosen.loss.scale_invariant
+    if alone and _shrinks(given, data, chosen):
+        return GaussianDiscriminant(shrinkage="auto")
+    return None
+
+
+def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
+    """Whether covariances are to be shrunk."""
+    ridge = isinstance(given.penalty, str) and given.penalty == "l2"
+    if not chosen.shrinks or not ridge or isinstance(data, Binned):
+        return False
+    return fits(data) and outnumbered(data)
 
 
 def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> FloatArray | None:

@@ -15,6 +15,7 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray
 from auctor.losses import (
+    AveragePrecision,
     ExpectedError,
     FBeta,
     GaussianAuc,
@@ -32,6 +33,7 @@ from auctor.losses import (
     SquaredHinge,
 )
 from auctor.losses.fscore import LARGEST_BETA, SMALLEST_BETA
+from auctor.losses.softmax import Softmax
 from auctor.metrics.thresholds import check_criterion
 from auctor.training.registry import as_loss, known
 
@@ -45,6 +47,10 @@ class Cut(NamedTuple):
 
 #: ``measure(y, scores, weight)``, greater is better; labels are those of ``scores > 0``.
 Measure = Callable[[Any, FloatArray, Any], float]
+
+
+#: The loss of several classes at once, from their number and whether each has an intercept.
+Several = Callable[[int, bool], Softmax]
 
 
 class Surrogate(NamedTuple):
@@ -91,6 +97,8 @@ class Metric(NamedTuple):
         Whether the metric is 0 by convention on rows without a positive, where it means nothing.
     positive_weight : callable, optional
         Factor on the weight of positives in training, from (negatives / positives, value).
+    several : callable, optional
+        The loss of more than two classes at once; without it each class goes against the rest.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -105,6 +113,7 @@ class Metric(NamedTuple):
     by_level: bool = False
     needs_positives: bool = False
     positive_weight: Callable[[float, float], float] | None = None
+    several: Several | None = None
 
 
 class Chosen(NamedTuple):
@@ -120,6 +129,11 @@ class Chosen(NamedTuple):
     needs_positives: bool = False
     instead: str = ""
     shrinks: bool = False
+    several: Several | None = None
+
+    def joint(self, n_classes: int) -> bool:
+        """Whether so many classes are trained at once."""
+        return self.several is not None and n_classes > 2
 
 
 def _ranking(function: Callable[..., float]) -> Callable[..., float]:
@@ -129,6 +143,11 @@ def _ranking(function: Callable[..., float]) -> Callable[..., float]:
         return function(y, scores, *(() if value is None else (value,)), weight=weight)
 
     return measure
+
+
+def _partial_auc(fpr: float, y: Any, scores: FloatArray, weight: Any) -> float:
+    """McClish's standardised area, which is in [0, 1] whatever the range, as AUC is."""
+    return metrics.partial_auc(y, scores, fpr, standardised=True, weight=weight)
 
 
 def _minus_log_loss(_: None, y: Any, scores: FloatArray, weight: Any) -> float:
@@ -181,6 +200,7 @@ METRICS: dict[str, Metric] = {
         lambda _: None,
         "probabilities: logistic regression",
         by_level=True,
+        several=Softmax,
     ),
     "error": Metric(
         _BY_ROW | {"gaussian": Surrogate(ExpectedError, shrinks=True)},
@@ -221,12 +241,19 @@ METRICS: dict[str, Metric] = {
     ),
     "partial_auc": Metric(
         {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
-        lambda fpr, y, scores, weight: metrics.partial_auc(y, scores, fpr, weight=weight),
+        _partial_auc,
         _rule("break_even"),
-        "area under the ROC curve up to a false positive rate",
+        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
         parameter="max_fpr",
         default=0.1,
         most=1.0,
+    ),
+    "average_precision": Metric(
+        # First what ranks better on more sets: benchmarks/results/average_precision.md.
+        {"logistic": _plain(Logistic)} | _max_margin(AveragePrecision),
+        _ranking(metrics.average_precision),
+        _rule("break_even"),
+        "mean over the positives of the precision down to each: the area of precision and recall",
     ),
     "prbep": Metric(
         _max_margin(Prbep),
@@ -354,6 +381,7 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         spec.needs_positives,
         instead,
         shrinks,
+        spec.several,
     )
 
 

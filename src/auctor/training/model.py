@@ -13,7 +13,7 @@ from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data import as_matrix, feature_names, wrap
 from auctor.data.coerce import check_weight
-from auctor.training.calibrate import Calibrator
+from auctor.training.calibrate import LOG_ODDS, Calibrator
 from auctor.training.fit import linear_scores
 from auctor.training.metric import Chosen, Measure, resolve_metric
 from auctor.training.registry import resolve_loss
@@ -74,6 +74,20 @@ class Linear:
             )
         data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         return linear_scores(data, self.coef, self.intercept)
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """Probabilities of the classes from their log-odds, (n, n_classes).
+
+    Examples
+    --------
+    >>> softmax(np.array([[0.0, 0.0], [0.0, 1000.0]]))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _first_other(names: Sequence[str], wanted: tuple[str, ...] | None) -> str:
@@ -142,6 +156,12 @@ class LinearModel(Linear):
         """Whether there are two classes."""
         return bool(self.classes.size == 2)
 
+    @property
+    def joint(self) -> bool:
+        """Whether the scores are the log-odds of several classes trained at once."""
+        several = not self.binary and self.calibrators is not None
+        return several and all(one == LOG_ODDS for one in self.calibrators or ())
+
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
         scores = self.scores(X)
@@ -178,6 +198,8 @@ class LinearModel(Linear):
                 option=Option("calibrate", "sigmoid"),
             )
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
+        if self.joint:
+            return softmax(columns)
         positive = np.column_stack(
             [c.probability(s) for c, s in zip(self.calibrators, columns.T, strict=True)]
         )
@@ -206,12 +228,26 @@ class LinearModel(Linear):
             weight = check_weight(sample_weight, y.shape[0], who=self.who)
             return float(np.average(right, weights=weight))
         y = known_labels(self.who, y, self.classes)
+        if chosen.joint(self.classes.size):
+            return self._minus_log_loss(decision, y, sample_weight)
         scores = self._judged(decision, chosen)
         if decision.ndim == 1:
             hits = y == self.classes[1]
             return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
         hits = y[:, None] == self.classes
         return self._joined(chosen.measure, hits, scores, groups, sample_weight)
+
+    def _minus_log_loss(self, decision: FloatArray, y: Array, sample_weight: Any) -> float:
+        """Mean logarithm of the probability of the own class, whatever the groups and averages."""
+        own = np.searchsorted(self.classes, y)
+        shares = softmax(decision + self.threshold)
+        if self.calibrators is not None:
+            shares = self.probabilities_at(decision)
+        weight = None
+        if sample_weight is not None:
+            weight = check_weight(sample_weight, y.shape[0], who=self.who)
+        likely = np.maximum(shares[np.arange(own.size), own], np.finfo(np.float64).eps)
+        return float(np.average(np.log(likely), weights=weight))
 
     def _one_per_row(self, y: Array, n: int) -> Array:
         if y.shape != (n,):

@@ -201,6 +201,8 @@ class Run:
         d, scaling = data.n_columns, self.scaling
 
         def measure(w: FloatArray, position: int) -> float:
+            if w.size > d + 1:  # all classes at once, without their intercepts
+                return float("nan")
             coef, offset = w[:d], float(w[d]) if w.size > d else 0.0
             if scaling is not None:
                 coef, offset = scaling.undo(coef, offset)

@@ -13,13 +13,13 @@ from auctor.core.checks import check_int
 from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution, Status
-from auctor.core.types import FloatArray, IntArray
+from auctor.core.types import FloatArray, IntArray, Target
 from auctor.core.watching import point_callback, tell_stage
 from auctor.data import StoredData
 from auctor.problem import Problem
 from auctor.solvers import Path, regularisation_path, strength_max
 from auctor.solvers.sparse.path import check_strengths, with_strength
-from auctor.training.fit import linear_scores, stacked
+from auctor.training.fit import each_class, joint_problem, linear_scores, stacked
 from auctor.training.folds import stratified_folds
 from auctor.training.metric import Chosen, check_count, resolve_metric
 from auctor.training.model import LinearModel
@@ -48,9 +48,10 @@ Split = tuple[IntArray, IntArray]
 
 
 class FoldResult(NamedTuple):
-    """What one fold gave: a path per class, its thresholds and scores by strength."""
+    """What one fold gave: paths, then by strength a solution per class, thresholds and a score."""
 
     paths: list[Path]
+    solutions: list[list[Solution]]
     thresholds: list[FloatArray]
     scores: FloatArray
     interrupted: bool
@@ -167,14 +168,20 @@ class StrengthSearch:
             top, ratio = float(np.average(lengths, weights=rows.weight)), SMOOTH_RATIO
         else:
             targets = targets_of(self.who, given.class_weight, rows, self.chosen)
-            top = max(strength_max(self._problem(data.with_target(one))) for one in targets)
+            top = max(map(strength_max, self._problems(data, targets)))
             ratio = KINKED_RATIO
         top = top if top > 0.0 else 1.0  # columns that say nothing: any strength will do
         return np.geomspace(top, top * (given.ratio or ratio), given.n_strengths)
 
-    def _problem(self, data: StoredData) -> Problem:
-        intercept = bool(self.given.fit_intercept)
-        return Problem(self.chosen.loss, self.penalty, data, fit_intercept=intercept)
+    def _problems(self, data: StoredData, targets: Sequence[Target]) -> list[Problem]:
+        """One for each target, or one of all classes."""
+        chosen, intercept = self.chosen, bool(self.given.fit_intercept)
+        if chosen.joint(len(targets)):
+            return [joint_problem(chosen, self.penalty, data, targets, intercept)]
+        return [
+            Problem(chosen.loss, self.penalty, data.with_target(one), fit_intercept=intercept)
+            for one in targets
+        ]
 
     def _folds(self) -> Iterator[Split]:
         """Training and test rows, without those of no weight."""
@@ -255,11 +262,11 @@ class StrengthSearch:
         if self.judge is None and chosen.cut is not None and chosen.cut.criterion in COUNTS:
             total = rows.beside(test).total
             check_count(self.who, chosen.cut.value, total, f"a fold of {test.size} rows")
-        paths, cuts = self._train_fold(rows.only(train))
+        paths, found, cuts = self._train_fold(rows.only(train))
         score = self._scorer(test)  # the copy of the training rows is gone by now
         scores = np.full(self.strengths.size, np.nan)
         for k, cut in enumerate(cuts):
-            model = self._model([path.solutions[k] for path in paths], cut)
+            model = self._model(found[k], cut)
             try:
                 if self._undefined(rows.codes[test]):
                     raise DataError("F-beta needs positives; got none.")
@@ -274,7 +281,7 @@ class StrengthSearch:
                     )
                 )
                 break
-        return FoldResult(paths, cuts, scores, self._stopped(paths[-1]))
+        return FoldResult(paths, found, cuts, scores, self._stopped(paths[-1]))
 
     def _model(self, solutions: Sequence[Solution], cut: FloatArray) -> LinearModel:
         return model_from(self.who, self.given, self.rows, *stacked(solutions), cut)
@@ -284,24 +291,27 @@ class StrengthSearch:
         own = self.judge is None and self.chosen.needs_positives
         return own and self.rows.classes.size == 2 and not codes.any()
 
-    def _train_fold(self, rows: Rows) -> tuple[list[Path], list[FloatArray]]:
-        """Paths of the classes, and where to cut the scores at each strength that all reached."""
+    def _train_fold(self, rows: Rows) -> tuple[list[Path], list[list[Solution]], list[FloatArray]]:
+        """Paths, and at each strength that all reached a solution per class and its cuts."""
         data = rows.data(self.given.n_threads)
         targets = targets_of(self.who, self.given.class_weight, rows, self.chosen)
+        problems = self._problems(data, targets)
         paths: list[Path] = []
-        for target in targets:
+        for problem in problems:
             if paths and self._stopped(paths[-1]):
                 raise KeyboardInterrupt
-            if len(targets) > 1:
-                tell_stage("class", len(paths) + 1, len(targets))
-            paths.append(self._path(self._problem(data.with_target(target))))
-        cuts = []
+            if len(problems) > 1:
+                tell_stage("class", len(paths) + 1, len(problems))
+            paths.append(self._path(problem))
+        found, cuts = [], []
         for k in range(min(map(len, paths))):
-            coef, intercept = stacked([path.solutions[k] for path in paths])
-            scores = partial(linear_scores, data, coef, intercept)
+            here = [path.solutions[k] for path in paths]
+            parts = map(each_class, problems, here)
+            found.append([one for part in parts for one in part])
+            scores = partial(linear_scores, data, *stacked(found[-1]))
             cut = thresholds(self.who, self.given, self.chosen, scores, targets, rows.weight)
             cuts.append(cut)
-        return paths, cuts
+        return paths, found, cuts
 
     def _path(self, problem: Problem) -> Path:
         given = self.given
@@ -376,6 +386,6 @@ class StrengthSearch:
             return
         self.scores = np.vstack(scores)
         self.best_index = self._pick()
-        solutions = [path.solutions[self.best_index] for path in fold.paths]
+        solutions = fold.solutions[self.best_index]
         model = self._model(solutions, fold.thresholds[self.best_index])
         self.trained = Trained(model, solutions)

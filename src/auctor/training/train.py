@@ -77,7 +77,7 @@ def train_classifier(
     rows: Rows,
     previous: Sequence[Solution | None] | None = None,
 ) -> Trained:
-    """Fit one class against the rest, cut the scores, calibrate them.
+    """Fit one class against the rest, or all at once, cut the scores, calibrate them.
 
     Parameters
     ----------
@@ -142,8 +142,9 @@ def model_from(
 
 
 def unconverged(solutions: Sequence[Solution]) -> list[Warning]:
-    """A warning for each solution that missed its tolerance."""
-    return [solution.warning() for solution in solutions if not solution.converged]
+    """A warning for each solution that missed its tolerance; classes solved at once have one."""
+    said = [solution.warning() for solution in solutions if not solution.converged]
+    return list({str(warning): warning for warning in said}.values())
 
 
 def _advice(

@@ -125,8 +125,9 @@ def wide(data: Data) -> bool:
 
 
 def outnumbered(data: Data) -> bool:
-    """Whether columns outnumber the rows that differ and have weight."""
-    return int(np.count_nonzero(data.kinds.total(data.target.share))) < data.n_columns
+    """Whether columns outnumber the rows of a class that differ and have weight."""
+    rows = (data.kinds.total(_spread(data, side)) for side in data.target.classes)
+    return min(int(np.count_nonzero(some)) for some in rows) < data.n_columns
 
 
 def fits(data: Data) -> bool:
@@ -151,7 +152,8 @@ def class_moments(
     data : Data
     covariance : "full", "diagonal", blocks or int
         Blocks are lists of column indices, outside which covariances are zero. An integer m keeps
-        those of columns at most m apart, and projects onto the positive semi-definite matrices.
+        those of columns at most m apart; where they would be indefinite, as when columns farther
+        apart are correlated, too, they fall off linearly with the distance.
     reduce : bool
         Whether wide data may be expressed in a basis of its rows.
     counts : Counts, optional
@@ -193,9 +195,11 @@ def class_moments(
             work.passes += product_passes(again.size)
             matrix[again] = _centred_gram(data, rows, m, again)
             matrix[:, again] = matrix[again].T
-        if mask is not None:
+        if isinstance(covariance, int | np.integer):
+            matrix = _banded(matrix, int(covariance))
+        elif mask is not None:
             matrix = np.where(mask, matrix, 0.0)
-        parts.append(_semidefinite(matrix) if isinstance(covariance, int | np.integer) else matrix)
+        parts.append(matrix)
     return ClassMoments(prior, mean, np.stack(parts), lambda w: w)
 
 
@@ -207,13 +211,10 @@ def _spread(data: Data, rows: ClassRows) -> FloatArray:
 
 
 def _mask(covariance: Covariance, d: int) -> FloatArray | None:
-    """Which entries of a covariance to keep; ``None`` for all."""
-    if isinstance(covariance, str):
+    """Which entries of a covariance blocks keep; ``None`` where there are no blocks."""
+    if isinstance(covariance, str | int | np.integer):
         return None
     mask = np.eye(d, dtype=bool)
-    if isinstance(covariance, int | np.integer):
-        place = np.arange(d)
-        return np.asarray(np.abs(place[:, None] - place) <= covariance)
     for block in covariance:
         index = np.asarray(block, dtype=np.int64)
         if index.size and not (index.min() >= 0 and index.max() < d):
@@ -276,10 +277,20 @@ def _centred_variance(data: Data, mean: FloatArray, some: IntArray) -> FloatArra
     return out
 
 
-def _semidefinite(matrix: FloatArray) -> FloatArray:
-    """Nearest positive semi-definite matrix."""
-    values, vectors = eigh(matrix, check_finite=False)
-    return matrix if values[0] >= 0.0 else (vectors * np.maximum(values, 0.0)) @ vectors.T
+def _banded(matrix: FloatArray, width: int) -> FloatArray:
+    """The covariances of columns at most so many apart, tapered where they would be indefinite.
+
+    A product, entry by entry, with ``max(0, 1 - |i - j| / (width + 1))`` keeps every covariance
+    positive semi-definite (Schur). The nearest such matrix would not do: it has directions without
+    any variance, which then seem to separate the classes.
+    """
+    place = np.arange(matrix.shape[0])
+    apart = np.abs(place[:, None] - place)
+    band = np.where(apart <= width, matrix, 0.0)
+    lowest = eigh(band, eigvals_only=True, subset_by_index=(0, 0), check_finite=False)[0]
+    if lowest >= -RANK * float(np.diag(matrix).max(initial=0.0)):
+        return band
+    return np.asarray(matrix * np.maximum(1.0 - apart / (width + 1.0), 0.0))
 
 
 def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:

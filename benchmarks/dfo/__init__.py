@@ -1,0 +1,1 @@
+"""Problems, contenders and measures of the suite on derivative-free optimisation."""

@@ -1,0 +1,163 @@
+"""Checks of covariance matrices and penalty weights; correlations and rank correlations."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray, IntArray
+
+#: How far two entries that should be equal may differ, as a share of the largest.
+SYMMETRY = 1e-8
+
+
+def check_covariance(who: str, S: Any) -> FloatArray:
+    """A symmetric float64 matrix with a positive diagonal, or an error that says what is wrong.
+
+    What is returned may be the argument itself, and is not written to.
+    """
+    try:
+        matrix = np.ascontiguousarray(S, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            who, needs="a covariance of numbers", got=type(S).__name__, todo="Pass an array."
+        ) from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
+        raise DataError(
+            who,
+            needs="a square covariance matrix",
+            got=f"shape {matrix.shape}",
+            todo="Pass rows to fit, or their covariance to fit_covariance.",
+        )
+    if not np.isfinite(matrix).all():
+        raise DataError(
+            who, needs="a finite covariance", got="NaN or infinity", todo="Remove or replace them."
+        )
+    uneven = float(np.abs(matrix - matrix.T).max())
+    if uneven > SYMMETRY * float(np.abs(matrix).max()):
+        raise DataError(
+            who,
+            needs="a symmetric covariance",
+            got="entries that differ from their mirror images",
+            todo="Pass (S + S.T) / 2 if they should be equal.",
+        )
+    if uneven > 0.0:
+        matrix = 0.5 * (matrix + matrix.T)
+    bad = np.flatnonzero(matrix.diagonal() <= 0.0)
+    if bad.size:
+        kind = "a constant column" if matrix[bad[0], bad[0]] == 0.0 else "a negative variance"
+        raise DataError(
+            who,
+            needs="a positive variance of every column",
+            got=f"{kind}, number {bad[0]}",
+            todo="Drop constant columns first.",
+        )
+    return matrix
+
+
+class Penalties(NamedTuple):
+    """Penalties of the pairs, or factors of a strength.
+
+    Parameters
+    ----------
+    pairs : (p, p) or (1, 1) array
+        One for every pair of variables, or one for all; infinity forbids an edge. The diagonal is
+        not read.
+    diagonal : (p,) array
+        Those of the diagonal entries.
+    """
+
+    pairs: FloatArray
+    diagonal: FloatArray
+
+    @property
+    def full(self) -> FloatArray:
+        """Penalties of all pairs as a read-only p x p view."""
+        size = self.diagonal.shape[0]
+        return np.broadcast_to(self.pairs, (size, size))
+
+    def times(self, strength: float) -> Penalties:
+        """Factors times a strength; a forbidden pair stays forbidden at any strength."""
+        forbidden = np.isinf(self.pairs)
+        pairs = strength * np.where(forbidden, 0.0, self.pairs)
+        pairs[forbidden] = np.inf
+        return Penalties(pairs, strength * self.diagonal)
+
+    def inside(self, group: IntArray) -> FloatArray:
+        """Penalties of the pairs inside a group of variables."""
+        if self.pairs.shape[0] == 1 or group.size == self.pairs.shape[0]:
+            return self.pairs
+        return self.pairs[np.ix_(group, group)]
+
+
+def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) -> Penalties:
+    """Factors of the strength for every entry; the diagonal has 0 or 1 unless weights say more."""
+    if weights is None:
+        return Penalties(np.ones((1, 1)), np.full(size, float(penalise_diagonal)))
+    try:
+        matrix = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            who,
+            needs="weights to be None, 'adaptive' or numbers",
+            got=f"{weights!r:.60}",
+            todo="Pass one of these.",
+        ) from error
+    if matrix.shape != (size, size):
+        raise DataError(
+            who,
+            needs=f"weights of shape ({size}, {size})",
+            got=f"shape {matrix.shape}",
+            todo="Pass a weight for every pair of columns.",
+        )
+    if np.isnan(matrix).any() or (matrix < 0.0).any():
+        raise DataError(who, needs="weights >= 0", got="NaN or negative ones", todo="Correct them.")
+    uneven = np.argwhere(matrix != matrix.T)
+    if uneven.size:
+        i, j = uneven[0]
+        both = {float(matrix[i, j]), float(matrix[j, i])} == {0.0, np.inf}
+        got = "both free (0) and forbidden (infinity)" if both else "given two different weights"
+        raise DataError(
+            who,
+            needs="symmetric weights: a pair is forbidden, or free, in both directions",
+            got=f"columns {i} and {j} {got}",
+            todo="Decide on one of the two.",
+        )
+    if np.isinf(matrix.diagonal()).any():
+        raise DataError(
+            who,
+            needs="finite weights on the diagonal, which is always positive",
+            got="infinity",
+            todo="Set the diagonal to 0.",
+        )
+    diagonal = matrix.diagonal().copy() if penalise_diagonal else np.zeros(size)
+    return Penalties(matrix, diagonal)
+
+
+def rank_covariance(X: FloatArray) -> FloatArray:
+    """Correlations of a Gaussian copula from Spearman's rho: ``2 sin(pi rho / 6)``.
+
+    They do not change when a column is transformed monotonically (nonparanormal model; Liu, Han,
+    Lafferty, Wasserman 2012). The matrix is moved to the nearest one without negative eigenvalues.
+    """
+    ranks = np.apply_along_axis(rankdata, 0, X)
+    correlation: FloatArray = 2.0 * np.sin(np.pi / 6.0 * np.corrcoef(ranks, rowvar=False))
+    values, vectors = np.linalg.eigh(np.atleast_2d(correlation))
+    if values[0] >= 0.0:
+        return np.atleast_2d(correlation)
+    clipped: FloatArray = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    scale = 1.0 / np.sqrt(clipped.diagonal())
+    nearest: FloatArray = clipped * scale * scale[:, None]
+    return nearest
+
+
+def normal_scores(X: FloatArray) -> FloatArray:
+    """Every column's ranks as standard normal quantiles: what rank correlations are about."""
+    ranks = np.apply_along_axis(rankdata, 0, X)
+    scores: FloatArray = ndtri(ranks / (X.shape[0] + 1.0))
+    scores /= np.sqrt(np.mean(scores * scores, axis=0))
+    return scores

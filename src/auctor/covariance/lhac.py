@@ -1,0 +1,33 @@
+"""LHAC on the upper triangle of a precision matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from auctor.solvers import Lhac
+
+
+@dataclass(frozen=True)
+class LhacMatrix(Lhac):
+    """Proximal quasi-Newton for the graphical lasso: `Lhac` on the upper triangle.
+
+    It needs one Cholesky factor for every trial and one inverse for every step, and models the
+    log-determinant by pairs of earlier steps and gradients, so that a visit of an entry costs
+    O(memory) and not O(p). The start is the best diagonal matrix, since zero is not positive
+    definite; a trial that is not has an infinite value, which shortens the step. Memory is
+    ``3 memory`` matrices, more than that of `NewtonCd`, which is faster on most problems.
+
+    Parameters
+    ----------
+    memory, rho, active_set, inner, inner_rate, order, theta_shrink, prox, growth
+        As for `Lhac`.
+    scaling : float in [0, 1]
+        The model starts from the second derivatives at the best diagonal matrix to this power.
+
+    References
+    ----------
+    Scheinberg, Tang, Practical inexact proximal quasi-Newton method with global complexity
+    analysis, 2016; Tang, Big data optimization in machine learning, Lehigh 2016, chapter 5.
+    """
+
+    scaling: float = 1.0

@@ -1,0 +1,336 @@
+"""Solve a graphical lasso: screen, solve the components apart, put them together."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.errors import ConvergenceWarning, DataError, ParameterError
+from auctor.core.result import Status
+from auctor.core.types import FloatArray, IntArray
+from auctor.covariance.inputs import Penalties
+from auctor.covariance.lhac import LhacMatrix
+from auctor.covariance.newton_cd import NewtonCd
+from auctor.covariance.problem import GraphProblem, factorise, pack, unpack
+from auctor.covariance.screening import components, tree_solution
+from auctor.kernels.runtime.parallel import available_threads, quiet_blas, run_tasks
+from auctor.minimise import Solver, minimise
+
+#: Solvers by the name a user types; "auto" is the first.
+SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
+#: An eigenvalue of the correlations above minus this is zero up to rounding.
+SINGULAR = 1e-10
+#: The strength that a message proposes for a singular covariance, as a share of the largest one.
+FIRST_TRY = 1e-3
+
+
+@dataclass(frozen=True)
+class GraphSolution:
+    """The outcome of a graphical lasso; every field is always present.
+
+    Attributes
+    ----------
+    precision : (p, p) array
+        The estimated inverse covariance.
+    covariance : (p, p) array
+        Its inverse.
+    value : float
+        Objective F at the precision.
+    gap : float
+        Certified bound on F less its minimum, recomputed at the end.
+    tol : float
+        The gap that was asked for.
+    status : Status
+        Why the solve stopped.
+    n_iter : int
+        Most iterations over the components.
+    component_sizes : tuple of int
+        Variables of every connected component, largest first.
+    seconds : float
+        Wall time.
+    """
+
+    precision: FloatArray = field(repr=False)
+    covariance: FloatArray = field(repr=False)
+    value: float
+    gap: float
+    tol: float
+    status: Status
+    n_iter: int
+    component_sizes: tuple[int, ...] = field(repr=False)
+    seconds: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap met the tolerance."""
+        return self.status.success
+
+    @property
+    def n_edges(self) -> int:
+        """Pairs of variables that the precision connects."""
+        p = int(self.precision.shape[0])
+        return (int(np.count_nonzero(self.precision)) - p) // 2
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How far and how long a solve goes.
+
+    Parameters
+    ----------
+    tol : float
+        Gap to reach for every variable, in units of the log-likelihood.
+    max_iter : int
+    max_seconds : float, optional
+    n_threads : int, optional
+        Components are solved side by side.
+    """
+
+    tol: float = 1e-4
+    max_iter: int = 200
+    max_seconds: float | None = None
+    n_threads: int | None = None
+
+    def check(self, who: str) -> Budget:
+        """Refuse values outside their range."""
+        check_real(who, "tol", self.tol, low=0.0)
+        check_int(who, "max_iter", self.max_iter)
+        if self.max_seconds is not None:
+            check_real(who, "max_seconds", self.max_seconds, low=0.0)
+        available_threads(self.n_threads)
+        return self
+
+
+@dataclass
+class Part:
+    """One component: its variables, and what was found for them."""
+
+    variables: IntArray
+    precision: FloatArray
+    covariance: FloatArray
+    value: float
+    gap: float
+    status: Status = Status.CONVERGED
+    n_iter: int = 0
+
+
+def resolve_solver(who: str, solver: Any) -> Solver[Any]:
+    """A solver object for a name, "auto" or an object."""
+    if isinstance(solver, str):
+        name = next(iter(SOLVERS)) if solver == "auto" else solver
+        if name not in SOLVERS:
+            raise ParameterError(
+                who,
+                needs=f"solver to be 'auto', {', '.join(map(repr, SOLVERS))} or a solver object",
+                got=repr(solver),
+                todo="Pass one of these.",
+            )
+        found: Solver[Any] = SOLVERS[name]()
+        return found
+    if isinstance(solver, type) or not hasattr(solver, "step"):
+        raise ParameterError(
+            who,
+            needs="solver to be a name or a solver object",
+            got=repr(solver),
+            todo="Pass an instance, such as auctor.covariance.NewtonCd().",
+        )
+    chosen: Solver[Any] = solver
+    return chosen
+
+
+def solve_graph(
+    S: FloatArray,
+    penalties: Penalties,
+    *,
+    solver: Any = "auto",
+    start: FloatArray | None = None,
+    budget: Budget | None = None,
+    screen: bool = True,
+    who: str = "solve_graph",
+) -> GraphSolution:
+    """Minimise ``-log det X + tr(S X) + sum_ij penalty_ij |X_ij|``.
+
+    Parameters
+    ----------
+    S : (p, p) array
+        Empirical covariance: symmetric, with a positive diagonal.
+    penalties : Penalties
+        Those of pairs and of the diagonal.
+    solver : str or solver object
+    start : (p, p) array, optional
+        A precision matrix to start from.
+    budget : Budget, optional
+    screen : bool
+        Whether connected components are solved apart; the solution is the same.
+    who : str
+        Who asks, for messages.
+    """
+    clock = time.perf_counter()
+    budget = (budget or Budget()).check(who)
+    chosen = resolve_solver(who, solver)
+    check_free_pairs(who, S, penalties)
+    if penalties.diagonal.any():
+        S = S + np.diag(penalties.diagonal)
+    groups = components(S, penalties.pairs) if screen else [np.arange(S.shape[0])]
+    parts: list[Part | None] = [None] * len(groups)
+
+    def one(at: int) -> None:
+        parts[at] = solve_component(S, penalties, groups[at], chosen, start, budget)
+
+    large = [at for at, group in enumerate(groups) if group.size > 1]
+    with quiet_blas():
+        tasks = [partial(one, at) for at in large]
+        run_tasks(tasks, available_threads(budget.n_threads))
+    for at in range(len(large), len(groups)):
+        one(at)
+    solution = together(S.shape[0], [part for part in parts if part], budget, clock)
+    if not solution.converged:
+        check_bounded(who, S, penalties, solution)
+        warnings.warn(
+            ConvergenceWarning(
+                who,
+                needs=f"a gap of {solution.tol:.3g}",
+                got=f"{solution.gap:.3g} after {solution.n_iter} iterations",
+                todo="Raise {option} or {option2}.",
+                option=("max_iter", "tol"),
+            ),
+            stacklevel=3,
+        )
+    return solution
+
+
+def solve_component(
+    S: FloatArray,
+    penalties: Penalties,
+    group: IntArray,
+    solver: Solver[Any],
+    start: FloatArray | None,
+    budget: Budget,
+) -> Part:
+    """Solve one component: in closed form where it has one."""
+    if group.size == 1:
+        variance = float(S[group[0], group[0]])
+        one = np.array([[1.0 / variance]])
+        return Part(group, one, np.array([[variance]]), 1.0 + np.log(variance), 0.0)
+    everything = group.size == S.shape[0]
+    inside = np.ix_(group, group)
+    graph = GraphProblem(S if everything else S[inside], penalties.inside(group))
+    tree = tree_solution(graph.loss.S, graph.penalty.strengths)
+    if tree is not None:
+        point = graph.evaluate(pack(tree))
+        gap = graph.certificate(point).gap if np.isfinite(point.value) else np.inf
+        if gap <= graph.tolerance(budget.tol):
+            return Part(group, tree, graph.inverse_at(point), point.value, gap)
+    found = minimise(
+        graph,
+        solver,
+        w0=None if start is None else usable(graph, start if everything else start[inside]),
+        tol=budget.tol,
+        max_iter=budget.max_iter,
+        max_seconds=budget.max_seconds,
+        on_failure="ignore",
+    )
+    precision = unpack(found.coef, graph.size)
+    factor = factorise(precision.copy())
+    assert factor is not None  # every accepted point is positive definite
+    return Part(
+        group, precision, factor.inverse(), found.value, found.gap, found.status, found.n_iter
+    )
+
+
+def usable(graph: GraphProblem, start: FloatArray) -> FloatArray | None:
+    """The triangle of a starting matrix; ``None`` where F is infinite there."""
+    w = pack(start)
+    factor = factorise(unpack(w, graph.size))
+    if factor is None or not np.isfinite(graph.values(w, factor)).all():
+        return None
+    return w
+
+
+def together(p: int, parts: Sequence[Part], budget: Budget, clock: float) -> GraphSolution:
+    """The block-diagonal solution of all components; values and gaps add up."""
+    if len(parts) == 1:
+        precision, covariance = parts[0].precision, parts[0].covariance
+    else:
+        precision, covariance = np.zeros((p, p)), np.zeros((p, p))
+        for part in parts:
+            inside = np.ix_(part.variables, part.variables)
+            precision[inside] = part.precision
+            covariance[inside] = part.covariance
+    worst = next((part.status for part in parts if not part.status.success), Status.CONVERGED)
+    return GraphSolution(
+        precision,
+        covariance,
+        float(sum(part.value for part in parts)),
+        float(sum(part.gap for part in parts)),
+        budget.tol * p,
+        worst,
+        max(part.n_iter for part in parts),
+        tuple(part.variables.size for part in parts),
+        time.perf_counter() - clock,
+    )
+
+
+def positive_definite(matrix: FloatArray) -> bool:
+    """Whether a matrix is, by more than rounding can make it so; the matrix is overwritten."""
+    variance = matrix.diagonal().copy()
+    factor = factorise(matrix)
+    if factor is None:
+        return False
+    rounding = 10.0 * matrix.shape[0] * np.finfo(np.float64).eps
+    return bool((factor.upper.diagonal() ** 2 > rounding * variance).all())
+
+
+def check_free_pairs(who: str, S: FloatArray, penalties: Penalties) -> None:
+    """Refuse a singular covariance where no pair has a penalty: F has no minimum."""
+    if penalties.pairs.any() or S.shape[0] == 1:
+        return
+    if not positive_definite(S + np.diag(penalties.diagonal)):
+        raise unbounded(who, S)
+
+
+def check_bounded(who: str, S: FloatArray, penalties: Penalties, solution: GraphSolution) -> None:
+    """Refuse a problem without a minimum, which a solve without any lower bound points to.
+
+    There is a minimum exactly when some positive definite Z has the diagonal of S and
+    ``|Z_ij - S_ij| <= strength_ij``. S with all covariances made smaller by the same share, as far
+    as the penalties allow, is the candidate: it is one where S has no negative eigenvalue.
+    """
+    if np.isfinite(solution.gap):
+        return
+    size = np.abs(S)
+    np.fill_diagonal(size, 0.0)
+    linked = size > 0.0
+    share = float(np.min(penalties.full[linked] / size[linked], initial=1.0))
+    candidate = (1.0 - share) * S
+    np.fill_diagonal(candidate, S.diagonal())
+    if not positive_definite(candidate):
+        raise unbounded(who, S)
+
+
+def unbounded(who: str, S: FloatArray) -> DataError:
+    """The error for a problem without a minimum, with strengths that have one.
+
+    ``(1 - t) S + t diag(S)`` is positive definite from ``t = -e / (1 - e)`` on, where e is the
+    smallest eigenvalue of the correlations, and within reach of a strength ``t max |S_ij|``.
+    """
+    root = np.sqrt(S.diagonal())
+    least = min(float(np.linalg.eigvalsh(S / root / root[:, None])[0]), 0.0)
+    largest = float(np.abs(S - np.diag(S.diagonal())).max())
+    share = -least / (1.0 - least)
+    enough = share * largest if share > SINGULAR else 0.0
+    first = 1.5 * enough if enough else FIRST_TRY * largest
+    return DataError(
+        who,
+        needs="penalties under which the objective has a minimum",
+        got="a singular or indefinite covariance with too small ones: F falls without bound",
+        todo=f"Any {{option}} above {enough:.3g} works for all pairs; try {first:.3g}.",
+        option="strength",
+    )

@@ -1,0 +1,94 @@
+"""Files read ahead into a ring of buffers of a given size."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.types import Array
+from auctor.data.shards import ALIGNMENT, ShardHeader
+
+#: Threads that read; two keep a disk busy while the products run.
+READERS = 2
+#: Buffers beside those being filled: the one that is worked on.
+SPARE = 1
+
+
+class Ring:
+    """Reads shards in order, some ahead, into buffers that are used again and again.
+
+    Parameters
+    ----------
+    headers : sequence of ShardHeader
+    memory : int
+        Bytes for all buffers; at least one shard must fit.
+    """
+
+    def __init__(self, headers: Sequence[ShardHeader], memory: int) -> None:
+        self._headers = headers
+        largest = max(header.n_bytes for header in headers)
+        if memory < largest:
+            raise DataError(
+                "open_shards",
+                needs=f"memory for one shard, {largest} bytes",
+                got=f"{memory}",
+                todo="Raise {option}, or convert the table into smaller shards.",
+                option="memory",
+            )
+        count = min(len(headers), READERS + SPARE, max(1, memory // largest))
+        self._buffers = [_aligned(largest) for _ in range(count)]
+
+    def blocks(self) -> Iterator[tuple[int, Array]]:
+        """The number and the bytes of every shard, in order; bytes are valid until the next."""
+        free = deque(self._buffers)
+        ahead: deque[tuple[int, Array, Future[None]]] = deque()
+        left = iter(enumerate(self._headers))
+        with ThreadPoolExecutor(READERS, thread_name_prefix="auctor-read") as pool:
+
+            def refill() -> None:
+                while free:
+                    following = next(left, None)
+                    if following is None:
+                        return
+                    number, header = following
+                    buffer = free.popleft()
+                    ahead.append((number, buffer, pool.submit(_read, header, buffer)))
+
+            refill()
+            while ahead:
+                number, buffer, reading = ahead.popleft()
+                reading.result()
+                yield number, buffer[: self._headers[number].n_bytes]
+                free.append(buffer)
+                refill()
+
+
+def _aligned(size: int) -> Array:
+    """Bytes that begin at a multiple of the alignment."""
+    room = np.empty(size + ALIGNMENT, dtype=np.uint8)
+    shift = -room.ctypes.data % ALIGNMENT
+    return room[shift : shift + size]
+
+
+def _read(header: ShardHeader, buffer: Array) -> None:
+    """Fill a buffer with the bytes of a shard, and let the system forget the file's pages."""
+    with header.path.open("rb", buffering=0) as file:
+        view = buffer.data[: header.n_bytes]
+        done = 0
+        while done < header.n_bytes:
+            got = os.preadv(file.fileno(), [view[done:]], header.begin + done)
+            if got == 0:
+                raise DataError(
+                    "open_shards",
+                    needs="shards that are whole",
+                    got=f"the end of {header.path.name} after {done} bytes",
+                    todo="Convert the table again.",
+                )
+            done += got
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,0 +1,291 @@
+"""Shards: a directory of row blocks that are read faster than they could be parsed.
+
+A shard is a file of little-endian arrays, each at a multiple of 64 bytes::
+
+    "AUCTORSH"  version (4 bytes)  length of the header (4 bytes)  header (JSON)  arrays
+
+The header names the arrays with their types, lengths and places, the shape, the column names and
+the CRC-32 of everything after it. Sparse shards hold ``indptr``, ``indices`` and, unless all
+entries are one, ``values`` (CSR); dense ones hold ``X``. Every shard holds ``y``, and ``weight``
+where there are weights.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from auctor.core.errors import DataError
+from auctor.core.files import AnyPath, replacing
+from auctor.core.types import Array, FloatArray, Target
+from auctor.data.dense import Dense
+from auctor.data.sparse import Sparse
+
+MAGIC = b"AUCTORSH"
+VERSION = 1
+#: Arrays begin at multiples of so many bytes: a cache line, and what vector loads like.
+ALIGNMENT = 64
+#: Largest header, in bytes, that is believed: names of a million columns.
+LARGEST_HEADER = 1 << 28
+#: Entries of one shard: below 2^31, so that 32-bit places in it are enough.
+MOST_ENTRIES = (1 << 31) - 1
+#: Bytes of a shard when a table is cut into shards: large enough for the disk, small for the ring.
+SHARD_BYTES = 32 << 20
+ENDING = ".shard"
+
+
+class Part(NamedTuple):
+    """An array of a shard: its type, number of entries, and place after the header."""
+
+    dtype: str
+    size: int
+    offset: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Its length."""
+        return int(np.dtype(self.dtype).itemsize) * self.size
+
+
+@dataclass(frozen=True)
+class ShardHeader:
+    """What the beginning of a shard says."""
+
+    path: Path
+    shape: tuple[int, int]
+    parts: dict[str, Part]
+    names: tuple[str, ...] | None
+    checksum: int
+    begin: int
+    n_bytes: int
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are compressed."""
+        return "indptr" in self.parts
+
+    @property
+    def n_entries(self) -> int:
+        """Stored entries."""
+        return self.parts["indices" if self.sparse else "X"].size
+
+    def data(self, payload: Array) -> Dense | Sparse:
+        """The rows in the bytes that follow the header; nothing is copied."""
+        arrays = {name: self._array(payload, part) for name, part in self.parts.items()}
+        weight = arrays.get("weight")
+        y = arrays["y"].astype(np.float64)
+        target = Target(y, None if weight is None else weight.astype(np.float64))
+        if not self.sparse:
+            return Dense(arrays["X"].reshape(self.shape), target, n_threads=1)
+        values = arrays.get("values")
+        if values is None:
+            values = np.ones(arrays["indices"].size, dtype=np.float32)
+        matrix = csr_array((values, arrays["indices"], arrays["indptr"]), shape=self.shape)
+        return Sparse(matrix, target, n_threads=1)
+
+    @staticmethod
+    def _array(payload: Array, part: Part) -> Array:
+        piece = payload[part.offset : part.offset + part.n_bytes]
+        return piece.view(np.dtype(part.dtype))
+
+
+def read_header(path: AnyPath, *, who: str = "open_shards") -> ShardHeader:
+    """The header of a shard, checked against its file."""
+    path = Path(path)
+    with path.open("rb") as file:
+        start = file.read(16)
+        if len(start) < 16 or start[:8] != MAGIC:
+            raise _broken(who, path, "no shard of auctor")
+        version, length = struct.unpack("<II", start[8:])
+        if version != VERSION:
+            raise DataError(
+                who,
+                needs=f"shards of version {VERSION}",
+                got=f"version {version} in {path.name}",
+                todo="Convert the table again with this version of auctor.",
+            )
+        if length > LARGEST_HEADER:
+            raise _broken(who, path, "a damaged header")
+        text = file.read(length)
+    try:
+        said = json.loads(text)
+        parts = {name: Part(*part) for name, part in said["parts"].items()}
+        names = None if said["names"] is None else tuple(said["names"])
+        shape = (int(said["shape"][0]), int(said["shape"][1]))
+        header = ShardHeader(
+            path, shape, parts, names, int(said["checksum"]), said["begin"], said["n_bytes"]
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _broken(who, path, "a damaged header") from error
+    if path.stat().st_size != header.begin + header.n_bytes:
+        raise _broken(who, path, f"{path.stat().st_size} bytes instead of "
+                      f"{header.begin + header.n_bytes}: it is truncated")  # fmt: skip
+    return header
+
+
+def check_payload(header: ShardHeader, payload: Array, *, who: str = "open_shards") -> None:
+    """Refuse bytes that are not those that were written."""
+    if zlib.crc32(payload.data) != header.checksum:
+        raise _broken(who, header.path, "bytes that differ from those written (checksum)")
+
+
+def _broken(who: str, path: Path, what: str) -> DataError:
+    return DataError(
+        who,
+        needs="shards that are whole",
+        got=f"{what} in {path.name}",
+        todo="Convert the table again.",
+    )
+
+
+def write_shard(
+    path: AnyPath,
+    X: Any,
+    y: Array,
+    weight: Array | None = None,
+    names: Iterable[str] | None = None,
+) -> None:
+    """Write rows as a shard, all or nothing.
+
+    Parameters
+    ----------
+    path : path
+    X : (n, d) array or CSR matrix
+        float32 is kept; other types become float64. Values that are all 1 are not stored.
+    y : (n,) array
+        Encoded labels or targets.
+    weight : (n,) array, optional
+    names : names of the columns, optional
+    """
+    arrays: dict[str, Array] = {}
+    matrix: Any = X
+    if issparse(X):
+        X = matrix.tocsr()
+        X.sum_duplicates()
+        if X.nnz > MOST_ENTRIES:
+            raise DataError(
+                "write_shard",
+                needs=f"at most {MOST_ENTRIES} entries in a shard",
+                got=f"{X.nnz}",
+                todo="Write fewer rows into each shard.",
+            )
+        arrays["indptr"] = X.indptr.astype("<i4")
+        arrays["indices"] = X.indices.astype("<i4")
+        if not (X.data == 1.0).all():
+            arrays["values"] = _little(X.data)
+    else:
+        X = np.ascontiguousarray(X)
+        arrays["X"] = _little(X).reshape(-1)
+    arrays["y"] = _compact(np.asarray(y, dtype=np.float64))
+    if weight is not None:
+        arrays["weight"] = np.asarray(weight, dtype="<f8")
+    parts, offset = {}, 0
+    for name, array in arrays.items():
+        parts[name] = Part(array.dtype.str, int(array.size), offset)
+        offset += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+    pieces = [_padded(array.tobytes()) for array in arrays.values()]
+    checksum = 0
+    for piece in pieces:
+        checksum = zlib.crc32(piece, checksum)
+    said: dict[str, Any] = {
+        "shape": list(X.shape),
+        "parts": parts,
+        "names": None if names is None else list(names),
+        "checksum": checksum,
+        "n_bytes": offset,
+        "begin": 0,
+    }
+    text = _header_text(said)
+    with replacing(path, who="write_shard") as file:
+        file.write(MAGIC + struct.pack("<II", VERSION, len(text)) + text)
+        for piece in pieces:
+            file.write(piece)
+
+
+def _header_text(said: dict[str, Any]) -> bytes:
+    """The header as JSON, filled with spaces so that the arrays begin at a multiple of 64."""
+    for _ in range(3):  # the length of a number may change the length of the text
+        length = len(json.dumps(said).encode())
+        said["begin"] = -(-(16 + length) // ALIGNMENT) * ALIGNMENT
+    return json.dumps(said).encode().ljust(said["begin"] - 16)
+
+
+def _padded(raw: bytes) -> bytes:
+    return raw.ljust(-(-len(raw) // ALIGNMENT) * ALIGNMENT, b"\0")
+
+
+def _little(values: Array) -> Array:
+    """Values as little-endian float32 or float64."""
+    return values.astype("<f4" if values.dtype == np.float32 else "<f8", copy=False)
+
+
+def _compact(y: FloatArray) -> Array:
+    """Targets in one byte where they are small integers, such as -1 and +1."""
+    small = y.astype(np.int8)
+    return small if np.array_equal(small, y) else y.astype("<f8", copy=False)
+
+
+@dataclass(frozen=True)
+class ShardFolder:
+    """The shards of a directory, in the order of their names."""
+
+    path: Path
+    headers: tuple[ShardHeader, ...]
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of all shards."""
+        return self.headers[0].shape[1]
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns."""
+        return self.headers[0].names
+
+
+def open_folder(path: AnyPath, *, who: str = "open_shards") -> ShardFolder:
+    """All shards of a directory; they must have one width and one set of names."""
+    folder = Path(path)
+    found = sorted(folder.glob(f"*{ENDING}")) if folder.is_dir() else []
+    if not found:
+        raise DataError(
+            who,
+            needs="a folder with shards",
+            got=f"{folder}",
+            todo="Make one with auctor convert table.parquet folder.shards.",
+        )
+    headers = tuple(read_header(one, who=who) for one in found)
+    first = headers[0]
+    for header in headers:
+        if header.shape[1] != first.shape[1] or header.names != first.names:
+            raise DataError(
+                who,
+                needs=f"the {first.shape[1]} columns of {first.path.name} in every shard",
+                got=f"{header.shape[1]} columns, or other names, in {header.path.name}",
+                todo="Convert the parts of a table together.",
+            )
+    return ShardFolder(folder, headers)
+
+
+def cut_rows(X: Any, n_bytes: int = SHARD_BYTES) -> Iterator[slice]:
+    """Slices of rows of about so many bytes each."""
+    n = X.shape[0]
+    parts: Any = X
+    total = parts.data.nbytes + parts.indices.nbytes if issparse(X) else parts.nbytes
+    step = max(1, int(n * n_bytes / max(1, total)))
+    for low in range(0, n, step):
+        yield slice(low, min(n, low + step))
+
+
+def shard_path(folder: AnyPath, number: int) -> str:
+    """The name of a shard."""
+    return os.path.join(folder, f"{number:06d}{ENDING}")

@@ -1,0 +1,59 @@
+"""One matrix for several scores per row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.needs import Access
+from auctor.core.protocols import Data
+from auctor.core.types import FloatArray, Target
+
+
+class Stacked:
+    """The same matrix once per class: ``kron(X, I)``, up to the order of its columns.
+
+    A row of X becomes ``times`` rows, next to each other, one for each class; the columns of the
+    first class come first. No copy is made: a product takes one product with X for each class.
+
+    Parameters
+    ----------
+    data : Data
+        The matrix; its own target is not used.
+    target : Target
+        Of all rows, ``n_rows * times``.
+    times : int
+        How often it is repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> data = as_data(np.array([[1.0, 2.0]]), [1.0])
+    >>> Stacked(data, Target(np.array([1.0, -1.0])), 2).scores(np.array([1.0, 0.0, 0.0, 10.0]))
+    array([ 1., 20.])
+    """
+
+    access = Access.PRODUCTS
+
+    def __init__(self, data: Data, target: Target, times: int) -> None:
+        self._data, self.target, self._times = data, target, times
+        self.n_rows, self.n_columns = data.n_rows * times, data.n_columns * times
+
+    def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
+        """``X @ w + offset``."""
+        out = np.empty((self._data.n_rows, self._times))
+        for k, part in enumerate(w.reshape(self._times, -1)):
+            out[:, k] = self._data.scores(np.ascontiguousarray(part), offset)
+        return out.ravel()
+
+    def gradient(self, dscores: FloatArray) -> FloatArray:
+        """``X.T @ dscores``."""
+        slopes = dscores.reshape(-1, self._times)
+        return np.concatenate([self._data.gradient(slope.copy()) for slope in slopes.T])
+
+    @classmethod
+    def examples(cls, X: FloatArray, target: Target, n_threads: int | None) -> dict[str, Data]:
+        """Instances the conformance kit tests: the matrix itself, once."""
+        from auctor.data.dense import Dense
+
+        return {"once": cls(Dense(X, target, n_threads=n_threads), target, 1)}

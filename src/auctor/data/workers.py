@@ -1,0 +1,143 @@
+"""Workers: who holds the shards of a data set, and answers products with them.
+
+Everything that runs on many rows is one call: a method of every shard, each with its own
+arguments, answered in the order of the shards. Sums over shards are made in that order, so that
+results do not depend on who computed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from auctor.core.types import FloatArray, Target
+from auctor.data.dense import Dense
+from auctor.data.ring import Ring
+from auctor.data.shards import ShardFolder, check_payload
+from auctor.data.sparse import Sparse
+from auctor.kernels.runtime.parallel import available_threads, run_tasks
+
+
+class ShardFacts(NamedTuple):
+    """What the driver knows of a shard: its shape, entries and target."""
+
+    n_rows: int
+    n_columns: int
+    n_entries: int
+    target: Target
+
+
+class Workers(Protocol):
+    """Holders of shards; the only interface between a data set and an engine."""
+
+    def facts(self) -> list[ShardFacts]:
+        """Shapes and targets of all shards, in their order."""
+
+    def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of `SHARD_METHODS` on every shard, in the order of the shards."""
+
+
+def facts_of(data: Dense | Sparse) -> ShardFacts:
+    """What the driver needs to know of rows."""
+    return ShardFacts(data.n_rows, data.n_columns, data.n_entries, data.target)
+
+
+def call(data: Dense | Sparse, method: str, arguments: tuple[Any, ...]) -> Any:
+    """A method of a shard; what every worker runs."""
+    return SHARD_METHODS[method](data, *arguments)
+
+
+def _scores(data: Dense | Sparse, w: FloatArray, offset: float) -> FloatArray:
+    return data.scores(w, offset)
+
+
+def _gradient(data: Dense | Sparse, dscores: FloatArray) -> FloatArray:
+    return data.gradient(dscores)
+
+
+def _square_gradient(data: Dense | Sparse, h: FloatArray) -> FloatArray:
+    return data.square_gradient(h)
+
+
+def _sandwich(
+    data: Dense | Sparse, h: FloatArray, v: FloatArray, offset: float
+) -> tuple[FloatArray, float]:
+    return data.sandwich(h, v, offset)
+
+
+def _gram(data: Dense | Sparse, h: FloatArray) -> FloatArray:
+    return data.gram(h)
+
+
+def _largest(data: Dense | Sparse) -> tuple[float, int]:
+    """The largest absolute entry of a shard and its row; NaN where there is one."""
+    lines = data.row_lines()
+    if not lines.values.size:
+        return 0.0, 0
+    bad = ~np.isfinite(lines.values)
+    place = int(np.argmax(bad)) if bad.any() else int(np.argmax(np.abs(lines.values)))
+    row = int(np.searchsorted(lines.indptr, place, side="right")) - 1
+    return float(np.abs(lines.values[place])), row
+
+
+#: What a shard can be asked for, by name: nothing else crosses to another process.
+SHARD_METHODS: dict[str, Any] = {
+    "scores": _scores,
+    "gradient": _gradient,
+    "square_gradient": _square_gradient,
+    "sandwich": _sandwich,
+    "gram": _gram,
+    "largest": _largest,
+}
+
+
+class MemoryWorkers:
+    """Shards in the memory of this process, on its threads."""
+
+    def __init__(self, shards: Sequence[Dense | Sparse], n_threads: int | None = None) -> None:
+        self._shards = list(shards)
+        self._threads = available_threads(n_threads)
+
+    def facts(self) -> list[ShardFacts]:
+        """Shapes and targets of all shards, in their order."""
+        return [facts_of(shard) for shard in self._shards]
+
+    def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a method on every shard, in the order of the shards."""
+        answers: list[Any] = [None] * len(self._shards)
+
+        def one(at: int) -> None:
+            answers[at] = call(self._shards[at], method, arguments[at])
+
+        run_tasks([partial(one, at) for at in range(len(answers))], self._threads)
+        return answers
+
+
+class FileWorkers:
+    """Shards on the disk, read through a ring of buffers for every call."""
+
+    def __init__(self, folder: ShardFolder, memory: int) -> None:
+        self._headers = folder.headers
+        self._ring = Ring(folder.headers, memory)
+
+    def facts(self) -> list[ShardFacts]:
+        """Shapes and targets of all shards; the first pass, which also checks the bytes."""
+        found = []
+        for number, payload in self._ring.blocks():
+            header = self._headers[number]
+            check_payload(header, payload)
+            facts = facts_of(header.data(payload))
+            target = facts.target
+            weight = None if target.weight is None else target.weight.copy()
+            found.append(facts._replace(target=Target(target.y.copy(), weight)))
+        return found
+
+    def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a method on every shard, in the order of the shards."""
+        return [
+            call(self._headers[number].data(payload), method, arguments[number])
+            for number, payload in self._ring.blocks()
+        ]

@@ -1,0 +1,35 @@
+"""Labels with a taxonomy: hierarchical classification and multi-label learning."""
+
+from auctor.hierarchy import metrics
+from auctor.hierarchy.decoders import (
+    Decoder,
+    ExpectedF,
+    Flat,
+    HierarchicalOperator,
+    LeafReduce,
+    MandatoryLeaf,
+    RootMap,
+    TopK,
+    tree_map,
+    tree_reduce,
+)
+from auctor.hierarchy.multi_label import HierarchicalMultiLabel
+from auctor.hierarchy.taxonomy import Taxonomy
+from auctor.hierarchy.top_down import TopDownClassifier
+
+__all__ = [
+    "Decoder",
+    "ExpectedF",
+    "Flat",
+    "HierarchicalMultiLabel",
+    "HierarchicalOperator",
+    "LeafReduce",
+    "MandatoryLeaf",
+    "RootMap",
+    "Taxonomy",
+    "TopDownClassifier",
+    "TopK",
+    "metrics",
+    "tree_map",
+    "tree_reduce",
+]

@@ -1,0 +1,328 @@
+"""Decoders: from one score per label to a set of labels that obeys the taxonomy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.errors import DataError
+from auctor.core.types import Array, FloatArray, IntArray
+from auctor.hierarchy.taxonomy import Taxonomy
+from auctor.kernels.hierarchy import decode as kernels
+
+#: Most sweeps of the dual ascent on a directed acyclic graph; it converges linearly.
+DAG_SWEEPS = 200
+#: Largest change of a dual variable, in units of the scores, at which it ends.
+DAG_TOL = 1e-9
+
+
+class Decoder(Protocol):
+    """Turns scores (n, n_nodes), probabilities of the labels, into sets of labels."""
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+
+
+def check_scores(who: str, scores: Any, taxonomy: Taxonomy) -> FloatArray:
+    """Scores as float64 (n, n_nodes), finite; a private copy."""
+    u = np.array(scores, dtype=np.float64, order="C")
+    if u.ndim != 2 or u.shape[1] != taxonomy.n_nodes:
+        raise DataError(
+            who,
+            needs=f"scores of shape (n, {taxonomy.n_nodes}), a column for every label",
+            got=f"shape {u.shape}",
+            todo="Order the columns as taxonomy.names does.",
+        )
+    if np.isnan(u).any():
+        raise DataError(who, needs="scores that are numbers", got="NaN", todo="Replace them.")
+    return u
+
+
+def level_weights(values: Any, taxonomy: Taxonomy, who: str, name: str) -> FloatArray:
+    """A number for every node from a scalar, one per level or one per node."""
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.size == 1:
+        return np.full(taxonomy.n_nodes, float(array[0]))
+    if array.size == taxonomy.n_nodes:
+        return array.copy()
+    if array.size == int(taxonomy.depth.max()) + 1:
+        per_level: FloatArray = array[taxonomy.depth]
+        return per_level
+    raise DataError(
+        who,
+        needs=f"{name} as one number, one per level or one per label",
+        got=f"{array.size} numbers",
+        todo=f"Pass 1, {int(taxonomy.depth.max()) + 1} or {taxonomy.n_nodes} of them.",
+    )
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Every label alone: on where its score reaches the threshold.
+
+    The only decoder whose sets may break the taxonomy.
+
+    Parameters
+    ----------
+    threshold : float, or one per level or label
+    """
+
+    threshold: Any = 0.5
+
+    #: The parameter that is tuned, and what is tried: shares of a probability.
+    tuned: ClassVar[str] = "threshold"
+    candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 37))
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+        u = check_scores("Flat", scores, taxonomy)
+        on: Array = u >= level_weights(self.threshold, taxonomy, "Flat", "threshold")
+        return on
+
+
+@dataclass(frozen=True)
+class LeafReduce(Flat):
+    """A label is on where it or any label below it reaches its threshold."""
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+        on = super().decode(scores, taxonomy)
+        kernels.any_below(on, *taxonomy.parents)
+        return on
+
+
+@dataclass(frozen=True)
+class RootMap(Flat):
+    """A label is on where it and all labels above it reach their thresholds."""
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+        on = super().decode(scores, taxonomy)
+        kernels.all_above(on, *taxonomy.parents)
+        return on
+
+
+@dataclass(frozen=True)
+class HierarchicalOperator:
+    """The labels that the prox of a hierarchical norm keeps.
+
+    ``P(u) = argmin_v 1/2 |u - v|^2 + sum_t phi_t |v_D(t)|``, D(t) the labels at or below t. Scores
+    must not be negative, because the norm does not see signs: negative ones count as 0. On a tree
+    one pass up and one down is exact; on a directed acyclic graph the groups overlap, and the dual
+    is solved by cyclic ascent.
+
+    Parameters
+    ----------
+    phi : float > 0, or one per level or label
+        Weights of the groups: larger ones drop more.
+
+    References
+    ----------
+    Jenatton, Mairal, Obozinski, Bach 2011; Tang, Big data optimization in machine learning, Lehigh
+    2016, chapter 3, whose listing passes up unsquared factors.
+    """
+
+    phi: Any = 0.5
+
+    #: The parameter that is tuned, and what is tried: norms of probabilities.
+    tuned: ClassVar[str] = "phi"
+    candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 41))
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+        who = "HierarchicalOperator"
+        u = np.maximum(check_scores(who, scores, taxonomy), 0.0)
+        phi = level_weights(self.phi, taxonomy, who, "phi")
+        check_real(who, "phi", float(phi.min()), low=0.0)
+        on = np.zeros(u.shape, dtype=bool)
+        if taxonomy.is_tree:
+            kernels.tree_operator(u, taxonomy.parent, phi, on)
+            return on
+        start, below = descendants(taxonomy)
+        kernels.dag_operator(u, below, start, phi, DAG_SWEEPS, DAG_TOL, on)
+        kernels.all_above(on, *taxonomy.parents)
+        return on
+
+
+@dataclass(frozen=True)
+class ExpectedF:
+    """The set with the highest expected F-beta, by the scores as probabilities.
+
+    Scores are made coherent (no label above its parents), sorted, and the prefix with the highest
+    ``(1 + beta^2) sum_top p / (k + beta^2 sum_all p)`` is taken: expectations in numerator and
+    denominator. A prefix of coherent scores obeys the taxonomy.
+
+    Parameters
+    ----------
+    beta : float > 0
+    temper : float > 0
+        Power of the probabilities: above 1 sets become smaller, below 1 larger.
+    """
+
+    beta: float = 1.0
+    temper: float = 1.0
+
+    #: The parameter that is tuned, and what is tried around 1.
+    tuned: ClassVar[str] = "temper"
+    candidates: ClassVar[tuple[float, ...]] = (
+        0.4,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.9,
+        1.0,
+        1.15,
+        1.3,
+        1.5,
+        1.8,
+    )
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+        check_real("ExpectedF", "beta", self.beta, low=0.0, open_low=True)
+        check_real("ExpectedF", "temper", self.temper, low=0.0, open_low=True)
+        p = coherent("ExpectedF", scores, taxonomy)
+        p = np.clip(p, 0.0, None) ** self.temper
+        on = np.zeros(p.shape, dtype=bool)
+        kernels.best_prefix(p, falling_order(p), self.beta**2, on)
+        return on
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The k labels with the largest coherent scores, which is a subtree.
+
+    Parameters
+    ----------
+    k : int >= 1
+    """
+
+    k: int = 3
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+        check_int("TopK", "k", self.k, low=1)
+        p = coherent("TopK", scores, taxonomy)
+        on = np.zeros(p.shape, dtype=bool)
+        kernels.first_k(falling_order(p), self.k, on)
+        return on
+
+
+@dataclass(frozen=True)
+class MandatoryLeaf:
+    """The best leaf of every row with all labels above it.
+
+    The score of a leaf is the mean of the log-probabilities of the labels on its path, or its own.
+
+    Parameters
+    ----------
+    path : bool
+        Whether the labels above count.
+    """
+
+    path: bool = True
+
+    def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
+        """A 0/1 matrix (n, n_nodes)."""
+        u = check_scores("MandatoryLeaf", scores, taxonomy)
+        if self.path:
+            u = path_means(np.log(np.clip(u, 1e-12, None)), taxonomy)
+        leaves = np.flatnonzero(taxonomy.leaves)
+        on = np.zeros(u.shape, dtype=bool)
+        on[np.arange(u.shape[0]), leaves[np.argmax(u[:, leaves], axis=1)]] = True
+        kernels.any_below(on, *taxonomy.parents)
+        return on
+
+
+#: Decoders by the name a user types.
+DECODERS: dict[str, type[Any]] = {
+    "expected_f": ExpectedF,
+    "flat": Flat,
+    "leaf_reduce": LeafReduce,
+    "root_map": RootMap,
+    "hierarchical": HierarchicalOperator,
+    "top_k": TopK,
+    "mandatory_leaf": MandatoryLeaf,
+}
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def coherent(who: str, scores: Any, taxonomy: Taxonomy) -> FloatArray:
+    """Scores in which no label is above its parents: each lowered to the least above it."""
+    p = check_scores(who, scores, taxonomy)
+    kernels.at_most_parents(p, *taxonomy.parents)
+    return p
+
+
+def falling_order(p: FloatArray) -> IntArray:
+    """Nodes by falling score; ties in the order of the nodes, so that parents come first."""
+    order: IntArray = np.argsort(-p, axis=1, kind="stable")
+    return order
+
+
+def path_means(values: FloatArray, taxonomy: Taxonomy) -> FloatArray:
+    """Mean over the labels on the way from the top; over the best way where there are several."""
+    total, count = values.copy(), np.ones(values.shape)
+    rows = np.arange(values.shape[0])
+    for t in range(taxonomy.n_nodes):
+        above = taxonomy.parents.of(t)
+        if above.size:
+            best = above[np.argmax(total[:, above] / count[:, above], axis=1)]
+            total[:, t] += total[rows, best]
+            count[:, t] += count[rows, best]
+    means: FloatArray = total / count
+    return means
+
+
+def descendants(taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
+    """Labels at or below every label: ``below[start[t]:start[t + 1]]``."""
+    sets: list[set[int]] = [{t} for t in range(taxonomy.n_nodes)]
+    for t in range(taxonomy.n_nodes - 1, -1, -1):
+        for child in taxonomy.children.of(t):
+            sets[t] |= sets[int(child)]
+    start = np.concatenate(([0], np.cumsum([len(one) for one in sets]))).astype(np.int64)
+    below = np.concatenate([np.array(sorted(one), dtype=np.int64) for one in sets])
+    return start, below
+
+
+Combine = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def tree_map(values: FloatArray, combine: Combine, taxonomy: Taxonomy) -> FloatArray:
+    """Replace every label's column by ``combine(own, parent's)``, from the top down, on a tree.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["a/b/c"])
+    >>> tree_map(np.array([[0.0, 1.0, 1.0]]), np.add, taxonomy)
+    array([[0., 1., 2.]])
+    """
+    out = values.copy()
+    for t, above in enumerate(taxonomy.parent):
+        if above >= 0:
+            out[:, t] = combine(out[:, t], out[:, above])
+    return out
+
+
+def tree_reduce(values: FloatArray, combine: Combine, taxonomy: Taxonomy) -> FloatArray:
+    """Replace every label's column by ``combine(own, child's)`` for all children, bottom up.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["a/b", "a/c"])
+    >>> tree_reduce(np.array([[0.0, 1.0, 2.0]]), np.add, taxonomy)
+    array([[3., 1., 2.]])
+    """
+    out = values.copy()
+    for t in range(taxonomy.n_nodes - 1, -1, -1):
+        above = taxonomy.parent[t]
+        if above >= 0:
+            out[:, above] = combine(out[:, above], out[:, t])
+    return out

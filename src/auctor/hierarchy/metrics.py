@@ -1,0 +1,133 @@
+"""Metrics of label sets on a taxonomy; 0/0 is 1 where both sets are empty, and 0 otherwise."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.core.checks import check_choice
+from auctor.core.errors import DataError
+from auctor.core.types import Array, FloatArray
+from auctor.hierarchy.taxonomy import Taxonomy
+
+AVERAGES = ("example", "micro", "macro")
+
+
+class SetScores(NamedTuple):
+    """Precision, recall and F."""
+
+    precision: float
+    recall: float
+    f: float
+
+
+def check_sets(who: str, truth: Any, predicted: Any) -> tuple[Array, Array]:
+    """Two 0/1 matrices of one shape."""
+    a, b = (
+        np.asarray(one.toarray() if hasattr(one, "toarray") else one) for one in (truth, predicted)
+    )
+    if a.shape != b.shape or a.ndim != 2:
+        raise DataError(
+            who,
+            needs="two 0/1 matrices of one shape",
+            got=f"shapes {a.shape} and {b.shape}",
+            todo="Pass a row for every sample and a column for every label.",
+        )
+    return a.astype(bool), b.astype(bool)
+
+
+def ratio(top: FloatArray, bottom: FloatArray, empty: Any = 0.0) -> FloatArray:
+    """``top / bottom``, and ``empty`` where the bottom is 0."""
+    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    out = np.broadcast_to(np.asarray(empty, dtype=np.float64), top.shape).copy()
+    np.divide(top, bottom, out=out, where=bottom > 0.0)
+    return out
+
+
+def set_scores(
+    truth: Any, predicted: Any, *, average: str = "example", beta: float = 1.0
+) -> SetScores:
+    """Precision, recall and F-beta of label sets.
+
+    Parameters
+    ----------
+    truth, predicted : (n, L) 0/1 matrices
+    average : {"example", "micro", "macro"}
+        Mean over rows, over all entries together, or mean over labels.
+    beta : float > 0
+
+    Examples
+    --------
+    >>> set_scores([[1, 1, 0]], [[1, 0, 0]]).f
+    0.6666666666666666
+    """
+    check_choice("set_scores", "average", average, AVERAGES)
+    a, b = check_sets("set_scores", truth, predicted)
+    axis = {"example": 1, "micro": None, "macro": 0}[average]
+    hits = np.atleast_1d((a & b).sum(axis=axis))
+    there, said = np.atleast_1d(a.sum(axis=axis)), np.atleast_1d(b.sum(axis=axis))
+    both_empty = ((there == 0) & (said == 0)).astype(np.float64)
+    b2 = beta**2
+    f = ratio((1.0 + b2) * hits, said + b2 * there, both_empty)
+    return SetScores(
+        float(ratio(hits, said, both_empty).mean()),
+        float(ratio(hits, there, both_empty).mean()),
+        float(f.mean()),
+    )
+
+
+def jaccard(truth: Any, predicted: Any) -> float:
+    """Mean over rows of common labels over all labels of either set."""
+    a, b = check_sets("jaccard", truth, predicted)
+    either = (a | b).sum(axis=1)
+    return float(ratio((a & b).sum(axis=1), either, (either == 0).astype(float)).mean())
+
+
+def hamming(truth: Any, predicted: Any) -> float:
+    """Share of entries that differ."""
+    a, b = check_sets("hamming", truth, predicted)
+    return float((a != b).mean())
+
+
+def hierarchical_scores(truth: Any, predicted: Any, taxonomy: Taxonomy) -> SetScores:
+    """Precision, recall and F of all labels together, after both sets got their ancestors."""
+    a, b = check_sets("hierarchical_scores", truth, predicted)
+    return set_scores(taxonomy.close(a.copy()), taxonomy.close(b.copy()), average="micro")
+
+
+def tree_distance(truth: Any, predicted: Any, taxonomy: Taxonomy) -> float:
+    """Mean number of edges between the deepest true and the deepest predicted label of a row.
+
+    For sets with one path each: steps up to the last common label and down again. A row without
+    labels counts as the virtual root.
+    """
+    a, b = check_sets("tree_distance", truth, predicted)
+    a, b = taxonomy.close(a.copy()), taxonomy.close(b.copy())
+    level = taxonomy.depth + 1
+    deepest_true, deepest_said = (np.max(one * level, axis=1) for one in (a, b))
+    common = np.max((a & b) * level, axis=1)
+    return float((deepest_true + deepest_said - 2 * common).mean())
+
+
+def pooled_auprc(truth: Any, scores: Any) -> float:
+    """Area under the precision-recall curve of all (row, label) entries together."""
+    from auctor.metrics import average_precision
+
+    y, s = np.asarray(truth).astype(bool).ravel(), np.asarray(scores, dtype=np.float64).ravel()
+    return float(average_precision(y, s))
+
+
+def by_label(truth: Any, predicted: Any) -> FloatArray:
+    """F1 of every label alone."""
+    a, b = check_sets("by_label", truth, predicted)
+    hits, there, said = (a & b).sum(axis=0), a.sum(axis=0), b.sum(axis=0)
+    return ratio(2.0 * hits, there + said, ((there == 0) & (said == 0)).astype(float))
+
+
+def by_level(truth: Any, predicted: Any, taxonomy: Taxonomy) -> FloatArray:
+    """Micro F1 of the labels of every level."""
+    a, b = check_sets("by_level", truth, predicted)
+    levels = range(int(taxonomy.depth.max()) + 1)
+    parts = [taxonomy.depth == level for level in levels]
+    return np.array([set_scores(a[:, at], b[:, at], average="micro").f for at in parts])

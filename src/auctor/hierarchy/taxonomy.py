@@ -1,0 +1,330 @@
+"""Taxonomy: labels with parents, a tree or a directed acyclic graph, as arrays."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.types import Array, IntArray
+
+WHO = "Taxonomy"
+
+
+class Links(NamedTuple):
+    """Neighbours of every node: those of node t are ``node[start[t]:start[t + 1]]``."""
+
+    start: IntArray
+    node: IntArray
+
+    def of(self, node: int) -> IntArray:
+        """Neighbours of one node."""
+        found: IntArray = self.node[self.start[node] : self.start[node + 1]]
+        return found
+
+    @classmethod
+    def collect(cls, size: int, source: IntArray, target: IntArray) -> Links:
+        """Links from edges."""
+        order = np.argsort(source, kind="stable")
+        counts = np.bincount(source, minlength=size)
+        return cls(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), target[order])
+
+
+class Taxonomy:
+    """Labels with parents, in an order in which parents come before their children.
+
+    Nodes are numbered 0 to ``n_nodes - 1`` in that order; ``names[t]`` is the label of node t. A
+    virtual root above all top labels is not counted. Use one of the ``from_`` functions.
+
+    Parameters
+    ----------
+    names : sequence of labels
+        One for every node, each once.
+    edges : sequence of (parent, child)
+        Places in ``names``.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["animal/cat", "animal/dog", "plant"])
+    >>> taxonomy.names
+    ('animal', 'plant', 'animal/cat', 'animal/dog')
+    >>> taxonomy.ancestors("animal/dog")
+    ['animal']
+    >>> taxonomy.close([["animal/cat"], ["plant"]]).astype(int)
+    array([[1, 0, 1, 0],
+           [0, 1, 0, 0]])
+    """
+
+    def __init__(self, names: Sequence[Hashable], edges: Iterable[tuple[int, int]] = ()) -> None:
+        names = list(names)
+        if not names:
+            raise DataError(WHO, needs="at least one label", got="none", todo="Pass some labels.")
+        pairs = np.array(sorted(set(edges)), dtype=np.int64).reshape(-1, 2)
+        order = _parents_first(names, pairs)
+        place = np.empty(order.size, dtype=np.int64)
+        place[order] = np.arange(order.size)
+        self.names: tuple[Hashable, ...] = tuple(names[t] for t in order)
+        parent, child = place[pairs[:, 0]], place[pairs[:, 1]]
+        self.parents = Links.collect(len(names), child, parent)
+        self.children = Links.collect(len(names), parent, child)
+        self._place = {name: t for t, name in enumerate(self.names)}
+
+    # --- making one -----------------------------------------------------------------------------
+
+    @classmethod
+    def from_parents(cls, parents: Mapping[Hashable, Any]) -> Taxonomy:
+        """A taxonomy of a parent for every label: None for top labels, or several of them.
+
+        Examples
+        --------
+        >>> Taxonomy.from_parents({"cat": "animal", "dog": "animal", "animal": None}).n_nodes
+        3
+        """
+        names = list(parents)
+        place = {name: t for t, name in enumerate(names)}
+        edges = []
+        for child, above in parents.items():
+            several = isinstance(above, list | tuple | set | frozenset)
+            for parent in above if several else () if above is None else (above,):
+                if parent not in place:
+                    raise DataError(
+                        WHO,
+                        needs="every parent among the labels",
+                        got=f"{parent!r} above {child!r}",
+                        todo=f"Add {parent!r} with its own parent, or None.",
+                    )
+                edges.append((place[parent], place[child]))
+        return cls(names, edges)
+
+    @classmethod
+    def from_edges(cls, edges: Iterable[tuple[Any, Any]]) -> Taxonomy:
+        """A taxonomy of (parent, child) pairs; a parent of None makes a top label.
+
+        Examples
+        --------
+        >>> Taxonomy.from_edges([(None, "animal"), ("animal", "cat")]).names
+        ('animal', 'cat')
+        """
+        place: dict[Hashable, int] = {}
+        pairs = []
+        for parent, child in edges:
+            for name in (parent, child):
+                if name is not None:
+                    place.setdefault(name, len(place))
+            if parent is not None:
+                pairs.append((place[parent], place[child]))
+        return cls(list(place), pairs)
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Any], separator: str = "/") -> Taxonomy:
+        """A tree of paths, as text with separators or as tuples; the prefixes are nodes too.
+
+        A node is named by its path, so that equal names under different parents stay different.
+        """
+        place: dict[str, int] = {}
+        pairs = []
+        for path in paths:
+            parts = path.split(separator) if isinstance(path, str) else [str(part) for part in path]
+            above = -1
+            for depth in range(1, len(parts) + 1):
+                name = separator.join(parts[:depth])
+                here = place.setdefault(name, len(place))
+                if above >= 0:
+                    pairs.append((above, here))
+                above = here
+        return cls(list(place), pairs)
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Taxonomy:
+        """A taxonomy of a directed graph whose edges point from parents to children."""
+        place = {name: t for t, name in enumerate(graph.nodes)}
+        return cls(list(place), [(place[a], place[b]) for a, b in graph.edges])
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Taxonomy:
+        """A taxonomy of a text file with a parent and a child on every line.
+
+        Lines read ``parent child``, or ``parent: P child: C`` as the topic hierarchy of RCV1, where
+        further words are ignored. A parent called ``None`` makes a top label. Lines that begin with
+        ``#`` are skipped.
+        """
+        edges: list[tuple[str | None, str]] = []
+        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            if words[0] == "parent:" and "child:" in words:
+                words = [words[1], words[words.index("child:") + 1]]
+            if len(words) < 2:
+                raise DataError(
+                    WHO,
+                    needs="a parent and a child on every line",
+                    got=f"{line.strip()!r} in line {number} of {path}",
+                    todo="Correct the line.",
+                )
+            edges.append((None if words[0] == "None" else words[0], words[1]))
+        return cls.from_edges(edges)
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Labels."""
+        return len(self.names)
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether no label has more than one parent."""
+        return bool((np.diff(self.parents.start) <= 1).all())
+
+    @cached_property
+    def parent(self) -> IntArray:
+        """The one parent of every node of a tree, -1 for top labels."""
+        if not self.is_tree:
+            raise DataError(
+                WHO,
+                needs="one parent for every label",
+                got="a label with several",
+                todo="Use a method for directed acyclic graphs.",
+            )
+        found = np.full(self.n_nodes, -1, dtype=np.int64)
+        has = np.diff(self.parents.start) == 1
+        found[has] = self.parents.node
+        return found
+
+    @cached_property
+    def depth(self) -> IntArray:
+        """Edges of the longest way down to every node; 0 for top labels."""
+        found = np.zeros(self.n_nodes, dtype=np.int64)
+        for t in range(self.n_nodes):
+            above = self.parents.of(t)
+            if above.size:
+                found[t] = found[above].max() + 1
+        return found
+
+    @cached_property
+    def leaves(self) -> Array:
+        """Whether every node is without children."""
+        found: Array = np.diff(self.children.start) == 0
+        return found
+
+    def index(self, name: Hashable) -> int:
+        """The node of a label."""
+        try:
+            return self._place[name]
+        except (KeyError, TypeError):
+            raise DataError(
+                WHO,
+                needs="labels of the taxonomy",
+                got=repr(name),
+                todo="Add the label to the taxonomy, or drop it from the rows.",
+            ) from None
+
+    def __contains__(self, name: Hashable) -> bool:
+        return name in self._place
+
+    def ancestors(self, name: Hashable) -> list[Hashable]:
+        """Labels above a label, from the top down."""
+        seen = set()
+        queue = deque([self.index(name)])
+        while queue:
+            for above in self.parents.of(queue.popleft()):
+                if int(above) not in seen:
+                    seen.add(int(above))
+                    queue.append(int(above))
+        return [self.names[t] for t in sorted(seen)]
+
+    # --- label sets -------------------------------------------------------------------------------
+
+    def indicator(self, labels: Iterable[Any]) -> Array:
+        """Rows of labels as a 0/1 matrix (n, n_nodes); each row is a set of labels."""
+        rows = list(labels)
+        Y = np.zeros((len(rows), self.n_nodes), dtype=bool)
+        for i, row in enumerate(rows):
+            if isinstance(row, str):
+                raise DataError(
+                    WHO,
+                    needs="a set of labels for every row",
+                    got=f"the text {row!r}",
+                    todo=f"Pass [{row!r}] for a single label.",
+                )
+            for name in row:
+                Y[i, self.index(name)] = True
+        return Y
+
+    def label_sets(self, Y: Array) -> list[list[Hashable]]:
+        """Labels of every row of a 0/1 matrix, from the top down."""
+        return [[self.names[t] for t in np.flatnonzero(row)] for row in np.asarray(Y)]
+
+    def close(self, labels: Any) -> Array:
+        """Rows with all ancestors of their labels; takes label sets or a 0/1 matrix."""
+        matrix = isinstance(labels, np.ndarray) and labels.ndim == 2
+        Y = labels.astype(bool) if matrix else self.indicator(labels)
+        for t in range(self.n_nodes - 1, -1, -1):
+            for above in self.parents.of(t):
+                Y[:, above] |= Y[:, t]
+        return Y
+
+    def violations(self, Y: Array) -> IntArray:
+        """Rows in which a label stands without one of its parents."""
+        Y = np.asarray(Y, dtype=bool)
+        bad = np.zeros(Y.shape[0], dtype=bool)
+        for t in range(self.n_nodes):
+            for above in self.parents.of(t):
+                bad |= Y[:, t] & ~Y[:, above]
+        return np.flatnonzero(bad)
+
+    def __repr__(self) -> str:
+        kind = "tree" if self.is_tree else "directed acyclic graph"
+        return f"Taxonomy({self.n_nodes} labels, {kind}, depth {int(self.depth.max())})"
+
+
+def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
+    """An order with parents first (Kahn), by depth and then as given; names a cycle if there is."""
+    size = len(names)
+    if len(set(names)) != size:
+        seen: set[Hashable] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise DataError(
+            WHO,
+            needs="every label once",
+            got=f"{twice!r} twice",
+            todo="Name nodes by their path: Taxonomy.from_paths does.",
+        )
+    waiting = np.bincount(pairs[:, 1], minlength=size)
+    below = Links.collect(size, pairs[:, 0], pairs[:, 1])
+    level = [int(t) for t in np.flatnonzero(waiting == 0)]
+    order: list[int] = []
+    while level:
+        order += level
+        free: list[int] = []
+        for t in level:
+            for child in below.of(t):
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    free.append(int(child))
+        level = sorted(free)
+    if len(order) < size:
+        raise DataError(
+            WHO,
+            needs="labels without a cycle",
+            got=" -> ".join(repr(names[t]) for t in _cycle(size, pairs, set(order))),
+            todo="Remove one of these edges.",
+        )
+    return np.array(order, dtype=np.int64)
+
+
+def _cycle(size: int, pairs: IntArray, done: set[int]) -> list[int]:
+    """One cycle among the nodes that have no order."""
+    above = {int(child): int(parent) for parent, child in pairs if int(parent) not in done}
+    t = next(t for t in range(size) if t not in done)
+    seen: list[int] = []
+    while t not in seen:
+        seen.append(t)
+        t = above[t]
+    return [*seen[seen.index(t) :], t][::-1]

@@ -1,0 +1,293 @@
+"""Coordinate descent on the Newton model of a log-determinant, one row of the matrix at a time.
+
+The model of ``-log det X + tr(S X)`` around X, with ``W = X^-1`` and a symmetric step D, is::
+
+    tr((S - W) D) + 1/2 tr(W D W D)
+
+so that along one pair ``D_ij = D_ji`` it is a parabola whose slope is ``S_ij - W_ij + (W D W)_ij``
+and whose curvature is ``W_ij^2 + W_ii W_jj`` (``W_ii^2`` on the diagonal), both once for each of
+the two entries off the diagonal. ``U = D W`` is kept up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray
+from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
+
+#: Rows and columns of a tile, when a matrix is transposed: two tiles of float64 fit into 32 KB.
+TILE = 32
+#: ``(W D W)_ij`` of the free pairs, as a function of the step on them.
+Product = Callable[[FloatArray], FloatArray]
+
+
+@inline_kernel
+def soft_step(c: float, slope: float, curve: float, l1: float) -> float:
+    """Change of an entry c that minimises ``slope z + curve z^2 / 2 + l1 |c + z|``."""
+    v = c - slope / curve
+    size = abs(v) - l1 / curve
+    if size <= 0.0:
+        return -c
+    return (size if v > 0.0 else -size) - c
+
+
+@fast_kernel
+def descend_rows(
+    W: FloatArray,
+    value: FloatArray,
+    gradient: FloatArray,
+    l1: FloatArray,
+    indptr: Array,
+    indices: Array,
+    D: FloatArray,
+    U: FloatArray,
+    passes: int,
+    inner: int,
+    tiny: float,
+) -> float:
+    """Passes of coordinate descent over the free pairs; returns the last pass's largest change.
+
+    ``indptr, indices`` list the free columns ``j >= i`` of every row. In the same order, ``value``
+    holds their entries of X, ``gradient`` those of ``S - W``, ``l1`` their penalties and ``D`` the
+    step; ``U = D W``. The pairs of a row are visited
+    ``inner`` times before the next row: their slopes ``t_j = (W D W)_ij`` are read from U once, and
+    then cost one product for each free pair of the row. Changes are in units of the diagonal of the
+    model: ``|z| sqrt(curvature)``. Passes end early when none is above ``tiny``.
+    """
+    p = W.shape[0]
+    t, moved = np.empty(p), np.empty(p)
+    largest = 0.0
+    for _ in range(passes):
+        largest = 0.0
+        for i in range(p):
+            first, last = indptr[i], indptr[i + 1]
+            count = last - first
+            if count == np.uint64(0):
+                continue
+            # t_j = sum_k W_ik U_kj, for all free j of the row at once.
+            for a in range(count):
+                t[a] = 0.0
+                moved[a] = 0.0
+            for k in range(p):
+                w = W[i, k]
+                for a in range(count):
+                    t[a] += w * U[k, indices[first + a]]
+            changed = False
+            for _ in range(inner):
+                again = 0.0
+                for a in range(count):
+                    j = indices[first + a]
+                    wij = W[i, j]
+                    curve = wij * wij
+                    if j != np.uint64(i):
+                        curve += W[i, i] * W[j, j]
+                    slope = gradient[first + a] + t[a]
+                    z = soft_step(value[first + a] + D[first + a], slope, curve, l1[first + a])
+                    if z == 0.0:
+                        continue
+                    size = abs(z) * np.sqrt(curve)
+                    again = max(again, size)
+                    D[first + a] += z
+                    moved[a] += z
+                    # (W D W)_il changes by z (W_ii W_jl + W_ij W_il), by z W_ii W_il for j = i.
+                    if j == np.uint64(i):
+                        for b in range(count):
+                            t[b] += z * wij * W[i, indices[first + b]]
+                    else:
+                        for b in range(count):
+                            lb = indices[first + b]
+                            t[b] += z * (W[i, i] * W[j, lb] + wij * W[i, lb])
+                if again > 0.0:
+                    changed = True
+                largest = max(largest, again)
+                if again <= tiny:
+                    break
+            if not changed:
+                continue
+            # U = D W: row i gains moved_j W_j, row j gains moved_j W_i.
+            for a in range(count):
+                z = moved[a]
+                if z == 0.0:
+                    continue
+                j = indices[first + a]
+                for k in range(p):
+                    U[i, k] += z * W[j, k]
+                if j != np.uint64(i):
+                    for k in range(p):
+                        U[j, k] += z * W[i, k]
+        if largest <= tiny:
+            break
+    return largest
+
+
+@fast_kernel
+def sandwich(
+    W: FloatArray,
+    indptr: Array,
+    row: Array,
+    column: Array,
+    step: FloatArray,
+    U: FloatArray,
+    out: FloatArray,
+) -> None:
+    """``(W D W)_ij`` of the free pairs, for the symmetric matrix D of a step on them.
+
+    ``U`` is room for ``D W``, and then for its transpose, so that both loops read rows.
+    """
+    p = W.shape[0]
+    U[:] = 0.0
+    for i in range(p):
+        for a in range(indptr[i], indptr[i + 1]):
+            z = step[a]
+            if z == 0.0:
+                continue
+            j = column[a]
+            for k in range(p):
+                U[i, k] += z * W[j, k]
+            if j != np.uint64(i):
+                for k in range(p):
+                    U[j, k] += z * W[i, k]
+    # Transpose in place, tile by tile.
+    for top in range(0, p, TILE):
+        for left in range(top, p, TILE):
+            for i in range(top, min(top + TILE, p)):
+                for k in range(max(left, i + 1), min(left + TILE, p)):
+                    U[i, k], U[k, i] = U[k, i], U[i, k]
+    for a in range(row.shape[0]):
+        i, j = row[a], column[a]
+        total = 0.0
+        for k in range(p):
+            total += W[i, k] * U[j, k]
+        out[a] = total
+
+
+# Below, ``packed`` arrays hold an upper triangle row by row, and ``slopes`` the derivatives by
+# these entries: ``S - W`` on the diagonal and twice that off it, where an entry stands for two of
+# the matrix. ``strengths`` has one entry for every pair, or a single one for all.
+
+
+@kernel
+def unpack_upper(packed: FloatArray, matrix: FloatArray) -> None:
+    """Fill a symmetric matrix from its upper triangle."""
+    p, at = matrix.shape[0], 0
+    for i in range(p):
+        for j in range(i, p):
+            matrix[i, j] = packed[at]
+            at += 1
+    mirror_upper(matrix)
+
+
+@kernel
+def mirror_upper(matrix: FloatArray) -> None:
+    """Copy the upper triangle of a matrix to the lower one, tile by tile."""
+    p = matrix.shape[0]
+    for top in range(0, p, TILE):
+        for left in range(top, p, TILE):
+            for i in range(top, min(top + TILE, p)):
+                for j in range(max(left, i + 1), min(left + TILE, p)):
+                    matrix[j, i] = matrix[i, j]
+
+
+@kernel
+def pack_upper(matrix: FloatArray, packed: FloatArray) -> None:
+    """Copy the upper triangle of a matrix, row by row."""
+    p, at = matrix.shape[0], 0
+    for i in range(p):
+        for j in range(i, p):
+            packed[at] = matrix[i, j]
+            at += 1
+
+
+@kernel
+def slopes_of_inverse(S: FloatArray, W: FloatArray, slopes: FloatArray) -> None:
+    """Slopes of ``-log det X + tr(S X)`` where W is the inverse of X."""
+    p, at = S.shape[0], 0
+    for i in range(p):
+        slopes[at] = S[i, i] - W[i, i]
+        at += 1
+        for j in range(i + 1, p):
+            slopes[at] = 2.0 * (S[i, j] - W[i, j])
+            at += 1
+
+
+@kernel
+def inverse_of_slopes(S: FloatArray, slopes: FloatArray, W: FloatArray) -> None:
+    """The inverse of X, from the slopes at X."""
+    p, at = S.shape[0], 0
+    for i in range(p):
+        W[i, i] = S[i, i] - slopes[at]
+        at += 1
+        for j in range(i + 1, p):
+            W[i, j] = S[i, j] - 0.5 * slopes[at]
+            at += 1
+    mirror_upper(W)
+
+
+@kernel
+def dual_point(S: FloatArray, slopes: FloatArray, strengths: FloatArray, Z: FloatArray) -> None:
+    """Clip the inverse of X onto ``|Z_ij - S_ij| <= strength_ij``, with the diagonal of S."""
+    p, at = S.shape[0], 0
+    every = int(strengths.shape[0] > 1)
+    for i in range(p):
+        Z[i, i] = S[i, i]
+        at += 1
+        for j in range(i + 1, p):
+            most = strengths[every * i, every * j]
+            Z[i, j] = S[i, j] + min(max(-0.5 * slopes[at], -most), most)
+            at += 1
+    mirror_upper(Z)
+
+
+@fast_kernel
+def linear_and_l1(S: FloatArray, strengths: FloatArray, packed: FloatArray) -> tuple[float, float]:
+    """``tr(S X)``, and ``sum strength_ij |X_ij|`` off the diagonal."""
+    p, at = S.shape[0], 0
+    every = int(strengths.shape[0] > 1)
+    trace, penalty = 0.0, 0.0
+    for i in range(p):
+        trace += S[i, i] * packed[at]
+        at += 1
+        for j in range(i + 1, p):
+            x = packed[at]
+            at += 1
+            if x != 0.0:
+                trace += 2.0 * S[i, j] * x
+                penalty += 2.0 * strengths[every * i, every * j] * abs(x)
+    return trace, penalty
+
+
+@kernel
+def list_free(
+    packed: FloatArray,
+    slopes: FloatArray,
+    strengths: FloatArray,
+    indptr: Array,
+    row: Array,
+    column: Array,
+    place: Array,
+) -> int:
+    """Entries that are not zero, or whose slope exceeds their penalty; returns their number.
+
+    ``row``, ``column`` and the ``place`` in the triangle are filled in as far as they have room, so
+    that arrays of length 0 only count.
+    """
+    p = indptr.shape[0] - 1
+    at, found = 0, 0
+    room = row.shape[0]
+    every = int(strengths.shape[0] > 1)
+    indptr[0] = 0
+    for i in range(p):
+        for j in range(i, p):
+            free = packed[at] != 0.0
+            if not free:
+                free = 0.5 * abs(slopes[at]) > strengths[every * i, every * j]
+            if free:
+                if found < room:
+                    row[found], column[found], place[found] = i, j, at
+                found += 1
+            at += 1
+        indptr[i + 1] = found
+    return found

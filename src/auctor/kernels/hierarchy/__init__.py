@@ -1,0 +1,1 @@
+"""Passes up and down a taxonomy, row by row."""

@@ -1,0 +1,186 @@
+"""The log-loss of several classes: multinomial logistic regression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from auctor.core.checks import check_int
+from auctor.core.errors import DataError
+from auctor.core.needs import Coupling
+from auctor.core.types import FloatArray, IntArray, Target
+from auctor.kernels.losses import softmax as kernels
+from auctor.losses.base import BaseLoss
+
+#: Newton steps for the offsets: a handful does, unless scores are so far apart that probabilities
+#: round to 0 and 1.
+MOST_STEPS = 50
+#: Largest difference between mean probabilities and shares of the classes: rounding of a mean.
+BALANCED = 1e-15
+#: Halvings of a step that does not lower the loss.
+MOST_HALVINGS = 30
+#: Changes of the loss below this share of it are rounding.
+ROUNDING = 1e-15
+#: Offsets that change by no more, in score units, are exact.
+EXACT = 1e-14
+#: Rounding allowed in the domain of the conjugate.
+DOMAIN = 1e-9
+
+
+class _Fitted(NamedTuple):
+    """The loss at its offsets, with the probabilities (n, K)."""
+
+    value: float
+    offset: FloatArray
+    probability: FloatArray
+
+
+@dataclass(frozen=True)
+class Softmax(BaseLoss):
+    """``log sum_k exp z_ik - z_i,own`` with ``z = s + b``, least over the offsets b of the classes.
+
+    Every row has one score per class, next to each other: scores and targets have the shape
+    (n K,), and a row's target is +1 at its own class and -1 at the others. `one_hot` makes such
+    targets and `auctor.data.Stacked` the data that go with them.
+
+    With ``offsets`` the intercepts of the classes are part of the loss instead of the parameters:
+    a minimum over some variables of a convex function is convex in the others, and its gradient is
+    that at the minimum. So nothing is left unpenalised, and the duality gap is a certificate.
+    O(n K^2) for a Newton step for the offsets.
+
+    Parameters
+    ----------
+    n_classes : int >= 2
+    offsets : bool
+        Whether every class has its own, else all are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target = one_hot(np.array([0, 1, 2, 2]), 3)
+    >>> round(Softmax(3, offsets=False).value(np.zeros(12), target), 6)
+    1.098612
+    >>> np.exp(Softmax(3).offsets_at(np.zeros(12), target)).round(6)
+    array([0.793701, 0.793701, 1.587401])
+    """
+
+    n_classes: int
+    offsets: bool = True
+
+    coupling = Coupling.GLOBAL
+    exchangeable = False
+    shift_invariant = True
+
+    def __post_init__(self) -> None:
+        check_int("Softmax", "n_classes", self.n_classes, low=2)
+
+    def check_target(self, target: Target) -> None:
+        """Refuse targets without exactly one own class per row, and classes without weight."""
+        super().check_target(target)
+        y = target.y
+        if y.size % self.n_classes or not ((self._table(y) > 0.0).sum(axis=1) == 1).all():
+            raise DataError(
+                "Softmax",
+                needs=f"targets of {self.n_classes} classes, one of them +1 in every row",
+                got=f"shape {y.shape}",
+                todo="Make them by one_hot.",
+            )
+        if not (self._row_shares(target) @ (self._table(y) > 0.0)).all():
+            raise DataError(
+                "Softmax",
+                needs="every class in some row with weight",
+                got="a class in none",
+                todo="Drop that class.",
+            )
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+        found = self._fitted(scores, target)
+        slopes = found.probability - (self._table(target.y) > 0.0)
+        slopes *= self._row_shares(target)[:, None]
+        return found.value, slopes.ravel()
+
+    def offsets_at(self, scores: FloatArray, target: Target) -> FloatArray:
+        """The best offsets of the classes at some scores, with a mean of 0."""
+        return self._fitted(scores, target).offset
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """Weighted mean of ``sum_k q_k log q_k`` with q the probabilities behind the slopes."""
+        share = self._row_shares(target)
+        slopes = self._table(dscores)
+        seen = share > 0.0
+        q = slopes[seen] / share[seen, None] + (self._table(target.y)[seen] > 0.0)
+        value, low = kernels.negative_entropy(q, share[seen])
+        outside = low < -DOMAIN or np.abs(q.sum(axis=1) - 1.0).max(initial=0.0) > DOMAIN
+        if self.offsets:
+            outside = outside or bool(np.abs(slopes.sum(axis=0)).max() > DOMAIN)
+        return math.inf if outside or slopes[~seen].any() else value
+
+    def _table(self, values: FloatArray) -> FloatArray:
+        """One row per row, one column per class."""
+        return values.reshape(-1, self.n_classes)
+
+    def _row_shares(self, target: Target) -> FloatArray:
+        """Weights of the rows, summing to 1."""
+        share: FloatArray = self._table(target.share).sum(axis=1)
+        return share
+
+    def _fitted(self, scores: FloatArray, target: Target) -> _Fitted:
+        """Newton's method for the offsets, damped by halving."""
+        table, y, share = self._table(scores), self._table(target.y), self._row_shares(target)
+
+        def at(offset: FloatArray) -> _Fitted:
+            p = np.empty(table.shape)
+            return _Fitted(kernels.log_loss(table, y, share, offset, p), offset, p)
+
+        best = at(np.zeros(self.n_classes))
+        if not self.offsets or not math.isfinite(best.value):
+            return best
+        wanted = share @ (y > 0.0)
+        for _ in range(MOST_STEPS):
+            mean = share @ best.probability
+            miss = mean - wanted
+            if np.abs(miss).max() <= BALANCED:
+                break
+            moments = (share[:, None] * best.probability).T @ best.probability
+            # A common offset changes nothing; the mean is kept at 0.
+            hessian = np.diag(mean) - moments + 1.0 / self.n_classes
+            step: FloatArray = np.linalg.lstsq(hessian, -miss, rcond=None)[0].astype(np.float64)
+            ahead = _descent(best, step - step.mean(), at)
+            if ahead is None:
+                break
+            best = ahead
+        return best
+
+
+def _descent(
+    best: _Fitted, step: FloatArray, at: Callable[[FloatArray], _Fitted]
+) -> _Fitted | None:
+    """The first halving of a step that lowers the loss, or none where it is exact already."""
+    slack = ROUNDING * max(abs(best.value), 1.0)
+    for _ in range(MOST_HALVINGS):
+        ahead = at(best.offset + step)
+        if ahead.value < best.value - slack:
+            return ahead
+        if ahead.value <= best.value + slack:
+            # Values that round to the same say nothing; Newton's steps go on while they are large.
+            return ahead if np.abs(step).max() > EXACT else None
+        step = 0.5 * step
+    return None
+
+
+def one_hot(codes: IntArray, n_classes: int, weight: FloatArray | None = None) -> Target:
+    """The target of `Softmax` for rows of the classes ``codes``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_hot(np.array([1, 0]), 2).y
+    array([-1.,  1.,  1., -1.])
+    """
+    y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0).ravel()
+    return Target(y, None if weight is None else np.repeat(weight, n_classes))

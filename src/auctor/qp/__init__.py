@@ -1,0 +1,21 @@
+"""Convex quadratic programs by an active-set method, and the support vector machines they are."""
+
+from auctor.qp.chunks import by_chunks
+from auctor.qp.margin import Margin, hard_margin, soft_margin, svm_dual
+from auctor.qp.program import KktResidual, QuadraticProgram, kkt_residual
+from auctor.qp.solver import QpSolution, QpStatus, find_feasible, solve
+
+__all__ = [
+    "KktResidual",
+    "Margin",
+    "QpSolution",
+    "QpStatus",
+    "QuadraticProgram",
+    "by_chunks",
+    "find_feasible",
+    "hard_margin",
+    "kkt_residual",
+    "soft_margin",
+    "solve",
+    "svm_dual",
+]

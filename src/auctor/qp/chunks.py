@@ -1,0 +1,111 @@
+"""Support vector machines over few rows at a time, until no row is left that contradicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.errors import DataError
+from auctor.core.rng import as_rng
+from auctor.qp.margin import Margin, hard_margin, soft_margin
+
+#: Rounds over the rows before it gives up; a round that changes nothing ends it, usually below ten.
+ROUNDS = 1000
+
+
+def by_chunks(
+    X: Any,
+    y: Any,
+    *,
+    C: float | None = None,
+    size: int = 100,
+    tol: float = 1e-8,
+    random_state: int | None = 0,
+) -> Margin:
+    """Maximum margin by quadratic programs over a few rows, exact for all rows.
+
+    Solves for some rows, keeps those that support the hyperplane, adds those of all rows that it
+    violates most, and solves again until none is violated. One pass that forgets rows for good, as
+    chunking is often described, is not exact: a forgotten row can be violated later.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    y : (n,) array of -1 and +1
+    C : float > 0, optional
+        Price of slack; None is the hard margin.
+    size : int
+        Rows to begin with, and most rows added at a time.
+    tol : float
+        Largest violation of ``y_i h(x_i) >= 1`` that is rounding.
+    random_state : int, optional
+        Shuffles the rows to begin with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    >>> X[:, 0] += y
+    >>> parts, whole = by_chunks(X, y, size=20), hard_margin(X, y)
+    >>> bool(np.allclose(parts.coef, whole.coef))
+    True
+    """
+    check_int("by_chunks", "size", size, low=2)
+    check_real("by_chunks", "tol", tol, low=0.0, open_low=True)
+    matrix = np.asarray(X, dtype=np.float64)
+    labels = np.asarray(y, dtype=np.float64)
+    kept = _first(labels, size, as_rng(random_state))
+    total = 0
+    for _ in range(ROUNDS):
+        found = _solve(matrix[kept], labels[kept], C)
+        total += found.n_iter
+        margin = labels * found.decision_function(matrix)
+        multipliers = np.zeros(labels.size)
+        multipliers[kept] = found.multipliers
+        missed = np.maximum(1.0 - margin, 0.0)
+        if C is not None:
+            # With slack a row contradicts only if its multiplier is not at the price already.
+            missed[multipliers >= C * (1.0 - 1e-9)] = 0.0
+        missed[kept] = 0.0
+        new = np.flatnonzero(missed > tol)
+        if not new.size:
+            slack = np.maximum(1.0 - margin, 0.0)
+            value = 0.5 * float(found.coef @ found.coef)
+            value += 0.0 if C is None else C * float(slack.sum())
+            return Margin(
+                found.coef, found.intercept, multipliers, slack, value, found.dual_value, total
+            )
+        new = new[np.argsort(-missed[new], kind="stable")[:size]]
+        # Rows stay once they support; the objective rises strictly, so no set comes back.
+        keep = np.zeros(labels.size, dtype=bool)
+        keep[kept[found.multipliers > 0.0]] = True
+        keep[new] = True
+        kept = _both_classes(np.flatnonzero(keep), kept, labels)
+    raise DataError(
+        "by_chunks",
+        needs="rows whose violations end",
+        got=f"some after {ROUNDS} rounds",
+        todo="Increase {option}.",
+        option="tol",
+    )
+
+
+def _solve(X: Any, y: Any, C: float | None) -> Margin:
+    return hard_margin(X, y) if C is None else soft_margin(X, y, C=C, form="dual")
+
+
+def _first(labels: Any, size: int, rng: np.random.Generator) -> Any:
+    """Rows to begin with, both classes among them."""
+    order = rng.permutation(labels.size)
+    return _both_classes(order[:size], order, labels)
+
+
+def _both_classes(chosen: Any, others: Any, labels: Any) -> Any:
+    """Some rows, with one of each class at least."""
+    for label in (-1.0, 1.0):
+        if not (labels[chosen] == label).any():
+            chosen = np.append(chosen, others[labels[others] == label][:1])
+    return np.unique(chosen)

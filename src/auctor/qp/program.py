@@ -1,0 +1,266 @@
+"""A quadratic program as arrays, checked once, and how far a point is from solving it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from auctor.core.checks import check_vector
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray
+
+#: Eigenvalue of G, as a share of the largest one in size, below which it counts as negative:
+#: what rounding leaves of a zero in a product such as X'X.
+NEGATIVE = 1e-10
+#: Difference between G and its transpose, as a share of its largest entry, that is rounding.
+ASYMMETRY = 1e-10
+
+
+class QuadraticProgram:
+    """Minimise ``x'Gx/2 + c'x`` subject to ``A x >= b``, ``E x = e`` and ``lower <= x <= upper``.
+
+    Parameters
+    ----------
+    G : (d, d) array
+        Symmetric, positive semi-definite; zeros make it a linear program.
+    c : (d,) array
+    A, b : (m, d) and (m,) arrays, optional
+        Inequalities.
+    E, e : (k, d) and (k,) arrays, optional
+        Equations.
+    lower, upper : (d,) arrays or numbers, optional
+        Bounds; infinite entries are none.
+
+    Raises
+    ------
+    DataError
+        Where G has a negative eigenvalue, bounds contradict each other or shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> program = QuadraticProgram(np.eye(2), [-1.0, 0.0], lower=[0.0, 0.5])
+    >>> program.rows.tolist(), program.limits.tolist()
+    ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.5])
+    """
+
+    def __init__(
+        self,
+        G: Any,
+        c: Any,
+        A: Any = None,
+        b: Any = None,
+        *,
+        E: Any = None,
+        e: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+    ) -> None:
+        self.c = check_vector(WHO, "c", c)
+        d = self.c.size
+        self.G = _matrix("G", G, d, d)
+        self._factor = _convex_factor(self.G)
+        self.A, self.b = _side("A", A, "b", b, d)
+        self.E, self.e = _side("E", E, "e", e, d)
+        self.lower, self.upper = (
+            _bound("lower", lower, d, -np.inf),
+            _bound("upper", upper, d, np.inf),
+        )
+        if (self.lower > self.upper).any():
+            j = int(np.argmax(self.lower - self.upper))
+            raise DataError(
+                WHO,
+                needs="lower <= upper",
+                got=f"{self.lower[j]:g} > {self.upper[j]:g} for variable {j}",
+                todo="Swap or widen these bounds.",
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return int(self.c.size)
+
+    @property
+    def n_equal(self) -> int:
+        """Number of equations."""
+        return int(self.e.size)
+
+    @cached_property
+    def rows(self) -> FloatArray:
+        """All constraints as rows of ``rows x >= limits``, equations first, bounds last."""
+        parts = [part for part in (self.E, self.A) if part.shape[0]]
+        below, above = np.isfinite(self.lower), np.isfinite(self.upper)
+        if below.any() or above.any():
+            unit = np.eye(self.size)
+            parts += [unit[below], -unit[above]]
+        return np.ascontiguousarray(np.vstack(parts)) if parts else np.zeros((0, self.size))
+
+    @cached_property
+    def limits(self) -> FloatArray:
+        """Right-hand sides of ``rows``."""
+        below, above = np.isfinite(self.lower), np.isfinite(self.upper)
+        return np.concatenate((self.e, self.b, self.lower[below], -self.upper[above]))
+
+    @property
+    def strictly_convex(self) -> bool:
+        """Whether G is positive definite."""
+        return self._factor is not None
+
+    @cached_property
+    def lowest(self) -> FloatArray:
+        """The minimum without constraints where G is positive definite, else zero."""
+        if self._factor is None:
+            return np.zeros(self.size)
+        lowest: FloatArray = cho_solve((self._factor, True), -self.c, check_finite=False)
+        return lowest
+
+    def value(self, x: FloatArray) -> float:
+        """Objective at a point."""
+        return float(0.5 * x @ (self.G @ x) + self.c @ x)
+
+
+class KktResidual(NamedTuple):
+    """The five conditions of Karush, Kuhn and Tucker, each as the largest amount it is missed by.
+
+    Parameters
+    ----------
+    stationarity : float
+        Of ``G x + c = rows' multipliers``.
+    equality : float
+        Of ``E x = e``.
+    inequality : float
+        Of ``A x >= b`` and the bounds.
+    sign : float
+        Of multipliers >= 0, equations aside.
+    complementarity : float
+        Of ``multiplier * (row x - limit) = 0``.
+    """
+
+    stationarity: float
+    equality: float
+    inequality: float
+    sign: float
+    complementarity: float
+
+    @property
+    def largest(self) -> float:
+        """The worst of the five."""
+        return max(self)
+
+
+def kkt_residual(program: QuadraticProgram, x: Any, multipliers: Any) -> KktResidual:
+    """How far a point and its multipliers are from a solution; all zero at one.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    x : (d,) array
+    multipliers : (m,) array
+        One for each of ``program.rows``.
+
+    Examples
+    --------
+    >>> program = QuadraticProgram([[1.0]], [0.0], lower=[2.0])
+    >>> kkt_residual(program, [2.0], [2.0]).largest
+    0.0
+    >>> kkt_residual(program, [1.0], [0.0])
+    KktResidual(stationarity=1.0, equality=0.0, inequality=1.0, sign=0.0, complementarity=0.0)
+    """
+    point = check_vector("kkt_residual", "x", x, size=program.size)
+    weight = check_vector("kkt_residual", "multipliers", multipliers, size=program.limits.size)
+    gradient = program.G @ point + program.c - program.rows.T @ weight
+    slack = program.rows @ point - program.limits
+    k = program.n_equal
+    return KktResidual(
+        stationarity=_largest(np.abs(gradient)),
+        equality=_largest(np.abs(slack[:k])),
+        inequality=_largest(-slack[k:]),
+        sign=_largest(-weight[k:]),
+        complementarity=_largest(np.abs(weight[k:] * slack[k:])),
+    )
+
+
+WHO = "QuadraticProgram"
+
+
+def _largest(values: FloatArray) -> float:
+    return max(0.0, float(values.max(initial=0.0)))
+
+
+def _matrix(name: str, value: Any, rows: int | None, d: int) -> FloatArray:
+    """A finite float64 matrix with d columns."""
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            WHO, needs=f"{name} to be numbers", got=type(value).__name__, todo="Pass an array."
+        ) from error
+    wrong = array.ndim != 2 or array.shape[1] != d or (rows is not None and array.shape[0] != rows)
+    if wrong:
+        shape = f"({'rows' if rows is None else rows}, {d})"
+        raise DataError(
+            WHO,
+            needs=f"{name} of shape {shape}",
+            got=f"shape {array.shape}",
+            todo="Pass one column per entry of c.",
+        )
+    if not np.isfinite(array).all():
+        raise DataError(
+            WHO, needs=f"{name} to be finite", got="NaN or infinity", todo="Drop such rows."
+        )
+    return array
+
+
+def _side(
+    name: str, matrix: Any, limit_name: str, limits: Any, d: int
+) -> tuple[FloatArray, FloatArray]:
+    """Rows and limits of one kind of constraint; both or neither are given."""
+    if matrix is None and limits is None:
+        return np.zeros((0, d)), np.zeros(0)
+    if matrix is None or limits is None:
+        raise DataError(
+            WHO,
+            needs=f"{name} and {limit_name} together",
+            got=f"only {limit_name if matrix is None else name}",
+            todo="Pass both.",
+        )
+    rows = _matrix(name, matrix, None, d)
+    return rows, check_vector(WHO, limit_name, limits, size=rows.shape[0])
+
+
+def _bound(name: str, value: Any, d: int, none: float) -> FloatArray:
+    if value is None:
+        return np.full(d, none)
+    bound = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (d,)))
+    if np.isnan(bound).any() or (bound == -none).any():
+        raise DataError(
+            WHO, needs=f"{name} bounds that can be met", got="NaN or infinity", todo="Drop them."
+        )
+    return bound
+
+
+def _convex_factor(G: FloatArray) -> FloatArray | None:
+    """The Cholesky factor, None where G is singular; a negative eigenvalue is refused by name."""
+    if np.abs(G - G.T).max(initial=0.0) > ASYMMETRY * np.abs(G).max(initial=0.0):
+        raise DataError(
+            WHO,
+            needs="a symmetric G",
+            got=f"a difference of {np.abs(G - G.T).max():g} from its transpose",
+            todo="Pass (G + G.T) / 2.",
+        )
+    try:
+        factor: FloatArray = np.linalg.cholesky(G).astype(np.float64)
+        return factor
+    except np.linalg.LinAlgError:
+        values = np.linalg.eigvalsh(G)
+        if values[0] < -NEGATIVE * max(values[-1], -values[0]):
+            raise DataError(
+                WHO,
+                needs="a positive semi-definite G",
+                got=f"the eigenvalue {values[0]:.6g}",
+                todo="Add at least its size to the diagonal, or correct the signs.",
+            ) from None
+        return None

@@ -1,0 +1,66 @@
+"""First points of a run, and points far from everything seen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+
+#: Candidates drawn for one point far from others; more change little.
+CANDIDATES = 200
+
+
+def coordinate_design(start: FloatArray, radius: float) -> list[FloatArray]:
+    """``start`` moved by the radius along each coordinate, away from the nearer side of the cube.
+
+    Examples
+    --------
+    >>> [point.tolist() for point in coordinate_design(np.array([0.5, 1.0]), 0.25)]
+    [[0.75, 1.0], [0.5, 0.75]]
+    """
+    found = []
+    for j in range(start.shape[0]):
+        point = start.copy()
+        point[j] += radius if point[j] + radius <= 1.0 else -radius
+        found.append(np.clip(point, 0.0, 1.0))
+    return found
+
+
+def far_from(
+    rng: np.random.Generator, taken: list[FloatArray], start: FloatArray | None, reach: float
+) -> FloatArray:
+    """A random point of the cube whose nearest neighbour is far away.
+
+    Parameters
+    ----------
+    rng : Generator
+    taken : list of points
+    start : point, optional
+        The point stays within ``reach`` of it in every coordinate.
+    reach : float
+    """
+    dims = taken[0].shape[0] if taken else (0 if start is None else start.shape[0])
+    drawn: FloatArray = rng.random((CANDIDATES, dims))
+    if start is not None:
+        lower, upper = np.maximum(start - reach, 0.0), np.minimum(start + reach, 1.0)
+        drawn = lower + drawn * (upper - lower)
+    found: FloatArray = drawn[_farthest(drawn, taken) if taken else 0]
+    return found
+
+
+def spread_point(
+    rng: np.random.Generator, taken: list[FloatArray], center: FloatArray, radius: float
+) -> FloatArray:
+    """A random point within a radius of the centre whose nearest neighbour is far away."""
+    directions = rng.normal(size=(CANDIDATES, center.shape[0]))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    lengths = radius * rng.random((CANDIDATES, 1)) ** (1.0 / center.shape[0])
+    drawn = np.clip(center + lengths * directions, 0.0, 1.0)
+    found: FloatArray = drawn[_farthest(drawn, taken)]
+    return found
+
+
+def _farthest(drawn: FloatArray, taken: list[FloatArray]) -> int:
+    others = np.array(taken)
+    squares = (drawn**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2.0 * drawn @ others.T
+    return int(np.argmax(squares.min(axis=1)))

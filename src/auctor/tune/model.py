@@ -1,0 +1,162 @@
+"""Quadratic models of a function from its values at scattered points.
+
+All displacements are measured from the incumbent in units of the trust-region radius, which keeps
+the linear systems well scaled however small the region has become.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+
+#: Added to the diagonal of the interpolation system, in units of its largest entry. It keeps the
+#: system solvable when points coincide; the model then misses values by about this share.
+INTERPOLATION_RIDGE = 1e-14
+#: Relative error that an interpolating model may leave at its points before debug mode objects.
+#: Source: the condition numbers seen on the problems of the results file dfo.md.
+INTERPOLATION_ERROR = 1e-4
+
+
+def full_size(dims: int) -> int:
+    """Coefficients of a quadratic: points that determine it.
+
+    Examples
+    --------
+    >>> full_size(2), full_size(10)
+    (6, 66)
+    """
+    return (dims + 1) * (dims + 2) // 2
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """``value + g's + 1/2 s'Hs`` around the incumbent, ``s`` in units of the radius."""
+
+    value: float
+    gradient: FloatArray
+    hessian: FloatArray
+
+    def change(self, step: FloatArray) -> float:
+        """Model value at ``step`` minus that at 0.
+
+        Examples
+        --------
+        >>> Quadratic(1.0, np.array([1.0, 0.0]), np.eye(2)).change(np.array([-1.0, 0.0]))
+        -0.5
+        """
+        return float(step @ (self.gradient + 0.5 * (self.hessian @ step)))
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Lagrange functions of a set of points: what each value contributes to the model elsewhere.
+
+    Row ``t`` of ``weights`` has the coefficients of the function that is 1 at point ``t`` and 0 at
+    the others: multipliers of the points (empty for linear models), constant, gradient.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    linear: bool
+
+    def at(self, step: FloatArray) -> FloatArray:
+        """Values of all Lagrange functions at a displacement."""
+        ends = np.concatenate(([1.0], step))
+        if not self.linear:
+            ends = np.concatenate((0.5 * (self.points @ step) ** 2, ends))
+        found: FloatArray = self.weights @ ends
+        return found
+
+    def function(self, t: int) -> Quadratic:
+        """Lagrange function ``t`` as a quadratic."""
+        m, d = self.points.shape
+        row = self.weights[t]
+        if self.linear:
+            return Quadratic(float(row[0]), row[1:], np.zeros((d, d)))
+        hessian = (self.points * row[:m, None]).T @ self.points
+        return Quadratic(float(row[m]), row[m + 1 :], hessian)
+
+
+def fit_linear(points: FloatArray, values: FloatArray) -> tuple[Quadratic, Basis]:
+    """Linear model by least squares; interpolates where there are at most ``d + 1`` points."""
+    m, d = points.shape
+    design = np.column_stack((np.ones(m), points))
+    try:  # square sets are inverted: ten times faster than least squares
+        inverse = np.linalg.inv(design) if m == d + 1 else np.linalg.pinv(design)
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(design)
+    weights = np.asarray(inverse.T, dtype=np.float64)
+    found = values @ weights
+    return (
+        Quadratic(float(found[0]), found[1:], np.zeros((d, d))),
+        Basis(points, weights, linear=True),
+    )
+
+
+def fit_quadratic(
+    points: FloatArray, values: FloatArray, hessian: FloatArray, ridge: float = 0.0
+) -> tuple[Quadratic, Basis]:
+    """Model whose Hessian differs least, in the Frobenius norm, from a given one.
+
+    Minimises ``1/2 |H - hessian|_F^2`` subject to the values, or, with a ridge, plus
+    ``1/(2 ridge)`` times the squared misfit: regression. Its optimality conditions are
+
+    ``[[A + ridge I, 1, D], [1', 0, 0], [D', 0, 0]] [lam; c; g] = [residual; 0; 0]``
+
+    with ``A_ij = 1/2 (d_i'd_j)^2`` and ``H = hessian + sum_i lam_i d_i d_i'``. With as many points
+    as a quadratic has coefficients this is the interpolating quadratic, whatever ``hessian``.
+
+    Parameters
+    ----------
+    points : (m, d) array
+        Displacements in units of the radius.
+    values : (m,) array
+    hessian : (d, d) array
+        Of the model before, in the same units.
+    ridge : float >= 0
+        Variance of the noise in units of the squared curvature; 0 interpolates.
+    """
+    m = points.shape[0]
+    base = 0.5 * np.einsum("ij,jk,ik->i", points, hessian, points)
+    inverse = _inverse(points, ridge)
+    residual = values - base
+    weights = inverse[:m]
+    found = residual @ weights
+    lam = found[:m]
+    change = (points * lam[:, None]).T @ points
+    model = Quadratic(float(found[m]), found[m + 1 :], hessian + 0.5 * (change + change.T))
+    return model, Basis(points, weights, linear=False)
+
+
+def _inverse(points: FloatArray, ridge: float) -> FloatArray:
+    """Inverse of the matrix of the optimality conditions, or its pseudo-inverse."""
+    m, d = points.shape
+    system = np.zeros((m + d + 1, m + d + 1))
+    block = system[:m, :m]
+    np.square(points @ points.T, out=block)
+    block *= 0.5
+    index = np.arange(m)
+    system[index, index] += ridge + INTERPOLATION_RIDGE * max(float(block.max()), 1.0)
+    system[:m, m] = system[m, :m] = 1.0
+    system[:m, m + 1 :] = points
+    system[m + 1 :, :m] = points.T
+    if m > d:
+        try:
+            inverse = np.linalg.inv(system)
+            if np.isfinite(inverse).all():
+                return inverse
+        except np.linalg.LinAlgError:
+            pass
+    found: FloatArray = np.linalg.pinv(system, hermitian=True)
+    return found
+
+
+def check_model(model: Quadratic, points: FloatArray, values: FloatArray) -> None:
+    """Assert that a model passes through its values (debug mode, interpolation only)."""
+    shown = [model.value + model.change(point) for point in points]
+    scale = max(float(np.ptp(values)), 1e-12 * float(np.abs(values).max()), 1e-300)
+    error = float(np.abs(np.asarray(shown) - values).max()) / scale
+    assert error <= INTERPOLATION_ERROR, f"the model misses its values by {error:.2g}"

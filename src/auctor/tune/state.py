@@ -1,0 +1,101 @@
+"""What the engine remembers between calls, and how it becomes JSON and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+
+
+@dataclass
+class Asked:
+    """A point that was handed out and not told yet.
+
+    ``role`` is "design", "trial", "geometry", "spread" or "repeat". A trial carries the decrease
+    that the model predicted, the index of the incumbent it started from, and its length.
+    """
+
+    point: FloatArray
+    role: str
+    predicted: float = 0.0
+    origin: int = -1
+    length: float = 0.0
+    #: Index of the member that the point is meant to replace.
+    leaves: int = -1
+    #: Values told before it was asked for.
+    since: int = 0
+
+
+@dataclass
+class State:
+    """Everything that the next point depends on."""
+
+    dims: int
+    points: list[FloatArray] = field(default_factory=list)
+    #: Mean of the values told for each point; NaN where none was finite.
+    values: list[float] = field(default_factory=list)
+    #: How many finite values that is the mean of.
+    counts: list[int] = field(default_factory=list)
+    #: Run in which each point was told first.
+    runs: list[int] = field(default_factory=list)
+    #: Indices of the points that the model is made from.
+    members: list[int] = field(default_factory=list)
+    #: Index of the incumbent of the current run, -1 before there is one.
+    center: int = -1
+    radius: float = 0.1
+    resolution: float = 0.1
+    queue: list[FloatArray] = field(default_factory=list)
+    pending: list[Asked] = field(default_factory=list)
+    #: Hessian of the last model, in units of the cube.
+    hessian: FloatArray | None = None
+    run: int = 0
+    failures: int = 0
+    #: Length and ratio of the last trial if it failed, in the order told; None if there is none.
+    last_failure: tuple[float, float] | None = None
+    #: End points of earlier runs, as indices.
+    ends: list[int] = field(default_factory=list)
+    #: Sum of squared differences of repeated values from their means, and its degrees of freedom.
+    spread: float = 0.0
+    freedom: int = 0
+    n_failed: int = 0
+    n_told: int = 0
+
+    def best(self) -> int:
+        """Index of the lowest value so far, -1 if there is none."""
+        if not self.values or np.isnan(self.values).all():
+            return -1
+        return int(np.nanargmin(self.values))
+
+    def noise(self) -> float:
+        """Standard deviation of repeated values, 0 where nothing was repeated."""
+        return float(np.sqrt(self.spread / self.freedom)) if self.freedom else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists and numbers; failed values become None."""
+        kept = dict(vars(self))
+        kept["points"] = [point.tolist() for point in self.points]
+        kept["queue"] = [point.tolist() for point in self.queue]
+        kept["values"] = [None if np.isnan(value) else value for value in self.values]
+        kept["hessian"] = None if self.hessian is None else self.hessian.tolist()
+        kept["pending"] = [vars(one) | {"point": one.point.tolist()} for one in self.pending]
+        return kept
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> State:
+        """The inverse of `to_json`."""
+        read = dict(kept)
+        read["points"] = [np.array(point, dtype=np.float64) for point in kept["points"]]
+        read["queue"] = [np.array(point, dtype=np.float64) for point in kept["queue"]]
+        read["values"] = [np.nan if value is None else float(value) for value in kept["values"]]
+        if kept["hessian"] is not None:
+            read["hessian"] = np.array(kept["hessian"], dtype=np.float64)
+        read["pending"] = [
+            Asked(**(one | {"point": np.array(one["point"], dtype=np.float64)}))
+            for one in kept["pending"]
+        ]
+        if kept["last_failure"] is not None:
+            read["last_failure"] = tuple(kept["last_failure"])
+        return cls(**read)
