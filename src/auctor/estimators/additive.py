@@ -47,6 +47,7 @@ class _Curves(LinearEstimator):
     bins_: Bins
     signs_: IntArray
     strength_: float
+    odds_slope_: float
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -151,11 +152,11 @@ class _Curves(LinearEstimator):
         -------
         array of shape (n, columns and pairs), with a third axis for more than two classes
         """
-        parts = self.to_model().explained(self._read(X, reset=False))
+        parts: FloatArray = self.to_model().explained(self._read(X, reset=False))
         return parts[:, :, 0] if parts.shape[2] == 1 else parts
 
 
-class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type: ignore[misc]
+class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
     """Additive classifier that minimises a surrogate of the chosen metric.
 
     The score of a row is a sum of curves, one for each column: a straight line plus jumps between
@@ -303,7 +304,7 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type
         return AdditiveModel(bins=self.bins_, signs=self.signs_, **vars(linear))
 
 
-class AdditiveRegressor(_Curves, AdditiveRegressorParameters, LinearRegressor):  # type: ignore[misc]
+class AdditiveRegressor(_Curves, AdditiveRegressorParameters, LinearRegressor):
     """Additive regression: a curve for each column, fitted by a chosen loss.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.types import Array, IntArray
-from auctor.data.binned import MOST_CODES
+from auctor.data.codebook import MOST_CODES
 from auctor.saved.values import Arrays, Json, floats, need
 from auctor.training.bins import Bins, ColumnBins, PairBins
 

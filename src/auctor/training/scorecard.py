@@ -258,8 +258,8 @@ def make_scorecard(
     factor = slope * points_to_double_odds / math.log(2.0)
     start, error = base + factor * float(model.intercept[0]), 0.0
     rows: list[CardRow] = []
-    parts = [*model.bins.columns, *model.bins.pairs]
-    for part, table in zip(parts, model.bins.tables(model.coef[0]), strict=True):
+    tables = model.bins.tables(model.coef[0])
+    for k, (part, table) in enumerate(zip(model.bins.parts, tables, strict=True)):
         points = factor * table
         if rounded:
             shift = _best_shift(points, part.share)
@@ -267,7 +267,7 @@ def make_scorecard(
             error += float(np.abs(whole - points - shift).max(initial=0.0))
             start, points = start - shift, whole
         rows += (
-            _column_rows(part, points, names[parts.index(part)])
+            _column_rows(part, points, names[k])
             if isinstance(part, ColumnBins)
             else _pair_rows(part, points, model.bins.columns, names)
         )
