@@ -155,3 +155,113 @@ def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtraError, match=r'pip install "auctor\[onnx\]"'):
         auctor.to_onnx(MetricClassifier("auc").fit(X, TWO))
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def raw_table(n=120):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "city": rng.choice(["Oslo", "Rome ü", "Bonn"], n),
+            "when": np.datetime64("2020-01-01") + rng.integers(0, 700, n),
+            "job": rng.choice(["a", "b"], n),
+        }
+    )
+    hit = table["age"] + 20 * (table["city"] == "Oslo") + 10 * rng.normal(size=n) > 60
+    table.loc[::7, "age"] = np.nan
+    table.loc[::5, "city"] = None
+    return table, np.where(hit, "bad", "good")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("missing", ["auto", "most_frequent"])
+@pytest.mark.parametrize("calibrate", ["sigmoid", "isotonic"])
+def test_a_table_with_its_encoder(dtype, missing, calibrate):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    table, y = raw_table()
+    model = auctor.TableClassifier(
+        "f1", surrogate="logistic", strength=0.01, missing=missing, calibrate=calibrate
+    ).fit(table, y)
+    assert model.pos_label_ == "bad"
+    new = table.assign(job=np.where(table["job"] == "a", "a", "unseen"))
+    new.loc[3, "when"] = None
+    content = auctor.to_onnx(model, dtype=dtype)
+    session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    kinds = {one.name: one.type for one in session.get_inputs()}
+    number = f"tensor({'double' if dtype == 'float64' else 'float'})"
+    text = "tensor(string)"
+    assert kinds == {"age": number, "city": text, "when": number, "job": text}
+    days = (new["when"].to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+    given = {
+        "age": new["age"].to_numpy(dtype)[:, None],
+        "when": days.astype(dtype)[:, None],
+        "city": new["city"].fillna("").to_numpy(object)[:, None],
+        "job": new["job"].to_numpy(object)[:, None],
+    }
+    scores, label, likely = session.run(["scores", "label", "probabilities"], given)
+    np.testing.assert_allclose(scores, model.decision_function(new), rtol=0, atol=1e-9)
+    assert label.tolist() == model.predict(new).tolist()
+    np.testing.assert_allclose(likely, model.predict_proba(new), rtol=0, atol=1e-9)
+
+
+def test_a_table_whose_categories_are_hashed_is_refused():
+    pytest.importorskip("onnx")
+    table, y = raw_table()
+    model = auctor.TableClassifier(
+        "auc", surrogate="logistic", strength=0.01, categorical="hash", buckets=8
+    ).fit(table, y)
+    with pytest.raises(ParameterError, match="categorical='one_hot'"):
+        auctor.to_onnx(model)
+    with pytest.raises(ParameterError, match="fitted"):
+        auctor.to_onnx(auctor.TableClassifier())
+
+
+# --- pipelines, by skl2onnx -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("last", "target", "kind"),
+    [
+        (MetricClassifier("f1", surrogate="logistic"), np.array(["bad", "good"])[TWO], np.float32),
+        (MetricClassifier("log_loss"), FOUR, np.float64),
+        (MetricClassifier("auc", calibrate="isotonic"), TWO, np.float64),
+        (LinearRegressor("huber"), NUMBERS, np.float64),
+    ],
+    ids=["first class positive", "four classes", "isotonic", "regression"],
+)
+def test_skl2onnx_converts_a_pipeline(last, target, kind):
+    reason = "skl2onnx is not installed"
+    skl2onnx = pytest.importorskip("skl2onnx", reason=reason)
+    runtime = pytest.importorskip("onnxruntime")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from auctor.export import register_skl2onnx
+
+    register_skl2onnx()
+    model = make_pipeline(StandardScaler(), last).fit(X, target)
+    rows = X.astype(kind)
+    content = skl2onnx.to_onnx(model, rows[:1], target_opset=17).SerializeToString()
+    session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {"X": rows}), strict=True))
+    near = 1e-9 if kind is np.float64 else 1e-4
+    if isinstance(last, LinearRegressor):
+        np.testing.assert_allclose(found["prediction"], model.predict(rows), atol=near)
+        return
+    np.testing.assert_allclose(found["scores"], model.decision_function(rows), atol=near)
+    assert (found["label"] == model.predict(rows)).mean() > 0.99
+    if "probabilities" in found:
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=near)
+
+
+def test_skl2onnx_without_the_extra(monkeypatch):
+    from auctor.export import register_skl2onnx
+
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "auctor\[onnx\]"'):
+        register_skl2onnx()

@@ -65,9 +65,11 @@ MODELS = [
         "log_loss",
         penalty=penalties.GroupL2(0.01, np.array([0, 0, 1, 1, 2]), weights=[1.0, 2.0, 0.5]),
     ),
-    MetricClassifierCV("auc", n_strengths=4, cv=3),
+    MetricClassifierCV("auc", strengths=[1.0, 0.01], cv=3),
     MetricClassifierCV("log_loss", penalty="l1", strengths=np.array([0.1, 0.01]), cv=3),
-    MetricClassifierCV("error", n_strengths=3, cv=3, calibrate="sigmoid", rule="one_se"),
+    MetricClassifierCV(
+        "error", strengths=[0.1, 0.01], cv=3, calibrate="sigmoid", rule="one_standard_error"
+    ),
 ]
 
 
@@ -106,6 +108,7 @@ def fitted(model, y=TWO):
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.filterwarnings("ignore::auctor.DataWarning")
 def test_classifiers_come_back(model, y, tmp_path):
     if y is THREE and isinstance(model.class_weight, dict):
         model = clone(model).set_params(class_weight={0: 1.0, 1: 2.0, 2: 0.5})

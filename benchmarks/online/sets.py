@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -117,9 +116,9 @@ def _classes(*parts: str, more: tuple[str, ...] = ()) -> Arrays:
 
 
 def _mnist() -> Arrays:
-    with gzip.open(datasets._file("mnist-t10k", "t10k-images-idx3-ubyte.gz")) as stream:
+    with gzip.open(datasets.stored("mnist-t10k", "t10k-images-idx3-ubyte.gz")) as stream:
         X = np.frombuffer(stream.read(), np.uint8, offset=16).reshape(-1, 784) / 255.0
-    with gzip.open(datasets._file("mnist-t10k", "t10k-labels-idx1-ubyte.gz")) as stream:
+    with gzip.open(datasets.stored("mnist-t10k", "t10k-labels-idx1-ubyte.gz")) as stream:
         label = np.frombuffer(stream.read(), np.uint8, offset=8)
     return X, _groups(label)
 
@@ -133,12 +132,9 @@ def _covtype() -> Arrays:
 
 def keel(stem: str) -> Arrays:
     """One of the imbalanced KEEL sets."""
-    with tarfile.open(datasets._file("keel-imbalanced", "keel-imbalanced.tar.xz")) as archive:
-        name = next(n for n in archive.getnames() if n.split("/")[-1] == f"{stem}.dat")
-        text = archive.extractfile(name).read().decode()
-    rows = [line.split(",") for line in text.splitlines() if line.strip()]
+    rows = datasets.keel_rows(stem)
     X = np.array([row[:-1] for row in rows], dtype=np.float64)
-    return X, np.where([row[-1].strip() == "positive" for row in rows], 1.0, -1.0)
+    return X, np.where([row[-1] == "positive" for row in rows], 1.0, -1.0)
 
 
 def letter(target: int = 1) -> Arrays:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import lzma
 import os
+import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -63,7 +64,8 @@ def data_dir() -> Path | None:
     return path if path.is_dir() else None
 
 
-def _file(*parts: str) -> Path:
+def stored(*parts: str) -> Path:
+    """Where a file of a stored set is; `MissingDataSet` where it is not."""
     base = data_dir()
     if base is None:
         raise MissingDataSet(f"{parts[0]} needs the data directory; set AUCTOR_DATA.")
@@ -76,7 +78,7 @@ def _file(*parts: str) -> Path:
 def _svmlight(*parts: str, features: int | None = None) -> Arrays:
     from sklearn.datasets import load_svmlight_file
 
-    with lzma.open(_file(*parts)) as stream:
+    with lzma.open(stored(*parts)) as stream:
         X, y = load_svmlight_file(io.BytesIO(stream.read()), n_features=features)[:2]
     return _csr(X), y
 
@@ -91,8 +93,17 @@ def _csr(X: sp.spmatrix | sp.sparray) -> sp.csr_array:
 
 
 def _csv(*parts: str) -> list[list[str]]:
-    with lzma.open(_file(*parts), "rt") as stream:
+    with lzma.open(stored(*parts), "rt") as stream:
         return [line.strip().split(",") for line in stream if line.strip()]
+
+
+def keel_rows(stem: str) -> list[list[str]]:
+    """The rows of one of the imbalanced KEEL sets, as text, the class last."""
+    with tarfile.open(stored("keel-imbalanced", "keel-imbalanced.tar.xz")) as archive:
+        content = archive.extractfile(f"keel-imbalanced/{stem}.dat")
+        assert content is not None
+        lines = content.read().decode().splitlines()
+    return [[field.strip() for field in line.split(",")] for line in lines if line.strip()]
 
 
 def _signs(positive: np.ndarray) -> np.ndarray:
@@ -121,7 +132,7 @@ def _one_vs_rest(*parts: str, label: int) -> Arrays:
 
 
 def _matlab(*parts: str) -> Arrays:
-    content = scipy.io.loadmat(_file(*parts))
+    content = scipy.io.loadmat(stored(*parts))
     X = np.asarray(content["X"], dtype=np.float64)
     label = np.ravel(content["Y"]).astype(float)
     return _standardised(X), _signs(label == label.max())
@@ -134,14 +145,14 @@ def _covtype() -> Arrays:
 
 def _numbers(folder: str, stem: str) -> Arrays:
     """A table of numbers with its labels beside it."""
-    with lzma.open(_file(folder, f"{stem}.data.xz")) as stream:
+    with lzma.open(stored(folder, f"{stem}.data.xz")) as stream:
         X = np.loadtxt(stream)
-    with lzma.open(_file(folder, f"{stem}.labels.xz")) as stream:
+    with lzma.open(stored(folder, f"{stem}.labels.xz")) as stream:
         return X, _signs(np.loadtxt(stream) > 0)
 
 
 def _npz(folder: str, stem: str) -> Arrays:
-    with np.load(_file(folder, f"{stem}.npz")) as content:
+    with np.load(stored(folder, f"{stem}.npz")) as content:
         return content["X"].astype(np.float64), _signs(content["y"] > 0)
 
 

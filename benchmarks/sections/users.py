@@ -1,4 +1,4 @@
-"""Test AUC, PRBEP and F1 against what people use instead, on real sets, everything tuned inside."""
+"""Test values of metrics against what people use instead, on real sets, everything tuned inside."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ OUTER, REPEATS, INNER = 5, 5, 3
 STRENGTHS = np.geomspace(1e-6, 1.0, 7)
 #: Two means closer than this are a tie.
 TIE = 1e-3
+#: Shares of the rows at the top that precision and recall are taken of, and the largest false
+#: positive rate of the partial AUC: those of the benchmark `defaults`.
+TOP_PRECISION, TOP_RECALL, MAX_FPR = 0.05, 0.2, 0.1
 #: Seconds LibAUC may take per set; it does the first repeat only.
 LIMIT = 60.0
 
@@ -91,6 +94,23 @@ MEASURES: dict[str, dict[str, Method]] = {
         **COMMON,
         "logistic, tuned cut": _logistic(None, tuned=True),
     },
+    "precision in the top 5 %": {
+        "auctor precision_at_k": _ours(f"precision_at_k({TOP_PRECISION})"),
+        "auctor precision_at_k, logistic": _ours(f"precision_at_k({TOP_PRECISION})", "logistic"),
+        "auctor auc": _ours("auc"),
+        **COMMON,
+    },
+    "recall in the top 20 %": {
+        "auctor recall_at_k": _ours(f"recall_at_k({TOP_RECALL})"),
+        "auctor recall_at_k, logistic": _ours(f"recall_at_k({TOP_RECALL})", "logistic"),
+        "auctor auc": _ours("auc"),
+        **COMMON,
+    },
+    "partial AUC to 0.1": {
+        "auctor partial_auc": _ours(f"partial_auc({MAX_FPR})"),
+        "auctor auc": _ours("auc"),
+        **COMMON,
+    },
 }
 #: Methods between which the inner folds choose as well, as between strengths.
 TUNED = "auctor, surrogate tuned"
@@ -98,6 +118,9 @@ SURROGATES = {
     "AUC": ("auctor auc", "auctor auc, square", "auctor auc, squared_hinge"),
     "PRBEP": ("auctor prbep", "auctor prbep, logistic"),
     "F1": ("auctor f1", "auctor f1, logistic"),
+    "precision in the top 5 %": ("auctor precision_at_k", "auctor precision_at_k, logistic"),
+    "recall in the top 20 %": ("auctor recall_at_k", "auctor recall_at_k, logistic"),
+    "partial AUC to 0.1": ("auctor partial_auc", "auctor auc"),
 }
 
 
@@ -110,7 +133,8 @@ def run(settings: Settings) -> dict[str, object]:
     if reason is not None:
         notes.append(f"libauc skipped: {reason}")
     for stem in sets:
-        if stem in cells:
+        lacking = [m for m in MEASURES if m not in cells.get(stem, {"values": {}})["values"]]
+        if not lacking:
             continue
         if settings.over():
             notes.append(f"not run, the time budget ended: {stem}")
@@ -121,7 +145,7 @@ def run(settings: Settings) -> dict[str, object]:
             notes.append(str(error))
             continue
         print(f"   {stem}", flush=True)
-        cells[stem] = _one_set(data, reason is None)
+        cells[stem] = _one_set(data, cells.get(stem), lacking, reason is None)
     left = len([s for s in sets if s not in cells])
     return {
         "title": f"{REPEATS} x {OUTER} folds, strength tuned on {INNER} inner folds by the measure",
@@ -146,16 +170,20 @@ def _measures() -> list[str]:
     return list(MEASURES)
 
 
-def _one_set(data: datasets.DataSet, torch: bool) -> dict[str, object]:
+def _one_set(
+    data: datasets.DataSet, before: dict | None, measures: list[str], torch: bool
+) -> dict[str, object]:
+    """Some measures of a set, beside those that were measured before."""
     X, y = _rows(data)
-    values: dict[str, dict[str, list[float]]] = {m: {} for m in MEASURES}
-    seconds: dict[str, dict[str, float]] = {m: {} for m in MEASURES}
+    values: dict[str, dict[str, list[float]]] = {m: {} for m in measures}
+    seconds: dict[str, dict[str, float]] = {m: {} for m in measures}
     folds = [
         fold
         for repeat in range(REPEATS)
         for fold in StratifiedKFold(OUTER, shuffle=True, random_state=repeat).split(X, y)
     ]
-    for measure, methods in MEASURES.items():
+    for measure in measures:
+        methods = MEASURES[measure]
         for method in (*methods, TUNED):
             values[measure][method], seconds[measure][method] = [], 0.0
         for k, (train, test) in enumerate(folds):
@@ -172,10 +200,12 @@ def _one_set(data: datasets.DataSet, torch: bool) -> dict[str, object]:
                 values[measure][method].append(value)
             chosen = max(SURROGATES[measure], key=lambda method: inner[method])
             values[measure][TUNED].append(values[measure][chosen][-1])
-    if torch:
+    if torch and "AUC" in measures:
         auc, cpu = libauc.protocol(X, y, folds[:OUTER], STRENGTHS, INNER, LIMIT)
         values["AUC"]["libauc"] = [float(v) for v in auc]
         seconds["AUC"]["libauc"] = float(np.nanmean(cpu))
+    if before is not None:
+        values, seconds = before["values"] | values, before["seconds"] | seconds
     return {"rows": len(y), "positives": int((y > 0).sum()), "values": values, "seconds": seconds}
 
 
@@ -214,18 +244,23 @@ def _score(measure: str, y: np.ndarray, scores: np.ndarray) -> float:
 
     if measure == "AUC":
         return float(roc_auc_score(y, scores))
+    if measure.startswith("partial"):
+        return float(roc_auc_score(y, scores, max_fpr=MAX_FPR))
     if measure == "F1":
         return float(f1_score(y > 0, scores > 0))
-    return _break_even(y > 0, scores)
+    positives = int((y > 0).sum())
+    if measure.startswith("precision"):
+        count = max(1, round(TOP_PRECISION * len(y)))
+        return _found(y > 0, scores, count) / count
+    count = round(TOP_RECALL * len(y)) if measure.startswith("recall") else positives
+    return _found(y > 0, scores, count) / positives
 
 
-def _break_even(positive: np.ndarray, scores: np.ndarray) -> float:
-    """Share of positives among as many top rows, expected over random orders of tied ones."""
-    count = int(positive.sum())
+def _found(positive: np.ndarray, scores: np.ndarray, count: int) -> float:
+    """Positives among so many top rows, expected over random orders of tied ones."""
     cut = np.partition(scores, -count)[-count]
     above, tied = scores > cut, scores == cut
-    found = positive[above].sum() + (count - above.sum()) * positive[tied].mean()
-    return float(found) / count
+    return float(positive[above].sum() + (count - above.sum()) * positive[tied].mean())
 
 
 def _best_cut(y: np.ndarray, scores: np.ndarray) -> float:
@@ -243,7 +278,7 @@ def _pairs(cells: dict, measure: str, ours: str, theirs: str) -> tuple[np.ndarra
     """Means per set of two methods on the folds both have."""
     a, b = [], []
     for cell in cells.values():
-        mine, other = (np.array(cell["values"][measure].get(m, [])) for m in (ours, theirs))
+        mine, other = (_of(cell, measure, m) for m in (ours, theirs))
         n = min(len(mine), len(other))
         both = np.isfinite(mine[:n]) & np.isfinite(other[:n])
         if both.any():
@@ -252,9 +287,15 @@ def _pairs(cells: dict, measure: str, ours: str, theirs: str) -> tuple[np.ndarra
     return np.array(a), np.array(b)
 
 
+def _of(cell: dict, measure: str, method: str) -> np.ndarray:
+    """The values of a method over the folds; none where it was not measured."""
+    return np.array(cell["values"].get(measure, {}).get(method, []))
+
+
 def _others(cells: dict, measure: str) -> list[str]:
     ours = {m for m, spec in MEASURES[measure].items() if spec.ours} | {TUNED}
-    return sorted({m for cell in cells.values() for m in cell["values"][measure]} - ours)
+    seen = {m for cell in cells.values() for m in cell["values"].get(measure, {})}
+    return sorted(seen - ours)
 
 
 def _compare(cells: dict, measure: str, ours: str, theirs: str) -> list[object]:
@@ -294,12 +335,12 @@ def _table(measure: str, cells: dict) -> dict[str, object]:
     for stem, cell in cells.items():
         row: list[object] = [f"{stem} ({cell['positives']}/{cell['rows']})"]
         for method in methods:
-            values = np.array(cell["values"][measure].get(method, []))
+            values = _of(cell, measure, method)
             if not values.size:
                 row.append("-")
                 continue
             mean, spread = np.nanmean(values), np.nanstd(values)
-            cpu = cell["seconds"][measure].get(method, float("nan"))
+            cpu = cell["seconds"].get(measure, {}).get(method, float("nan"))
             row.append(f"{mean:.4f} ± {spread:.4f}, {cpu:.2g} s")
         rows.append(row)
     title = f"Test {measure}, mean ± standard deviation over folds, CPU seconds per tuned fit"

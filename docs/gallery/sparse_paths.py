@@ -72,10 +72,10 @@ right.set(xlabel="columns in the model", ylabel="test AUC", title="Size and qual
 # ## Which strength
 #
 # `MetricClassifierCV` runs such a path in every fold, scores the rows left out by the metric and
-# fits all rows at the best strength. `rule="one_se"` takes the sparsest model within one standard
+# fits all rows at the best strength. `rule="one_standard_error"` takes the sparsest model within one standard
 # error of it.
 
-for rule in ("best", "one_se"):
+for rule in ("best", "one_standard_error"):
     model = MetricClassifierCV(
         "auc", surrogate="squared_hinge", penalty="l1", rule=rule, n_strengths=15, ratio=0.03, cv=3
     ).fit(X_train, y_train)

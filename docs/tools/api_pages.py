@@ -19,6 +19,7 @@ MODULES = {
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
+    "covariance": ["auctor.covariance"],
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],
 }

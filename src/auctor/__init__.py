@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.estimators import LinearRegressor as LinearRegressor
     from auctor.estimators import MetricClassifier as MetricClassifier
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
+    from auctor.estimators import TableClassifier as TableClassifier
     from auctor.export import to_onnx as to_onnx
     from auctor.online import StreamingAUC as StreamingAUC
     from auctor.problem import Problem as Problem
@@ -52,6 +53,7 @@ _HOMES = {
     "MetricClassifierCV": "estimators",
     "Problem": "problem",
     "StreamingAUC": "online",
+    "TableClassifier": "estimators",
     "data": "",
     "estimators": "",
     "load": "saved",

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import IncompatibleError
+from auctor.core.errors import DataLost, IncompatibleError
 from auctor.core.needs import Need, describe
 from auctor.core.result import Solution, Status, Step, Trace
 from auctor.core.rng import as_rng
@@ -169,6 +169,7 @@ class _Run:
         self.steps: list[Step] = []
         self.best: Point | None = None
         self.best_dual: Point | None = None
+        self.best_certificate = Certificate(math.inf, False)
         self.bound = -math.inf
         self.final: tuple[Point, Certificate] | None = None
 
@@ -193,6 +194,10 @@ class _Run:
             if self.best is None:
                 self.best = self.problem.evaluate(w)
             return Status.INTERRUPTED
+        except DataLost:
+            if self.best is None:
+                raise
+            return Status.LOST
 
     def look(self, state: State) -> Status | None:
         """Record a state; a status when the solve is over."""
@@ -204,6 +209,8 @@ class _Run:
         if self.best is None or point.value <= self.best.value:
             self.best, self.best_dual = point, state.dual
         certificate = self.assess(state)
+        if self.best is point:
+            self.best_certificate = certificate
         own = state.violation is not None
         if self.meets(certificate) and not certificate.certified and not own:
             point, certificate = self.problem.certify(point, state.dual)
@@ -261,6 +268,9 @@ class _Run:
 
     def finish(self, status: Status) -> Solution:
         """The best point with a gap recomputed there."""
+        if self.final is None and status is Status.LOST:
+            assert self.best is not None  # its gap is the last that was known
+            self.final = self.best, self.best_certificate
         if self.final is None:
             assert self.best is not None
             point, certificate = self.problem.certify(self.best, self.best_dual)

@@ -110,7 +110,8 @@ def test_a_comma_at_the_end_of_every_line(missing, tmp_path, capsys):
 
 
 def test_missing_values_where_the_rule_was_set_before(tmp_path, refused):
-    assert main(["train", str(numbers(tmp_path)), *QUICK, "--quiet"]) == 0
+    told = ["--missing", "refuse", "--quiet"]
+    assert main(["train", str(numbers(tmp_path)), *QUICK, *told]) == 0
     (tmp_path / "new.csv").write_text("a,b,y\n1,,0\n2,3,1\n")
     for command in ("predict", "evaluate", "report"):
         said = refused(command, "model.auctor", "new.csv")

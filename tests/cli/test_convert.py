@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import auctor
@@ -103,22 +104,24 @@ def test_standard_input_and_compression(tmp_path):
 # --- models -------------------------------------------------------------------------------
 
 
-def test_a_model_to_onnx(trained, tmp_path, capsys):
+def test_a_model_to_onnx(trained, table, tmp_path, capsys):
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
     out = tmp_path / "model.onnx"
     convert(trained, out, "--dtype", "float32", "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["class"], found["columns"], found["dtype"]) == (
-        "MetricClassifierCV",
-        5,
+        "TableClassifier",
+        3,
         "float32",
     )
     model = auctor.load(trained)
-    X = np.random.default_rng(0).normal(size=(9, 5)).astype(np.float32)
+    rows = pd.read_csv(table).dropna()
     session = runtime.InferenceSession(out.read_bytes(), providers=["CPUExecutionProvider"])
-    (scores,) = session.run(["scores"], {"X": X})
-    np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-6)
+    words = {"age": np.float32, "income": np.float32, "city": object}
+    columns = {name: rows[[name]].to_numpy(kind) for name, kind in words.items()}
+    (scores,) = session.run(["scores"], columns)
+    np.testing.assert_allclose(scores, model.decision_function(rows), atol=1e-4)
 
 
 def test_onnx_without_the_extra(trained, tmp_path, refused, monkeypatch):

@@ -20,7 +20,7 @@ def inspect(capsys, *arguments):
 def test_a_trained_model(trained, capsys):
     found = inspect(capsys, trained, "--top", "2")
     saved = read_saved(trained)
-    model = saved.model
+    model = saved.of_columns("inspect").model
     assert found["class"] == "MetricClassifierCV"
     assert found["version"] == auctor.__version__
     assert found["metric"] == "auc"
@@ -165,7 +165,7 @@ def test_svmlight(tmp_path, capsys):
     found = inspect(capsys, path)
     assert (found["rows"], found["columns"], found["sparse"]) == (3, 9, True)
     assert found["density"] == pytest.approx(4 / 27)
-    assert found["labels"] == {"distinct": 2, "counts": {"-1": 1, "1": 2}}
+    assert found["labels"] == {"distinct": 2, "positive": "1", "counts": {"-1": 1, "1": 2}}
     assert main(["inspect", str(path)]) == 0
     assert "Label: -1: 1 (33.33%), 1: 2 (66.67%)" in capsys.readouterr().out
 

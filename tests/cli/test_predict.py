@@ -47,10 +47,10 @@ def encoded(model, path):
 def test_csv_on_standard_output(model, more_clicks, capsys):
     run("predict", model, more_clicks)
     out, err = capsys.readouterr()
-    assert err == ""
+    assert err == "auctor: positive class: yes\n"
     lines = [line.split(",") for line in out.splitlines()]
     assert lines[0] == ["label", "score"]
-    loaded, X = auctor.load(model), encoded(model, more_clicks)
+    loaded, X = auctor.load(model).model_, encoded(model, more_clicks)
     assert [line[0] for line in lines[1:]] == loaded.predict(X).tolist()
     assert [float(line[1]) for line in lines[1:]] == loaded.decision_function(X).tolist()
 
@@ -78,7 +78,7 @@ def test_rows_keep_their_order_over_chunks(model, more_clicks, monkeypatch, caps
 def test_probabilities(calibrated, more_clicks, capsys):
     run("predict", calibrated, more_clicks, "--probabilities")
     lines = capsys.readouterr().out.splitlines()
-    expected = auctor.load(calibrated).predict_proba(encoded(calibrated, more_clicks))[:, 1]
+    expected = auctor.load(calibrated).model_.predict_proba(encoded(calibrated, more_clicks))[:, 1]
     assert lines[0] == "probability"
     np.testing.assert_allclose([float(line) for line in lines[1:]], expected)
 
@@ -87,8 +87,8 @@ def test_probabilities(calibrated, more_clicks, capsys):
 def test_files_by_their_ending(ending, calibrated, more_clicks, capsys):
     out = f"scores.{ending}"
     run("predict", calibrated, more_clicks, "--out", out)
-    assert capsys.readouterr().err == f"auctor: 120 rows written to {out}\n"
-    expected = auctor.load(calibrated).decision_function(encoded(calibrated, more_clicks))
+    assert capsys.readouterr().err == f"auctor: 120 rows written to {out}; positive class: yes\n"
+    expected = auctor.load(calibrated).model_.decision_function(encoded(calibrated, more_clicks))
     if ending == "npy":
         found = np.load(out)
     elif ending == "parquet":
@@ -199,7 +199,7 @@ def test_evaluate(calibrated, more_clicks, capsys):
     run("evaluate", calibrated, more_clicks, "--json")
     found = json.loads(capsys.readouterr().out)
     labels = np.array([line.split(",")[2] for line in more_clicks.read_text().splitlines()[1:]])
-    model, X = auctor.load(calibrated), encoded(calibrated, more_clicks)
+    model, X = auctor.load(calibrated).model_, encoded(calibrated, more_clicks)
     hit, scores = labels == "yes", model.decision_function(X)
     interval = auctor.metrics.auc_interval(hit, scores)
     assert found["auc"]["value"] == interval.auc

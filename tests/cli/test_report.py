@@ -23,13 +23,13 @@ def test_numbers_are_those_of_the_model(trained, table, rows, tmp_path, capsys):
     age, income, city, bought = rows
     one_hot = [city == name for name in ("Oslo", "Rome", "Wien")]
     X = np.column_stack([np.round(age, 4), np.round(income, 4), *one_hot])
-    scores = saved.model.decision_function(X)
+    scores = saved.model.model_.decision_function(X)
     (model,) = found["models"]
     head = model["headline"]
     assert head["auc"]["value"] == pytest.approx(metrics.auc(bought, scores))
     assert head["fbeta"]["value"] == pytest.approx(metrics.fbeta(bought, scores > 0, 2.0))
     assert head["beta"] == 2.0
-    assert model["fit"]["gap"] == pytest.approx(saved.model.gap_)
+    assert model["fit"]["gap"] == pytest.approx(saved.model.model_.gap_)
     assert found["data"]["test_rows"] == bought.size
     assert found["data"]["train_rows"] == saved.notes["data"]["train_rows"]
     assert found["report"] == str(out)
@@ -43,7 +43,7 @@ def test_training_is_told_from_the_notes(trained, table, tmp_path, capsys):
     saved = read_saved(trained)
     assert found["command"].startswith("auctor train ")
     assert found["command"].startswith(saved.notes["command"] + " && auctor report ")
-    assert found["path"]["chosen"] == saved.model.best_index_
+    assert found["path"]["chosen"] == saved.model.model_.best_index_
     assert found["path"]["nonzeros"] == saved.notes["path"]["nonzeros"]
     convergence = found["models"][0]["convergence"]
     assert convergence["objective"]

@@ -65,9 +65,25 @@ def auc_or_log_loss(names):
         assert names["shares"]["log-loss"] > 1.3 * names["shares"][name]
 
 
+def covariance(names):
+    assert names["model"].gap_ <= 1e-4 * names["n_genes"]
+    scores, models = names["scores"], names["models"]
+    assert models["likelihood"].strength_ < models["stability"].strength_
+    assert scores["stability"] > scores["likelihood"]
+    assert all(one.converged for one in names["path"])
+
+
 CHECKS = {
     check.__name__: check
-    for check in (fraud, text, sparse_paths, streaming, review_team, auc_or_log_loss)
+    for check in (
+        fraud,
+        text,
+        sparse_paths,
+        streaming,
+        review_team,
+        auc_or_log_loss,
+        covariance,
+    )  # fmt: skip
 }
 
 
@@ -89,7 +105,7 @@ def test_script_runs_and_its_claims_hold(script, tmp_path, monkeypatch):
     CHECKS[script.stem](page.names)
 
 
-def test_all_six_problems_are_there():
+def test_all_problems_are_there():
     assert {script.stem for script in SCRIPTS} == set(CHECKS)
 
 

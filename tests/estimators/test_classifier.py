@@ -50,7 +50,11 @@ def test_log_loss_is_logistic_regression(rows, store, fit_intercept, weighted, s
     weight = rows.weight.astype(float) if weighted else None
     total = rows.weight.sum() if weighted else rows.y.size
     ours = MetricClassifier(
-        "log_loss", strength=strength, fit_intercept=fit_intercept, tol=1e-12
+        "log_loss",
+        strength=strength,
+        fit_intercept=fit_intercept,
+        standardise=False,
+        tol=1e-12,
     ).fit(store(rows.X), rows.y, sample_weight=weight)
     theirs = LogisticRegression(
         C=1.0 / (total * strength), fit_intercept=fit_intercept, tol=1e-12, max_iter=10_000
@@ -66,7 +70,8 @@ def test_log_loss_is_logistic_regression(rows, store, fit_intercept, weighted, s
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_error_is_a_support_vector_machine(rows, loss):
     strength = 0.01
-    ours = fitted(rows, "error", surrogate=loss, strength=strength, fit_intercept=False, tol=1e-11)
+    params = {"strength": strength, "fit_intercept": False, "standardise": False, "tol": 1e-11}
+    ours = fitted(rows, "error", surrogate=loss, **params)
     # Its squared hinge has no half.
     C = 1.0 / (rows.y.size * strength) * (0.5 if loss == "squared_hinge" else 1.0)
     theirs = LinearSVC(
@@ -82,7 +87,7 @@ def test_hinge_with_a_free_intercept_is_a_linear_programme(rows):
     cost = np.r_[np.full(2 * d, strength), 0.0, 0.0, np.full(n, 1.0 / n)]
     A = -np.c_[y[:, None] * np.c_[X, -X, np.ones(n), -np.ones(n)], np.eye(n)]
     best = linprog(cost, A_ub=A, b_ub=-np.ones(n)).fun
-    ours = fitted(rows, "error", penalty="l1", strength=strength)
+    ours = fitted(rows, "error", penalty="l1", strength=strength, standardise=False)
     assert best <= ours.solution_.value + 1e-9
     assert ours.solution_.value - best <= ours.gap_ + 1e-9
     assert ours.gap_ <= 1e-4
@@ -95,9 +100,8 @@ def pair_differences(rows):
 
 def test_auc_square_is_the_closed_form(rows, store):
     strength = 0.05
-    model = MetricClassifier("auc", surrogate="square", strength=strength).fit(
-        store(rows.X), rows.y
-    )
+    model = MetricClassifier("auc", surrogate="square", strength=strength, standardise=False)
+    model.fit(store(rows.X), rows.y)
     Z = pair_differences(rows)
     # Mean of (1 - z.w)^2 + strength/2 |w|^2, pair by pair.
     closed = np.linalg.solve(Z.T @ Z / len(Z) + 0.5 * strength * np.eye(Z.shape[1]), Z.mean(axis=0))
@@ -107,7 +111,7 @@ def test_auc_square_is_the_closed_form(rows, store):
 
 def test_auc_hinge_is_optimal_pair_by_pair(rows):
     strength = 0.05
-    model = fitted(rows, "auc", strength=strength, tol=1e-6)
+    model = fitted(rows, "auc", strength=strength, standardise=False, tol=1e-6)
     Z = pair_differences(rows)
     # The same problem as a support vector machine on the differences.
     svm = LinearSVC(
@@ -177,9 +181,10 @@ def test_class_weight_multiplies_row_weights(rows, metric):
         ({1: 7}, (1.0, 7.0)),
         ("balanced", [base.sum() / (2 * base[rows.y == k].sum()) for k in (0, 1)]),
     ):
-        named = MetricClassifier(metric, class_weight=spec, strength=0.01)
+        params = {"strength": 0.01, "standardise": False}  # scaling goes by sample weights alone
+        named = MetricClassifier(metric, class_weight=spec, **params)
         weight = base * np.where(rows.y == 1, factors[1], factors[0])
-        plain = MetricClassifier(metric, strength=0.01)
+        plain = MetricClassifier(metric, **params)
         same(
             named.fit(rows.X, rows.y, sample_weight=base),
             plain.fit(rows.X, rows.y, sample_weight=weight),

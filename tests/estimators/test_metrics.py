@@ -250,7 +250,7 @@ def test_groups_rank_inside_queries(queries):
 
 def test_search_keeps_groups_whole(queries):
     X, y, groups = queries
-    search = MetricClassifierCV("auc", n_strengths=4, cv=3).fit(X, y, groups=groups)
+    search = MetricClassifierCV("auc", strengths=[0.1, 0.01], cv=3).fit(X, y, groups=groups)
     assert np.isfinite(search.scores_).all()
     assert search.score(X, y, groups=groups) > 0.7
 
@@ -271,8 +271,8 @@ def test_groups_need_pairs(queries):
 def test_names():
     assert parse("x", "metric", "precision_at_k( k = 100 )") == ("precision_at_k", 100)
     assert isinstance(parse("x", "metric", "precision_at_k(1.0)")[1], float)
-    assert isinstance(resolve_metric("x", "f1", "auto").loss, FBeta)
-    assert isinstance(resolve_metric("x", "precision_at_k(0.1)", "auto").loss, PrecisionAtK)
+    assert isinstance(resolve_metric("x", "f1", "max_margin").loss, FBeta)
+    assert isinstance(resolve_metric("x", "precision_at_k(0.1)", "max_margin").loss, PrecisionAtK)
 
 
 @pytest.mark.parametrize(
@@ -335,10 +335,10 @@ def test_vacuous_surrogate_is_said(rows):
     X = rng.normal(size=(4000, 5))
     y = rng.random(4000) < np.exp(0.8 * X[:, 0] - 6.5)
     with pytest.warns(UserWarning, match="vacuous"):
-        MetricClassifier("prbep").fit(X, y)
+        MetricClassifier("prbep", surrogate="max_margin").fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        MetricClassifier("prbep").fit(rows.X, rows.y)
+        MetricClassifier("prbep", surrogate="max_margin").fit(rows.X, rows.y)
 
 
 def test_separable_without_a_penalty_is_said():

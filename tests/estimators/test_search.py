@@ -21,6 +21,9 @@ from auctor.problem import Problem
 from auctor.solvers import ProximalNewton, strength_max
 from auctor.training import targets
 
+#: Small grids often end where scores still rise, which is said.
+pytestmark = pytest.mark.filterwarnings("ignore:.*scores still rise there:UserWarning")
+
 
 def make_rows(n=160, d=8, classes=2, seed=0):
     rng = np.random.default_rng(seed)
@@ -56,6 +59,7 @@ def test_it_equals_a_grid_search(rows, metric, penalty, class_weight):
         "surrogate": "square" if metric == "auc" else "logistic",
         "penalty": penalty,
         "class_weight": class_weight,
+        "standardise": False,  # by fold in the one, once in the other
         "tol": 1e-6,
         "random_state": 0,
     }
@@ -80,7 +84,7 @@ def test_it_equals_a_grid_search(rows, metric, penalty, class_weight):
 @pytest.mark.parametrize("metric", ["auc", "log_loss"])
 def test_weights_count_in_fits_and_scores(metric):
     repeated = np.repeat(np.arange(Y.size), WEIGHT.astype(int))
-    strengths, tight = [0.3, 0.03, 0.003], {"tol": 1e-9, "penalty": "l2", "random_state": 0}
+    strengths, tight = [0.03, 0.003], {"tol": 1e-9, "penalty": "l2", "random_state": 0}
     parts = np.arange(Y.size) % 3
     cv = [(np.flatnonzero(parts != k), np.flatnonzero(parts == k)) for k in range(3)]
     again = [tuple(np.flatnonzero(np.isin(repeated, rows)) for rows in split) for split in cv]
@@ -122,15 +126,17 @@ def test_folds_that_are_not_copied_give_the_same(metric, rows, make, monkeypatch
 
 
 def test_default_strengths_start_at_the_empty_model():
-    model = MetricClassifierCV("log_loss", penalty="l1", n_strengths=4, cv=2).fit(X, Y)
+    model = MetricClassifierCV(
+        "log_loss", penalty="l1", standardise=False, n_strengths=4, cv=2
+    ).fit(X, Y)
     top = strength_max(Problem(Logistic(), L1(), as_data(X, np.where(Y == 1, 1.0, -1.0))))
     np.testing.assert_allclose(model.strengths_, top * np.array([1, 0.1, 0.01, 0.001]))
     np.testing.assert_allclose(model.scores_[:, 0], -np.log(2), atol=0.02)
 
 
 def test_default_strengths_of_l2_follow_the_scale_of_the_columns():
-    one = MetricClassifierCV("log_loss", tol=1e-8, **SMALL).fit(X, Y)
-    two = MetricClassifierCV("log_loss", tol=1e-8, **SMALL).fit(100.0 * X, Y)
+    make = MetricClassifierCV("log_loss", standardise=False, tol=1e-8, **SMALL)
+    one, two = clone(make).fit(X, Y), clone(make).fit(100.0 * X, Y)
     assert one.strengths_[0] == pytest.approx((X**2).sum(axis=1).mean())
     np.testing.assert_allclose(two.strengths_, 1e4 * one.strengths_)
     np.testing.assert_allclose(two.scores_, one.scores_, atol=1e-5)
@@ -140,7 +146,7 @@ def test_default_strengths_of_l2_follow_the_scale_of_the_columns():
 
 def test_one_standard_error_prefers_the_simpler_model():
     make = MetricClassifierCV("log_loss", penalty="l1", n_strengths=12)
-    best, simple = make.fit(X, Y), clone(make).set_params(rule="one_se").fit(X, Y)
+    best, simple = make.fit(X, Y), clone(make).set_params(rule="one_standard_error").fit(X, Y)
     np.testing.assert_array_equal(best.scores_, simple.scores_)
     assert simple.strength_ > best.strength_
     assert np.count_nonzero(simple.coef_) <= np.count_nonzero(best.coef_)
@@ -254,7 +260,7 @@ def test_one_warning_sums_up():
 
 def test_a_rare_class_reduces_the_folds_with_a_warning():
     y = np.where(np.arange(Y.size) < 3, "rare", "common")
-    model = MetricClassifierCV("log_loss", n_strengths=3)
+    model = MetricClassifierCV("log_loss", n_strengths=3, standardise=False)
     with pytest.warns(UserWarning, match=r"uses 3 folds instead of 5: class .*rare") as caught:
         model.fit(X, y)
     assert caught[0].filename == __file__
@@ -266,10 +272,12 @@ def test_a_rare_class_reduces_the_folds_with_a_warning():
 
 def test_strengths_that_time_did_not_reach_are_not_picked():
     model = MetricClassifierCV("log_loss", penalty="l1", max_seconds=0.0, cv=2)
-    with pytest.warns(ConvergenceWarning, match="missed"):
+    with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, Y)
-    assert np.isnan(model.scores_[:, -1]).all()
-    assert not np.isnan(model.scores_[:, model.best_index_]).any()
+    assert "time ended before every strength was scored" in str(caught[0].message)
+    assert "missed" in str(caught[1].message)
+    assert np.isnan(model.scores_).all()
+    assert model.coef_.shape == (1, 8)
 
 
 def test_an_interrupt_ends_the_search():

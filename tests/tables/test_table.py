@@ -554,7 +554,7 @@ def test_types_of_arrow_columns(tmp_path):
 @pytest.mark.parametrize(
     ("column", "word"),
     [([[1], [2]], "list"), ([{"a": 1}, {"a": 2}], "struct"), ([b"x", b"y"], "binary"),
-     (pd.to_datetime(["2020", "2021"]), "timestamp")],
+     (pd.to_timedelta(["1 day", "2 days"]), "duration")],
 )  # fmt: skip
 def test_columns_that_are_neither_numbers_nor_text(column, word, suffix, tmp_path):
     frame = pd.DataFrame({"a": [1, 2], "bad": column, "label": [0, 1]})

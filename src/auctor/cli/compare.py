@@ -1,7 +1,8 @@
-"""``auctor compare``: our metrics and solvers against scikit-learn's, on the user's own data."""
+"""``auctor compare``: our metrics against what people use instead, on the user's own data."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,10 +34,12 @@ from auctor.cli.options import (
     read,
 )
 from auctor.cli.output import console, echo_json, say
+from auctor.cli.train import Positive
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
-    from auctor.training.contest import Contest, Row, Rules
+    from auctor.training.contest import Contest, Rules
+    from auctor.training.verdict import Row
 
 WHO = "auctor compare"
 PENALTIES = ("l2", "l1", "elastic_net")
@@ -82,20 +85,19 @@ def compare(
     ] = 3,
     n_strengths: Annotated[int, typer.Option(min=1, help="Strengths to try.")] = 10,
     standardise: Annotated[
-        bool | None,
+        bool,
         typer.Option(
-            help="Scale columns for everyone, to deviation one, dense ones also to mean zero; by "
-            "default dense data only.",
-            show_default=False,
+            help="Scale columns of numbers for everyone: deviation one, dense ones mean zero."
         ),
-    ] = None,
+    ] = True,
     tol: Tol = 1e-4,
     max_seconds: MaxSeconds = None,
     label: Label = None,
+    positive: Positive = None,
     format: Format = "auto",
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
-    missing: Missing = "refuse",
+    missing: Missing = "auto",
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
@@ -106,13 +108,15 @@ def compare(
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Compare our metrics and solvers with scikit-learn's linear classifiers on your data.
+    """Compare our metrics with logistic regression, LinearSVC, trees and a constant on your data.
 
-    Everyone gets the same folds, the same scaling and the same strengths, tuned inside the training
-    folds by the same metric, and cuts scores into predictions by the same rule.
+    Everyone gets the same folds, the same scaling and encoding and the same strengths, tuned inside
+    the training folds by the same metric, and cuts scores into predictions by the same rule. The
+    last line says which model to take, and why. Trees are scikit-learn's, and LightGBM's where it
+    is installed.
     """
+    from auctor.boosting.contenders import boosted_contenders
     from auctor.core.checks import check_choice
-    from auctor.data.preparation import is_dense
     from auctor.estimators.contenders import our_contenders, their_contenders
     from auctor.training.contest import Rules, contest
     from auctor.training.prepare import check_width
@@ -121,6 +125,7 @@ def compare(
     check_choice(WHO, "penalty", penalty, PENALTIES)
     resolve_penalty(WHO, penalty, 1.0, l1_ratio)
     contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
+    contenders += boosted_contenders()
     options = Reading(format, label, categorical, buckets, missing, zero_based, header, delimiter)
     try:
         with _limited(threads), _progress() as show:
@@ -134,27 +139,29 @@ def compare(
                 repeats=repeats,
                 inner_folds=inner_folds,
                 n_strengths=n_strengths,
-                standardise=is_dense(table.matrix) if standardise is None else standardise,
+                standardise=standardise,
                 tol=tol,
                 max_seconds=max_seconds,
                 n_threads=threads,
                 seed=seed,
             )
-            result = contest(table.matrix, _hits(table.labels), contenders, rules, show)
+            hits, positive = _hits(table.labels, positive)
+            result = contest(table.matrix, hits, contenders, rules, show)
     except KeyboardInterrupt:
         say("stopped before everyone was measured.")
         raise typer.Exit(130) from None
     if as_json:
-        echo_json({**_about(result, rules), "models": result.rows})
+        echo_json({**_about(result, rules), "positive": positive, "models": result.rows})
     else:
-        _print(result, rules)
+        _print(result, rules, positive)
 
 
-def _hits(labels: Array | None) -> Array:
-    """Which rows are of the greater class; refuses more than two."""
+def _hits(labels: Array | None, positive: str | None) -> tuple[Array, str]:
+    """Which rows are of the positive class, and its label; refuses more than two classes."""
     import numpy as np
 
     from auctor.core.errors import DataError
+    from auctor.training.targets import positive_code
 
     classes = np.unique(labels) if labels is not None else np.empty(0)
     if labels is None or classes.size != 2:
@@ -164,7 +171,9 @@ def _hits(labels: Array | None) -> Array:
             got=classes.size,
             todo="Keep two, or make the others one.",
         )
-    return np.asarray(labels == classes[1])
+    codes = np.searchsorted(classes, labels)
+    code = positive_code(WHO, classes, codes, pos_label=positive)
+    return np.asarray(codes == code), f"{classes.tolist()[code]}"
 
 
 @contextmanager
@@ -200,6 +209,8 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _about(result: Contest, rules: Rules) -> dict[str, Any]:
+    from auctor.training.batch import counted_rows
+
     return {
         "metric": rules.metric,
         "penalty": rules.penalty,
@@ -213,19 +224,23 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
         "standardise": rules.standardise,
         "seed": rules.seed,
         "threads": rules.n_threads,
-        "baseline": result.baseline,
-        "test": "corrected resampled t-test",
+        "best": result.best,
+        "best_possible": result.best_possible,
+        "counts": counted_rows(WHO, rules.metric, result.n_rows),
+        "test": "corrected resampled t-test, Holm",
+        "recommendation": result.advice,
     }
 
 
-def _print(result: Contest, rules: Rules) -> None:
+def _print(result: Contest, rules: Rules, positive: str) -> None:
     from rich import box
     from rich.table import Table
 
     out = console()
     times = f", drawn {rules.repeats} times" if rules.repeats > 1 else ""
     out.print(
-        f"{result.n_rows:,} rows, {result.n_columns:,} columns, {result.positives:,} positives; "
+        f"{result.n_rows:,} rows, {result.n_columns:,} columns, {result.positives:,} positives "
+        f"({positive}); "
         f"{rules.folds} folds{times}; {rules.penalty} penalty."
     )
     out.print()
@@ -242,7 +257,7 @@ def _print(result: Contest, rules: Rules) -> None:
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in sorted((row for row in result.rows if not row.refused), key=lambda row: -row.mean):
-        table.add_row(*_cells(row, others, result.baseline))
+        table.add_row(*_cells(row, others, result.best))
     out.print(table)
     out.print()
     for line in _footnotes(result, rules):
@@ -262,13 +277,14 @@ def score_name(metric: str) -> str:
     return f"{sign}{metric}"
 
 
-def _cells(row: Row, others: list[str], baseline: str) -> list[str]:
-    ours = row.library == "auctor"
-    against = [f"{row.difference:+.4f}", f"{row.p_value:.3f}"] if baseline else ["", ""]
-    if row.name == baseline and not ours:
+def _cells(row: Row, others: list[str], best: str) -> list[str]:
+    from auctor.training.verdict import said
+
+    against = [f"{row.difference:+.4f}", _p_value(row.p_value)] if best else ["", ""]
+    if row.name == best:
         against = ["best", ""]
     return [
-        f"{'auctor ' if ours else ''}{row.name}{'*' if row.stopped_early else ''}",
+        f"{said(row)}{'*' if row.stopped_early else ''}{'^' if row.on_edge else ''}",
         f"{row.mean:.4f} ±{row.deviation:.3f}",
         *(f"{getattr(row, name):.3f}" for name in others),
         f"{row.seconds:.2f}",
@@ -276,21 +292,39 @@ def _cells(row: Row, others: list[str], baseline: str) -> list[str]:
     ]
 
 
+def _p_value(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3f}"
+
+
 def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
+    from auctor.training.batch import counted_rows
+
     yield (
-        f"Means over the test folds, ± standard deviation. Every model tried the "
-        f"same {rules.n_strengths} strengths on the same {rules.inner_folds} inner folds, by the "
-        "same metric, and cut its scores by the same rule; F1 is at that cut. Seconds: tuning and "
-        "fit, per fold, without compiling. Models without auctor are scikit-learn's."
+        f"Means over the test folds, ± standard deviation. Same folds, same scaling and encoding "
+        f"for everyone; tuned models tried the same {rules.n_strengths} strengths, more beyond the "
+        f"last where that was best, on the same {rules.inner_folds} inner folds, by the metric; "
+        "scores are cut by the same rule, and F1 is at that cut. Trees have their own settings. "
+        "Seconds: tuning and fit, per fold, without compiling."
     )
-    if result.baseline:
+    counts = counted_rows(WHO, rules.metric, result.n_rows)
+    if counts:
+        yield f"{counts}."
+    if "at_k" in rules.metric:
+        yield f"Best possible {rules.metric}: {result.best_possible:.4g}, mean over the test folds."
+    if result.best:
         yield (
-            f"Vs best: difference from scikit-learn's best here, {result.baseline}; p: corrected "
-            "resampled t-test over the folds, two-sided."
+            "Vs best: difference from the best mean; p: corrected resampled t-test over the folds, "
+            "two-sided, by Holm's rule for so many models."
         )
-    early = [row for row in result.rows if row.stopped_early]
-    if early:
+    if any(row.stopped_early for row in result.rows):
         yield "* In some folds a fit stopped before its tolerance."
+    if any(row.on_edge for row in result.rows):
+        yield (
+            "^ In some folds the metric still rose at the last strength tried, so that there is no "
+            "p-value: the model may do better than it did here."
+        )
     for row in result.rows:
         if row.refused:
             yield f"Left out: {row.library}: {row.name}. {row.refused}"
+    yield ""
+    yield result.advice

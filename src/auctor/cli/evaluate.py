@@ -81,6 +81,8 @@ def show(found: dict[str, Any]) -> None:
     out = console()
     counts = ", ".join(f"{name}: {count:,}" for name, count in found["classes"].items())
     out.print(f"{found['rows']:,} rows ({counts})", markup=False)
+    if "positive" in found:
+        out.print(f"positive class: {found['positive']}", markup=False)
     out.print()
     table = grid("metric", "value [95 % interval]", "interval by")
     table.add_row(f"trained for: {found['metric']}", estimate_text(found["score"]), "")
@@ -104,6 +106,7 @@ def _confusion(found: dict[str, Any]) -> Table:
     names = list(found["classes"])
     counts = found["confusion"]
     if isinstance(counts, dict):
+        names.sort(key=lambda name: name == found["positive"])
         counts = [[counts["tn"], counts["fp"]], [counts["fn"], counts["tp"]]]
     table = grid("true class", *(f"predicted {name}" for name in names))
     for name, row in zip(names, counts, strict=True):

@@ -63,7 +63,7 @@ def inspect(
     if is_model(path):
         from auctor.saved import read_saved
 
-        found = describe_model(read_saved(path), path, top)
+        found = describe_model(read_saved(path).of_columns(WHO), path, top)
         show = _show_model
     else:
         options = Reading(
@@ -157,17 +157,22 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
     """Thresholds and weights, the largest by name."""
     import numpy as np
 
-    from auctor.training.evaluate import schema_of
+    from auctor.training.evaluate import positive_of, schema_of
 
     model = saved.model
     coef = np.atleast_2d(model.coef_)
     schema = schema_of(model, saved.schema)
     classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
-    towards = classes[-1:] if coef.shape[0] == 1 else classes
+    towards, sign = classes, 1.0
+    if len(classes) == 2:  # of the positive class, whatever its place
+        code = positive_of(model)
+        towards, sign = [classes[code]], 1.0 if code else -1.0
+    coef = sign * coef + 0.0
     threshold = getattr(model, "threshold_", None)
     return {
-        "intercept": np.atleast_1d(model.intercept_).tolist(),
-        "threshold": None if threshold is None else np.atleast_1d(threshold).tolist(),
+        "positive": towards[0] if len(classes) == 2 else None,
+        "intercept": (sign * np.atleast_1d(model.intercept_)).tolist(),
+        "threshold": None if threshold is None else (sign * np.atleast_1d(threshold)).tolist(),
         "n_features": int(coef.shape[1]),
         "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
         "top": [
@@ -218,6 +223,7 @@ def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("penalty", f"{penalty}, strength {_short(found.get('strength'))}"),
         ("fit", _fit_text(found)),
         ("classes", ", ".join(map(str, found["classes"] or []))),
+        ("positive", "" if found["positive"] is None else str(found["positive"])),
         ("threshold", ", ".join(f"{cut:.6g}" for cut in found["threshold"] or [])),
         ("probabilities", _probabilities_text(found)),
         ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have weight"),
@@ -305,12 +311,15 @@ def _labels(labels: Any) -> dict[str, Any]:
     import numpy as np
 
     from auctor.training.prepare import tidy_labels
+    from auctor.training.targets import positive_code
 
     plain = tidy_labels(labels, who=WHO) if labels.dtype.kind == "f" else labels.astype(str)
-    values, counts = np.unique(plain, return_counts=True)
+    values, codes, counts = np.unique(plain, return_inverse=True, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:MANY_LABELS]
+    positive = str(values[positive_code(WHO, values, codes)]) if values.size == 2 else None
     return {
         "distinct": int(values.size),
+        "positive": positive,
         "counts": {str(values[k]): int(counts[k]) for k in sorted(most.tolist())},
     }
 
@@ -324,7 +333,7 @@ def _show_data(found: dict[str, Any], top: int) -> None:
     out.print(f"{found['rows']:,} rows, {found['columns']:,} columns ({kind})")
     out.print(_label_text(found), markup=False)
     if found["missing"]:
-        out.print(f"{found['missing']:,} missing values; train with --missing mean, median, ...")
+        out.print(f"{found['missing']:,} missing values; see --missing of auctor train")
     shown = found["summary"][:top]
     if not shown:
         return
@@ -357,4 +366,5 @@ def _label_text(found: dict[str, Any]) -> str:
         return f"Label{named}: {labels['distinct']:,} different values"
     counts = labels["counts"]
     shares = (f"{name}: {count:,} ({count / found['rows']:.2%})" for name, count in counts.items())
-    return f"Label{named}: {', '.join(shares)}"
+    about = "" if labels["positive"] is None else f"; positive class: {labels['positive']}"
+    return f"Label{named}: {', '.join(shares)}{about}"

@@ -25,7 +25,7 @@ class MetricNames(NamedTuple):
 #: Surrogates of the metrics that judge one row at a time.
 BY_ROW = ("hinge", "logistic", "squared_hinge")
 #: Surrogates of the metrics that judge the set of top rows.
-BY_SET = ("max_margin", "logistic")
+BY_SET = ("logistic", "pairwise", "max_margin")
 
 #: `auctor.training.metric.METRICS`.
 METRICS = {
@@ -37,14 +37,15 @@ METRICS = {
     ),
     "auc": MetricNames(
         "share of (positive, negative) pairs in the right order",
-        ("hinge", "squared_hinge", "square", "logistic", "exponential", "gaussian"),
+        ("hinge", "squared_hinge", "square", "logistic", "exponential", "gaussian", "pointwise"),
     ),
     "partial_auc": MetricNames(
-        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn", ("hinge",)
+        "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
+        ("logistic", "pairwise", "hinge"),
     ),
     "average_precision": MetricNames(
         "mean over the positives of the precision down to each: the area of precision and recall",
-        ("logistic", "max_margin"),
+        BY_SET,
     ),
     "prbep": MetricNames("precision where it equals recall", BY_SET),
     "precision_at_k": MetricNames(

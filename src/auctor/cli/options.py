@@ -56,8 +56,9 @@ Buckets = Annotated[int, typer.Option(min=1, help="Columns per hashed column of 
 Missing = Annotated[
     str,
     typer.Option(
-        help="Missing values: refuse, or fill with mean, median, zero or most_frequent.",
-        autocompletion=names.choices("refuse", "mean", "median", "zero", "most_frequent"),
+        help="Missing values: auto (median; text: no category), refuse, mean, median, zero or "
+        "most_frequent.",
+        autocompletion=names.choices("auto", "refuse", "mean", "median", "zero", "most_frequent"),
     ),
 ]
 ZeroBased = Annotated[
@@ -215,7 +216,7 @@ def open_model(path: Path, *, who: str) -> Saved:
     from auctor.core.errors import DataError
     from auctor.saved import read_saved
 
-    saved = read_saved(path)
+    saved = read_saved(path).of_columns(who)
     if not hasattr(saved.model, "decision_function"):
         raise DataError(
             who,

@@ -27,6 +27,7 @@ CALLABLES = frozenset(
     {
         "MetricClassifier",
         "MetricClassifierCV",
+        "TableClassifier",
         "best_threshold",
         "contest",
         "convert",
@@ -48,6 +49,7 @@ RENAMED = {
     "n_threads": "threads",
     "random_state": "seed",
     "share": "test_size",
+    "pos_label": "positive",
 }
 
 
@@ -186,6 +188,12 @@ def show_data(
         texts = [f"{kinds.count(kind):,} of kind {kind}" for kind in dict.fromkeys(kinds)]
         texts += [f"{gaps:,} with missing values"] if gaps else []
         screen.print(f"In the file: {', '.join(texts)}")
+    screen.print()
+
+
+def show_positive(screen: Console, label: Any) -> None:
+    """Print which class the metric is about."""
+    screen.print(f"positive class: {label}", markup=False)
     screen.print()
 
 

@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -93,15 +93,25 @@ def predict(
     options = Reading(
         format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
     )
-    columns = column_names(fitted, wanted)
+    columns, positive = column_names(fitted, wanted), _positive(fitted)
     rows = _Counted(predictions(fitted, data, options, wanted))
     _write(out, kind, columns, rows)
     if as_json:
         echo_json(
-            {"model": model, "data": data, "out": out, "rows": rows.count, "columns": columns}
+            {
+                "model": model,
+                "data": data,
+                "out": out,
+                "rows": rows.count,
+                "columns": columns,
+                "positive": positive,
+            }
         )
-    elif not quiet and out != "-":
-        say(f"{rows.count:,} rows written to {out}")
+    elif not quiet:
+        about = "" if positive is None else f"positive class: {positive}"
+        done = "" if out == "-" else f"{rows.count:,} rows written to {out}"
+        if about or done:
+            say("; ".join(filter(None, (done, about))))
 
 
 def predictions(
@@ -111,14 +121,16 @@ def predictions(
     import numpy as np
 
     from auctor.training.evaluate import schema_for
+    from auctor.training.model import LinearModel
 
     schema = schema_for(model.coef.shape[1], model.feature_names, model.schema)
     for chunk in read_chunks(data, options, schema, who=WHO, labelled=False):
         found: list[Array] = []
         for what in wanted:
             values = getattr(model, METHODS[what])(chunk.matrix)
-            several = np.atleast_2d(values.T)
-            found += [several[-1]] if _binary(model) else list(several)
+            if isinstance(model, LinearModel) and model.binary:
+                values = _of_positive(model, what, values)
+            found += list(np.atleast_2d(values.T))
         yield found
 
 
@@ -143,8 +155,16 @@ def column_names(model: Model, wanted: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _binary(model: Model) -> bool:
-    return bool(getattr(model, "binary", False))
+def _of_positive(model: LinearModel, what: str, values: Array) -> Array:
+    """Scores or probabilities of the positive class; labels as they are."""
+    if what == "scores":
+        return model.positive_scores(values)
+    return values[:, model.positive] if what == "probabilities" else values
+
+
+def _positive(model: Model) -> Any:
+    """The class that scores and probabilities are of, where there are two."""
+    return model.classes.tolist()[model.positive] if getattr(model, "binary", False) else None  # type: ignore[union-attr]
 
 
 def _wanted(model: Model, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ def report(
     if as_json:
         echo_json({**plain(info), "report": str(out)})
     else:
-        typer.echo(f"Report: {out}")
+        typer.echo(f"Report: {out}; positive class: {info.data.positive}")
 
 
 def _check_two(saved: Saved) -> None:
@@ -130,18 +130,21 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
 
     from auctor.core.errors import DataError
     from auctor.reports import Candidate, MetricStep
-    from auctor.training.evaluate import apply, has_probabilities, schema_of
+    from auctor.training.evaluate import apply, has_probabilities, positive_of, schema_of
     from auctor.training.prepare import codes_of
 
     model, notes = saved.model, saved.notes
     schema = schema_of(model, saved.schema)
     assert table.labels is not None
-    hits = codes_of(table.labels, model.classes_, who=WHO) == 1
+    positive = positive_of(model)
+    sign = 1.0 if positive else -1.0
+    codes = codes_of(table.labels, model.classes_, who=WHO)
+    hits = codes == positive
     if hits.all() or not hits.any():
         raise DataError(
             WHO,
             needs="rows of both classes to measure on",
-            got=f"only {model.classes_.tolist()[int(hits[0])]!r}",
+            got=f"only {model.classes_.tolist()[codes[0]]!r}",
             todo="Pass a file that has both.",
         )
     likely = apply(model, "predict_proba", table.matrix) if has_probabilities(model) else None
@@ -151,14 +154,14 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
     ]
     candidate = Candidate(
         str(getattr(model, "metric", type(model).__name__)),
-        apply(model, "decision_function", table.matrix),
+        sign * apply(model, "decision_function", table.matrix),
         solution=getattr(model, "solution_", None),
         seconds=_number(notes, "seconds"),
         train_auc=_number(notes, "train_auc"),
-        coef=np.asarray(model.coef_)[0],
+        coef=sign * np.asarray(model.coef_)[0],
         feature_names=schema.feature_names,
         first_index=schema.first_index,
-        probabilities=None if likely is None else likely[:, 1],
+        probabilities=None if likely is None else likely[:, positive],
         metric_steps=[step for step in steps if not math.isnan(step.value)],
     )
     return hits, candidate
@@ -166,10 +169,11 @@ def _scored(saved: Saved, table: Table) -> tuple[Any, Candidate]:
 
 def _data(saved: Saved, table: Table, hits: Any, source: str) -> DataInfo:
     from auctor.reports import DataInfo
+    from auctor.training.evaluate import positive_of
 
     known = saved.notes.get("data")
     rows, positives = (_number(known, name) for name in ("train_rows", "train_positives"))
-    negative, positive = (str(label) for label in saved.model.classes_.tolist())
+    names, code = [str(label) for label in saved.model.classes_.tolist()], positive_of(saved.model)
     return DataInfo(
         train_rows=0 if math.isnan(rows) else int(rows),
         train_positives=0 if math.isnan(positives) else int(positives),
@@ -177,8 +181,8 @@ def _data(saved: Saved, table: Table, hits: Any, source: str) -> DataInfo:
         test_positives=int(hits.sum()),
         n_columns=int(table.matrix.shape[1]),
         source=source,
-        positive=positive,
-        negative=negative,
+        positive=names[code],
+        negative=names[1 - code],
     )
 
 

@@ -397,7 +397,7 @@ def _print(summary: dict[str, Any]) -> None:
     skipped = f", {summary['skipped_rows']:,} skipped" if summary["skipped_rows"] else ""
     typer.echo(
         f"{summary['rows']:,} rows{skipped}, {summary['n_features']:,} columns, "
-        f"{summary['rows_per_second']:,.0f} rows/s"
+        f"{summary['rows_per_second']:,.0f} rows/s; positive class: {summary['classes'][-1]}"
     )
     if summary["auc"] is not None:
         typer.echo(

@@ -39,14 +39,14 @@ from auctor.cli.options import (
     examples,
     read,
 )
-from auctor.cli.output import console, echo_json, say, show_data, show_model, worded
+from auctor.cli.output import console, echo_json, say, show_data, show_model, show_positive, worded
 from auctor.core.files import check_destination, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from auctor.core.types import Array
-    from auctor.estimators import MetricClassifier
+    from auctor.estimators import TableClassifier
     from auctor.reports.progress import Progress
     from auctor.training.prepare import Parts
     from auctor.training.run import Run
@@ -58,14 +58,22 @@ Strength = Annotated[
     str,
     typer.Option(help="Of the penalty: a number, or auto to find it by cross-validation."),
 ]
-NStrengths = Annotated[int, typer.Option(min=1, help="Strengths that auto tries.")]
+NStrengths = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Strengths that auto tries, each on every fold; by default it goes from coarse to "
+        "fine.",
+        show_default=False,
+    ),
+]
 Folds = Annotated[int, typer.Option(min=2, help="Folds that auto tries them on.")]
 Rule = Annotated[
     str,
     typer.Option(
-        help="Which strength auto takes: best, or one_se for the largest within one standard "
-        "error of it.",
-        autocompletion=names.choices("best", "one_se"),
+        help="Which strength auto takes: best, or one_standard_error for the largest within one "
+        "standard error of it.",
+        autocompletion=names.choices("best", "one_standard_error"),
     ),
 ]
 Threshold = Annotated[
@@ -73,6 +81,13 @@ Threshold = Annotated[
     typer.Option(
         help="Where to cut scores: auto (best for the metric), a number, or a rule such as "
         "precision(0.9) or top(100)."
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        help="The class that the metric is about; by default 1, true or yes, else the rarer one.",
+        show_default=False,
     ),
 ]
 ClassWeight = Annotated[
@@ -91,8 +106,8 @@ NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Train without
 Standardise = Annotated[
     bool | None,
     typer.Option(
-        help="Scale columns to deviation one, dense ones also to mean zero; by default dense "
-        "data only. The model applies to the columns as they are.",
+        help="Scale number columns to deviation one; by default unless they look scaled. The "
+        "model applies to the columns as they are.",
         show_default=False,
     ),
 ]
@@ -125,7 +140,7 @@ def train(
     penalty: Penalty = "l2",
     l1_ratio: L1Ratio = None,
     strength: Strength = "auto",
-    n_strengths: NStrengths = 30,
+    n_strengths: NStrengths = None,
     folds: Folds = 5,
     rule: Rule = "best",
     solver: SolverName = "auto",
@@ -134,6 +149,7 @@ def train(
     max_seconds: MaxSeconds = None,
     threshold: Threshold = "auto",
     class_weight: ClassWeight = None,
+    positive: Positive = None,
     calibrate: Calibrate = None,
     no_intercept: NoIntercept = False,
     standardise: Standardise = None,
@@ -143,7 +159,7 @@ def train(
     format: Format = "auto",
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
-    missing: Missing = "refuse",
+    missing: Missing = "auto",
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
@@ -165,7 +181,7 @@ def train(
         if path is not None:
             check_destination(path, who=WHO)
     check_outputs(WHO, [out, report], [data, test, config])
-    model = make_model(
+    table = make_table(
         {
             "metric": metric,
             "surrogate": surrogate,
@@ -175,15 +191,21 @@ def train(
             "tol": tol,
             "max_iter": max_iter,
             "max_seconds": max_seconds,
-            "threshold": _threshold(threshold),
+            "threshold": threshold,
             "class_weight": class_weight,
             "calibrate": calibrate,
             "fit_intercept": not no_intercept,
+            "pos_label": positive,
+            "strength": strength,
+            "n_strengths": n_strengths,
+            "cv": folds,
+            "rule": rule,
+            "categorical": categorical,
+            "buckets": buckets,
+            "missing": missing,
             "n_threads": threads,
             "random_state": seed,
-        },
-        strength,
-        {"n_strengths": n_strengths, "cv": folds, "rule": rule},
+        }
     )
     job = Job(
         data,
@@ -192,6 +214,7 @@ def train(
         ),
         test,
         test_size,
+        positive,
         standardise,
         seed,
         out,
@@ -199,7 +222,7 @@ def train(
         command_line(ctx),
     )
     screen = None if as_json or quiet else console()
-    run, found = _train(job, model, screen, _progress(verbose=verbose, quiet=quiet))
+    run, found = _train(job, table, screen, _progress(verbose=verbose, quiet=quiet))
     summary = run.summary(found) | {"model": out, "report": report}
     if as_json:
         echo_json(summary)
@@ -216,6 +239,7 @@ class Job(NamedTuple):
     reading: Reading
     test: str | None
     test_size: float
+    positive: str | None
     standardise: bool | None
     seed: int
     out: Path
@@ -224,7 +248,7 @@ class Job(NamedTuple):
 
 
 def _train(
-    job: Job, model: MetricClassifier, screen: Console | None, progress: Progress
+    job: Job, table: TableClassifier, screen: Console | None, progress: Progress
 ) -> tuple[Run, dict[str, Any]]:
     """Read, fit, measure and write; returns the run and the metrics on the rows held out."""
     from auctor.reports import render
@@ -233,9 +257,10 @@ def _train(
     saved = False
     try:
         parts, warned = _read(job, screen, progress)
+        _count_rows(job, table, parts, warned)
         told = _tell(map(_word, warned))
         run = fit_model(
-            model,
+            table.make_model(),
             parts,
             scale=job.standardise,
             progress=progress,
@@ -251,7 +276,7 @@ def _train(
             found = run.measure()
             page = None if job.report is None else render(run.report(job.data))
         finally:  # a model is kept even if measuring it fails or is interrupted
-            _save(job.out, run, found)
+            _save(job.out, table, run, found)
             saved = True
         if job.report is not None and page is not None:
             write_text(job.report, page, who=WHO)
@@ -288,8 +313,34 @@ def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, 
             progress.stage(f"reading {job.test}")
             test = read(job.test, job.reading, who=WHO, schema=table.schema)
             progress.close()
-        parts = prepare(table, test, share=job.test_size, seed=job.seed, source=job.data, who=WHO)
+        parts = prepare(
+            table,
+            test,
+            share=job.test_size,
+            seed=job.seed,
+            pos_label=job.positive,
+            source=job.data,
+            who=WHO,
+        )
+        if screen is not None and parts.pos_label is not None:
+            show_positive(screen, parts.pos_label)
     return parts, list({str(one): one for one in warned}.values())
+
+
+def _count_rows(job: Job, table: TableClassifier, parts: Parts, warned: list[Warning]) -> None:
+    """Make an integer k of the metric a share of the rows of the file, and say so."""
+    from auctor.core.errors import DataWarning
+    from auctor.training.batch import counted_rows, per_row
+
+    whole = parts.train.shape[0]
+    if job.test is None and parts.held_out:
+        whole += parts.test.shape[0]
+    text = counted_rows(WHO, table.metric, whole, parts.test_codes == parts.positive)
+    if text and parts.classes.size == 2:
+        warned.append(DataWarning(f"{text}. Pass a share, such as 0.1, to say it yourself."))
+    table.set_params(
+        metric=per_row(WHO, table.metric, whole), threshold=per_row(WHO, table.threshold, whole)
+    )
 
 
 def _check_two(labels: Array, source: str) -> None:
@@ -309,10 +360,19 @@ def _check_two(labels: Array, source: str) -> None:
         )
 
 
-def _save(path: Path, run: Run, found: dict[str, Any] | None) -> None:
+def _save(path: Path, table: TableClassifier, run: Run, found: dict[str, Any] | None) -> None:
+    """Write the classifier of the table; of rows without named columns, the model alone."""
     from auctor.saved import save
 
-    save(run.model, path, schema=run.parts.schema.to_json(), notes=run.notes(found))
+    schema, model = run.parts.schema, run.model
+    notes = run.notes(found)
+    if not schema.columns:
+        save(model, path, schema=schema.to_json(), notes=notes)
+        return
+    # What the run has put in terms of the labels themselves, and what an interrupt left out.
+    kept = ("class_weight", "pos_label", "calibrate", "standardise")
+    table.set_params(**{name: getattr(model, name) for name in kept})
+    save(table.adopt(model, schema), path, notes=notes)
 
 
 def _word(warning: Warning) -> str:
@@ -330,22 +390,15 @@ def _tell(texts: Iterable[str]) -> int:
 # --- parameters -----------------------------------------------------------------------------------
 
 
-def make_model(
-    params: dict[str, Any], strength: str, search: dict[str, Any] | None = None
-) -> MetricClassifier:
+def make_table(params: dict[str, Any]) -> TableClassifier:
     """The estimator; refuses, before any file is read, what it would refuse later.
 
     Parameters
     ----------
     params : dict
-        Of `MetricClassifier`.
-    strength : str
-        A number or "auto".
-    search : dict, optional
-        Parameters of `MetricClassifierCV` alone.
+        Of `auctor.TableClassifier`; the strength and the threshold may be numbers in text.
     """
-    from auctor.core.errors import ParameterError
-    from auctor.estimators import MetricClassifier, MetricClassifierCV
+    from auctor.estimators import TableClassifier
     from auctor.solvers.choose import SOLVERS
     from auctor.training.metric import resolve_metric
     from auctor.training.registry import known, resolve_penalty
@@ -353,27 +406,19 @@ def make_model(
     resolve_metric(WHO, params["metric"], params["surrogate"])
     resolve_penalty(WHO, params["penalty"], 1.0, params["l1_ratio"])
     known(WHO, "solver", params["solver"], {"auto": None, **SOLVERS})
-    weights = _class_weight(params["class_weight"])
-    model: MetricClassifier
-    if strength == "auto" and params["penalty"] != "none":
-        model = MetricClassifierCV(**params | (search or {}) | {"class_weight": weights})
-        model.check_parameters()
-        return model
-    try:
-        number = 0.0 if strength == "auto" else float(strength)
-    except ValueError as error:
-        raise ParameterError(
-            WHO,
-            needs="strength to be a number or auto",
-            got=f"{strength!r}",
-            todo="Pass one of these.",
-        ) from error
-    model = MetricClassifier(**params | {"class_weight": weights, "strength": number})
-    model.check_parameters()
-    return model
+    table = TableClassifier(
+        **params
+        | {
+            "strength": _number(params["strength"]),
+            "threshold": _number(params["threshold"]),
+            "class_weight": _class_weight(params["class_weight"]),
+        }
+    )
+    table.make_model()
+    return table
 
 
-def _threshold(text: str) -> float | str:
+def _number(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:

@@ -24,6 +24,7 @@ class Status(Enum):
     NOT_FINITE = "The objective stopped being finite; the best finite point is returned."
     INTERRUPTED = "Interrupted; the best point so far is returned."
     STOPPED = "A callback asked to stop; the best point so far is returned."
+    LOST = "The rows could no longer be read; the best point so far is returned."
 
     @property
     def success(self) -> bool:

@@ -28,6 +28,10 @@ TINY = 1e-12
 PLAIN_STEPS = 3
 #: The residual of conjugate gradients falls to this share.
 FORCING = 0.1
+#: Rounds of coordinate descent and conjugate gradients in a step, at most.
+ROUNDS = 20
+#: Rounds end when the violation of the model's optimality falls to this share.
+ENOUGH = 0.5
 #: Halvings of the step of conjugate gradients before it is given up.
 HALVINGS = 6
 #: Values of F that differ by less than this share are equal up to rounding.
@@ -80,7 +84,7 @@ class NewtonCd:
     """
 
     passes: int = 2
-    max_cg: int = 30
+    max_cg: int = 20
 
     needs = Need.SMOOTH_LOSS | Need.SEPARABLE_PENALTY
 
@@ -106,44 +110,20 @@ class NewtonCd:
         return NewtonCdState(new, steps=state.steps + 1)
 
     def _improve(self, W: FloatArray, free: FreePairs, steps: int) -> FloatArray:
-        """Passes of coordinate descent on the model, then conjugate gradients."""
-        step, U = np.zeros(free.value.size), np.zeros_like(W)
-        kernels.descend_rows(
-            W, free.value, free.slope, free.l1, free.indptr, free.column, step, U,
-            self.passes, ROW_VISITS, TINY,
-        )  # fmt: skip
-        return self._polish(W, free, step, U) if steps >= PLAIN_STEPS else step
-
-    def _polish(
-        self, W: FloatArray, free: FreePairs, step: FloatArray, room: FloatArray
-    ) -> FloatArray:
-        """The step, improved by conjugate gradients over entries that keep their sign."""
-        sign = np.sign(free.value + step)
-        face = sign != 0.0
-
-        def product(d: FloatArray) -> FloatArray:
-            """``(W D W)_ij`` of the free pairs."""
-            out = np.empty_like(d)
-            kernels.sandwich(W, free.indptr, free.row, free.column, d, room, out)
-            return out
-
-        image = product(step)
-        target = conjugate_gradients(
-            product,
-            np.where(face, -(free.slope + image + free.l1 * sign), 0.0),
-            face,
-            free,
-            self.max_cg,
-        )
-        worth = model_value(free, step, image)
-        share = 1.0
-        for _ in range(HALVINGS):
-            trial = step + share * target
-            # An entry that would change its sign stops at zero.
-            trial = np.where((free.value + trial) * sign < 0.0, -free.value, trial)
-            if model_value(free, trial, product(trial)) < worth:
-                return trial
-            share *= 0.5
+        """Rounds of coordinate descent and conjugate gradients on the model."""
+        model = Model(W, free)
+        step = np.zeros(free.value.size)
+        first = np.inf
+        for turn in range(ROUNDS):
+            image = model.descend(step, self.passes)
+            if steps < PLAIN_STEPS:
+                break
+            step, image = model.polish(step, image, self.max_cg)
+            left = model.violation(step, image)
+            if turn == 0:
+                first = model.violation(np.zeros_like(step), np.zeros_like(step))
+            if left <= ENOUGH * first:
+                break
         return step
 
 
@@ -190,10 +170,72 @@ def separable_step(free: FreePairs) -> FloatArray:
     return after - free.value
 
 
-def model_value(free: FreePairs, step: FloatArray, image: FloatArray) -> float:
-    """Quadratic model plus penalty, up to a constant, for a step and its ``W D W``."""
-    smooth = (free.slope + 0.5 * image) * step
-    return float(free.times @ (smooth + free.l1 * np.abs(free.value + step)))
+class Model:
+    """The quadratic model of the log-determinant plus the penalty, on the free entries.
+
+    Parameters
+    ----------
+    W : (p, p) array
+        The inverse of X.
+    free : FreePairs
+    """
+
+    def __init__(self, W: FloatArray, free: FreePairs) -> None:
+        self.W, self.free = W, free
+        self.room = np.zeros_like(W)
+
+    def product(self, step: FloatArray) -> FloatArray:
+        """``(W D W)_ij`` of the free entries: its image, half the model's gradient."""
+        free, out = self.free, np.empty_like(step)
+        kernels.sandwich(self.W, free.indptr, free.row, free.column, step, self.room, out)
+        return out
+
+    def value(self, step: FloatArray, image: FloatArray) -> float:
+        """The model plus the penalty, up to a constant."""
+        free = self.free
+        smooth = (free.slope + 0.5 * image) * step
+        return float(free.times @ (smooth + free.l1 * np.abs(free.value + step)))
+
+    def violation(self, step: FloatArray, image: FloatArray) -> float:
+        """Violation of the model's optimality conditions, in units of its diagonal."""
+        free = self.free
+        after, slope = free.value + step, free.slope + image
+        off = np.where(
+            after == 0.0,
+            np.maximum(np.abs(slope) - free.l1, 0.0),
+            slope + free.l1 * np.sign(after),
+        )
+        return float(np.sqrt(free.times @ (off * off / free.curve)))
+
+    def descend(self, step: FloatArray, passes: int) -> FloatArray:
+        """Passes of coordinate descent, in place; returns the image."""
+        free = self.free
+        kernels.times_inverse(self.W, free.indptr, free.column, step, self.room)
+        kernels.descend_rows(
+            self.W, free.value, free.slope, free.l1, free.indptr, free.column, step, self.room,
+            passes, ROW_VISITS, TINY,
+        )  # fmt: skip
+        return self.product(step)
+
+    def polish(
+        self, step: FloatArray, image: FloatArray, max_cg: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """The step improved by conjugate gradients over entries that keep their sign, its image."""
+        free = self.free
+        sign = np.sign(free.value + step)
+        face = sign != 0.0
+        residual = np.where(face, -(free.slope + image + free.l1 * sign), 0.0)
+        target = conjugate_gradients(self.product, residual, face, free, max_cg)
+        worth, share = self.value(step, image), 1.0
+        for _ in range(HALVINGS):
+            trial = step + share * target
+            # An entry that would change its sign stops at zero.
+            trial = np.where((free.value + trial) * sign < 0.0, -free.value, trial)
+            there = self.product(trial)
+            if self.value(trial, there) < worth:
+                return trial, there
+            share *= 0.5
+        return step, image
 
 
 def conjugate_gradients(

@@ -28,7 +28,7 @@ SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
 #: An eigenvalue of the correlations above minus this is zero up to rounding.
 SINGULAR = 1e-10
 #: The strength that a message proposes for a singular covariance, as a share of the largest one.
-FIRST_TRY = 1e-3
+FIRST_TRY = 0.1
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from auctor.data.binned import Binned, BinnedMatrix
 from auctor.data.codebook import Codebook
 from auctor.data.coerce import StoredData, as_data, as_matrix, feature_names, stored, wrap
 from auctor.data.dense import Dense
+from auctor.data.sharded import Sharded, open_shards
 from auctor.data.sparse import Sparse
 from auctor.data.stacked import Stacked
 
@@ -12,12 +13,14 @@ __all__ = [
     "BinnedMatrix",
     "Codebook",
     "Dense",
+    "Sharded",
     "Sparse",
     "Stacked",
     "StoredData",
     "as_data",
     "as_matrix",
     "feature_names",
+    "open_shards",
     "stored",
     "wrap",
 ]

@@ -179,6 +179,17 @@ def refuse_masked(values: Any, name: str, who: str) -> None:
         )
 
 
+def refuse_lazy(X: Any, who: str) -> None:
+    """Refuse a table whose rows are still to be computed."""
+    if hasattr(type(X), "collect"):
+        raise DataTypeError(
+            who,
+            needs="a table in memory",
+            got=f"a lazy {type(X).__name__}",
+            todo="Call .collect() first.",
+        )
+
+
 def _as_sparse(X: Any, who: str) -> Any:
     if np.iscomplexobj(X):
         raise DataError(
@@ -203,13 +214,7 @@ def _canonical(X: Any) -> bool:
 
 def _as_array(X: Any, who: str) -> Array:
     refuse_masked(X, "X", who)
-    if hasattr(type(X), "collect"):
-        raise DataTypeError(
-            who,
-            needs="a table in memory",
-            got=f"a lazy {type(X).__name__}",
-            todo="Call .collect() first.",
-        )
+    refuse_lazy(X, who)
     try:
         array = _table_to_array(X, who) if _is_table(X) else np.asarray(X)
     except ValueError as error:

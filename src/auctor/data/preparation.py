@@ -19,6 +19,12 @@ STRIP = 1 << 20
 ROUNDING = 1e-12
 #: The same for dense columns, whose variance is computed around the mean and is more exact.
 EXACT_ROUNDING = 1e-26
+#: Deviations this close to one, and means this close to zero, are those of columns that were
+#: scaled before, in single precision at worst; scaling them again would change nothing.
+ALREADY = 1e-5
+#: Squared row lengths this close to one are those of rows that were given length one, in single
+#: precision at worst or from a file with six digits.
+UNIT_LENGTH = 1e-4
 
 
 def is_dense(matrix: Any) -> bool:
@@ -121,56 +127,160 @@ def _rows_together(matrix: FloatArray, stays: Array) -> FloatArray:
 
 
 class Scaling(NamedTuple):
-    """Columns were replaced by ``(x - mean) * factor``; sparse ones keep their zeros, mean 0."""
+    """Columns were replaced by ``(x - mean) * factor``; entries that are not stored stay zero."""
 
     mean: FloatArray
     factor: FloatArray
 
     def apply(self, matrix: Any) -> Any:
-        """Another matrix of the same columns, scaled the same way, as a copy."""
+        """Another matrix of the same columns, scaled the same way, as a copy.
+
+        A sparse matrix must store every entry of the columns with a mean, as all rows of the
+        matrix do that the scaling was made for.
+        """
         if is_dense(matrix):
-            return (matrix - self.mean) * self.factor
-        return matrix @ sparse.diags_array(self.factor)
+            changed = np.empty_like(matrix)
+            self._write(matrix, changed)
+            return changed
+        values = np.empty_like(matrix.data)
+        changed = type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+        self._write(matrix, changed)
+        changed.has_canonical_format = True  # `as_matrix` made sure of it
+        return changed
+
+    def apply_in_place(self, matrix: Any) -> None:
+        """The same without a copy."""
+        self._write(matrix, matrix)
 
     def undo(self, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
         """Weights and intercept for the columns as they were, from those of the scaled columns."""
         coef = coef * self.factor
         return coef, intercept - coef @ self.mean
 
+    def redo(self, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
+        """Weights and intercept for the scaled columns, from those of the columns as they were."""
+        return coef / self.factor, intercept + coef @ self.mean
+
+    def _write(self, source: Any, out: Any) -> None:
+        if is_dense(source):
+            for part in _parts(source):
+                columns = part[1]
+                out[part] = (source[part] - self.mean[columns]) * self.factor[columns]
+            return
+        column_of = _columns_of(source)
+        for low in range(0, source.data.size, STRIP):
+            strip = slice(low, low + STRIP)
+            at = column_of[strip]
+            out.data[strip] = (source.data[strip] - self.mean[at]) * self.factor[at]
+
 
 def standardise(matrix: Any, *, centre: bool) -> Scaling:
-    """Give the columns of a matrix deviation one and, if dense, mean zero; in place.
+    """Give the number columns of a matrix deviation one and, if dense, mean zero; in place.
 
-    Columns that do not vary are left as they are.
+    Columns of 0 and 1, and those that do not vary, are left as they are.
     """
-    if is_dense(matrix):
-        return _standardise_dense(matrix, centre)
+    scaling = column_scaling(matrix, centre=centre and is_dense(matrix))
+    scaling.apply_in_place(matrix)
+    return scaling
+
+
+def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = None) -> Scaling:
+    """The scaling that gives number columns deviation one.
+
+    A column whose entries are all 0 or 1, such as one of a one-hot encoding, keeps them; so does a
+    column that does not vary.
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix
+        As `auctor.data.as_matrix` returns it.
+    centre : bool
+        Whether to take off the means too, where that keeps zeros unstored: in dense columns, and
+        in sparse ones that store every entry.
+    weight : (n,) array, optional
+        Row weights; rows of weight 0 do not count.
+
+    Examples
+    --------
+    >>> scaling = column_scaling(np.array([[1.0, 0.0], [5.0, 1.0]]), centre=True)
+    >>> scaling.mean, scaling.factor
+    (array([3., 0.]), array([0.5, 1. ]))
+    """
     n, d = matrix.shape
+    share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
     data = wrap(matrix, Target(np.empty(0)))
-    ones = np.ones(n)
-    mean, square = data.gradient(ones) / n, data.square_gradient(ones) / n
-    factor = _inverse(square - mean**2, ROUNDING * square)
-    for low in range(0, matrix.data.size, STRIP):
-        part = slice(low, low + STRIP)
-        matrix.data[part] *= factor[matrix.indices[part]]
-    return Scaling(np.zeros(d), factor)
+    mean = data.gradient(share)
+    if is_dense(matrix):
+        variance, full = _variance_around(matrix, mean, share), np.ones(d, dtype=bool)
+        varies = variance > EXACT_ROUNDING * mean**2
+    else:
+        square = data.square_gradient(share)
+        full = np.bincount(_columns_of(matrix), minlength=d) == n
+        variance = square - mean**2
+        varies = variance > ROUNDING * square
+        if full.any():  # their means may be large beside their deviations
+            dense = matrix[:, np.flatnonzero(full)].toarray()
+            variance[full] = _variance_around(dense, mean[full], share)
+            varies[full] = variance[full] > EXACT_ROUNDING * mean[full] ** 2
+    varies &= (variance > np.finfo(np.float64).tiny) & ~_only_zero_one(matrix, share)
+    factor = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
+    return Scaling(np.where(varies & full & centre, mean, 0.0), factor)
 
 
-def _standardise_dense(matrix: FloatArray, centre: bool) -> Scaling:
+def looks_scaled(matrix: Any, scaling: Scaling) -> bool:
+    """Whether columns are best left as they are.
+
+    So they are where the scaling would change nothing (up to `ALREADY`), and where the rows of a
+    sparse matrix have length one, as those of a tf-idf encoding of text have: there the length of
+    a row, not the spread of a column, was chosen.
+    """
+    if np.abs(scaling.factor - 1.0).max() <= ALREADY and np.abs(scaling.mean).max() <= ALREADY:
+        return True
+    if is_dense(matrix):
+        return False
+    lengths = wrap(matrix, Target(np.empty(0))).row_lengths(np.ones(matrix.shape[1]))
+    return bool((np.abs(lengths[lengths > 0.0] - 1.0) <= UNIT_LENGTH).all())
+
+
+def _variance_around(matrix: FloatArray, mean: FloatArray, share: FloatArray) -> FloatArray:
+    """Weighted mean square of the deviations from a mean, of every column."""
+    variance = np.zeros(mean.size)
+    for rows, columns in _parts(matrix):
+        variance[columns] += share[rows] @ (matrix[rows, columns] - mean[columns]) ** 2
+    return variance
+
+
+def _only_zero_one(matrix: Any, share: FloatArray) -> Array:
+    """Whether the rows that have weight hold nothing but 0 and 1, for every column."""
+    found = np.ones(matrix.shape[1], dtype=bool)
+    if is_dense(matrix):
+        for rows, columns in _parts(matrix):
+            part = matrix[rows, columns][share[rows] > 0.0]
+            found[columns] &= ((part == 0.0) | (part == 1.0)).all(axis=0)
+        return found
+    other = (matrix.data != 0.0) & (matrix.data != 1.0)
+    if share.min() == 0.0:
+        by_rows = matrix.format == "csr"
+        weighs = share > 0.0
+        other &= np.repeat(weighs, np.diff(matrix.indptr)) if by_rows else weighs[matrix.indices]
+    found[_columns_of(matrix)[other]] = False
+    return found
+
+
+def _columns_of(matrix: Any) -> Array:
+    """The column of each stored entry of a sparse matrix."""
+    if matrix.format == "csc":
+        return np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    columns: Array = matrix.indices
+    return columns
+
+
+def _parts(matrix: FloatArray) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of parts of about `STRIP` entries that lie together in memory."""
     n, d = matrix.shape
-    mean = matrix.mean(axis=0, dtype=np.float64)
-    size = max(1, STRIP // d)
-    variance = np.zeros(d)
-    for low in range(0, n, size):
-        variance += ((matrix[low : low + size] - mean) ** 2).sum(axis=0, dtype=np.float64) / n
-    factor = _inverse(variance, EXACT_ROUNDING * mean**2)
-    shift = mean if centre else np.zeros(d)
-    for low in range(0, n, size):
-        matrix[low : low + size] = (matrix[low : low + size] - shift) * factor
-    return Scaling(shift, factor)
-
-
-def _inverse(variance: FloatArray, rounding: FloatArray) -> FloatArray:
-    """One over deviations; one where a column does not vary beyond rounding."""
-    varies = variance > rounding
-    return np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
+    by_rows = bool(matrix.flags.c_contiguous)
+    lines, length = (n, d) if by_rows else (d, n)
+    step, every = max(1, STRIP // length), slice(None)
+    for low in range(0, lines, step):
+        part = slice(low, low + step)
+        yield (part, every) if by_rows else (every, part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -140,13 +141,17 @@ def check_facts(facts: list[ShardFacts]) -> list[ShardFacts]:
     return facts
 
 
-def open_shards(path: AnyPath, *, memory: int = MEMORY, check: bool = True) -> Sharded:
+def open_shards(
+    path: AnyPath, *, positive: Any = None, memory: int = MEMORY, check: bool = True
+) -> Sharded:
     """The data set of a folder of shards, read from the disk for every product.
 
     Parameters
     ----------
     path : folder
         Made by ``auctor convert`` or `write_shards`.
+    positive : label, optional
+        The positive class; by default 1, true or yes, else the rarer one.
     memory : int
         Bytes for the ring of buffers that shards are read into.
     check : bool
@@ -156,7 +161,8 @@ def open_shards(path: AnyPath, *, memory: int = MEMORY, check: bool = True) -> S
     data = Sharded(FileWorkers(folder, memory), names=folder.names)
     if check:
         check_entries(data)
-    return data
+    target = data.target
+    return data.with_target(replace(target, y=folder.notes.encoded(target.y, positive)))
 
 
 def check_entries(data: Sharded) -> None:

@@ -17,7 +17,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from auctor.core.errors import DataError
-from auctor.core.files import AnyPath, replacing
+from auctor.core.files import AnyPath, replacing, write_text
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
@@ -41,6 +41,8 @@ MOST_ENTRIES = (1 << 31) - 1
 #: Bytes of a shard when a table is cut into shards: large enough for the disk, small for the ring.
 SHARD_BYTES = 32 << 20
 ENDING = ".shard"
+#: The file beside the shards with what is true of all of them.
+NOTES = "notes.json"
 
 
 class Part(NamedTuple):
@@ -235,11 +237,71 @@ def _compact(y: FloatArray) -> Array:
 
 
 @dataclass(frozen=True)
+class ShardNotes:
+    """What is true of all shards of a folder: the columns, and the labels behind the codes.
+
+    Without labels, the targets are numbers as they stand.
+    """
+
+    n_columns: int
+    labels: tuple[Any, ...] = ()
+
+    def encoded(self, y: FloatArray, positive: Any = None) -> FloatArray:
+        """Codes of two labels as -1 and +1, with the rarer one positive unless said otherwise."""
+        if not self.labels:
+            return y
+        if len(self.labels) != 2:
+            raise DataError(
+                "open_shards",
+                needs="rows of two classes",
+                got=f"{len(self.labels)}: {self.labels[:4]}",
+                todo="Keep two, or make the others one.",
+            )
+        code = self._positive(y, positive)
+        return np.where(y == code, 1.0, -1.0)
+
+    def _positive(self, y: FloatArray, positive: Any) -> int:
+        if positive is not None:
+            if positive not in self.labels:
+                raise DataError(
+                    "open_shards",
+                    needs=f"one of the labels {self.labels}",
+                    got=repr(positive),
+                    todo="Pass {option} as it stands in the table.",
+                    option="positive",
+                )
+            return self.labels.index(positive)
+        for usual in (1, True, "1", "true", "yes"):
+            if usual in self.labels:
+                return self.labels.index(usual)
+        return int(np.count_nonzero(y == 1.0) < np.count_nonzero(y == 0.0))
+
+
+def write_notes(folder: AnyPath, notes: ShardNotes) -> None:
+    """Write what is true of all shards beside them."""
+    said = {"version": VERSION, "n_columns": notes.n_columns, "labels": list(notes.labels)}
+    write_text(Path(folder) / NOTES, json.dumps(said), who="write_shards")
+
+
+def read_notes(folder: Path, who: str) -> ShardNotes | None:
+    """What is said beside the shards, if anything is."""
+    path = folder / NOTES
+    if not path.exists():
+        return None
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        return ShardNotes(int(said["n_columns"]), tuple(said["labels"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise _broken(who, path, "a damaged file") from error
+
+
+@dataclass(frozen=True)
 class ShardFolder:
     """The shards of a directory, in the order of their names."""
 
     path: Path
     headers: tuple[ShardHeader, ...]
+    notes: ShardNotes
 
     @property
     def n_columns(self) -> int:
@@ -264,6 +326,11 @@ def open_folder(path: AnyPath, *, who: str = "open_shards") -> ShardFolder:
             todo="Make one with auctor convert table.parquet folder.shards.",
         )
     headers = tuple(read_header(one, who=who) for one in found)
+    notes = read_notes(folder, who) or ShardNotes(headers[0].shape[1])
+    headers = tuple(
+        replace(one, shape=(one.shape[0], notes.n_columns)) if one.sparse else one
+        for one in headers
+    )
     first = headers[0]
     for header in headers:
         if header.shape[1] != first.shape[1] or header.names != first.names:
@@ -273,7 +340,7 @@ def open_folder(path: AnyPath, *, who: str = "open_shards") -> ShardFolder:
                 got=f"{header.shape[1]} columns, or other names, in {header.path.name}",
                 todo="Convert the parts of a table together.",
             )
-    return ShardFolder(folder, headers)
+    return ShardFolder(folder, headers, notes)
 
 
 def cut_rows(X: Any, n_bytes: int = SHARD_BYTES) -> Iterator[slice]:

@@ -5,6 +5,7 @@ from auctor.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.regressor import LinearRegressor
 from auctor.estimators.search import MetricClassifierCV
+from auctor.estimators.table import TableClassifier
 
 __all__ = [
     "AdditiveClassifier",
@@ -12,6 +13,7 @@ __all__ = [
     "LinearRegressor",
     "MetricClassifier",
     "MetricClassifierCV",
+    "TableClassifier",
     "Watcher",
     "watch",
 ]

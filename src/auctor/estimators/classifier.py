@@ -13,15 +13,17 @@ from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.base import LinearEstimator, sentence, tell
+from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
 from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters, check_classifier, parameters_of
-from auctor.training.targets import Rows, encode, read_groups
+from auctor.training.targets import Rows, code_of, encode, positive_code, read_groups
 from auctor.training.train import Trained, train_classifier, unconverged
 
 
-def _wants_probabilities(estimator: MetricClassifier) -> bool:
+def wants_probabilities(estimator: Any) -> bool:
+    """Whether a classifier has `predict_proba`; raises ``AttributeError`` if it has not."""
     if estimator.calibrate is None and not log_odds(estimator.metric, None):
         raise AttributeError(
             "MetricClassifier has predict_proba with calibrate='sigmoid' or 'isotonic', and for "
@@ -46,21 +48,21 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     surrogate : str
         The loss that stands in for the metric. "auto" is the first that the table names:
 
-        =================  =========================================================================
+        =================  ========================================================================
         metric             surrogates
-        =================  =========================================================================
-        auc                hinge, squared_hinge, square, logistic, exponential, gaussian
-        partial_auc(fpr)   hinge
-        average_precision  logistic, max_margin
-        prbep              max_margin, logistic
-        precision_at_k(k)  max_margin, logistic
-        recall_at_k(k)     max_margin, logistic
-        fbeta(beta)        max_margin, logistic
+        =================  ========================================================================
+        auc                hinge, squared_hinge, square, logistic, exponential, gaussian, pointwise
+        partial_auc(fpr)   logistic, pairwise, hinge
+        average_precision  logistic, pairwise, max_margin
+        prbep              logistic, pairwise, max_margin
+        precision_at_k(k)  logistic, pairwise, max_margin
+        recall_at_k(k)     logistic, pairwise, max_margin
+        fbeta(beta)        logistic, pairwise, max_margin
         error              hinge, logistic, squared_hinge, gaussian
         balanced_error     hinge, logistic, squared_hinge
         cost(ratio)        hinge, logistic, squared_hinge
         log_loss           logistic
-        =================  =========================================================================
+        =================  ========================================================================
 
         "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
         "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
@@ -75,6 +77,16 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         "auto" follows the table in `auctor.solvers.choose`.
     fit_intercept : bool
         The intercept is never penalised. Without it the threshold is 0.
+    standardise : "auto" or bool
+        Whether columns are scaled to deviation one, by the sample weights, before the fit. The
+        penalty then acts on the scaled columns, so that it treats columns alike whatever their
+        units; ``coef_`` is always on the scale of the data. Columns of 0 and 1, such as those of a
+        one-hot encoding, stay as they are, and so do constant ones. With an intercept, dense
+        columns (and sparse ones that store every entry) are centred too, which changes no
+        solution, only how soon it is found. "auto" scales unless the columns already have mean 0
+        and deviation 1, the rows of a sparse matrix have length one, as those of tf-idf have, or
+        the penalty keeps weights in a box.
+        Scaled data are a copy; of a sparse matrix only the values are copied.
     threshold : "auto", float or str
         Where `predict` cuts the scores. "auto" takes the best cut for the metric on the training
         scores (for "auc", "partial_auc", "average_precision" and "prbep" the break-even cut,
@@ -88,7 +100,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     class_weight : None, "balanced" or dict
         Multipliers of the row weights by class. With two classes, "auc" and "partial_auc" do not
         depend on them, but their cut does. The k of "precision_at_k" and "recall_at_k" counts
-        weights in training, and rows, by their sample weights, in the cut and in `score`.
+        weights in training, and rows, by their sample weights, in the cut and in `score`; folds
+        inside a fit take the share that an integer k is of all rows.
     calibrate : None, "sigmoid" or "isotonic"
         How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
         ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out, but for
@@ -98,6 +111,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         the classes, "weighted" their mean by the weight of the classes, and "micro" the metric of
         the decision values of all classes together. For "error" it is the accuracy of `predict`
         whatever the average, for "log_loss" minus the log-loss of `predict_proba`.
+    pos_label : label, optional
+        The class that the metric, the threshold and `score` are about, where there are two. By
+        default 1 (beside 0 or -1), true or yes, also as text and in any case, else the class with
+        less weight, else the second. ``pos_label_`` says which it was.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int
@@ -114,7 +131,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     Attributes
     ----------
     classes_ : array
+    pos_label_ : label, or None for several classes
     coef_ : (1, d) array, or (n_classes, d)
+        Of two classes, the weights of ``classes_[1]``, as everywhere in scikit-learn:
+        `decision_function` is above 0 where that class is predicted, whichever is positive.
     intercept_ : (1,) or (n_classes,) array
         Fitted intercept minus ``threshold_``.
     threshold_ : (1,) or (n_classes,) array
@@ -139,6 +159,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     """
 
     classes_: Array
+    pos_label_: Any
     intercept_: FloatArray
     threshold_: FloatArray
     calibrators_: list[Calibrator]
@@ -168,7 +189,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         """
         self.check_parameters()
         rows = self._rows(X, y, sample_weight, groups)
-        given = parameters_of(ClassifierParameters, self)
+        given = for_parts(self._who, parameters_of(ClassifierParameters, self), rows.total)
         trained = train_classifier(self._who, given, rows, self._previous())
         self._keep(trained)
         tell(unconverged(trained.solutions) + trained.warnings)
@@ -184,7 +205,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         matrix = self._read(X, reset=False)
         return self.to_model().predict(matrix)
 
-    @available_if(_wants_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(wants_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         check_is_fitted(self, "coef_" if log_odds(self.metric, self.calibrate) else "calibrators_")
@@ -216,6 +237,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
             metric=self.metric,
             surrogate=self.surrogate,
             average=self.average,
+            positive=code_of(self.classes_, self.pos_label_),
             feature_names=self._feature_names(),
             n_threads=self.n_threads,
             who=self._who,
@@ -224,7 +246,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     # --- what a fit reads and keeps -----------------------------------------------------------
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
-        """What is trained on; sets ``classes_``."""
+        """What is trained on; sets ``classes_`` and ``pos_label_``."""
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
         matrix = self._read(X, reset=True)
         n = matrix.shape[0]
@@ -232,7 +254,11 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         weight = self._read_weight(sample_weight, n)
         codes = read_groups(self._who, groups, chosen, n)
         self.classes_, classes_of_rows = encode(self._who, labels, weight)
-        return Rows(matrix, self.classes_, classes_of_rows, weight, codes)
+        positive = positive_code(
+            self._who, self.classes_, classes_of_rows, pos_label=self.pos_label, weight=weight
+        )
+        self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
+        return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
 
     def _read_labels(self, y: Any, n: int) -> Array:
         labels = self._read_target(y, n)

@@ -1,32 +1,44 @@
-"""Who takes part in a comparison: our metrics and surrogates, scikit-learn's classifiers."""
+"""Who takes part in a comparison: our metrics and surrogates, and what people use instead.
+
+That is scikit-learn's logistic regression (as it comes, tuned, balanced), LinearSVC, its boosted
+trees and a constant score; `auctor.boosting` adds LightGBM.
+"""
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning as TheirWarning
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from auctor import metrics
-from auctor.core.errors import ConvergenceWarning
+from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray
+from auctor.data.preparation import is_dense
+from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.search import MetricClassifierCV
 from auctor.losses import Logistic
 from auctor.solvers.choose import SOLVERS
-from auctor.training.contest import OURS, THEIRS, WHO, Contender, Fitted, Part, Rules
+from auctor.training.contest import OURS, THEIRS, WHO, Contender, Fitted, Part, Rules, tuned
 from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
 from auctor.training.registry import known
+from auctor.training.verdict import CONSTANT, TREES
 
 #: Most iterations of scikit-learn's solvers. Their defaults (100 to 1,000) stop before the
 #: tolerance on many sets, which would be unfair to them.
 MAX_ITER = 10_000
 #: The same for saga, whose passes over the data are many times slower.
 SAGA_ITER = 1_000
+#: Most entries of a matrix that trees are grown on, which need all of them: 1.6 GB of numbers.
+MOST_ENTRIES = 200_000_000
 
 
 # --- ours -----------------------------------------------------------------------------------
@@ -58,24 +70,36 @@ def our_contenders(
 
 def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rules) -> Fitted:
     chosen = rules.chosen
-    model = MetricClassifierCV(
-        trained,
-        surrogate=surrogate,
-        penalty=rules.penalty,
-        l1_ratio=rules.l1_ratio,
-        solver=solver,
-        strengths=part.strengths,
-        cv=part.inner,
-        scoring=partial(_judge, chosen),
-        threshold="auto" if chosen.cut is None else _written(*chosen.cut),
-        tol=rules.tol,
-        max_seconds=rules.max_seconds,
-        n_threads=rules.n_threads,
-        random_state=rules.seed,
-    ).fit(part.matrix, part.hits)
+    given: dict[str, Any] = {
+        "surrogate": surrogate,
+        "standardise": False,  # the same scaling for everyone is done already
+        "penalty": rules.penalty,
+        "l1_ratio": rules.l1_ratio,
+        "solver": solver,
+        "threshold": "auto" if chosen.cut is None else _written(*chosen.cut),
+        "tol": rules.tol,
+        "max_seconds": rules.max_seconds,
+        "n_threads": rules.n_threads,
+        "random_state": rules.seed,
+    }
+
+    def judge(strengths: FloatArray) -> FloatArray:
+        search = MetricClassifierCV(
+            trained,
+            **given,
+            strengths=strengths,
+            cv=part.inner,
+            scoring=partial(_judge, chosen),
+            refit=False,
+        )
+        found: FloatArray = search.fit(part.matrix, part.hits).scores_.mean(axis=0)
+        return found
+
+    strength, on_edge = tuned(part.strengths, judge)
+    model = MetricClassifier(trained, **given, strength=strength).fit(part.matrix, part.hits)
     if isinstance(model.solution_, Solution) and model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    return Fitted(model.decision_function, model.strength_)
+    return Fitted(model.decision_function, strength, on_edge)
 
 
 def _judge(chosen: Chosen, model: Any, X: Any, y: Array) -> float:
@@ -94,24 +118,85 @@ Maker = Callable[[float, int, Rules], Any]
 
 
 def their_contenders(penalty: str) -> list[Contender]:
-    """scikit-learn's linear classifiers that have the penalty."""
-    named: dict[str, tuple[Maker, tuple[str, ...]]] = {
-        "LogisticRegression lbfgs": (partial(_logistic, "lbfgs"), ("l2",)),
-        "LogisticRegression liblinear": (partial(_logistic, "liblinear"), ("l2", "l1")),
-        "LogisticRegression saga": (partial(_logistic, "saga"), ("l1", "elastic_net")),
-        "LinearSVC": (_linear_svc, ("l2", "l1")),
-        "SGDClassifier log_loss": (partial(_sgd, "log_loss"), ("l2", "l1", "elastic_net")),
-        "SGDClassifier hinge": (partial(_sgd, "hinge"), ("l2", "l1", "elastic_net")),
-        "RidgeClassifier": (_ridge, ("l2",)),
+    """What people use instead: linear classifiers that have the penalty, trees, a constant."""
+    logistic = partial(_logistic, None)
+    named: dict[str, Maker] = {
+        "LogisticRegression, tuned": logistic,
+        "LogisticRegression, balanced": partial(_logistic, "balanced"),
     }
-    return [
+    if penalty != "elastic_net":
+        named["LinearSVC"] = _linear_svc
+    linear = [
         Contender(name, THEIRS, partial(_fit_theirs, make), TheirWarning)
-        for name, (make, has) in named.items()
-        if penalty in has
+        for name, make in named.items()
     ]
+    untuned = Contender("LogisticRegression", THEIRS, _fit_untuned, TheirWarning)
+    trees = tree_contender("HistGradientBoosting", THEIRS, _hist_boosting)
+    return [untuned, *linear, trees, Contender("constant", THEIRS, _fit_constant, kind=CONSTANT)]
 
 
-def _logistic(solver: str, strength: float, n: int, rules: Rules) -> LogisticRegression:
+def tree_contender(name: str, library: str, make: Callable[[Rules], Any]) -> Contender:
+    """Boosted trees with their own settings; ``make`` gives an unfitted classifier."""
+    return Contender(name, library, partial(_fit_trees, make), TheirWarning, TREES)
+
+
+def _hist_boosting(rules: Rules) -> HistGradientBoostingClassifier:
+    return HistGradientBoostingClassifier(random_state=rules.seed)
+
+
+def _fit_trees(make: Callable[[Rules], Any], part: Part, rules: Rules) -> Fitted:
+    """Its own settings; the cut on inner folds, because trees nearly memorise training rows."""
+    X, chosen = _dense(part.matrix), rules.chosen
+    with warnings.catch_warnings():
+        # LightGBM names the columns of an array and then misses these names.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        scores = np.zeros(part.hits.size)
+        for train, test in part.inner if chosen.cut is not None else ():
+            scores[test] = _log_odds(make(rules).fit(X[train], part.hits[train]), X[test])
+        cut = _cut(chosen, part.hits, scores)
+        model = make(rules).fit(X, part.hits)
+    return Fitted(lambda new: _log_odds(model, _dense(new)) - cut)
+
+
+def _log_odds(model: Any, X: FloatArray) -> FloatArray:
+    """Scores of boosted trees, whatever they call them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        if hasattr(model, "decision_function"):
+            return np.asarray(model.decision_function(X), dtype=np.float64)
+        return np.asarray(model.predict(X, raw_score=True), dtype=np.float64)
+
+
+def _dense(matrix: Any) -> FloatArray:
+    """The matrix with all its zeros; refuses one that would not fit."""
+    if is_dense(matrix):
+        return np.asarray(matrix)
+    if math.prod(matrix.shape) > MOST_ENTRIES:
+        raise DataError(
+            WHO,
+            needs=f"at most {MOST_ENTRIES:,} entries to grow trees",
+            got=f"{math.prod(matrix.shape):,}",
+            todo="Use fewer columns.",
+        )
+    return np.asarray(matrix.toarray())
+
+
+def _fit_constant(part: Part, rules: Rules) -> Fitted:
+    """The same score for every row, cut by the same rule: what knowing nothing gives."""
+    cut = _cut(rules.chosen, part.hits, np.zeros(part.hits.size))
+    return Fitted(lambda X: np.full(X.shape[0], -cut))
+
+
+def _fit_untuned(part: Part, rules: Rules) -> Fitted:
+    """Logistic regression as it comes, C = 1, cut as it comes unless the metric says where."""
+    n = part.hits.size
+    model = _logistic(None, 1.0 / n, n, rules).fit(part.matrix, part.hits)
+    cut = _cut(rules.chosen, part.hits, model.decision_function(part.matrix))
+    return Fitted(lambda X: np.asarray(model.decision_function(X) - cut))
+
+
+def _logistic(weight: str | None, strength: float, n: int, rules: Rules) -> LogisticRegression:
+    solver = {"l2": "lbfgs", "l1": "liblinear"}.get(rules.penalty, "saga")
     ratio = {"l2": 0.0, "l1": 1.0}.get(rules.penalty, _ratio(rules))
     if LogisticRegression().penalty == "deprecated":  # since 1.8
         penalty: dict[str, Any] = {"l1_ratio": ratio}
@@ -120,6 +205,7 @@ def _logistic(solver: str, strength: float, n: int, rules: Rules) -> LogisticReg
         penalty = {"penalty": kind, "l1_ratio": ratio if kind == "elasticnet" else None}
     return LogisticRegression(
         C=1.0 / (n * strength),
+        class_weight=weight,
         solver=solver,
         max_iter=SAGA_ITER if solver == "saga" else MAX_ITER,
         warm_start=solver != "liblinear",
@@ -138,21 +224,6 @@ def _linear_svc(strength: float, n: int, rules: Rules) -> LinearSVC:
     )
 
 
-def _sgd(loss: str, strength: float, n: int, rules: Rules) -> SGDClassifier:
-    return SGDClassifier(
-        loss=loss,
-        penalty={"elastic_net": "elasticnet"}.get(rules.penalty, rules.penalty),
-        alpha=strength,
-        l1_ratio=_ratio(rules),
-        max_iter=MAX_ITER,
-        random_state=rules.seed,
-    )
-
-
-def _ridge(strength: float, n: int, rules: Rules) -> RidgeClassifier:
-    return RidgeClassifier(alpha=n * strength)
-
-
 def _ratio(rules: Rules) -> float:
     return 0.5 if rules.l1_ratio is None else rules.l1_ratio
 
@@ -160,25 +231,29 @@ def _ratio(rules: Rules) -> float:
 def _fit_theirs(make: Maker, part: Part, rules: Rules) -> Fitted:
     """Tune by the metric on the inner folds, then fit to all training rows."""
     chosen = rules.chosen
-    total = np.zeros(part.strengths.size)
-    for train, test in part.inner:
-        X, y = part.matrix[train], part.hits[train]
-        held, truth = part.matrix[test], part.hits[test]
-        model = make(1.0, y.size, rules)
-        for k, strength in enumerate(part.strengths):
-            # The same object throughout, so that those that can start from the last strength do.
-            model.set_params(**_strength_of(make(float(strength), y.size, rules)))
-            model.fit(X, y)
-            cut = _cut(chosen, y, model.decision_function(X))
-            total[k] += chosen.measure(truth, model.decision_function(held) - cut, None)
-    strength = float(part.strengths[int(np.argmax(total))])  # of equal ones the largest
+
+    def judge(strengths: FloatArray) -> FloatArray:
+        found = np.zeros((len(part.inner), strengths.size))
+        for row, (train, test) in zip(found, part.inner, strict=True):
+            X, y = part.matrix[train], part.hits[train]
+            held, truth = part.matrix[test], part.hits[test]
+            model = make(1.0, y.size, rules)
+            for k, strength in enumerate(strengths):
+                # The same object throughout, so that those that can start from the last one do.
+                model.set_params(**_strength_of(make(float(strength), y.size, rules)))
+                model.fit(X, y)
+                cut = _cut(chosen, y, model.decision_function(X))
+                row[k] = chosen.measure(truth, model.decision_function(held) - cut, None)
+        return np.asarray(found.mean(axis=0))
+
+    strength, on_edge = tuned(part.strengths, judge)
     final = make(strength, part.hits.size, rules).fit(part.matrix, part.hits)
     cut = _cut(chosen, part.hits, final.decision_function(part.matrix))
-    return Fitted(lambda X: np.asarray(final.decision_function(X) - cut), strength)
+    return Fitted(lambda X: np.asarray(final.decision_function(X) - cut), strength, on_edge)
 
 
 def _strength_of(model: Any) -> dict[str, float]:
-    return {k: v for k, v in model.get_params().items() if k in ("C", "alpha")}
+    return {"C": model.get_params()["C"]}
 
 
 def _cut(chosen: Chosen, hits: Array, scores: FloatArray) -> float:

@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
-from auctor.data import wrap
 from auctor.data.coerce import LARGEST, NOT_NUMBERS
 from auctor.estimators.base import LinearEstimator, tell
 from auctor.training.model import RegressionModel
@@ -38,6 +37,9 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
         "auto" follows the table in `auctor.solvers.choose`.
     fit_intercept : bool
         The intercept is never penalised.
+    standardise : "auto" or bool
+        Whether number columns are scaled to deviation one inside the fit, as in `MetricClassifier`:
+        the penalty acts on the scaled columns, ``coef_`` is in the units of the data.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant prediction.
     max_iter : int
@@ -80,10 +82,9 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
         n = matrix.shape[0]
         numbers = self._read_numbers(y, n)
         weight = self._read_weight(sample_weight, n)
-        data = wrap(matrix, Target(numbers, weight), n_threads=self.n_threads)
         given = parameters_of(RegressorParameters, self)
         _, self.solution_ = train_regressor(
-            self._who, given, data, getattr(self, "solution_", None)
+            self._who, given, matrix, Target(numbers, weight), getattr(self, "solution_", None)
         )
         self.coef_ = self.solution_.coef
         self.intercept_ = self.solution_.intercept

@@ -12,6 +12,8 @@ from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.estimators.base import sentence, tell
 from auctor.estimators.classifier import MetricClassifier
+from auctor.training.batch import for_parts
+from auctor.training.fold_scores import Judge, Split
 from auctor.training.model import LinearModel
 from auctor.training.parameters import (
     ClassifierParameters,
@@ -19,7 +21,7 @@ from auctor.training.parameters import (
     check_search,
     parameters_of,
 )
-from auctor.training.select import Judge, Split, StrengthSearch
+from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows
 
 #: What a fit of `MetricClassifier` leaves behind.
@@ -54,21 +56,31 @@ def splits_of(
 
 
 class MetricClassifierCV(SearchParameters, MetricClassifier):
-    """`MetricClassifier` with its strength picked by the metric on held-out rows.
+    """`MetricClassifier` with its strength and surrogate picked by the metric on held-out rows.
 
     Each fold is a warm-started `regularisation_path` on the training part (one per class with more
-    than two; all share the strength), scored on the rest at every strength. The model is then
-    fitted to all rows at the strength with the best mean score.
+    than two; all share the strength), scored on the rest. By default the search goes from coarse
+    to fine: decades of strengths on two folds, the best three on the others while they cannot be
+    told apart, then half-way points beside the best; fits inside it are loose. Where the best
+    strength ends the grid, the grid is extended, and a warning says so if scores still rise there.
+    With ``surrogate="auto"`` the folds choose between surrogates too: the cheapest is tuned first,
+    and another takes its place where it leads by more than one standard error. The model is then
+    fitted to all rows.
 
     Parameters
     ----------
     metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate
         As in `MetricClassifier`. The strength of a penalty object does not matter.
+    pos_label
+        As in `MetricClassifier`.
     strengths : sequence of floats, optional
-        The candidates, used in decreasing order. By default ``n_strengths`` in geometric
-        progression: from `auctor.solvers.strength_max` (the largest over the classes) for
+        The candidates, used in decreasing order, each on every fold. By default they are in
+        geometric progression: from `auctor.solvers.strength_max` (the largest over the classes) for
         penalties that make models sparse, from the mean squared row norm for others.
-    n_strengths : int >= 1
+    n_strengths : int >= 1, optional
+        So many candidates, each on every fold; by default the search goes from coarse to fine.
+        With stated candidates or a stated number ``surrogate="auto"`` is that of
+        `MetricClassifier`.
     ratio : float in (0, 1), optional
         Smallest default strength over the largest; 1e-3 for sparse penalties, 1e-7 for others.
     cv : int >= 2, splitter or iterable of (train, test) rows
@@ -76,15 +88,16 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     scoring : str or callable, optional
         Anything scikit-learn takes, greater is better; by default the metric, as `score` of
         `MetricClassifier` returns it.
-    rule : {"best", "one_se"}
-        "one_se" takes the largest strength within one standard error of the best mean score.
+    rule : {"best", "one_standard_error"}
+        Of equal mean scores "best" takes the one with the higher average precision, then the
+        larger strength. "one_standard_error" takes the largest strength within one standard error
+        of the best mean score.
     refit : bool
         Whether to fit to all rows at the end; without it there is no model, only the scores.
     tol, max_iter
-        Of every point of a path and of the final fit.
+        Of the final fit, and of every point of a path where candidates are stated.
     max_seconds : float, optional
-        Per path and for the final fit, per class with more than two. Strengths that a path did not
-        reach have NaN scores and are not picked.
+        For everything; the best strength of what was scored by then is taken.
     n_threads : int, optional
     warm_start : bool
         Start the final fit from the previous one.
@@ -97,9 +110,12 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     ----------
     strength_ : float
         The chosen strength.
+    surrogate_ : str
+        Name of the chosen surrogate.
     strengths_ : (n_strengths,) array
-        Decreasing.
+        What was tried, decreasing.
     scores_ : (n_folds, n_strengths) array
+        NaN where a strength was dropped before a fold.
     best_index_ : int
         Position of the chosen strength.
     classes_, coef_, intercept_, threshold_, gap_, n_iter_, solution_
@@ -120,6 +136,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     scores_: FloatArray
     strength_: float
     best_index_: int
+    surrogate_: str
 
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
@@ -137,7 +154,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
         rows = self._rows(X, y, sample_weight, groups)
         search = StrengthSearch(
             self._who,
-            parameters_of(SearchParameters, self),
+            for_parts(self._who, parameters_of(SearchParameters, self), rows.total),
             rows,
             splits=self._splits(rows),
             judge=None if self.scoring is None else self._judge_of(rows),
@@ -165,7 +182,9 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
             if hasattr(self, name):
                 delattr(self, name)
         if hasattr(search, "best_index"):
+            self.strengths_ = search.strengths
             self.scores_ = search.scores
+            self.surrogate_ = search.surrogate
             self.best_index_ = search.best_index
             self.strength_ = search.strength
         if search.trained is not None:
@@ -178,7 +197,8 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     def _judge_of(self, rows: Rows) -> Judge:
         """Scores models by ``scoring``, which takes estimators."""
         part = MetricClassifier(**vars(parameters_of(ClassifierParameters, self)))
-        part.classes_, part.n_features_in_ = rows.classes, rows.matrix.shape[1]
+        part.classes_, part.pos_label_ = rows.classes, self.pos_label_
+        part.n_features_in_ = rows.matrix.shape[1]
 
         def judge(model: LinearModel, held_out: Rows) -> float:
             part.coef_, part.intercept_ = model.coef, model.intercept

@@ -14,6 +14,7 @@ from auctor.reports.curves import (
 )
 from auctor.reports.curves_info import ColumnCurve, PairMap, column_curves, pair_maps
 from auctor.reports.curves_plots import curve_svg, draw_curve, draw_pair
+from auctor.reports.graph import draw_graph
 from auctor.reports.html import render
 from auctor.reports.info import (
     Candidate,
@@ -60,6 +61,7 @@ __all__ = [
     "column_curves",
     "curve_svg",
     "draw_curve",
+    "draw_graph",
     "draw_pair",
     "headline",
     "model_info",

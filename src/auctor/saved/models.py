@@ -7,6 +7,7 @@ for being finite, labels for their order, parameters as `fit` does. None of it n
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ from auctor.training.parameters import (
     check_search,
     check_solver,
 )
+from auctor.training.targets import code_of
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
@@ -79,11 +81,12 @@ KINDS = {
 
 
 class Search(NamedTuple):
-    """How a strength was found."""
+    """How a strength and a surrogate were found."""
 
     strengths: FloatArray
     scores: FloatArray
     best_index: int
+    surrogate: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +143,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
     if not hasattr(estimator, "classes_"):
         return fitted | {"intercept": encoded(float(estimator.intercept_), "intercept", arrays)}
     fitted["classes"] = encoded_array(estimator.classes_, "classes", arrays)
+    fitted["positive"] = code_of(estimator.classes_, estimator.pos_label_)
     for name in ("intercept", "threshold"):
         array = np.asarray(getattr(estimator, f"{name}_"), dtype=np.float64)
         fitted[name] = encoded_array(array, name, arrays)
@@ -153,6 +157,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
         for name in ("strengths", "scores"):
             fitted[name] = encoded_array(getattr(estimator, f"{name}_"), name, arrays)
         fitted["best_index"] = int(estimator.best_index_)
+        fitted["surrogate"] = getattr(estimator, "surrogate_", None)
     return fitted
 
 
@@ -256,6 +261,8 @@ def _model(
         return RegressionModel(coef=coef, intercept=intercept, loss=given.loss, **shared), None
     classes = labels(fitted.pop("classes"), arrays)
     k = 1 if classes.size == 2 else classes.size
+    positive = whole(fitted.pop("positive", 1))
+    need(positive < 2, "a positive class that is the first or the second")
     intercept, threshold = (
         floats(decoded(fitted.pop(key), arrays), (k,)) for key in ("intercept", "threshold")
     )
@@ -273,6 +280,7 @@ def _model(
         metric=given.metric,
         surrogate=given.surrogate,
         average=given.average,
+        positive=positive,
         **shared,
     )
     return model, calibrators
@@ -308,7 +316,9 @@ def _search(fitted: Json, arrays: Arrays) -> Search:
     need(bool((strengths >= 0.0).all()), "strengths of at least zero")
     best = whole(fitted.pop("best_index"))
     need(best < strengths.size, "a strength that was chosen")
-    return Search(strengths, scores, best)
+    surrogate = fitted.pop("surrogate", None)
+    need(surrogate is None or isinstance(surrogate, str), "a surrogate that was chosen")
+    return Search(strengths, scores, best, surrogate)
 
 
 def _made_solutions(
@@ -363,6 +373,7 @@ def as_estimator(fitted: Fitted) -> Any:
     model, solutions = fitted.model, fitted.solutions
     if isinstance(model, LinearModel):
         estimator.classes_, estimator.threshold_ = model.classes, model.threshold
+        estimator.pos_label_ = model.classes[model.positive] if model.binary else None
         estimator.coef_, estimator.intercept_ = model.coef, model.intercept
         if fitted.calibrators is not None:
             estimator.calibrators_ = fitted.calibrators
@@ -380,9 +391,33 @@ def as_estimator(fitted: Fitted) -> Any:
     for name, value in fitted.numbers.items():
         setattr(estimator, name, value)
     if fitted.search is not None:
-        estimator.strengths_, estimator.scores_, estimator.best_index_ = fitted.search
+        found = fitted.search
+        estimator.strengths_, estimator.scores_ = found.strengths, found.scores
+        estimator.best_index_ = found.best_index
+        if found.surrogate is not None:
+            estimator.surrogate_ = found.surrogate
         estimator.strength_ = float(fitted.search.strengths[fitted.search.best_index])
     return estimator
+
+
+def as_table(model: Any, params: Json, schema: Any) -> Any:
+    """The classifier of raw tables around a model of encoded columns; imports scikit-learn."""
+    from auctor.estimators import TableClassifier
+    from auctor.tables.schema import Schema
+
+    params = dict(params)
+    named = params.pop("named")
+    need(type(named) is bool, "columns with or without names")
+    known = inspect.signature(TableClassifier).parameters
+    need(params.keys() <= set(known), "parameters of this version alone")
+    table = TableClassifier(**params)
+    table.make_model()  # checks them
+    found = Schema.from_json(schema)
+    need(found.n_features == model.n_features_in_, "a schema of its columns")
+    table.adopt(model, found)
+    if not named:
+        del table.feature_names_in_
+    return table
 
 
 def estimator_class(name: str) -> Any:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auctor.core.archive import broken, parse_json, read_archive, write_archive
-from auctor.core.errors import AuctorError, ParameterError
+from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
-from auctor.saved import models
+from auctor.saved import models, pipelines
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
 from auctor.training.model import LinearModel, RegressionModel
 
@@ -33,6 +33,8 @@ _TOP = {
     "schema",
     "notes",
 }
+#: What it may say beside that: how a `TableClassifier` was made, the steps of a pipeline.
+_MORE = {"table", "steps"}
 #: What nonsense in a file makes constructors, checks and look-ups raise.
 _NONSENSE = (
     AuctorError,
@@ -51,7 +53,7 @@ class Saved(NamedTuple):
 
     Parameters
     ----------
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor or a learner of auctor.online
+    model : classifier, regressor, learner or pipeline
     schema : dict or None
         How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
     notes : dict
@@ -64,6 +66,20 @@ class Saved(NamedTuple):
     schema: dict[str, Any] | None
     notes: dict[str, Any]
     meta: dict[str, Any]
+
+    def of_columns(self, who: str) -> Saved:
+        """The same with the model of encoded columns in the place of a `TableClassifier`.
+
+        Refuses a pipeline, whose steps ``schema`` says nothing of.
+        """
+        if self.meta.get("steps") is not None:
+            raise DataError(
+                who,
+                needs="a model of the columns of a file",
+                got="a pipeline of scikit-learn",
+                todo="Use it in Python, by auctor.load.",
+            )
+        return self._replace(model=getattr(self.model, "model_", self.model))
 
 
 def save(
@@ -80,12 +96,17 @@ def save(
 
     Parameters
     ----------
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor or a learner of auctor.online
-        Parameters must be plain values, arrays or the losses, penalties and solvers of auctor.
+    model : classifier, regressor, learner or pipeline
+        MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier, a learner of
+        auctor.online, or a pipeline that ends in one of the first three. Parameters must be
+        plain values, arrays or the losses, penalties and solvers of auctor. The other steps of a
+        pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer and OneHotEncoder
+        of scikit-learn, and "passthrough".
     path : path
         By custom ending in ``.auctor``.
     schema : mapping, optional
-        How the columns of a table become those of the model.
+        How the columns of a table become those of the model; that of a `TableClassifier` by
+        default.
     notes : mapping, optional
         JSON to keep with the model; numbers that are NaN or infinite become null.
 
@@ -102,9 +123,11 @@ def save(
     """
     check_destination(path, who="save")
     arrays: Arrays = {}
+    described = _describe(model, arrays)
+    schema = described.pop("schema") if schema is None else schema
     meta = {
         "format": FORMAT,
-        **_describe(model, arrays),
+        **described,
         "schema": None if schema is None else as_json(dict(schema), who="save", where="schema"),
         "notes": as_json(dict(notes or {}), who="save", where="notes"),
     }
@@ -149,8 +172,8 @@ def read_model(path: AnyPath) -> LinearModel | RegressionModel:
 def _read(path: AnyPath) -> _Content:
     meta, arrays = read_archive(path, who="load", format=FORMAT)
     try:
-        if meta.keys() != _TOP:
-            raise ValueError(f"a description with {sorted(meta.keys() ^ _TOP)[:9]}")
+        if meta.keys() - _MORE != _TOP:
+            raise ValueError(f"a description with {sorted((meta.keys() - _MORE) ^ _TOP)[:9]}")
         if not isinstance(meta["schema"], dict | None) or not isinstance(meta["notes"], dict):
             raise ValueError("a schema or notes that are not objects")
         with np.errstate(invalid="ignore"):  # comparisons with a signalling NaN warn
@@ -172,9 +195,20 @@ def kinds() -> dict[str, type[Any]]:
 def _describe(model: Any, arrays: Arrays) -> Json:
     """Description of a fitted model; its arrays are put aside."""
     name = type(model).__name__
+    if name == "TableClassifier" and hasattr(model, "model_"):
+        return _describe(model.model_, arrays) | {
+            "schema": model.schema_.to_json(),
+            "table": _encoded_params(model, "table", arrays)
+            | {"named": hasattr(model, "feature_names_in_")},
+        }
+    if name == "Pipeline":
+        return _describe(model[-1], arrays) | {"steps": pipelines.describe(model, arrays)}
     if kinds().get(name) is not type(model):
         raise ParameterError(
-            "save", needs=f"one of {', '.join(kinds())}", got=name, todo="Pass such a model."
+            "save",
+            needs=f"one of {', '.join(kinds())}, a TableClassifier or a pipeline of such",
+            got=name,
+            todo="Pass such a model.",
         )
     if not hasattr(model, "coef_"):
         raise ParameterError(
@@ -183,15 +217,20 @@ def _describe(model: Any, arrays: Arrays) -> Json:
     from auctor.saved import learners
 
     home = models if name in models.KINDS else learners
-    params = model.get_params(deep=False)
     names = getattr(model, "feature_names_in_", None)
     return {
         "class": name,
-        "params": {key: encoded(value, f"params.{key}", arrays) for key, value in params.items()},
+        "params": _encoded_params(model, "params", arrays),
         "n_features_in": int(model.n_features_in_),
         "feature_names": None if names is None else [str(entry) for entry in names],
         "fitted": home.describe(model, arrays),
+        "schema": None,
     }
+
+
+def _encoded_params(model: Any, where: str, arrays: Arrays) -> Json:
+    params = model.get_params(deep=False)
+    return {key: encoded(value, f"{where}.{key}", arrays) for key, value in params.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +242,8 @@ class _Content:
     learner: Any
     n_features: int
     feature_names: tuple[str, ...] | None
+    table: Json | None = None
+    steps: list[Any] | None = None
 
     @classmethod
     def read(cls, meta: Json, arrays: Arrays) -> _Content:
@@ -219,8 +260,14 @@ class _Content:
 
             need(name in learners(), f"a class of this version, {name!r}")
             learner = read_learner(name, params, d, rest, arrays)
+        table = meta.get("table")
+        if table is not None:
+            table = {key: decoded(value, arrays) for key, value in table.items()}
+            need(isinstance(meta["schema"], dict), "a schema of its table")
+        steps = meta.get("steps")
+        steps = None if steps is None else pipelines.read(steps, arrays)
         need(not rest and not arrays, "all of it in place")
-        return cls(meta, fitted, learner, d, names)
+        return cls(meta, fitted, learner, d, names, table, steps)
 
     @property
     def schema(self) -> dict[str, Any] | None:
@@ -239,10 +286,19 @@ class _Content:
         found.n_features_in_ = self.n_features
         if self.feature_names is not None:
             found.feature_names_in_ = np.array(self.feature_names, dtype=object)
-        return found
+        if self.table is not None:
+            return models.as_table(found, self.table, self.schema)
+        return found if self.steps is None else pipelines.made(self.steps, found)
 
     def model(self) -> LinearModel | RegressionModel:
         """What the model predicts with."""
+        if self.steps is not None:
+            raise DataError(
+                "read_model",
+                needs="a model of columns as they are",
+                got="a pipeline with steps of scikit-learn",
+                todo="Use auctor.load.",
+            )
         if self.fitted is not None:
             return self.fitted.model
         from auctor.saved.learners import as_model

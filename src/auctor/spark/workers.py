@@ -38,10 +38,17 @@ class SparkWorkers:
     connections : sequence
         One for every task, in the order of the partitions.
     facts : list of ShardFacts
+    job : Thread, optional
+        Which waits for the end of the job.
     """
 
-    def __init__(self, connections: Sequence[Connection], facts: list[ShardFacts]) -> None:
-        self._connections, self._known = list(connections), facts
+    def __init__(
+        self,
+        connections: Sequence[Connection],
+        facts: list[ShardFacts],
+        job: threading.Thread | None = None,
+    ) -> None:
+        self._connections, self._known, self._job = list(connections), facts, job
 
     def facts(self) -> list[ShardFacts]:
         """Shapes and targets of all shards, in their order."""
@@ -74,6 +81,8 @@ class SparkWorkers:
                 connection.close()
             except OSError:
                 continue
+        if self._job is not None:
+            self._job.join(timeout=PATIENCE)
 
 
 def serve(address: tuple[str, int], key: bytes, number: int, rows: Dense) -> None:
@@ -147,8 +156,9 @@ def from_spark(
             failed.append(error)
             listener.close()
 
-    threading.Thread(target=run, daemon=True, name="auctor-spark-job").start()
-    workers = SparkWorkers(*_connected(listener, count, failed))
+    job = threading.Thread(target=run, daemon=True, name="auctor-spark-job")
+    job.start()
+    workers = SparkWorkers(*_connected(listener, count, failed), job)
     data = Sharded(workers, names=tuple(features))
     check_entries(data)
     return data

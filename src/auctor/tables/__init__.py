@@ -4,6 +4,7 @@ from auctor.tables.blocks import Chunk
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import Table, read_table
 from auctor.tables.schema import Column, ColumnSummary, Schema
+from auctor.tables.shards import write_shards
 from auctor.tables.stream import open_stream
 from auctor.tables.svmlight_matrix import read_svmlight
 from auctor.tables.write import write_table
@@ -18,5 +19,6 @@ __all__ = [
     "open_stream",
     "read_svmlight",
     "read_table",
+    "write_shards",
     "write_table",
 ]

@@ -278,7 +278,14 @@ def _is_words(kind: Any) -> bool:
     if _is_dictionary(kind):
         kind = kind.value_type
         return _is_text(kind) or _is_number(kind)
-    return _is_text(kind)
+    return _is_text(kind) or _is_time(kind)
+
+
+def _is_time(kind: Any) -> bool:
+    """Dates and points in time, which are read as text."""
+    from pyarrow import types
+
+    return bool(types.is_date(kind) or types.is_timestamp(kind))
 
 
 def coded(column: Any) -> tuple[Array, list[str]]:
@@ -286,7 +293,7 @@ def coded(column: Any) -> tuple[Array, list[str]]:
     import pyarrow as pa
 
     if not _is_dictionary(column.type):
-        if _is_text(column.type):
+        if _is_text(column.type) or _is_time(column.type):
             column = column.cast(pa.large_string())
         column = column.dictionary_encode()
     known: dict[str, int] = {}

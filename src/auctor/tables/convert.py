@@ -23,6 +23,7 @@ from auctor.tables.infer import (
     leave_out_empty,
     long_integers,
     look_through,
+    note_dates,
     note_text,
 )
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
@@ -183,6 +184,7 @@ def _named(
             look.add(block)
     notes += note_text(look, file, kinds, name)
     schema, _ = infer(look, file, kinds, options, name)
+    notes += note_dates(schema, name)
     encode = Encoder(schema, file, name, WHO)
     rows = (Part(encode(block), block.labels) for block in file.blocks(encode.kinds))
     return _names(list(schema.feature_names or ()), file), rows

@@ -12,6 +12,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.kernels.text.encode import column_facts, count_entries, encode_rows, hash_bytes
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import listed
+from auctor.tables.dates import all_days
 from auctor.tables.schema import Column, Schema
 
 _INT32 = np.iinfo(np.int32).max
@@ -51,16 +52,20 @@ class Encoder:
         where = self._places(file)
         self.kinds = ["skip"] * len(file.names)
         for column, place in zip(self.columns, where, strict=True):
-            self.kinds[place] = column.kind
+            self.kinds[place] = "category" if column.kind == "date" else column.kind
         numbers = _numbered(self.kinds, "number")
         categories = _numbered(self.kinds, "category")
-        self.places = np.array(
-            [
-                numbers[place] if column.kind == "number" else -1 - categories[place]
-                for column, place in zip(self.columns, where, strict=True)
-            ],
-            dtype=np.int64,
-        )
+        self.dates: list[int] = []  # columns of words that are dates
+        places = []
+        for column, place in zip(self.columns, where, strict=True):
+            if column.kind == "date":
+                places.append(len(numbers) + len(self.dates))
+                self.dates.append(categories[place])
+            elif column.kind == "number":
+                places.append(numbers[place])
+            else:
+                places.append(-1 - categories[place])
+        self.places = np.array(places, dtype=np.int64)
         widths = [column.width for column in self.columns]
         self.offsets = np.concatenate([[0], np.cumsum(widths)])[:-1].astype(np.int64)
         self.levels = [
@@ -71,6 +76,7 @@ class Encoder:
 
     def __call__(self, block: Block) -> Any:
         """Rows of the matrix; fills in missing numbers in place."""
+        block = self.dated(block)
         self._fill(block)
         if self.plain:
             return block.numbers
@@ -89,6 +95,13 @@ class Encoder:
                 matrix[rows[known], found[known]] = 1.0
         return matrix
 
+    def dated(self, block: Block) -> Block:
+        """The block with its dates as numbers behind the others; other text is missing."""
+        if not self.dates:
+            return block
+        found = [np.append(all_days(block.words[k]), np.nan)[block.codes[:, k]] for k in self.dates]
+        return block._replace(numbers=np.column_stack([block.numbers, *found]))
+
     def _compressed(self, numbers: FloatArray, features: Array) -> Any:
         n, d = numbers.shape[0], self.schema.n_features
         entries = count_entries(numbers, features, self.places)
@@ -102,7 +115,7 @@ class Encoder:
 
     def _features(self, block: Block) -> Array:
         """Column of the matrix that each category stands for, -1 for none."""
-        features = np.empty(block.codes.shape, np.int64)
+        features = np.full(block.codes.shape, -1, np.int64)
         for j in np.flatnonzero(self.places < 0).tolist():
             k = -1 - int(self.places[j])
             column, offset = self.columns[j], int(self.offsets[j])

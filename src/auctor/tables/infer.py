@@ -13,12 +13,13 @@ from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, listed, meaning
+from auctor.tables.dates import all_days, are_dates
 from auctor.tables.encode import refuse_missing
 from auctor.tables.options import ReadOptions
 from auctor.tables.schema import Column, ColumnSummary, Schema
 
 #: Rules that need all numbers of a column at once.
-WHOLE_COLUMN = ("median", "most_frequent")
+WHOLE_COLUMN = ("auto", "median", "most_frequent")
 #: A column of text is suspected to be one of numbers if this share of its values are numbers.
 MOSTLY = 0.9
 
@@ -26,12 +27,13 @@ MOSTLY = 0.9
 class Note(NamedTuple):
     """Something to warn of once a file was read: what is done with it, and what the user can do.
 
-    ``option`` is the parameter that ``todo`` names.
+    ``option`` is the parameter that ``todo`` names; what does not warn is what was asked for.
     """
 
     does: str
     todo: str | None = None
     option: str | tuple[()] = ()
+    warns: bool = True
 
     def warning(self, who: str) -> DataWarning:
         """The warning that a reader gives."""
@@ -215,15 +217,20 @@ def infer(
     columns: list[Column] = []
     summary: list[ColumnSummary] = []
     n = c = 0
-    for column, kind in zip(file.names, kinds, strict=True):
+    for position, (column, kind) in enumerate(zip(file.names, kinds, strict=True)):
         if kind == "number":
             values = None if numbers is None else numbers[:, n]
             columns.append(Column(column, kind, _number_fill(look.facts[:, n], options, values)))
             summary.append(look.number(column, n))
             n += 1
         elif kind == "category":
-            columns.append(_category(column, look.words[c], options))
-            summary.append(look.category(column, c))
+            facts = look.category(column, c)
+            if position not in file.word_columns and are_dates(look.words[c]):
+                made, facts = _date(column, look.words[c], facts.missing, options)
+            else:
+                made = _category(column, look.words[c], options)
+            columns.append(made)
+            summary.append(facts)
             c += 1
     if not look.rows or not columns:
         raise DataError(
@@ -262,9 +269,44 @@ def infer(
     return schema, tuple(summary)
 
 
+def note_dates(schema: Schema, name: str) -> list[Note]:
+    """Say which columns are read as dates."""
+    dates = [repr(column.name) for column in schema.columns if column.kind == "date"]
+    if not dates:
+        return []
+    does = f"reads {listed(dates)} of {name} as dates, in days since 1 January 1970."
+    return [Note(does, warns=False)]
+
+
+def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
+    """Say where missing values are filled in without being asked to."""
+    gaps = [f"{one.missing} in {one.name!r}" for one in summary if one.missing]
+    if not gaps:
+        return []
+    return [
+        Note(
+            f"fills missing values ({listed(gaps, 5)} of {name}): numbers and dates by their "
+            "median, text by no category.",
+            "Choose another rule with {option}.",
+            "missing",
+            warns=False,
+        )
+    ]
+
+
+def _date(
+    name: str, words: dict[str, int], missing: int, options: ReadOptions
+) -> tuple[Column, ColumnSummary]:
+    """A column of dates and what it holds."""
+    values = np.repeat(all_days(words), list(words.values()))
+    facts = np.array([missing, values.min(), values.max(), values.mean()])
+    column = Column(name, "date", _number_fill(facts, options, values))
+    return column, ColumnSummary(name, "date", missing, len(words), *facts[1:].tolist())
+
+
 def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
-    fill = "" if options.missing == "zero" else None
-    if words and options.missing not in ("refuse", "zero"):
+    fill = "" if options.missing in ("auto", "zero") else None
+    if words and options.missing not in ("auto", "refuse", "zero"):
         most = max(words.values())
         fill = min(word for word, count in words.items() if count == most)
     if options.categorical == "hash":
@@ -284,7 +326,7 @@ def _number_fill(
     else:
         assert values is not None
         known = values[~np.isnan(values)]
-        if options.missing == "median":
+        if options.missing in ("auto", "median"):
             fill = float(np.median(known))
         else:
             found, counts = np.unique(known, return_counts=True)

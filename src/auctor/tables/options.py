@@ -16,7 +16,7 @@ CHUNK_ENTRIES = 1 << 22
 #: What becomes of columns of text.
 CATEGORICAL = ("one_hot", "hash", "refuse")
 #: What becomes of missing values.
-MISSING = ("refuse", "mean", "median", "zero", "most_frequent")
+MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent")
 
 
 @dataclass(frozen=True)

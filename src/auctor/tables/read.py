@@ -22,6 +22,8 @@ from auctor.tables.infer import (
     first_kinds,
     infer,
     leave_out_empty,
+    note_dates,
+    note_filled,
     note_long_integers,
     note_text,
 )
@@ -76,11 +78,12 @@ def read_table(
 ) -> Table:
     r"""Read a file into memory, its categories as numbers.
 
-    A column whose values all spell numbers (true and false are 1 and 0) is a number, any other a
-    category. In text, an empty field, NA, N/A, NaN, null, None and ? are missing; in Parquet and
+    A column whose values all spell numbers (true and false are 1 and 0) is a number, one of dates
+    (year-month-day, with a time or without) the days since 1 January 1970, any other a category. In
+    text, an empty field, NA, N/A, NaN, null, None and ? are missing; in Parquet and
     Arrow files null is missing too. A `DataWarning` says which columns are left out because they
-    hold nothing (not with ``missing="zero"``), which are categories because of a few values among
-    numbers, and which hold whole numbers beyond 2^53.
+    hold nothing (not with ``missing="zero"``), which hold dates, which are categories because of a
+    few values among numbers, and which hold whole numbers beyond 2^53.
 
     Parameters
     ----------
@@ -101,9 +104,10 @@ def read_table(
         One column of zeros and ones per category, in the order of their names; or ``buckets``
         columns that the categories of a column share by their hash (`auctor.tables.encode.bucket`).
     buckets : int
-    missing : {"refuse", "mean", "median", "zero", "most_frequent"}
-        What a missing number becomes. Missing categories become the most frequent one, or with
-        "zero" no category at all. Compressed rows have "refuse" and "zero" only.
+    missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent"}
+        What a missing number or date becomes; "auto" is the median, with a warning that says where.
+        Missing categories become the most frequent one, or with "auto" and "zero" no category at
+        all. Compressed rows have "refuse" and "zero" only.
     labelled : bool
         Whether there must be labels.
     n_features : int, optional
@@ -180,7 +184,7 @@ def read_source(
     opened = TABLES[format](file, options)
     if opened is None:
         return _sparse(file, options, kind)
-    return _columns(opened, file.name, options, kind, notes)
+    return encode_table(opened, file.name, options, kind, notes)
 
 
 def _svmlight(file: Source, options: ReadOptions, kind: Any, n_threads: int | None) -> Table:
@@ -232,7 +236,7 @@ def _unnamed(
     return Table(matrix, _finished(labels, name, options), schema, ())
 
 
-def _columns(
+def encode_table(
     file: TableFile, name: str, options: ReadOptions, kind: Any, notes: list[Note]
 ) -> Table:
     """A file with columns; adds to ``notes`` what the user should be warned of."""
@@ -244,9 +248,9 @@ def _columns(
     if options.schema is not None:
         encode = Encoder(options.schema, file, name, options.who)
         whole = _gathered(file, encode.kinds)
-        look.add(whole)
+        look.add(encode.dated(whole))
         summary = tuple(
-            look.number(column.name, place)
+            look.number(column.name, place)._replace(kind=column.kind)
             if place >= 0
             else look.category(column.name, -1 - place)
             for column, place in zip(encode.columns, encode.places.tolist(), strict=True)
@@ -265,6 +269,9 @@ def _columns(
         notes += note_text(look, file, kinds, name)
         notes += note_long_integers(look, file, kinds, name)
         schema, summary = infer(look, file, kinds, options, name, whole.numbers)
+        notes += note_dates(schema, name)
+        if options.missing == "auto":
+            notes += note_filled(summary, name)
         encode = Encoder(schema, file, name, options.who)
     if not whole.n_rows:
         raise DataError(

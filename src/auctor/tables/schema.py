@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from auctor.core.errors import DataError
 
-KINDS = ("number", "category")
+#: Kinds of columns; a date is text, or a time, that becomes a number of days.
+KINDS = ("number", "category", "date")
 #: Bytes of an entry of a dense matrix.
 _DENSE = 8
 #: Bytes of an entry of a compressed row: a number and a 32-bit index.
@@ -22,7 +23,8 @@ class Column(NamedTuple):
     Parameters
     ----------
     name : str
-    kind : {"number", "category"}
+    kind : {"number", "category", "date"}
+        A date becomes the days since 1 January 1970.
     fill : float or str, optional
         What a missing value counts as; ``None`` refuses one, "" stands for no category at all.
     levels : tuple of str, optional
@@ -40,14 +42,14 @@ class Column(NamedTuple):
     @property
     def width(self) -> int:
         """Columns of the matrix that it becomes."""
-        if self.kind == "number":
+        if self.kind != "category":
             return 1
         return self.buckets or len(self.levels or ())
 
     @property
     def features(self) -> list[str]:
         """Names of these."""
-        if self.kind == "number":
+        if self.kind != "category":
             return [self.name]
         if self.buckets:
             return [f"{self.name}#{k}" for k in range(self.buckets)]
@@ -60,12 +62,12 @@ class ColumnSummary(NamedTuple):
     Parameters
     ----------
     name : str
-    kind : {"number", "category"}
+    kind : {"number", "category", "date"}
     missing : int
     distinct : int, optional
         Categories.
     low, high, mean : float, optional
-        Of numbers that are not missing.
+        Of numbers, or of days since 1 January 1970, that are not missing.
     """
 
     name: str
@@ -160,7 +162,7 @@ def _column(content: Any) -> Column:
     _check(isinstance(content, dict) and content.keys() <= set(Column._fields), f"{content!r:.80}")
     column = Column(**content)
     _check(isinstance(column.name, str) and column.kind in KINDS, f"{content!r:.80}")
-    if column.kind == "number":
+    if column.kind != "category":
         fill = column.fill
         plain = isinstance(fill, int | float) and not isinstance(fill, bool)
         _check(fill is None or (plain and math.isfinite(fill)), f"fill={fill!r}")  # type: ignore[arg-type]

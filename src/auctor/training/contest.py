@@ -1,7 +1,9 @@
 """A comparison of classifiers: equal folds, equal strengths, equal thresholds.
 
 Every contender gets the same training rows, scaled the same way, tries the same strengths on the
-same inner folds, is judged by the same metric, and cuts its scores by the same rule.
+same inner folds (more where the best is the last one tried), is judged by the same metric, and cuts
+its scores by the same rule. A metric that counts rows counts them of all rows: of a part it takes
+the same share.
 """
 
 from __future__ import annotations
@@ -10,11 +12,10 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from auctor import metrics
 from auctor.core.errors import AuctorError, ConvergenceWarning, DataError
@@ -24,9 +25,11 @@ from auctor.data.preparation import standardise
 from auctor.losses import Logistic
 from auctor.problem import Problem
 from auctor.solvers import strength_max
+from auctor.training.batch import best_possible, per_row
 from auctor.training.folds import stratified_folds
 from auctor.training.metric import Chosen, resolve_metric
 from auctor.training.registry import resolve_penalty
+from auctor.training.verdict import LINEAR, Row, compared, recommendation
 
 WHO = "contest"
 #: Whose model a contender is.
@@ -38,6 +41,13 @@ SMOOTH_RATIO = 1e-7
 #: The same of penalties that make models sparse, whose largest strength is where the first column
 #: enters, so that the range is shorter.
 KINKED_RATIO = 1e-4
+#: Strengths that are added at a time beyond an edge of the grid at which the metric still rises.
+EXTRA = 3
+#: Times that strengths are added; with ten to begin with, the range grows by about three times.
+EXTENSIONS = 2
+#: The metric rises at an edge where it gains more than this share of its range over the grid by
+#: the last step; less is the flat end of a curve.
+RISES = 0.01
 
 
 @dataclass(frozen=True)
@@ -88,56 +98,44 @@ class Part(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Scores of new rows, positive where a positive is predicted, and the strength picked."""
+    """Scores of new rows, positive where a positive is predicted, and the strength picked.
+
+    ``on_edge`` says that the metric was still rising at the last strength that was tried.
+    """
 
     scores: Callable[[Any], FloatArray]
-    strength: float
+    strength: float = math.nan
+    on_edge: bool = False
 
 
 class Contender(NamedTuple):
     """A model: its name, whose it is, how it is tuned and fitted to a part.
 
-    ``early`` is the kind of warning that a fit gives when it stops before its tolerance.
+    ``early`` is the kind of warning that a fit gives when it stops before its tolerance, ``kind``
+    what it is made of.
     """
 
     name: str
     library: str
     fit: Callable[[Part, Rules], Fitted]
     early: type[Warning] = ConvergenceWarning
-
-
-class Row(NamedTuple):
-    """A contender over the test folds.
-
-    ``difference`` and ``p_value`` are against the best of scikit-learn's; ``stopped_early`` is the
-    number of folds in which some fit missed its tolerance; ``refused`` says why there are no
-    numbers.
-    """
-
-    name: str
-    library: str
-    mean: float = math.nan
-    deviation: float = math.nan
-    auc: float = math.nan
-    prbep: float = math.nan
-    f1: float = math.nan
-    seconds: float = math.nan
-    strength: float = math.nan
-    difference: float = math.nan
-    p_value: float = math.nan
-    stopped_early: int = 0
-    refused: str = ""
-    values: tuple[float, ...] = ()
+    kind: str = LINEAR
 
 
 class Contest(NamedTuple):
-    """The table and what it is about."""
+    """The table and what it is about.
+
+    ``best`` is the name of the row that the others are compared with, ``best_possible`` the mean
+    over the test folds of the metric of a perfect ranking, ``advice`` the sentence that recommends.
+    """
 
     rows: tuple[Row, ...]
-    baseline: str
+    best: str
     n_rows: int
     n_columns: int
     positives: int
+    best_possible: float
+    advice: str
 
 
 def contest(
@@ -161,11 +159,14 @@ def contest(
         Told who is at work, how many fits of how many are done.
     """
     _check_rows(hits, rules)
+    rules = replace(rules, metric=per_row(WHO, rules.metric, hits.size))
     measured: dict[str, list[_Measured]] = {c.name: [] for c in contenders}
     refused: dict[str, str] = {}
+    possible: list[float] = []
     done, total = 0, len(contenders) * rules.folds * rules.repeats
     for train, test in outer_folds(hits, rules):
         X, held = _scaled(matrix[train], matrix[test], rules)
+        possible.append(best_possible(rules.chosen, hits[test]))
         part = Part(X, hits[train], _inner(hits[train], rules), _grid(X, hits[train], rules))
         for contender in contenders if not done else ():
             if contender.library == OURS:
@@ -181,14 +182,16 @@ def contest(
             except (AuctorError, ValueError) as error:
                 refused[contender.name] = " ".join(str(error).split())
     rows = [
-        Row(c.name, c.library, refused=refused[c.name])
+        Row(c.name, c.library, c.kind, refused=refused[c.name])
         if c.name in refused
         else _row(c, measured[c.name])
         for c in contenders
     ]
-    table, baseline = _compared(rows, rules)
+    table, best = compared(rows, rules.folds)
     n, d = matrix.shape
-    return Contest(tuple(table), baseline, n, d, int(hits.sum()))
+    best_mean = float(np.mean(possible))
+    advice = recommendation(table, best)
+    return Contest(tuple(table), best, n, d, int(hits.sum()), best_mean, advice)
 
 
 class _Measured(NamedTuple):
@@ -199,6 +202,7 @@ class _Measured(NamedTuple):
     seconds: float
     strength: float
     early: bool
+    on_edge: bool
 
 
 def _check_rows(hits: Array, rules: Rules) -> None:
@@ -261,6 +265,42 @@ def _grid(X: Any, hits: Array, rules: Rules) -> FloatArray:
     return np.geomspace(top, top * ratio, rules.n_strengths)
 
 
+def tuned(strengths: FloatArray, judge: Callable[[FloatArray], FloatArray]) -> tuple[float, bool]:
+    """The best of decreasing strengths, with more of them where the best is the first or last.
+
+    Parameters
+    ----------
+    strengths : array
+        At least two for any to be added.
+    judge : callable
+        The mean of the metric over the inner folds at each of some decreasing strengths.
+
+    Returns
+    -------
+    strength : float
+        Of equal ones the largest.
+    on_edge : bool
+        Whether the metric still rises at the last strength on that side.
+    """
+    grid, means = strengths, judge(strengths)
+    for left in reversed(range(EXTENSIONS + 1)):
+        best = int(np.nanargmax(means))
+        inside = best + 1 if best == 0 else best - 1
+        if grid.size < 2 or 0 < best < grid.size - 1:
+            break
+        rise = float(means[best] - means[inside])
+        if not rise > RISES * float(np.nanmax(means) - np.nanmin(means)):
+            break
+        if not left:
+            return float(grid[best]), True
+        step = float(grid[best] / grid[inside])
+        more = grid[best] * step ** np.arange(1, EXTRA + 1)
+        more = more[::-1] if best == 0 else more
+        parts = [(more, judge(more)), (grid, means)]
+        grid, means = map(np.concatenate, zip(*(parts if best == 0 else parts[::-1]), strict=True))
+    return float(grid[best]), False
+
+
 def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: Rules) -> _Measured:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -276,6 +316,7 @@ def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: R
         seconds=seconds,
         strength=fitted.strength,
         early=any(issubclass(w.category, contender.early) for w in caught),
+        on_edge=fitted.on_edge,
     )
 
 
@@ -288,6 +329,7 @@ def _row(contender: Contender, folds: list[_Measured]) -> Row:
     return Row(
         contender.name,
         contender.library,
+        contender.kind,
         mean=float(values.mean()),
         deviation=float(values.std(ddof=1)) if values.size > 1 else 0.0,
         auc=mean("auc"),
@@ -296,43 +338,6 @@ def _row(contender: Contender, folds: list[_Measured]) -> Row:
         seconds=mean("seconds"),
         strength=float(np.median([fold.strength for fold in folds])),
         stopped_early=sum(fold.early for fold in folds),
+        on_edge=sum(fold.on_edge for fold in folds),
         values=tuple(values.tolist()),
     )
-
-
-def _compared(rows: list[Row], rules: Rules) -> tuple[list[Row], str]:
-    """The rows with their difference from the best of scikit-learn's, and its name."""
-    theirs = [row for row in rows if row.library == THEIRS and not row.refused]
-    if not theirs:
-        return rows, ""
-    best = max(theirs, key=lambda row: row.mean)
-    compared = []
-    for row in rows:
-        if not row.refused and row is not best:
-            difference, p_value = corrected_t_test(row.values, best.values, rules.folds)
-            row = row._replace(difference=difference, p_value=p_value)
-        compared.append(row)
-    return compared, best.name
-
-
-def corrected_t_test(
-    values: tuple[float, ...], others: tuple[float, ...], folds: int
-) -> tuple[float, float]:
-    """Mean difference over the folds of cross-validation and its two-sided p-value.
-
-    The corrected resampled t-test of Nadeau and Bengio: training parts overlap, so the variance of
-    the mean of J differences is taken as ``(1 / J + test / train)`` times theirs, which is
-    ``1 / J + 1 / (folds - 1)``.
-
-    Examples
-    --------
-    >>> difference, p = corrected_t_test((0.9, 0.8, 0.9), (0.7, 0.7, 0.6), 3)
-    >>> round(difference, 3), round(p, 3)
-    (0.2, 0.16)
-    """
-    differences = np.subtract(values, others)
-    count, mean = differences.size, float(differences.mean())
-    variance = float(differences.var(ddof=1)) * (1.0 / count + 1.0 / (folds - 1))
-    if variance == 0.0:
-        return mean, 1.0 if mean == 0.0 else 0.0
-    return mean, float(2.0 * stats.t.sf(abs(mean) / math.sqrt(variance), count - 1))

@@ -19,24 +19,46 @@ from auctor.reports.intervals import wilson
 from auctor.tables import Chunk
 from auctor.tables.schema import Column, Schema
 from auctor.training.prepare import check_classes, codes_of
+from auctor.training.targets import code_of
 
 
 @dataclass(frozen=True)
 class Scored:
     """Rows of a file under a model: class codes, scores minus the threshold, probabilities.
 
-    ``seed`` is that of the bootstrap.
+    ``seed`` is that of the bootstrap, ``positive`` the code of the positive class of two.
     """
 
     codes: IntArray
     decision: FloatArray
     probabilities: FloatArray | None
     seed: int
+    positive: int = 1
+
+    @property
+    def sign(self) -> float:
+        """-1 where the positive class is the first, whose scores are below 0."""
+        return 1.0 if self.positive else -1.0
+
+    @property
+    def hit(self) -> Array:
+        """Which rows are positive."""
+        return np.asarray(self.codes == self.positive)
+
+    @property
+    def scores(self) -> FloatArray:
+        """Scores of the positive class of two, above 0 where it is predicted."""
+        return self.sign * self.decision
+
+    @property
+    def likely(self) -> FloatArray | None:
+        """Probabilities of the positive class of two, if there are some."""
+        return None if self.probabilities is None else self.probabilities[:, self.positive]
 
     @cached_property
     def headline(self) -> Headline:
         """What they are worth, where there are two classes."""
-        return headline(self.codes == 1, self.decision, seed=self.seed)
+        return headline(self.hit, self.scores, seed=self.seed)
 
 
 def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
@@ -74,6 +96,11 @@ def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> S
     )
 
 
+def positive_of(model: Any) -> int:
+    """Code of the positive class of a fitted model of two classes."""
+    return code_of(model.classes_, getattr(model, "pos_label_", None))
+
+
 def has_probabilities(model: Any) -> bool:
     """Whether a model gives probabilities."""
     return hasattr(model, "to_model") and model.to_model().calibrators is not None
@@ -102,6 +129,7 @@ def score_chunks(
         np.concatenate(decision),
         np.concatenate(likely) if likely else None,
         seed,
+        positive_of(model),
     )
 
 
@@ -116,6 +144,7 @@ def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, 
         "score": own_score(model, rows),
     }
     if model.classes_.size == 2:
+        found["positive"] = str(model.classes_.tolist()[rows.positive])
         return found | _of_two(rows)
     return found | _of_several(model, rows)
 
@@ -124,14 +153,14 @@ def own_score(model: Any, rows: Scored) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
     try:
         if not hasattr(model, "to_model"):  # a learner, which ranks
-            return float(metrics.auc(rows.codes == 1, rows.decision))
+            return float(metrics.auc(rows.hit, rows.scores))
         return float(model.to_model().score_at(rows.decision, model.classes_[rows.codes]))
     except AuctorError:
         return float("nan")
 
 
 def _of_two(rows: Scored) -> dict[str, Any]:
-    hit, above = rows.codes == 1, rows.decision > 0.0
+    hit, above = rows.hit, rows.scores > 0.0
     head = rows.headline
     table = metrics.confusion(hit, above)
     right = wilson(float((hit == above).sum()), float(hit.size))

@@ -121,6 +121,22 @@ def joint_problem(
     return Problem(loss, Repeated(penalty, k), Stacked(data, target, k), fit_intercept=False)
 
 
+def class_problems(
+    chosen: Chosen,
+    penalty: Penalty,
+    data: StoredData,
+    targets: Sequence[Target],
+    fit_intercept: bool,
+) -> list[Problem]:
+    """One problem for each target, or one of all classes."""
+    if chosen.joint(len(targets)):
+        return [joint_problem(chosen, penalty, data, targets, fit_intercept)]
+    return [
+        Problem(chosen.loss, penalty, data.with_target(one), fit_intercept=fit_intercept)
+        for one in targets
+    ]
+
+
 def each_class(problem: Problem, solution: Solution) -> list[Solution]:
     """The solution of a problem as one for each class that it has."""
     if not isinstance(problem.loss, Softmax):

@@ -99,6 +99,8 @@ class Metric(NamedTuple):
         Factor on the weight of positives in training, from (negatives / positives, value).
     several : callable, optional
         The loss of more than two classes at once; without it each class goes against the rest.
+    contest : tuple of str
+        Surrogates that folds choose from, the cheapest first; if empty the default alone.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -114,6 +116,7 @@ class Metric(NamedTuple):
     needs_positives: bool = False
     positive_weight: Callable[[float, float], float] | None = None
     several: Several | None = None
+    contest: tuple[str, ...] = ()
 
 
 class Chosen(NamedTuple):
@@ -182,16 +185,21 @@ def _plain(loss: Callable[[], Loss]) -> Surrogate:
 
 
 def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
-    """The max-margin loss of a set of rows, with logistic regression beside it."""
+    """The max-margin loss of a set of rows, after losses that know nothing of the set."""
     instead = "metric='auc' or surrogate='logistic', or give positives more class_weight"
-    return {"max_margin": Surrogate(loss, instead), "logistic": _plain(Logistic)}
+    return _CHEAP | {"max_margin": Surrogate(loss, instead)}
 
+
+_CHEAP = {"logistic": _plain(Logistic), "pairwise": _plain(PairwiseSquaredHinge)}
+#: Surrogates that folds choose from, the cheapest first: of the top rows, of one row at a time.
+_TOP, _ROWS = ("logistic", "pairwise", "max_margin"), ("logistic", "hinge")
 
 _BY_ROW = {
     "hinge": _plain(Hinge),
     "logistic": _plain(Logistic),
     "squared_hinge": _plain(SquaredHinge),
 }
+
 
 METRICS: dict[str, Metric] = {
     "log_loss": Metric(
@@ -208,6 +216,7 @@ METRICS: dict[str, Metric] = {
         _rule("error"),
         "share of wrong predictions",
         by_label=True,
+        contest=_ROWS,
     ),
     "balanced_error": Metric(
         _BY_ROW,
@@ -215,6 +224,7 @@ METRICS: dict[str, Metric] = {
         _rule("balanced_error"),
         "mean of the error rates of the two classes",
         by_label=True,
+        contest=_ROWS,
         positive_weight=lambda odds, _: odds,
     ),
     "cost": Metric(
@@ -224,6 +234,7 @@ METRICS: dict[str, Metric] = {
         "cost per row, when a missed positive costs as much as so many false alarms",
         parameter="ratio",
         by_label=True,
+        contest=_ROWS,
         positive_weight=lambda _, ratio: ratio,
     ),
     "auc": Metric(
@@ -234,19 +245,22 @@ METRICS: dict[str, Metric] = {
             "logistic": Surrogate(PairwiseLogistic),
             "exponential": Surrogate(PairwiseExponential),
             "gaussian": Surrogate(GaussianAuc, shrinks=True),
+            "pointwise": _plain(Logistic),
         },
         _ranking(metrics.auc),
         _rule("break_even"),
         "share of (positive, negative) pairs in the right order",
+        contest=("pointwise", "squared_hinge", "hinge"),
     ),
     "partial_auc": Metric(
-        {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
+        _CHEAP | {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
         _partial_auc,
         _rule("break_even"),
         "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
         parameter="max_fpr",
         default=0.1,
         most=1.0,
+        contest=("logistic", "pairwise", "hinge"),
     ),
     "average_precision": Metric(
         # First what ranks better on more sets: benchmarks/results/average_precision.md.
@@ -254,12 +268,14 @@ METRICS: dict[str, Metric] = {
         _ranking(metrics.average_precision),
         _rule("break_even"),
         "mean over the positives of the precision down to each: the area of precision and recall",
+        contest=_TOP,
     ),
     "prbep": Metric(
         _max_margin(Prbep),
         _ranking(metrics.prbep),
         _rule("break_even"),
         "precision where it equals recall",
+        contest=_TOP,
     ),
     "precision_at_k": Metric(
         _max_margin(PrecisionAtK),
@@ -267,6 +283,7 @@ METRICS: dict[str, Metric] = {
         lambda k: Cut("top", k),
         "share of positives among the k top rows (k < 1: a share of all rows)",
         parameter="k",
+        contest=_TOP,
     ),
     "recall_at_k": Metric(
         _max_margin(RecallAtK),
@@ -274,6 +291,7 @@ METRICS: dict[str, Metric] = {
         lambda k: Cut("top", k),
         "share of the positives that is among the k top rows",
         parameter="k",
+        contest=_TOP,
     ),
     "fbeta": Metric(
         _max_margin(FBeta),
@@ -286,6 +304,7 @@ METRICS: dict[str, Metric] = {
         most=LARGEST_BETA,
         by_label=True,
         needs_positives=True,
+        contest=_TOP,
     ),
 }
 

@@ -17,7 +17,7 @@ from auctor.training.calibrate import LOG_ODDS, Calibrator
 from auctor.training.fit import linear_scores
 from auctor.training.metric import Chosen, Measure, resolve_metric
 from auctor.training.registry import resolve_loss
-from auctor.training.targets import known_labels
+from auctor.training.targets import known_labels, sign_of
 
 #: Added to probabilities before they are divided by their sum, so that all zero means all equal.
 TINY = 1e-300
@@ -126,6 +126,9 @@ class LinearModel(Linear):
         Already taken off the intercept.
     calibrators : sequence of calibrators, optional
         One per score; without them there are no probabilities.
+    positive : int
+        Of two classes, the position of the one that the metric, the threshold and the calibrator
+        are about. Decision values are those of the second class in any case.
     metric, surrogate, average
         What `score` measures, as in `auctor.MetricClassifier`.
     coef, intercept, feature_names, schema, n_threads, who
@@ -150,6 +153,7 @@ class LinearModel(Linear):
     metric: Any = "auc"
     surrogate: str = "auto"
     average: str = "macro"
+    positive: int = 1
 
     @property
     def binary(self) -> bool:
@@ -183,9 +187,16 @@ class LinearModel(Linear):
 
     def labels_at(self, decision: FloatArray) -> Array:
         """Labels for what `decision_function` returned."""
-        best = decision > 0.0 if decision.ndim == 1 else decision.argmax(axis=1)
+        if decision.ndim == 1:
+            best = np.where(self.positive_scores(decision) > 0.0, self.positive, 1 - self.positive)
+        else:
+            best = decision.argmax(axis=1)
         labels: Array = self.classes[best.astype(np.intp)]
         return labels
+
+    def positive_scores(self, decision: FloatArray) -> FloatArray:
+        """Decision values of two classes, greater for the positive one."""
+        return sign_of(self.classes, self.positive) * decision
 
     def probabilities_at(self, decision: FloatArray) -> FloatArray:
         """Probabilities for what `decision_function` returned."""
@@ -200,11 +211,13 @@ class LinearModel(Linear):
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
         if self.joint:
             return softmax(columns)
+        columns = sign_of(self.classes, self.positive) * columns
         positive = np.column_stack(
             [c.probability(s) for c, s in zip(self.calibrators, columns.T, strict=True)]
         )
         if decision.ndim == 1:
-            return np.hstack([1.0 - positive, positive])
+            both = [1.0 - positive, positive]
+            return np.hstack(both if self.positive else both[::-1])
         positive += TINY
         shares: FloatArray = positive / positive.sum(axis=1, keepdims=True)
         return shares
@@ -232,7 +245,7 @@ class LinearModel(Linear):
             return self._minus_log_loss(decision, y, sample_weight)
         scores = self._judged(decision, chosen)
         if decision.ndim == 1:
-            hits = y == self.classes[1]
+            hits, scores = y == self.classes[self.positive], self.positive_scores(scores)
             return metrics.by_group(chosen.measure, hits, scores, groups, weight=sample_weight)
         hits = y[:, None] == self.classes
         return self._joined(chosen.measure, hits, scores, groups, sample_weight)

@@ -24,7 +24,7 @@ from auctor.training.registry import resolve_loss, resolve_penalty
 #: Ways to join the scores of several classes.
 AVERAGES = ("macro", "micro", "weighted")
 #: Ways to pick a strength by its mean score over the folds.
-RULES = ("best", "one_se")
+RULES = ("best", "one_standard_error")
 #: No machine has more threads; a file that asks for more is refused.
 MOST_THREADS = 4096
 
@@ -38,6 +38,7 @@ class LinearParameters:
     l1_ratio: float | None = None
     solver: Any = "auto"
     fit_intercept: bool = True
+    standardise: bool | str = "auto"
     tol: float = 1e-4
     max_iter: int = 1000
     max_seconds: float | None = None
@@ -65,6 +66,7 @@ class ClassifierParameters(LinearParameters):
     class_weight: Any = None
     calibrate: str | None = None
     average: str = "macro"
+    pos_label: Any = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -73,7 +75,7 @@ class SearchParameters(ClassifierParameters):
 
     strength: float = field(default=1.0, init=False)
     strengths: Any = None
-    n_strengths: int = 30
+    n_strengths: int | None = None
     ratio: float | None = None
     cv: Any = 5
     scoring: Any = None
@@ -104,6 +106,10 @@ def check_linear(who: str, given: LinearParameters) -> None:
     check_int(who, "verbose", given.verbose)
     for name in ("fit_intercept", "warm_start"):
         check_bool(who, name, getattr(given, name))
+    if isinstance(given.standardise, str):
+        check_choice(who, "standardise", given.standardise, ("auto",))
+    else:
+        check_bool(who, "standardise", given.standardise)
 
 
 def check_regressor(who: str, given: RegressorParameters) -> None:
@@ -130,7 +136,8 @@ def check_classifier(who: str, given: ClassifierParameters) -> None:
 def check_search(who: str, given: SearchParameters) -> None:
     """Refuse parameters that a search for the strength could not be run with."""
     check_classifier(who, given)
-    check_int(who, "n_strengths", given.n_strengths, low=1)
+    if given.n_strengths is not None:
+        check_int(who, "n_strengths", given.n_strengths, low=1)
     check_choice(who, "rule", given.rule, RULES)
     if given.ratio is not None:
         check_real(who, "ratio", given.ratio, low=0.0, high=1.0, open_low=True, open_high=True)

@@ -14,6 +14,7 @@ from auctor.core.types import Array, IntArray
 from auctor.data.preparation import split_rows
 from auctor.tables.read import Table
 from auctor.tables.schema import Schema
+from auctor.training.targets import positive_code
 
 #: Numbers per column that training needs at least: the weights, their gradient, the step and what
 #: a quasi-Newton solver remembers. Wider files are refused before memory runs out.
@@ -23,7 +24,8 @@ VECTORS = 10
 class Parts(NamedTuple):
     """What is trained on and what is measured on; the same rows if none are held out.
 
-    ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``.
+    ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``, ``positive`` that
+    of the class that the metric is about, where there are two.
     """
 
     train: Any
@@ -34,14 +36,21 @@ class Parts(NamedTuple):
     schema: Schema
     columns: tuple[Any, ...]
     held_out: bool
+    positive: int = 1
+
+    @property
+    def pos_label(self) -> Any:
+        """The positive class of two; ``None`` where there are more."""
+        return self.classes.tolist()[self.positive] if self.classes.size == 2 else None
 
     def counts(self) -> dict[str, int]:
-        """Rows, positives (of the second class) and columns."""
+        """Rows, positives and columns."""
+        train_positives = np.count_nonzero(self.train_labels == self.classes[self.positive])
         return {
             "train_rows": int(self.train_labels.size),
-            "train_positives": int(np.count_nonzero(self.train_labels == self.classes[1])),
+            "train_positives": int(train_positives),
             "test_rows": int(self.test_codes.size),
-            "test_positives": int(np.count_nonzero(self.test_codes == 1)),
+            "test_positives": int(np.count_nonzero(self.test_codes == self.positive)),
             "n_columns": int(self.train.shape[1]),
         }
 
@@ -52,6 +61,7 @@ def prepare(
     *,
     share: float = 0.2,
     seed: int = 0,
+    pos_label: Any = None,
     source: str = "the table",
     who: str = "prepare",
 ) -> Parts:
@@ -68,6 +78,8 @@ def prepare(
         that were trained on.
     seed : int
         Of the rows that are held out.
+    pos_label : label, optional
+        The positive class, or its text; by default as in `auctor.MetricClassifier`.
     source, who : str
         How messages call the table and who asks for it.
 
@@ -85,16 +97,17 @@ def prepare(
     matrix, schema, columns = table.matrix, table.schema, tuple(table.summary)
     labels = check_labels(table, source, who=who)
     classes = np.unique(labels)
+    codes = codes_of(labels, classes, who=who)
+    positive = positive_code(who, classes, codes, pos_label=pos_label)
     if test is not None:
         codes = codes_of(np.asarray(test.labels), classes, who=who)
         check_classes(codes, classes, who=who)
-        return Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True)
-    codes = codes_of(labels, classes, who=who)
+        return Parts(matrix, labels, test.matrix, codes, classes, schema, columns, True, positive)
     if share == 0.0:
-        return Parts(matrix, labels, matrix, codes, classes, schema, columns, False)
+        return Parts(matrix, labels, matrix, codes, classes, schema, columns, False, positive)
     rows, held = hold_out(labels, share, seed, who=who)
     matrix, rest = split_rows(matrix, held)
-    return Parts(matrix, labels[rows], rest, codes[held], classes, schema, columns, True)
+    return Parts(matrix, labels[rows], rest, codes[held], classes, schema, columns, True, positive)
 
 
 def check_labels(table: Table, source: str, *, who: str) -> Array:

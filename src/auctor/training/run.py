@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ from auctor.core.types import Array, FloatArray, Target
 from auctor.core.version import __version__
 from auctor.core.watching import watch
 from auctor.data import as_matrix, wrap
-from auctor.data.preparation import Scaling, is_dense, standardise, writeable
+from auctor.data.preparation import Scaling, writeable
 from auctor.reports import Candidate, DataInfo, PathInfo, ReportInfo, build_report
 from auctor.reports.progress import Measure, Progress
 from auctor.training.evaluate import Scored, evaluation, has_probabilities
 from auctor.training.metric import resolve_metric
 from auctor.training.prepare import Parts, check_finite
+from auctor.training.scale import in_units, scaling_for
 
 
 def train(
@@ -49,8 +50,8 @@ def train(
     parts : Parts
         What `auctor.training.prepare.prepare` made.
     scale : bool, optional
-        Whether to scale columns to deviation one, dense ones also to mean zero, in place; by
-        default dense data only.
+        Whether to scale columns to deviation one, in place; by default as ``standardise`` of the
+        model says.
     progress : Progress, optional
         Told how far the fit is.
     seed : int
@@ -139,17 +140,23 @@ class Run:
     def fit(self, scale: bool | None) -> None:
         """Train; Ctrl-C leaves the best model so far, or raises if there is none."""
         parts = self.parts
-        matrix = self._scaled(scale)
+        asked = self.model.standardise if scale is None else scale
+        self.model.set_params(standardise=asked)
+        matrix = self._scaled()
         self._weigh(parts.classes)
+        self.model.set_params(pos_label=parts.pos_label)
         self.progress.watch_rows(*self._measure())
         start = time.perf_counter()
         try:
             with watch(self.progress), gathered(self.warned):
+                self.model.set_params(standardise=False)  # done, in place
                 self.model.fit(matrix, parts.train_labels)
         except KeyboardInterrupt:
             if not hasattr(self.model, "coef_"):
                 raise
             self.interrupted = True
+        finally:
+            self.model.set_params(standardise=asked)
         self.seconds = time.perf_counter() - start
         self.interrupted |= any(s.status is Status.INTERRUPTED for s in self.solutions)
         if self.model.calibrate is not None and not has_probabilities(self.model):
@@ -164,15 +171,17 @@ class Run:
         if self.scaling is not None:
             unscale(self.model, self.scaling)
 
-    def _scaled(self, wanted: bool | None) -> Any:
+    def _scaled(self) -> Any:
         """The training rows, scaled where that is asked for; in place unless they are shared."""
         matrix = self.parts.train
-        if wanted is False or (wanted is None and not is_dense(matrix)):
+        check_finite(matrix, self.parts.schema.feature_names, who=self.who)
+        matrix = as_matrix(matrix, who=self.who)
+        self.scaling = scaling_for(self.model, matrix)
+        if self.scaling is None:
             return matrix
         if matrix is self.parts.test or not writeable(matrix):
-            matrix = matrix.copy()
-        check_finite(matrix, self.parts.schema.feature_names, who=self.who)
-        self.scaling = standardise(matrix, centre=self.model.fit_intercept)
+            return self.scaling.apply(matrix)
+        self.scaling.apply_in_place(matrix)
         return matrix
 
     def _weigh(self, classes: Array) -> None:
@@ -207,7 +216,7 @@ class Run:
             if scaling is not None:
                 coef, offset = scaling.undo(coef, offset)
             scores = data.scores(np.ascontiguousarray(coef), offset)
-            hit = parts.test_codes == (1 if parts.classes.size == 2 else position)
+            hit = parts.test_codes == (parts.positive if parts.classes.size == 2 else position)
             try:
                 if chosen.by_label:
                     return metrics.auc(hit, scores)
@@ -231,6 +240,7 @@ class Run:
             self.model.decision_function(parts.test),
             self.model.predict_proba(parts.test) if likely else None,
             self.seed,
+            parts.positive,
         )
         return evaluation(self.model, self.rows, who=self.who)
 
@@ -240,6 +250,7 @@ class Run:
             "command": self.command,
             "metric": str(self.model.metric),
             "classes": self.parts.classes.tolist(),
+            "positive": self.parts.pos_label,
             "data": self.parts.counts(),
             "test": found,
             "train_auc": self.train_auc,
@@ -262,25 +273,30 @@ class Run:
         """The numbers of a report on the rows that were measured; ``source`` names the data."""
         parts, rows = self.parts, self.rows
         assert rows is not None
-        negative, positive = (str(label) for label in parts.classes.tolist())
+        names = [str(label) for label in parts.classes.tolist()]
         candidate = Candidate(
             str(self.model.metric),
-            rows.decision,
+            rows.scores,
             solution=self.solutions[0],
             seconds=self.seconds,
             train_auc=self.train_auc,
-            coef=self.model.coef_[0],
+            coef=rows.sign * self.model.coef_[0],
             feature_names=parts.schema.feature_names,
             first_index=parts.schema.first_index,
-            probabilities=None if rows.probabilities is None else rows.probabilities[:, 1],
+            probabilities=rows.likely,
             metric_steps=self.progress.steps,
             headline=rows.headline,
         )
         return build_report(
             f"{self.model.metric} on {Path(source).name}",
-            rows.codes,
+            rows.hit,
             [candidate],
-            data=DataInfo(**parts.counts(), source=source, positive=positive, negative=negative),
+            data=DataInfo(
+                **parts.counts(),
+                source=source,
+                positive=names[rows.positive],
+                negative=names[1 - rows.positive],
+            ),
             path=self.path(),
             columns=parts.columns,
             # The report itself says how the solution shown stopped early.
@@ -309,6 +325,7 @@ class Run:
             "metric": str(self.model.metric),
             "strength": strength,
             "classes": parts.classes.tolist(),
+            "positive": parts.pos_label,
             "data": parts.counts(),
             "held_out": parts.held_out,
             "test": found,
@@ -343,12 +360,9 @@ def gathered(warned: list[Warning]) -> Iterator[None]:
 def unscale(model: Any, scaling: Scaling) -> None:
     """Make a model of scaled columns one of the columns as they were."""
     model.coef_, model.intercept_ = scaling.undo(model.coef_, model.intercept_)
-    solutions = model.solution_ if isinstance(model.solution_, list) else [model.solution_]
-    back = []
-    for solution in solutions:
-        coef, intercept = scaling.undo(solution.coef, solution.intercept)
-        back.append(replace(solution, coef=coef, intercept=float(intercept)))
-    model.solution_ = back if isinstance(model.solution_, list) else back[0]
+    several = isinstance(model.solution_, list)
+    back = in_units(scaling, model.solution_ if several else [model.solution_])
+    model.solution_ = back if several else back[0]
 
 
 def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
@@ -364,12 +378,16 @@ def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
     if not hasattr(model, "scores_"):
         return None
     judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
-    folds, count = judged.shape[0], model.strengths_.size
-    spread = judged.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(count, np.nan)
+    count = model.strengths_.size
+    seen = (~np.isnan(judged)).sum(axis=0)
+    mean, spread = np.full(count, np.nan), np.full(count, np.nan)
+    mean[seen > 0] = np.nanmean(judged[:, seen > 0], axis=0)
+    several = seen > 1
+    spread[several] = np.nanstd(judged[:, several], axis=0, ddof=1) / np.sqrt(seen[several])
     return PathInfo(
         strengths=tuple(model.strengths_.tolist()),
         nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
-        score_mean=tuple(judged.mean(axis=0).tolist()),
+        score_mean=tuple(mean.tolist()),
         score_se=tuple(spread.tolist()),
         chosen=int(model.best_index_),
         metric=str(model.metric),

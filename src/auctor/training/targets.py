@@ -13,11 +13,20 @@ from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import StoredData, stored
 from auctor.data.coerce import check_weight
+from auctor.data.preparation import Scaling
 from auctor.metrics.grouped import group_codes
 from auctor.training.metric import Chosen
 
 #: Stored entries from which a part of the rows is not copied; the others weigh nothing instead.
 UNCOPIED = 10_000_000
+#: Labels, in lower case, that say of themselves that they are the positive class.
+YES = ("true", "yes")
+#: Labels that say so beside one of `NOT_ONE`; beside 2, for example, 1 is a number like others.
+ONE = ("1", "1.0")
+#: What stands beside 1 where that means yes.
+NOT_ONE = ("0", "0.0", "-1", "-1.0")
+#: Classes whose weights differ by less than this share count as equally rare: rounding of sums.
+EQUAL_SHARES = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +43,10 @@ class Rows:
         Position of each row's label in ``classes``.
     weight : (n,) array, optional
     groups : (n,) int array, optional
+    positive : int
+        Of two classes, the position of the one that the metric is about.
+    scaling : Scaling, optional
+        How the columns of the matrix were scaled, where they were.
     """
 
     matrix: Any
@@ -41,6 +54,13 @@ class Rows:
     codes: IntArray
     weight: FloatArray | None = None
     groups: IntArray | None = None
+    positive: int = 1
+    scaling: Scaling | None = None
+
+    @property
+    def sign(self) -> float:
+        """-1 where the positive class is the first of two, so that its scores are negated."""
+        return sign_of(self.classes, self.positive)
 
     @property
     def labels(self) -> Array:
@@ -138,9 +158,55 @@ def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | Non
     return codes
 
 
-def positive_codes(classes: Array) -> list[int]:
-    """Codes of the classes that are set against the rest: of two classes the second alone."""
-    return [1] if classes.size == 2 else list(range(classes.size))
+def positive_code(
+    who: str, classes: Array, codes: IntArray, *, pos_label: Any = None, weight: Any = None
+) -> int:
+    """Position of the positive class of two: the one that is asked for, else the likely one.
+
+    That is 1 beside 0 or -1, true or yes (in any case, as text too), else the class with less
+    weight, else the second. Of several classes none is the positive one, and 1 is returned.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 1, 1])
+    >>> positive_code("fit", np.array(["bad", "good"]), codes)
+    0
+    >>> positive_code("fit", np.array(["No", "Yes"]), codes)
+    1
+    """
+    texts = [str(label).strip().lower() for label in classes.tolist()]
+    if pos_label is not None:
+        given = [k for k, label in enumerate(classes.tolist()) if label == pos_label]
+        given = given or [k for k, label in enumerate(classes.tolist()) if str(label) == pos_label]
+        if classes.size != 2 or not given:
+            needed = (
+                f"one of {classes.tolist()}" if classes.size == 2 else "None for several classes"
+            )
+            raise ParameterError(
+                who,
+                needs=f"the positive class to be {needed}",
+                got=f"{pos_label!r}",
+                todo="Correct {option}.",
+                option=Option("pos_label", bare=True),
+            )
+        return given[0]
+    if classes.size != 2:
+        return 1
+    for code, (mine, other) in enumerate((texts, texts[::-1])):
+        if mine in YES or (mine in ONE and other in NOT_ONE):
+            return code
+    share = np.bincount(codes, weights=weight, minlength=2)
+    return int(not share[0] < share[1] * (1.0 - EQUAL_SHARES))
+
+
+def sign_of(classes: Array, positive: int) -> float:
+    """-1 where the positive class is the first of two, else 1."""
+    return -1.0 if classes.size == 2 and positive == 0 else 1.0
+
+
+def code_of(classes: Array, pos_label: Any) -> int:
+    """Position of the positive class of a fitted model; of several classes, 1."""
+    return 1 if pos_label is None else int(np.flatnonzero(classes == pos_label)[0])
 
 
 def row_weight(who: str, class_weight: Any, rows: Rows) -> FloatArray | None:
@@ -189,7 +255,7 @@ def targets_of(who: str, class_weight: Any, rows: Rows, chosen: Chosen) -> list[
     """One class against the rest, weighted as the metric has it; one target for two classes."""
     weight = row_weight(who, class_weight, rows)
     targets = []
-    for code in positive_codes(rows.classes):
+    for code in [rows.positive] if rows.classes.size == 2 else range(rows.classes.size):
         hit, mine = rows.codes == code, weight
         if chosen.positive_weight is not None:
             mine = np.ones(hit.size) if weight is None else weight

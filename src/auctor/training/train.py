@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
-from auctor.data import StoredData
+from auctor.data import StoredData, wrap
 from auctor.training.advice import advice
 from auctor.training.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
 from auctor.training.fit import (
@@ -32,6 +33,7 @@ from auctor.training.metric import Chosen, resolve_metric
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import ClassifierParameters, RegressorParameters, fold_seed
 from auctor.training.registry import resolve_loss, resolve_penalty
+from auctor.training.scale import in_units, out_of_units, scaled_rows, scaling_for
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import check_cut, thresholds
 
@@ -58,12 +60,22 @@ class Trained:
 
 
 def train_regressor(
-    who: str, given: RegressorParameters, data: StoredData, previous: Solution | None = None
+    who: str,
+    given: RegressorParameters,
+    matrix: Any,
+    target: Target,
+    previous: Solution | None = None,
 ) -> tuple[RegressionModel, Solution]:
-    """Fit a regression to data with its target; ``previous`` is where a warm start begins."""
+    """Fit a regression to rows and their target; ``previous`` is where a warm start begins."""
     loss = resolve_loss(who, given.loss)
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
-    solution = solve(given, data, loss, penalty, start_from(given, previous, loss))
+    scaling = scaling_for(given, matrix, target.weight)
+    data = wrap(
+        matrix if scaling is None else scaling.apply(matrix), target, n_threads=given.n_threads
+    )
+    (last,) = out_of_units(scaling, [previous]) or [None]
+    solution = solve(given, data, loss, penalty, start_from(given, last, loss))
+    (solution,) = in_units(scaling, [solution])
     coef, intercept = stacked([solution])
     model = RegressionModel(
         coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads, who=who
@@ -91,6 +103,8 @@ def train_classifier(
     """
     chosen = resolve_metric(who, given.metric, given.surrogate)
     check_cut(who, given, chosen, rows.total)
+    rows = scaled_rows(given, rows)
+    previous = out_of_units(rows.scaling, previous)
     data = rows.data(given.n_threads)
     targets = targets_of(who, given.class_weight, rows, chosen)
     solutions = solve_classes(who, given, data, targets, chosen, previous)
@@ -111,7 +125,8 @@ def train_classifier(
         hits = [target.y > 0.0 for target in targets]
         calibrators = fit_calibrators(given.calibrate, held_out, hits, rows.weight)
     said += _advice(who, given, data, solutions, targets, chosen)
-    model = model_from(who, given, rows, coef, intercept, threshold, calibrators)
+    solutions = in_units(rows.scaling, solutions)
+    model = model_from(who, given, rows, *stacked(solutions), threshold, calibrators)
     return Trained(model, solutions, said)
 
 
@@ -128,10 +143,11 @@ def model_from(
     if log_odds(given.metric, given.calibrate):
         calibrators = [LOG_ODDS] * coef.shape[0]
     return LinearModel(
-        coef=coef,
-        intercept=intercept - threshold,
+        coef=rows.sign * coef + 0.0,  # no negative zeros
+        intercept=rows.sign * (intercept - threshold),
         classes=rows.classes,
-        threshold=threshold,
+        threshold=rows.sign * threshold,
+        positive=rows.positive,
         calibrators=calibrators,
         metric=given.metric,
         surrogate=given.surrogate,

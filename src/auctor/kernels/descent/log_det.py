@@ -124,19 +124,10 @@ def descend_rows(
 
 
 @fast_kernel
-def sandwich(
-    W: FloatArray,
-    indptr: Array,
-    row: Array,
-    column: Array,
-    step: FloatArray,
-    U: FloatArray,
-    out: FloatArray,
+def times_inverse(
+    W: FloatArray, indptr: Array, column: Array, step: FloatArray, U: FloatArray
 ) -> None:
-    """``(W D W)_ij`` of the free pairs, for the symmetric matrix D of a step on them.
-
-    ``U`` is room for ``D W``, and then for its transpose, so that both loops read rows.
-    """
+    """``U = D W``, for the symmetric matrix D of a step on the free pairs."""
     p = W.shape[0]
     U[:] = 0.0
     for i in range(p):
@@ -150,6 +141,24 @@ def sandwich(
             if j != np.uint64(i):
                 for k in range(p):
                     U[j, k] += z * W[i, k]
+
+
+@fast_kernel
+def sandwich(
+    W: FloatArray,
+    indptr: Array,
+    row: Array,
+    column: Array,
+    step: FloatArray,
+    U: FloatArray,
+    out: FloatArray,
+) -> None:
+    """``(W D W)_ij`` of the free pairs, for the symmetric matrix D of a step on them.
+
+    ``U`` is room for ``D W``, and then for its transpose, so that all loops read rows.
+    """
+    p = W.shape[0]
+    times_inverse(W, indptr, column, step, U)
     # Transpose in place, tile by tile.
     for top in range(0, p, TILE):
         for left in range(top, p, TILE):
@@ -228,15 +237,25 @@ def inverse_of_slopes(S: FloatArray, slopes: FloatArray, W: FloatArray) -> None:
 
 @kernel
 def dual_point(S: FloatArray, slopes: FloatArray, strengths: FloatArray, Z: FloatArray) -> None:
-    """Clip the inverse of X onto ``|Z_ij - S_ij| <= strength_ij``, with the diagonal of S."""
+    """A point of ``|Z_ij - S_ij| <= strength_ij`` with the diagonal of S, near the inverse of X.
+
+    The inverse is scaled to that diagonal from both sides, which keeps it positive definite, and
+    then clipped.
+    """
     p, at = S.shape[0], 0
     every = int(strengths.shape[0] > 1)
+    scale = np.empty(p)
+    for i in range(p):
+        scale[i] = np.sqrt(S[i, i] / (S[i, i] - slopes[at]))
+        at += p - i
+    at = 0
     for i in range(p):
         Z[i, i] = S[i, i]
         at += 1
         for j in range(i + 1, p):
             most = strengths[every * i, every * j]
-            Z[i, j] = S[i, j] + min(max(-0.5 * slopes[at], -most), most)
+            near = (S[i, j] - 0.5 * slopes[at]) * scale[i] * scale[j]
+            Z[i, j] = S[i, j] + min(max(near - S[i, j], -most), most)
             at += 1
     mirror_upper(Z)
 

@@ -13,19 +13,15 @@ from auctor.core.errors import ParameterError
 from auctor.core.files import AnyPath, write_bytes
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
-from auctor.core.version import __version__
-from auctor.estimators import LinearRegressor, MetricClassifier
+from auctor.estimators import LinearRegressor, MetricClassifier, TableClassifier
+from auctor.export.curves import add_curves
+from auctor.export.graph import Graph, add_table
 from auctor.losses import BaseLoss, Poisson
 from auctor.online.base import OnlineClassifier
-from auctor.training.bins import Bins
 from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
 from auctor.training.registry import resolve_loss
 
 WHO = "to_onnx"
-#: Version of the set of operators; runtimes of the last years know it.
-OPSET = 17
-#: Version of the file format; runtimes of the last years know it.
-IR_VERSION = 8
 #: Bytes: a file of this format cannot be longer than 2 GB, with room for the rest of the graph.
 MOST_BYTES = (1 << 31) - (1 << 20)
 #: The operator of each inverse link.
@@ -35,18 +31,23 @@ LINKS = {BaseLoss.response: "Identity", Poisson.response: "Exp"}
 def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") -> bytes:
     """A fitted model as an ONNX graph.
 
-    The input ``X`` has a row per row and a column per column of `fit`. The outputs of a classifier
+    The input ``X`` has a row per row and a column per column of `fit`. A `TableClassifier` has an
+    input of shape (rows, 1) for each of its columns instead, under its name: text for categories,
+    where "" is a missing one, numbers for numbers (missing ones are NaN), and for dates days since
+    1 January 1970. The outputs of a classifier
     are ``label``, ``scores`` (what `decision_function` returns: the threshold is already taken
     off), and ``probabilities`` where `predict_proba` gives them; that of a regressor is
     ``prediction``. Scores are computed, and returned, in 64 bits whatever the input.
 
     Parameters
     ----------
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor or a learner of auctor.online
+    model : classifier, regressor or learner
+        MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier or a learner of
+        auctor.online.
     path : path, optional
         Where to write it, too.
     dtype : "float64" or "float32"
-        Of the input.
+        Of the input, or of the inputs that are numbers.
 
     Returns
     -------
@@ -56,100 +57,65 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     """
     check_choice(WHO, "dtype", dtype, ("float64", "float32"))
     onnx = require("onnx", extra="onnx", who=WHO)
-    if not isinstance(model, MetricClassifier | LinearRegressor | OnlineClassifier):
+    inner = getattr(model, "model_", None) if isinstance(model, TableClassifier) else model
+    if not isinstance(inner, MetricClassifier | LinearRegressor | OnlineClassifier | None):
         raise ParameterError(
             WHO,
             needs="a model of auctor",
             got=f"{type(model).__name__}",
             todo="Pass a classifier, a regressor or a learner.",
         )
-    if not hasattr(model, "coef_"):
+    if not hasattr(inner, "coef_"):
         raise ParameterError(
             WHO,
             needs="a fitted model",
             got=f"{type(model).__name__} without one",
             todo="Call fit first.",
         )
-    if np.asarray(model.coef_).nbytes > MOST_BYTES:
+    assert inner is not None
+    if np.asarray(inner.coef_).nbytes > MOST_BYTES:
         raise ParameterError(
             WHO,
             needs="coefficients of less than 2 GB",
-            got=f"{np.asarray(model.coef_).nbytes} bytes",
+            got=f"{np.asarray(inner.coef_).nbytes} bytes",
             todo="Leave out columns without weight.",
         )
-    graph = _Graph(onnx, dtype, int(model.n_features_in_))
-    if isinstance(model, LinearRegressor):
-        _add_regressor(graph, model)
+    graph = Graph(onnx, dtype)
+    if isinstance(model, TableClassifier):
+        add_table(graph, model.schema_)
     else:
-        _add_classifier(graph, model)
-    content = graph.serialised(model)
+        graph.rows = graph.number_input("X", int(inner.n_features_in_))
+    add_model(graph, inner)
+    content = graph.serialised(model, dict(_metadata(model)))
     if path is not None:
         write_bytes(path, content, who=WHO)
     return content
 
 
-class _Graph:
-    """Nodes, constants and outputs of a graph that is being made."""
-
-    def __init__(self, onnx: Any, dtype: str, d: int) -> None:
-        self.onnx, self.kinds = onnx, onnx.TensorProto
-        kind = self.kinds.DOUBLE if dtype == "float64" else self.kinds.FLOAT
-        self.inputs = [onnx.helper.make_tensor_value_info("X", kind, ["rows", d])]
-        self.outputs: list[Any] = []
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.rows = "X" if dtype == "float64" else self.add("Cast", "X", to=self.kinds.DOUBLE)
-
-    def add(self, kind: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
-        """A node; returns the name of what it makes."""
-        made = name or f"{kind.lower()}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [made], **attributes))
-        return made
-
-    def constant(self, name: str, value: Any) -> str:
-        """An array that is part of the graph."""
-        array = np.asarray(value)
-        if array.dtype.kind == "U":
-            text = [entry.encode() for entry in array.ravel().tolist()]
-            made = self.onnx.helper.make_tensor(name, self.kinds.STRING, array.shape, text)
-        else:
-            made = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
-        self.constants.append(made)
-        return name
-
-    def output(self, name: str, kind: int, shape: list[Any]) -> None:
-        """Say what a result is."""
-        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
-
-    def serialised(self, model: Any) -> bytes:
-        """The graph in bytes, checked."""
-        helper = self.onnx.helper
-        graph = helper.make_graph(
-            self.nodes, type(model).__name__, self.inputs, self.outputs, self.constants
-        )
-        made = helper.make_model(
-            graph,
-            producer_name="auctor",
-            producer_version=__version__,
-            opset_imports=[helper.make_opsetid("", OPSET)],
-            ir_version=IR_VERSION,
-        )
-        helper.set_model_props(made, dict(_metadata(model)))
-        self.onnx.checker.check_model(made)
-        return bytes(made.SerializeToString(deterministic=True))
-
-
 def _metadata(model: Any) -> Iterator[tuple[str, str]]:
     names = getattr(model, "feature_names_in_", None)
+    if isinstance(model, TableClassifier):
+        names = model.schema_.feature_names
     if names is not None:
         yield "feature_names", json.dumps([str(name) for name in names])
     if hasattr(model, "classes_"):
         yield "classes", json.dumps(_labels(model.classes_).tolist())
-    if hasattr(model, "threshold_"):
-        yield "threshold", json.dumps(model.threshold_.tolist())
+    threshold = getattr(getattr(model, "model_", model), "threshold_", None)
+    if threshold is not None:
+        yield "threshold", json.dumps(threshold.tolist())
+    if getattr(model, "pos_label_", None) is not None:
+        yield "positive", json.dumps(str(model.pos_label_))
 
 
-def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
+def add_model(graph: Graph, model: Any) -> None:
+    """The nodes and outputs of a linear model of ``graph.rows``."""
+    if isinstance(model, LinearRegressor):
+        _add_regressor(graph, model)
+    else:
+        _add_classifier(graph, model)
+
+
+def _add_regressor(graph: Graph, model: LinearRegressor) -> None:
     loss = resolve_loss(WHO, model.loss)
     link = LINKS.get(type(loss).response)
     if link is None:
@@ -166,13 +132,17 @@ def _add_regressor(graph: _Graph, model: LinearRegressor) -> None:
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
 
 
-def _add_classifier(graph: _Graph, model: Any) -> None:
+def _add_classifier(graph: Graph, model: Any) -> None:
     labels = _labels(model.classes_)
     two = labels.size == 2
     flat = _scores(graph, model, model.coef_, model.intercept_, squeezed=two)
     graph.add("Identity", flat, name="scores")
     if two:
-        above = graph.add("Greater", flat, graph.constant("zero", np.float64(0.0)))
+        first = getattr(model, "pos_label_", None) == model.classes_[0]
+        # A row at the threshold is not of the positive class, whichever that is.
+        above = graph.add(
+            "GreaterOrEqual" if first else "Greater", flat, graph.constant("zero", np.float64(0.0))
+        )
         index = graph.add("Cast", above, to=graph.kinds.INT64)
     else:
         index = graph.add("ArgMax", flat, axis=1, keepdims=0)
@@ -199,12 +169,12 @@ def _labels(classes: Array) -> Array:
 
 
 def _scores(
-    graph: _Graph, model: Any, coef: FloatArray, intercept: FloatArray, *, squeezed: bool
+    graph: Graph, model: Any, coef: FloatArray, intercept: FloatArray, *, squeezed: bool
 ) -> str:
     """``X coef' + intercept``, or sums of curves: (rows, k), or (rows,) where k is 1."""
     offset = graph.constant("intercept", intercept)
     if hasattr(model, "bins_"):
-        scores = _curves(graph, model.bins_, coef, offset)
+        scores = add_curves(graph, model.bins_, coef, offset)
     else:
         product = graph.add("MatMul", graph.rows, graph.constant("coef", coef.T))
         scores = graph.add("Add", product, offset)
@@ -213,45 +183,8 @@ def _scores(
     return graph.add("Squeeze", scores, graph.constant("last_axis", np.array([1])))
 
 
-def _curves(graph: _Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
-    """Sums of table entries: the code of a value is the number of cuts below it, plus one."""
-    tables = [np.column_stack(found) for found in zip(*map(bins.tables, coef), strict=True)]
-    axis = graph.constant("code_axis", np.array([1]))
-    one, none = (graph.constant(f"code_{k}", np.array([[k]])) for k in (1, 0))
-    used = {j for pair in bins.pairs for j in (pair.first, pair.second)}
-    codes: dict[int, str] = {}
-    for j, column in enumerate(bins.columns):
-        if not tables[j].any() and j not in used:
-            continue
-        x = graph.add("Gather", graph.rows, graph.constant(f"column_{j}", np.array([j])), axis=1)
-        cuts = graph.constant(f"cuts_{j}", column.cuts[None, :])
-        above = graph.add("Cast", graph.add("Greater", x, cuts), to=graph.kinds.INT64)
-        code = graph.add("Add", graph.add("ReduceSum", above, axis), one)
-        codes[j] = graph.add("Where", graph.add("IsNaN", x), none, code)
-    places = [(j, code) for j, code in codes.items()]
-    for k, pair in enumerate(bins.pairs):
-        first, second = (
-            graph.add("Gather", graph.constant(f"levels_{k}_{j}", level.astype(np.int64)), codes[j])
-            for j, level in zip((pair.first, pair.second), pair.levels, strict=True)
-        )
-        width = graph.constant(f"width_{k}", np.array([[pair.shape[1]]]))
-        cell = graph.add("Add", graph.add("Mul", first, width), second)
-        places.append((len(bins.columns) + k, cell))
-    total = graph.add("Expand", offset, _shape(graph, coef.shape[0]))
-    for j, code in places:
-        entries = graph.add("Gather", graph.constant(f"table_{j}", tables[j]), code, axis=0)
-        total = graph.add("Add", total, graph.add("Squeeze", entries, axis))
-    return total
-
-
-def _shape(graph: _Graph, k: int) -> str:
-    """The shape (rows, k)."""
-    rows = graph.add("Shape", graph.rows, start=0, end=1)
-    return graph.add("Concat", rows, graph.constant("scores_of_a_row", np.array([k])), axis=0)
-
-
 def _add_probabilities(
-    graph: _Graph, model: MetricClassifier, calibrators: Sequence[Calibrator], scores: str
+    graph: Graph, model: MetricClassifier, calibrators: Sequence[Calibrator], scores: str
 ) -> None:
     """Calibrated scores, as shares of their sum where there are more than two classes."""
     two = model.classes_.size == 2
@@ -262,20 +195,23 @@ def _add_probabilities(
     axis = graph.constant("class_axis", np.array([1]))
     table = graph.add("Unsqueeze", scores, axis) if two else scores
     raw = graph.add("Add", table, graph.constant("threshold", model.threshold_))
+    flipped = two and model.pos_label_ == model.classes_[0]
+    raw = graph.add("Neg", raw) if flipped else raw
     columns = []
     for k, calibrator in enumerate(calibrators):
         column = graph.add("Gather", raw, graph.constant(f"class_{k}", np.array([k])), axis=1)
         columns.append(_calibrated(graph, calibrator, column, f"calibrator_{k}"))
     if two:
         rest = graph.add("Sub", graph.constant("one", np.float64(1.0)), columns[0])
-        graph.add("Concat", rest, columns[0], name="probabilities", axis=1)
+        both = (columns[0], rest) if flipped else (rest, columns[0])
+        graph.add("Concat", *both, name="probabilities", axis=1)
         return
     tiny = graph.constant("tiny", np.float64(1e-300))
     every = graph.add("Add", graph.add("Concat", *columns, axis=1), tiny)
     graph.add("Div", every, graph.add("ReduceSum", every, axis), name="probabilities")
 
 
-def _calibrated(graph: _Graph, calibrator: Any, scores: str, name: str) -> str:
+def _calibrated(graph: Graph, calibrator: Any, scores: str, name: str) -> str:
     """Probabilities (rows, 1) of scores (rows, 1)."""
     if isinstance(calibrator, Sigmoid):
         slope, offset = (
@@ -298,7 +234,7 @@ def _calibrated(graph: _Graph, calibrator: Any, scores: str, name: str) -> str:
 
 
 def _interpolated(
-    graph: _Graph, points: FloatArray, levels: FloatArray, scores: str, name: str
+    graph: Graph, points: FloatArray, levels: FloatArray, scores: str, name: str
 ) -> str:
     """The piecewise linear function through the points, constant beyond them."""
     if points.size == 1:

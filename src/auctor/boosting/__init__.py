@@ -1,0 +1,1 @@
+"""Boosted trees of other libraries, where they are installed (the extra ``boosting``)."""

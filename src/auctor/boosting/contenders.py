@@ -1,0 +1,22 @@
+"""LightGBM as a contender of a comparison."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from auctor.estimators.contenders import tree_contender
+from auctor.training.contest import Contender, Rules
+
+
+def boosted_contenders() -> list[Contender]:
+    """LightGBM with its own settings; nobody where it is not installed."""
+    if importlib.util.find_spec("lightgbm") is None:
+        return []
+    return [tree_contender("LightGBM", "lightgbm", _lightgbm)]
+
+
+def _lightgbm(rules: Rules) -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=rules.seed, n_jobs=rules.n_threads or 1, verbose=-1)

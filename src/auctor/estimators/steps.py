@@ -1,0 +1,117 @@
+"""Steps of a scikit-learn pipeline as parameters and numbers, and back.
+
+Scalers are their public fitted attributes. An imputer is fitted again to the one row of its
+statistics, an encoder to rows that have each of its categories: both give exactly what there was.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from auctor.core.errors import ParameterError
+
+#: Scalers and the attributes that a fit gives them.
+SCALERS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
+    "StandardScaler": (StandardScaler, ("mean_", "var_", "scale_", "n_samples_seen_")),
+    "MinMaxScaler": (
+        MinMaxScaler,
+        ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_"),
+    ),
+    "MaxAbsScaler": (MaxAbsScaler, ("max_abs_", "scale_", "n_samples_seen_")),
+}
+#: Steps that are fitted again to what they learnt.
+REFITTED: dict[str, type[Any]] = {"SimpleImputer": SimpleImputer, "OneHotEncoder": OneHotEncoder}
+#: What stands for a step that does nothing.
+PASS = "passthrough"
+#: What else a fitted step says of its columns.
+COLUMNS = ("n_features_in_", "feature_names_in_")
+
+
+def taken_apart(name: str, step: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Class, parameters and fitted values of a step; refuses those that are not known."""
+    if step is None or (isinstance(step, str) and step == PASS):
+        return PASS, {}, {}
+    kind = type(step).__name__
+    scaler, refitted = SCALERS.get(kind), REFITTED.get(kind)
+    if type(step) not in (scaler[0] if scaler else None, refitted):
+        raise ParameterError(
+            "save",
+            needs=f"steps among {', '.join([*SCALERS, *REFITTED])} before the model",
+            got=f"{name!r}, a {kind}",
+            todo="Use auctor.TableClassifier, or save the model without that step.",
+        )
+    check_is_fitted(step)
+    params = step.get_params(deep=False)
+    fitted = {entry: getattr(step, entry) for entry in COLUMNS if hasattr(step, entry)}
+    if scaler is not None:
+        return kind, params, fitted | {entry: getattr(step, entry) for entry in scaler[1]}
+    return kind, *_refittable(name, step, params, fitted)
+
+
+def _refittable(
+    name: str, step: Any, params: dict[str, Any], fitted: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and fitted values of an imputer or an encoder."""
+    if isinstance(step, SimpleImputer):
+        good = not step.add_indicator
+        fitted["statistics_"] = step.statistics_
+    else:
+        params["dtype"] = np.dtype(step.dtype).name
+        infrequent = step.min_frequency is not None or step.max_categories is not None
+        named = isinstance(step.feature_name_combiner, str)
+        good = not infrequent and named and isinstance(step.categories, str)
+        fitted["categories_"] = list(step.categories_)
+    if not good:
+        raise ParameterError(
+            "save",
+            needs="imputers without add_indicator, encoders with all of their own categories",
+            got=f"{name!r}, {step!r}",
+            todo="Change that step, or use auctor.TableClassifier.",
+        )
+    return params, fitted
+
+
+def put_together(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
+    """The step that `taken_apart` described; raises ``ValueError`` or others for nonsense."""
+    if kind == PASS:
+        return PASS
+    made, names = SCALERS.get(kind) or (REFITTED[kind], ())
+    if not params.keys() <= set(inspect.signature(made).parameters):
+        raise ValueError(f"parameters of {kind} in another version")
+    step = made(**params)
+    if kind == "SimpleImputer":
+        step.fit(np.asarray(fitted["statistics_"])[None, :])
+    elif kind == "OneHotEncoder":
+        step.set_params(dtype=np.dtype(params["dtype"]).type)
+        step.fit(_every_category(fitted["categories_"]))
+    else:
+        for name in names:
+            setattr(step, name, fitted[name])
+    for name in COLUMNS:
+        if name in fitted:
+            setattr(step, name, fitted[name])
+    return step
+
+
+def _every_category(categories: list[Any]) -> Any:
+    """Rows in which every category of every column occurs."""
+    n = max(len(one) for one in categories)
+    columns = [np.resize(np.asarray(one), n) for one in categories]
+    if len({column.dtype.kind for column in columns}) == 1:
+        return np.column_stack(columns)
+    rows = np.empty((n, len(columns)), dtype=object)
+    for k, column in enumerate(columns):
+        rows[:, k] = column.tolist()
+    return rows
+
+
+def pipeline(steps: list[tuple[str, Any]]) -> Pipeline:
+    """A pipeline of fitted steps."""
+    return Pipeline(steps)

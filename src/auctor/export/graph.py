@@ -1,0 +1,149 @@
+"""ONNX graphs that are being made: nodes, constants, and the columns of a table as inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import Option, ParameterError
+from auctor.core.version import __version__
+from auctor.tables.columns import MISSING
+from auctor.tables.schema import Column, Schema
+
+#: Version of the set of operators; runtimes of the last years know it.
+OPSET = 17
+#: The set of operators that has a table of words, and its version.
+ML = "ai.onnx.ml"
+ML_OPSET = 3
+#: Version of the file format; runtimes of the last years know it.
+IR_VERSION = 8
+
+
+class Graph:
+    """Nodes, constants and outputs of a graph that is being made.
+
+    Parameters
+    ----------
+    onnx : module
+    dtype : "float64" or "float32"
+        Of inputs that are numbers.
+
+    Attributes
+    ----------
+    rows : str
+        Name of the matrix of encoded columns, in 64 bits.
+    """
+
+    rows: str
+    uses_ml = False
+
+    def __init__(self, onnx: Any, dtype: str) -> None:
+        self.onnx, self.kinds, self.dtype = onnx, onnx.TensorProto, dtype
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def number_input(self, name: str, width: int) -> str:
+        """An input of numbers, (rows, width); returns the name of the same in 64 bits."""
+        kind = self.kinds.DOUBLE if self.dtype == "float64" else self.kinds.FLOAT
+        self._input(name, kind, width)
+        return name if self.dtype == "float64" else self.add("Cast", name, to=self.kinds.DOUBLE)
+
+    def text_input(self, name: str) -> str:
+        """An input of words, (rows, 1)."""
+        self._input(name, self.kinds.STRING, 1)
+        return name
+
+    def _input(self, name: str, kind: int, width: int) -> None:
+        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["rows", width]))
+
+    def add(self, kind: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
+        """A node; returns the name of what it makes."""
+        made = name or f"{kind.lower()}_{len(self.nodes)}"
+        self.uses_ml |= attributes.get("domain") == ML
+        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [made], **attributes))
+        return made
+
+    def constant(self, name: str, value: Any) -> str:
+        """An array that is part of the graph."""
+        array = np.asarray(value)
+        if array.dtype.kind == "U":
+            text = [entry.encode() for entry in array.ravel().tolist()]
+            made = self.onnx.helper.make_tensor(name, self.kinds.STRING, array.shape, text)
+        else:
+            made = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+        self.constants.append(made)
+        return name
+
+    def output(self, name: str, kind: int, shape: list[Any]) -> None:
+        """Say what a result is."""
+        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
+
+    def serialised(self, model: Any, metadata: dict[str, str]) -> bytes:
+        """The graph in bytes, checked."""
+        helper = self.onnx.helper
+        graph = helper.make_graph(
+            self.nodes, type(model).__name__, self.inputs, self.outputs, self.constants
+        )
+        made = helper.make_model(
+            graph,
+            producer_name="auctor",
+            producer_version=__version__,
+            opset_imports=[
+                helper.make_opsetid("", OPSET),
+                *([helper.make_opsetid(ML, ML_OPSET)] if self.uses_ml else []),
+            ],
+            ir_version=IR_VERSION,
+        )
+        helper.set_model_props(made, metadata)
+        self.onnx.checker.check_model(made)
+        return bytes(made.SerializeToString(deterministic=True))
+
+
+def add_table(graph: Graph, schema: Schema) -> None:
+    """Inputs for the columns of a table, and their encoding as the matrix of the model."""
+    hashed = [column.name for column in schema.columns if column.buckets]
+    if hashed:
+        raise ParameterError(
+            "to_onnx",
+            needs="categories that are listed",
+            got=f"hashed ones in {hashed[0]!r}",
+            todo="Fit with {option}.",
+            option=Option("categorical", "one_hot"),
+        )
+    parts = [
+        _category(graph, column, k) if column.kind == "category" else _number(graph, column, k)
+        for k, column in enumerate(schema.columns)
+        if column.width
+    ]
+    graph.rows = graph.add("Concat", *parts, axis=1)
+
+
+def _number(graph: Graph, column: Column, k: int) -> str:
+    """A column of numbers with its missing ones filled in."""
+    values = graph.number_input(column.name, 1)
+    if column.fill is None:
+        return values
+    fill = graph.constant(f"fill_{k}", np.float64(column.fill))
+    return graph.add("Where", graph.add("IsNaN", values), fill, values)
+
+
+def _category(graph: Graph, column: Column, k: int) -> str:
+    """A column of zeros and ones for each category."""
+    levels = list(column.levels or ())
+    words = {level: position for position, level in enumerate(levels)}
+    if column.fill:
+        spelt = [form(word) for word in MISSING for form in (str, str.upper, str.title)]
+        words |= {word: words[str(column.fill)] for word in [*spelt, "NaN"]}
+    position = graph.add(
+        "LabelEncoder",
+        graph.text_input(column.name),
+        domain=ML,
+        keys_strings=list(words),
+        values_int64s=list(words.values()),
+        default_int64=-1,
+    )
+    all_levels = graph.constant(f"levels_{k}", np.arange(len(levels))[None, :])
+    return graph.add("Cast", graph.add("Equal", position, all_levels), to=graph.kinds.DOUBLE)

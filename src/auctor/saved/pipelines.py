@@ -1,0 +1,60 @@
+"""What a file says of the steps of a scikit-learn pipeline that come before our estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from auctor.saved.values import Arrays, Json, decoded, encoded, need
+
+
+def describe(pipeline: Any, arrays: Arrays) -> list[Json]:
+    """Names, classes, parameters and fitted numbers of the steps, the last by its name alone."""
+    from auctor.estimators import steps
+
+    made: list[Json] = []
+    *before, (last, _) = pipeline.steps
+    for k, (name, step) in enumerate(before):
+        kind, params, fitted = steps.taken_apart(name, step)
+        made.append(
+            {
+                "name": name,
+                "class": kind,
+                "params": _encoded(params, f"step.{k}.params", arrays),
+                "fitted": _encoded(fitted, f"step.{k}.fitted", arrays),
+            }
+        )
+    return [*made, {"name": last}]
+
+
+def _encoded(values: dict[str, Any], where: str, arrays: Arrays) -> Json:
+    return {key: encoded(value, f"{where}.{key}", arrays) for key, value in values.items()}
+
+
+def read(entries: Any, arrays: Arrays) -> list[Any]:
+    """The steps that a file describes, the last as its name; takes its arrays."""
+    from auctor.estimators import steps
+
+    need(isinstance(entries, list) and len(entries) > 0, "steps")
+    made: list[Any] = []
+    for entry in entries[:-1]:
+        need(entry.keys() == {"name", "class", "params", "fitted"}, "steps as they are described")
+        params, fitted = (
+            {key: decoded(value, arrays) for key, value in entry[part].items()}
+            for part in ("params", "fitted")
+        )
+        made.append((_name(entry), steps.put_together(entry["class"], params, fitted)))
+    need(entries[-1].keys() == {"name"}, "a last step")
+    return [*made, _name(entries[-1])]
+
+
+def _name(entry: Json) -> str:
+    name = entry["name"]
+    need(isinstance(name, str), "names of its steps")
+    return str(name)
+
+
+def made(steps: list[Any], model: Any) -> Any:
+    """The pipeline of some steps and a fitted model."""
+    from auctor.estimators.steps import pipeline
+
+    return pipeline([*steps[:-1], (steps[-1], model)])

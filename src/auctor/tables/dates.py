@@ -1,0 +1,53 @@
+"""Dates in text as numbers: days since the first of January 1970."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+
+#: Year, month and day, with a time and its zone if there is one. Only the order of ISO 8601 is
+#: read: other orders of day and month cannot be told apart.
+_DATE = re.compile(
+    r"(\d{4})[-/](\d{2})[-/](\d{2})"
+    r"(?:[ T](\d{2}:\d{2})(:\d{2})?(?:[.,](\d{1,9}))?)?"
+    r"\s?(Z|UTC|[+-]\d{2}:?\d{2})?"
+)
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+
+
+def days(word: str) -> float:
+    """Days from 1 January 1970 to a date, NaN for text that is none; without a zone it is UTC.
+
+    Examples
+    --------
+    >>> days("1970-01-03"), days("1970-01-01 12:00"), days("3 May")
+    (2.0, 0.5, nan)
+    """
+    found = _DATE.fullmatch(word)
+    if found is None:
+        return np.nan
+    year, month, day, time, seconds, fraction, zone = found.groups()
+    text = f"{year}-{month}-{day}T{time or '00:00'}{seconds or ':00'}"
+    text += f".{(fraction or '0')[:6].ljust(6, '0')}"
+    text += "+00:00" if zone in (None, "Z", "UTC") else zone
+    try:
+        return float((datetime.fromisoformat(text) - _FIRST) / _DAY)
+    except (ValueError, OverflowError):  # a 13th month, or the time before the year 1
+        return np.nan
+
+
+def all_days(words: Iterable[str]) -> FloatArray:
+    """The same for some words."""
+    return np.array([days(word) for word in words], dtype=np.float64)
+
+
+def are_dates(words: Iterable[str]) -> bool:
+    """Whether there are words and all of them are dates."""
+    found = [not np.isnan(days(word)) for word in words]
+    return bool(found) and all(found)

@@ -1,0 +1,191 @@
+"""From any stream of rows to a folder of shards."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from auctor.core.errors import DataError
+from auctor.core.files import AnyPath
+from auctor.core.types import Array
+from auctor.data.shards import SHARD_BYTES, ShardNotes, shard_path, write_notes, write_shard
+from auctor.tables.blocks import Chunk
+from auctor.tables.stream import open_stream
+
+WHO = "write_shards"
+#: Labels that may be told apart: more are taken for numbers to predict.
+MOST_LABELS = 100
+
+
+class WrittenShards(NamedTuple):
+    """What was written."""
+
+    rows: int
+    columns: int
+    shards: int
+    labels: tuple[Any, ...]
+
+
+def write_shards(
+    source: Any, folder: AnyPath, *, shard_bytes: int = SHARD_BYTES, **options: Any
+) -> WrittenShards:
+    """Write the rows of a file or a stream as a folder of shards, all or nothing.
+
+    Parameters
+    ----------
+    source : path, stream or table
+        What `open_stream` takes (svmlight, CSV, Parquet, Arrow, NPZ, iterables of (X, y)); anything
+        with ``__arrow_c_stream__``, a polars LazyFrame or a pyarrow dataset with a ``label``.
+    folder : path
+        A new folder.
+    shard_bytes : int
+        Bytes of a shard, about.
+    **options
+        As for `open_stream`, such as ``label``.
+    """
+    target = Path(folder)
+    if target.exists():
+        raise DataError(
+            WHO, needs="a new folder", got=f"{target}, which exists", todo="Remove it, or rename."
+        )
+    if not target.parent.is_dir():
+        raise DataError(
+            WHO, needs="an existing folder to write in", got=target.parent, todo="Create it."
+        )
+    room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        done = _write(_chunks(source, options), room, shard_bytes)
+        room.rename(target)
+    except OSError as error:
+        raise DataError(
+            WHO, needs="room to write", got=error.strerror or error, todo="Free some space."
+        ) from error
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+    return done
+
+
+def _write(chunks: Iterator[Chunk], room: Path, shard_bytes: int) -> WrittenShards:
+    held: list[Chunk] = []
+    size = rows = count = width = 0
+    names: tuple[str, ...] | None = None
+    codes: dict[Any, int] = {}
+
+    def flush() -> None:
+        nonlocal count, held, size
+        if held:
+            matrix, labels = _joined(held, width)
+            write_shard(shard_path(room, count), matrix, _encoded(labels, codes), names=names)
+            count, held, size = count + 1, [], 0
+
+    for chunk in chunks:
+        if names is not None and chunk.columns != names:
+            raise DataError(
+                WHO,
+                needs="the same columns in every part",
+                got=f"other columns from row {chunk.first_row} on",
+                todo="Give every part the same columns in the same order.",
+            )
+        names = chunk.columns
+        width = max(width, chunk.matrix.shape[1])
+        rows += chunk.matrix.shape[0]
+        held.append(chunk)
+        matrix: Any = chunk.matrix
+        size += matrix.data.nbytes
+        if size >= shard_bytes:
+            flush()
+    flush()
+    if not rows:
+        raise DataError(WHO, needs="some rows", got="none", todo="Pass some.")
+    labels = tuple(codes)
+    write_notes(room, ShardNotes(width, labels))
+    return WrittenShards(rows, width, count, labels)
+
+
+def _joined(held: list[Chunk], width: int) -> tuple[Any, Array]:
+    labels = np.concatenate([chunk.labels for chunk in held])
+    if sparse.issparse(held[0].matrix):
+        parts = [_widened(chunk.matrix, width) for chunk in held]
+        return sparse.vstack(parts, format="csr"), labels
+    return np.concatenate([chunk.matrix for chunk in held]), labels
+
+
+def _widened(matrix: Any, width: int) -> sparse.csr_array:
+    """The same rows with more columns."""
+    return sparse.csr_array(
+        (matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width)
+    )
+
+
+def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
+    """Codes of labels, in the order in which they first came."""
+    distinct, place = np.unique(labels, return_inverse=True)
+    for label in distinct.tolist():
+        codes.setdefault(label, len(codes))
+    if len(codes) > MOST_LABELS:
+        raise DataError(
+            WHO,
+            needs=f"at most {MOST_LABELS} different labels",
+            got="more",
+            todo="Pass {option} with the column of the classes.",
+            option="label",
+        )
+    return np.array([codes[label] for label in distinct.tolist()], dtype=np.float64)[place]
+
+
+def _chunks(source: Any, options: dict[str, Any]) -> Iterator[Chunk]:
+    """Chunks of a file, or of an object that gives Arrow batches."""
+    if hasattr(source, "collect_batches"):
+        return _of_tables(source.collect_batches(), options)
+    if hasattr(source, "to_batches") and not hasattr(source, "__arrow_c_stream__"):
+        return _of_tables(source.to_batches(), options)
+    if hasattr(source, "__arrow_c_stream__"):
+        from auctor.core.optional import require
+
+        arrow = require("pyarrow", extra="cli", who=WHO)
+        return _of_tables(arrow.RecordBatchReader.from_stream(source), options)
+    return iter(open_stream(source, **options))
+
+
+def _of_tables(tables: Any, options: dict[str, Any]) -> Iterator[Chunk]:
+    """Chunks of tables with named columns, all numbers but the label."""
+    label, row = options.get("label"), 0
+    for given in tables:
+        table = given.to_arrow() if hasattr(given, "to_arrow") else given
+        names = list(table.schema.names)
+        if label not in names:
+            raise DataError(
+                WHO,
+                needs="a label column",
+                got=repr(label),
+                todo=f"Pass {{option}} with one of {', '.join(map(str, names[:10]))}.",
+                option="label",
+            )
+        columns = [name for name in names if name != label]
+        matrix = np.column_stack([_numbers(table[name], name) for name in columns])
+        labels = _plain(table[label])
+        yield Chunk(matrix, labels, row, tuple(map(str, columns)), str(label))
+        row += matrix.shape[0]
+
+
+def _plain(column: Any) -> Array:
+    """An Arrow column as an array; chunked ones always copy."""
+    return np.asarray(column)
+
+
+def _numbers(column: Any, name: str) -> Array:
+    values = _plain(column)
+    if values.dtype.kind not in "biuf":
+        raise DataError(
+            WHO,
+            needs="columns of numbers",
+            got=f"{values.dtype} in {name!r}",
+            todo="Encode text first, or convert a CSV file, whose text columns are encoded.",
+        )
+    return values.astype(np.float32 if values.dtype == np.float32 else np.float64)

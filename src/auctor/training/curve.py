@@ -1,0 +1,168 @@
+"""Scores of one surrogate by strength and fold, and which strength they speak for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.protocols import Penalty
+from auctor.core.result import Status
+from auctor.core.types import FloatArray
+from auctor.core.watching import tell_stage
+from auctor.training.fold_scores import FoldScorer, OutOfTimeError, Scored
+from auctor.training.metric import Chosen
+
+#: Mean scores closer than this, relative and absolute, are equal: what rounding leaves of sums.
+EQUAL = 1e-12
+
+
+@dataclass
+class Budget:
+    """How exactly models are fitted whose scores are compared, and how far a search has come.
+
+    Parameters
+    ----------
+    tol : float
+        Of every fit, as in `auctor.minimise`.
+    max_iter : int
+        Of every fit.
+    planned : int
+        Paths that the search will need, as far as it knows.
+    """
+
+    tol: float
+    max_iter: int
+    planned: int
+    done: int = 0
+
+    def step(self) -> None:
+        """Say that another path begins."""
+        self.done += 1
+        self.planned = max(self.planned, self.done)
+        tell_stage("fold", self.done, self.planned)
+
+
+@dataclass(eq=False)
+class Curve:
+    """Models of one surrogate at some strengths on some folds.
+
+    Parameters
+    ----------
+    scorer : FoldScorer
+    chosen : Chosen
+        The metric with the surrogate.
+    penalty : Penalty
+        With a strength of one.
+    name : str
+        Of the surrogate.
+    """
+
+    scorer: FoldScorer
+    chosen: Chosen
+    penalty: Penalty
+    name: str = "auto"
+    table: dict[float, dict[int, Scored]] = field(default_factory=dict)
+
+    def add(self, folds: Iterable[int], strengths: Sequence[float], budget: Budget) -> None:
+        """Score the strengths on the folds, those that are not there yet.
+
+        A fold in which the time ends, or somebody ends it, counts only if it is the first.
+        """
+        for fold in folds:
+            new = sorted({s for s in strengths if fold not in self.table.get(s, {})}, reverse=True)
+            if not new:
+                continue
+            budget.step()
+            found = self.scorer.score(
+                fold,
+                self.chosen,
+                self.penalty,
+                np.array(new),
+                tol=budget.tol,
+                max_iter=budget.max_iter,
+            )
+            last = found[-1].solutions[-1].status if found else Status.CONVERGED
+            ended = last is Status.INTERRUPTED or (
+                len(found) < len(new) and not np.isnan(found[-1].score)
+            )
+            if not ended or not any(self.table.get(s) for s in new):
+                for strength, one in zip(new, found, strict=False):
+                    self.table.setdefault(strength, {})[fold] = one
+            if ended and (last is Status.INTERRUPTED or np.isinf(self.scorer.end)):
+                raise KeyboardInterrupt
+            if ended:
+                raise OutOfTimeError
+
+    @property
+    def strengths(self) -> FloatArray:
+        """What was tried, decreasing."""
+        return np.array(sorted(self.table, reverse=True))
+
+    def scores(self, *, second: bool = False) -> FloatArray:
+        """Scores by fold and strength, NaN where there are none."""
+        found = np.full((len(self.scorer.folds), len(self.table)), np.nan)
+        for k, strength in enumerate(self.strengths.tolist()):
+            for fold, one in self.table[strength].items():
+                found[fold, k] = one.second if second else one.score
+        return found
+
+    def means(self, *, second: bool = False) -> FloatArray:
+        """Mean scores by strength; NaN where another strength was scored on more folds."""
+        scores = self.scores(second=second)
+        counts = (~np.isnan(scores)).sum(axis=0)
+        full = (counts == counts.max(initial=0)) & (counts > 0)
+        means = np.full(counts.size, np.nan)
+        means[full] = np.nanmean(scores[:, full], axis=0)
+        return means
+
+    def best(self, who: str) -> int:
+        """Position of the best mean score; of equal ones the best by the second score."""
+        means = self.means()
+        if not means.size or np.isnan(means).all():
+            raise DataError(
+                who,
+                needs="scores that are numbers",
+                got="NaN in every fold or at every strength",
+                todo="Use fewer folds, or check scoring.",
+            )
+        top = float(np.nanmax(means))
+        tied = np.flatnonzero(np.isclose(means, top, rtol=EQUAL, atol=EQUAL))
+        seconds = self.means(second=True)[tied]
+        return int(tied[0 if np.isnan(seconds).all() else np.nanargmax(seconds)])
+
+    def simplest(self, who: str) -> int:
+        """Position of the largest strength within one standard error of the best."""
+        best, means = self.best(who), self.means()
+        scores = self.scores()[:, best]
+        scores = scores[~np.isnan(scores)]
+        if scores.size < 2:
+            return best
+        error = scores.std(ddof=1) / np.sqrt(scores.size)
+        return int(np.flatnonzero(means >= means[best] - error)[0])
+
+    def lead(self, mine: int, other: FloatArray) -> tuple[float, float]:
+        """Mean lead of a strength over other scores, by fold, and its standard error."""
+        apart = self.scores()[:, mine] - other
+        return mean_and_error(apart[~np.isnan(apart)])
+
+    def rising_edge(self, at: int) -> bool:
+        """Whether a strength ends the range that was tried, with scores that still rise there."""
+        count = len(self.table)
+        if count < 3 or at not in (0, count - 1):
+            return False
+        scores = self.scores()
+        beside = scores[:, 1 if at == 0 else count - 2]
+        if np.isfinite(scores[:, at] - beside).sum() < 3:
+            return False  # two folds say little of the noise
+        mean, error = self.lead(at, beside)
+        return mean > error
+
+
+def mean_and_error(values: FloatArray) -> tuple[float, float]:
+    """Mean and its standard error; infinite for fewer than two values."""
+    if values.size < 2:
+        return float(values.mean()) if values.size else 0.0, np.inf
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))

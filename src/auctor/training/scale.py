@@ -1,0 +1,87 @@
+"""Columns of deviation one inside a fit, weights in the units of the data outside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from auctor.core.result import Solution
+from auctor.core.types import FloatArray
+from auctor.data.preparation import Scaling, column_scaling, looks_scaled
+from auctor.training.parameters import LinearParameters
+from auctor.training.targets import Rows
+
+
+def scaling_for(
+    given: LinearParameters, matrix: Any, weight: FloatArray | None = None
+) -> Scaling | None:
+    """How the columns of a matrix are scaled before a fit, ``None`` where they are not.
+
+    Parameters
+    ----------
+    given : LinearParameters
+        Its ``standardise`` decides; without an intercept nothing is centred.
+    matrix : array or sparse matrix
+        As `auctor.data.as_matrix` returns it.
+    weight : (n,) array, optional
+        Row weights.
+    """
+    if not isinstance(given.standardise, str) and not given.standardise:
+        return None
+    auto = isinstance(given.standardise, str)
+    if auto and _bounds_weights(given.penalty, matrix.shape[1]):
+        return None
+    scaling = column_scaling(matrix, centre=bool(given.fit_intercept), weight=weight)
+    return None if auto and looks_scaled(matrix, scaling) else scaling
+
+
+def _bounds_weights(penalty: Any, d: int) -> bool:
+    """Whether a penalty keeps weights in a box, which is stated in the units of the data."""
+    separable = getattr(penalty, "separable", None)
+    spec = None if separable is None else separable(d)
+    if spec is None:
+        return False
+    bounds = np.concatenate([spec.lower, spec.upper])
+    return bool((np.isfinite(bounds) & (bounds != 0.0)).any())
+
+
+def scaled_rows(given: LinearParameters, rows: Rows) -> Rows:
+    """The rows with their columns scaled as the parameters ask for; as they are if they were."""
+    if rows.scaling is not None:
+        return rows
+    scaling = scaling_for(given, rows.matrix, rows.weight)
+    if scaling is None:
+        return rows
+    return replace(rows, matrix=scaling.apply(rows.matrix), scaling=scaling)
+
+
+def in_units(scaling: Scaling | None, solutions: Sequence[Solution]) -> list[Solution]:
+    """Solutions for scaled columns as solutions for the columns as they were."""
+    if scaling is None:
+        return list(solutions)
+    back = []
+    for solution in solutions:
+        coef, intercept = scaling.undo(solution.coef, solution.intercept)
+        back.append(replace(solution, coef=coef, intercept=float(intercept)))
+    return back
+
+
+def out_of_units(
+    scaling: Scaling | None, solutions: Sequence[Solution | None] | None
+) -> list[Solution | None] | None:
+    """The other way round, for a start from an earlier fit."""
+    if solutions is None:
+        return None
+    if scaling is None:
+        return list(solutions)
+    there: list[Solution | None] = []
+    for solution in solutions:
+        if solution is None or solution.coef.shape != scaling.factor.shape:
+            there.append(None)
+            continue
+        coef, intercept = scaling.redo(solution.coef, solution.intercept)
+        there.append(replace(solution, coef=coef, intercept=float(intercept)))
+    return there

@@ -1,0 +1,217 @@
+"""What a comparison of classifiers comes to: paired tests, and one sentence that recommends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+#: What a model is made of, for the recommendation.
+LINEAR = "linear"
+TREES = "trees"
+CONSTANT = "constant"
+#: A difference is clear where its corrected p-value is below this, the usual level.
+LEVEL = 0.05
+#: Share of the lead of trees over a constant score that a linear model may be behind them and still
+#: be recommended for being readable, where the difference is not clear; a matter of taste.
+SMALL = 0.1
+
+
+class Row(NamedTuple):
+    """A contender over the test folds.
+
+    ``difference`` and ``p_value`` are against the best mean, the p-value corrected for the number
+    of contenders (Holm) and NaN where one of the two was tuned to the edge of its strengths;
+    ``stopped_early`` is the number of folds in which some fit missed its tolerance, ``on_edge`` of
+    those in which the best strength was the last one tried; ``refused`` says why there are no
+    numbers.
+    """
+
+    name: str
+    library: str
+    kind: str = LINEAR
+    mean: float = math.nan
+    deviation: float = math.nan
+    auc: float = math.nan
+    prbep: float = math.nan
+    f1: float = math.nan
+    seconds: float = math.nan
+    strength: float = math.nan
+    difference: float = math.nan
+    p_value: float = math.nan
+    stopped_early: int = 0
+    on_edge: int = 0
+    refused: str = ""
+    values: tuple[float, ...] = ()
+
+
+# --- tests ----------------------------------------------------------------------------------------
+
+
+def corrected_t_test(
+    values: Sequence[float], others: Sequence[float], folds: int
+) -> tuple[float, float]:
+    """Mean difference over the folds of cross-validation and its two-sided p-value.
+
+    The corrected resampled t-test of Nadeau and Bengio: training parts overlap, so the variance of
+    the mean of J differences is taken as ``(1 / J + test / train)`` times theirs, which is
+    ``1 / J + 1 / (folds - 1)``.
+
+    Examples
+    --------
+    >>> difference, p = corrected_t_test((0.9, 0.8, 0.9), (0.7, 0.7, 0.6), 3)
+    >>> round(difference, 3), round(p, 3)
+    (0.2, 0.16)
+    """
+    differences = np.subtract(values, others)
+    count, mean = differences.size, float(differences.mean())
+    variance = float(differences.var(ddof=1)) * (1.0 / count + 1.0 / (folds - 1))
+    if variance == 0.0:
+        return mean, 1.0 if mean == 0.0 else 0.0
+    return mean, float(2.0 * stats.t.sf(abs(mean) / math.sqrt(variance), count - 1))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for how many there are, by Holm's steps; NaN stays NaN and counts not.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    found = np.array(p_values, dtype=np.float64)
+    tested = np.flatnonzero(~np.isnan(found))
+    order = tested[np.argsort(found[tested], kind="stable")]
+    steps = found[order] * np.arange(order.size, 0, -1)
+    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return [float(value) for value in found]
+
+
+def compared(rows: Sequence[Row], folds: int) -> tuple[list[Row], str]:
+    """The rows with their difference from the best mean, and the name of the best.
+
+    No test is made where either strength is on its grid's edge: a model that was not tuned as far
+    as it goes loses for that reason, and the difference says nothing about the methods.
+    """
+    present = [row for row in rows if not row.refused]
+    if len(present) < 2:
+        return list(rows), ""
+    best = max(present, key=_merit)
+    tests = {
+        row.name: corrected_t_test(row.values, best.values, folds)
+        for row in present
+        if row is not best
+    }
+    raw = [
+        math.nan if row.name not in tests or row.on_edge or best.on_edge else tests[row.name][1]
+        for row in rows
+    ]
+    return [
+        row._replace(difference=tests[row.name][0], p_value=p) if row.name in tests else row
+        for row, p in zip(rows, holm(raw), strict=True)
+    ], best.name
+
+
+# --- recommendation -------------------------------------------------------------------------------
+
+
+def recommendation(rows: Sequence[Row], best: str) -> str:
+    """One sentence: which model to take, and why.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        What `compared` returned.
+    best : str
+        The name of the best, likewise.
+    """
+    present = sorted((row for row in rows if not row.refused), key=_merit, reverse=True)
+    if not best:
+        return "Nothing to recommend: fewer than two models could be measured."
+    first, *rest = present
+    level = [row for row in rest if not row.p_value < LEVEL]  # not clearly worse; NaN is not clear
+    constant = next((row for row in present if row.kind == CONSTANT), None)
+    if first.kind == CONSTANT:
+        return (
+            f"Take none of these yet: no model is better than a constant score; {said(rest[0])} "
+            f"comes closest ({rest[0].difference:+.4f}). Look at the columns and the labels first."
+        )
+    if constant is not None and constant in level:
+        return (
+            f"Take none of these yet: {said(first)} has the best mean, but {_chance(constant)} "
+            "a constant score. More rows or other columns may help."
+        )
+    if first.kind == TREES:
+        return _trees(first, rest, level)
+    told = _told_apart(first, rest, level)
+    trees = next((row for row in rest if row.kind == TREES), None)
+    nothing = trees is not None and trees not in level
+    return f"Take {said(first)}: {told}{'; trees find nothing more here' if nothing else ''}."
+
+
+def _trees(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
+    """The sentence where boosted trees have the best mean."""
+    linear = next((row for row in rest if row.kind == LINEAR), None)
+    if linear is None:
+        return f"Take {said(first)}: no linear model could be measured."
+    ahead = f"{-linear.difference:.4f} ahead of the best linear model, {said(linear)}"
+    if linear not in level:
+        return (
+            f"Take {said(first)}: trees win here, {ahead} (p = {linear.p_value:.3f}); bends and "
+            "interactions of the columns matter that no linear model sees."
+        )
+    lead = max((-row.difference for row in rest if row.kind == CONSTANT), default=math.inf)
+    if -linear.difference > SMALL * lead:
+        return (
+            f"Take {said(first)}: trees are {ahead}, which {_why_not(linear)}; more --repeats "
+            "would tell."
+        )
+    return (
+        f"Take {said(linear)}: {said(first)} is ahead of it by {-linear.difference:.4f}, which "
+        f"{_why_not(linear)}, and a linear model can be read."
+    )
+
+
+def _told_apart(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
+    """Why the model with the best mean, a linear one."""
+    models = [row for row in level if row.kind != CONSTANT]
+    if not models:
+        return (
+            f"it is ahead of the next best, {said(rest[0])}, by {-rest[0].difference:.4f} "
+            f"(p = {rest[0].p_value:.3f})"
+        )
+    nearest = models[0]
+    others = f" and {len(models) - 1} more" if len(models) > 1 else ""
+    text = (
+        f"it has the best mean, though {said(nearest)}{others} may be as good "
+        f"({nearest.difference:+.4f}, which {_why_not(nearest)})"
+    )
+    quick = min(models, key=lambda row: row.seconds)
+    if quick.seconds < 0.5 * first.seconds:
+        text += f"; {said(quick)} is the quickest of these"
+    return text
+
+
+def _why_not(row: Row) -> str:
+    if math.isnan(row.p_value):
+        return "was not tested, because a strength is on the edge of those tried"
+    return f"may be chance, p = {row.p_value:.3f}"
+
+
+def _chance(constant: Row) -> str:
+    if math.isnan(constant.p_value):
+        return "it was not tested against"
+    return f"chance alone (p = {constant.p_value:.3f}) may explain its lead over"
+
+
+def _merit(row: Row) -> tuple[float, float]:
+    """What rows are ordered by: the metric, of equal ones the AUC."""
+    return row.mean, row.auc
+
+
+def said(row: Row) -> str:
+    """The name of a model with whose it is, where it is ours."""
+    return f"auctor {row.name}" if row.library == "auctor" else row.name

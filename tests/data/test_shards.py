@@ -1,0 +1,188 @@
+"""Shards: the same answers as in memory, and damaged files refused by name."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse import random as random_sparse
+
+from auctor.core.errors import DataError, DataLost
+from auctor.core.result import Status
+from auctor.core.types import Target
+from auctor.data import Dense, Sharded, as_data, open_shards
+from auctor.data.shards import cut_rows, read_header, shard_path, write_shard
+from auctor.data.workers import MemoryWorkers
+from auctor.losses import FBeta, Logistic, PairwiseHinge, Prbep
+from auctor.minimise import minimise
+from auctor.penalties import L1, L2
+from auctor.problem import Problem
+from auctor.solvers import Lbfgs, choose
+from auctor.tables import write_shards
+
+RNG = np.random.default_rng(0)
+X = csr_array(random_sparse(400, 30, 0.2, random_state=0))
+Y = np.where(X @ RNG.normal(size=30) + 0.3 * RNG.normal(size=400) > 0.3, 1.0, -1.0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    where = tmp_path / "rows.shards"
+    where.mkdir()
+    for number, rows in enumerate(cut_rows(X, 4000)):
+        write_shard(shard_path(where, number), X[rows], Y[rows])
+    return where
+
+
+def split(matrix, y, parts):
+    pieces = zip(np.array_split(matrix, parts), np.array_split(y, parts), strict=True)
+    return [Dense(np.ascontiguousarray(a), Target(b), n_threads=1) for a, b in pieces]
+
+
+def test_products_are_those_in_memory(folder):
+    data, memory = open_shards(folder), as_data(X, Y)
+    assert len(list(folder.glob("*.shard"))) > 3
+    w, d = RNG.normal(size=30), RNG.normal(size=400)
+    np.testing.assert_allclose(data.scores(w, 0.5), memory.scores(w, 0.5), rtol=1e-12)
+    np.testing.assert_allclose(data.gradient(d), memory.gradient(d), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(data.gram(d**2), memory.gram(d**2), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(
+        data.square_gradient(d**2), memory.square_gradient(d**2), rtol=1e-11, atol=1e-12
+    )
+    ours, theirs = data.sandwich(d**2, w, 0.3), memory.sandwich(d**2, w, 0.3)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-11, atol=1e-12)
+    assert ours[1] == pytest.approx(theirs[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("penalty", [L2(1e-2), L1(1e-2)], ids=repr)
+@pytest.mark.parametrize("loss", [Logistic(), PairwiseHinge(), Prbep(), FBeta()], ids=repr)
+def test_every_metric_trains_from_the_disk(folder, loss, penalty):
+    stored = Problem(loss, penalty, open_shards(folder))
+    memory = Problem(loss, penalty, as_data(X, Y))
+    found = minimise(stored, choose(stored), tol=1e-3, max_iter=3000)
+    wanted = minimise(memory, choose(memory), tol=1e-3)
+    assert found.converged
+    assert abs(found.value - wanted.value) <= found.gap + wanted.gap
+
+
+def test_bits_do_not_depend_on_the_number_of_threads():
+    matrix, y = RNG.normal(size=(300, 6)), np.where(RNG.normal(size=300) > 0, 1.0, -1.0)
+    shards = split(matrix, y, 6)
+    found = [
+        minimise(Problem(Logistic(), L2(0.1), Sharded(MemoryWorkers(shards, threads))), Lbfgs())
+        for threads in (1, 2, 3)
+    ]
+    np.testing.assert_array_equal(found[0].coef, found[1].coef)
+    np.testing.assert_array_equal(found[0].coef, found[2].coef)
+
+
+def test_ones_are_not_stored_and_float32_is_kept(tmp_path):
+    ones = csr_array((X != 0).astype(np.float64))
+    write_shard(tmp_path / "a.shard", ones, Y)
+    header = read_header(tmp_path / "a.shard")
+    assert "values" not in header.parts
+    assert header.parts["y"].dtype == "|i1"
+    assert header.begin % 64 == 0
+    write_shard(tmp_path / "b.shard", X.toarray().astype(np.float32), Y)
+    assert read_header(tmp_path / "b.shard").parts["X"].dtype == "<f4"
+
+
+def damage(path, change):
+    raw = bytearray(path.read_bytes())
+    change(raw)
+    path.write_bytes(bytes(raw))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: raw.__delitem__(slice(-64, None)), "truncated"),
+        (lambda raw: raw.__setitem__(8, 9), "shards of version 1; got version 9"),
+        (lambda raw: raw.__setitem__(0, 0), "no shard of auctor"),
+        (lambda raw: raw.__setitem__(-200, raw[-200] ^ 255), "checksum"),
+    ],
+)
+def test_damaged_shards_are_refused_by_name(folder, change, message):
+    damage(folder / "000001.shard", change)
+    with pytest.raises(DataError, match=message) as caught:
+        open_shards(folder)
+    assert "000001.shard" in str(caught.value)
+
+
+def test_other_columns_bad_entries_and_too_little_memory(folder, tmp_path):
+    with pytest.raises(DataError, match="memory for one shard"):
+        open_shards(folder, memory=10)
+    with pytest.raises(DataError, match="a folder with shards"):
+        open_shards(tmp_path / "nothing")
+    write_shard(shard_path(folder, 99), np.ones((2, 7)), Y[:2])
+    with pytest.raises(DataError, match=r"in 000099\.shard"):
+        open_shards(folder)
+    bad = np.ones((4, 30))
+    bad[3, 2] = np.nan
+    write_shard(shard_path(folder, 99), bad, Y[:4])
+    with pytest.raises(DataError, match="row 3"):
+        open_shards(folder)
+
+
+def test_files_become_shards(tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = [f"{a},{b},{'yes' if a > b else 'no'}" for a, b in RNG.normal(size=(50, 2))]
+    path.write_text("\n".join(["a,b,y", *lines]))
+    done = write_shards(path, tmp_path / "rows.shards", label="y", shard_bytes=200)
+    assert done.rows == 50
+    assert sorted(done.labels) == ["no", "yes"]
+    data = open_shards(tmp_path / "rows.shards")
+    assert data.names == ("a", "b")
+    wanted = [1.0 if line.endswith("yes") else -1.0 for line in lines]
+    np.testing.assert_array_equal(data.target.y, wanted)
+    assert open_shards(tmp_path / "rows.shards", positive="no").target.y[0] == -wanted[0]
+    with pytest.raises(DataError, match="a new folder"):
+        write_shards(path, tmp_path / "rows.shards", label="y")
+
+
+def test_tables_become_shards_and_nothing_half_written_stays(tmp_path):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [1, 0]})
+    for number, source in enumerate((frame, frame.to_arrow(), frame.lazy())):
+        write_shards(source, tmp_path / f"{number}.shards", label="y")
+        assert open_shards(tmp_path / f"{number}.shards").target.y.tolist() == [1.0, -1.0]
+    with pytest.raises(DataError, match="columns of numbers"):
+        write_shards(frame.with_columns(c=polars.lit("x")), tmp_path / "bad.shards", label="y")
+    assert not [one for one in tmp_path.iterdir() if one.name.startswith((".bad", "bad"))]
+
+
+def test_wider_rows_that_come_later_widen_all(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("+1 1:1\n-1 2:1\n+1 9:2\n")
+    write_shards(path, tmp_path / "rows.shards", shard_bytes=1, chunk_rows=1)
+    assert open_shards(tmp_path / "rows.shards").n_columns == 9
+    assert json.loads((tmp_path / "rows.shards" / "notes.json").read_text())["n_columns"] == 9
+
+
+class Fails:
+    """Workers that are gone after some calls."""
+
+    def __init__(self, inner, calls):
+        self.inner, self.calls = inner, calls
+
+    def facts(self):
+        return self.inner.facts()
+
+    def each(self, method, arguments):
+        self.calls -= 1
+        if self.calls < 0:
+            raise DataLost("Fails", needs="rows", got="none", todo="Start again.")
+        return self.inner.each(method, arguments)
+
+
+def test_lost_rows_end_a_solve_with_the_best_point():
+    matrix, y = RNG.normal(size=(300, 6)), np.where(RNG.normal(size=300) > 0, 1.0, -1.0)
+    workers = Fails(MemoryWorkers(split(matrix, y, 3)), 12)
+    found = minimise(
+        Problem(Logistic(), L2(1e-3), Sharded(workers)), Lbfgs(), tol=1e-12, on_failure="ignore"
+    )
+    assert found.status is Status.LOST
+    assert found.coef.any()
+    assert np.isfinite(found.gap)
+    with pytest.raises(DataLost):
+        minimise(Problem(Logistic(), L2(1e-3), Sharded(Fails(workers.inner, 0))), Lbfgs())

@@ -1,0 +1,214 @@
+"""`TableClassifier`: raw tables in, the model of `auctor train` out."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+
+from auctor import DataWarning, MetricClassifier, TableClassifier, load, save
+from auctor.core.errors import AuctorError, DataError, ParameterError
+
+QUICK = {"strength": 1e-2, "surrogate": "logistic"}
+
+
+def frame(n=240, seed=0):
+    """Numbers in all units, text, dates and truth values, some of them missing."""
+    rng = np.random.default_rng(seed)
+    age, city = rng.integers(18, 80, n).astype(float), rng.choice(["Oslo", "Rome", "Bonn"], n)
+    income = rng.lognormal(10.0, 1.0, n)
+    when = np.datetime64("2020-01-01") + rng.integers(0, 700, n)
+    member = rng.random(n) < 0.3
+    score = (age - 50) / 15 + (city == "Oslo") + rng.normal(size=n)
+    age[::11] = np.nan
+    table = pd.DataFrame(
+        {"age": age, "city": city, "income": income, "when": when, "member": member}
+    )
+    table.loc[::13, "city"] = None
+    table["risk"] = np.where(score > 1.0, "bad", "good")
+    return table
+
+
+@pytest.fixture
+def table():
+    return frame()
+
+
+def test_fit_with_the_name_of_the_label_or_with_labels(table):
+    named = TableClassifier("auc", **QUICK).fit(table, "risk")
+    given = TableClassifier("auc", **QUICK).fit(table.drop(columns="risk"), table["risk"])
+    np.testing.assert_array_equal(named.coef_, given.coef_)
+    names = ["age", "city=Bonn", "city=Oslo", "city=Rome", "income", "when", "member"]
+    assert named.get_feature_names_out().tolist() == names
+    assert named.coef_.shape == (1, 7)
+    assert named.feature_names_in_.tolist() == ["age", "city", "income", "when", "member"]
+    assert named.pos_label_ == "bad"
+    assert named.score(table, "risk") == given.score(table, table["risk"]) > 0.7
+    assert any("'when' of the table as dates" in note for note in named.notes_)
+    assert any("in 'age'" in note and "median" in note for note in named.notes_)
+
+
+def test_the_model_is_that_of_the_encoded_columns(table):
+    model = TableClassifier("f1", **QUICK).fit(table, "risk")
+    matrix = model.encode(table)
+    assert matrix.shape == (240, 7)
+    median = np.nanmedian(table["age"])
+    assert matrix[0, 0] == median
+    assert matrix[0, 1:4].tolist() == [0.0, 0.0, 0.0]
+    days = (table["when"].to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+    np.testing.assert_array_equal(matrix[:, 5], days)
+    own = MetricClassifier("f1", **QUICK).fit(matrix, table["risk"].to_numpy())
+    np.testing.assert_allclose(own.decision_function(matrix), model.decision_function(table))
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "text", "nullable", "object"])
+def test_other_kinds_of_tables_give_the_same_model(table, kind):
+    expected = TableClassifier("auc", **QUICK).fit(table, "risk")
+    other = {
+        "polars": lambda: pl.from_pandas(table),
+        "pyarrow": lambda: pa.Table.from_pandas(table, preserve_index=False),
+        "text": lambda: table.assign(when=table["when"].astype(str)),
+        "nullable": lambda: table.convert_dtypes(),
+        "object": lambda: table.astype(object),
+    }[kind]()
+    model = TableClassifier("auc", **QUICK).fit(other, "risk")
+    assert model.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(expected.decision_function(other), model.decision_function(other))
+
+
+def test_columns_in_any_order_unseen_levels_and_missing_values(table):
+    model = TableClassifier("auc", **QUICK).fit(table, "risk")
+    order = ["member", "when", "city", "income", "age"]
+    mixed = table[order].assign(more="x")
+    np.testing.assert_array_equal(model.decision_function(mixed), model.decision_function(table))
+    new = table.head(2).assign(city=["Paris", None], age=[None, None])
+    values = model.decision_function(new)
+    blank = table.head(2).assign(city=None, age=np.nanmedian(table["age"]))
+    np.testing.assert_allclose(values, model.decision_function(blank))
+
+
+def test_categories_that_spell_numbers_stay_categories(table):
+    codes = pd.Categorical(np.where(table["member"], 7, 12))
+    model = TableClassifier("auc", **QUICK).fit(table.assign(member=codes), "risk")
+    assert model.get_feature_names_out().tolist()[-2:] == ["member=12", "member=7"]
+
+
+def test_arrays_go_by_position():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    model = TableClassifier("log_loss", **QUICK).fit(X, y)
+    assert model.predict_proba(X).shape == (60, 2)
+    assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(DataError, match="expecting 3 features"):
+        model.predict(X[:, :2])
+
+
+def test_scikit_learn_tools_take_it(table):
+    X, y = table.drop(columns="risk"), table["risk"]
+    search = GridSearchCV(TableClassifier("auc", **QUICK), {"strength": [1e-3, 1.0]}, cv=3).fit(
+        X, y
+    )
+    assert search.best_score_ > 0.7
+    assert cross_val_score(clone(search.best_estimator_), X, y, cv=3).mean() > 0.7
+    weight = np.where(y == "bad", 2.0, 1.0)
+    twice = pd.concat([table, table[y == "bad"]])
+    weighted = TableClassifier("log_loss", **QUICK, missing="zero", tol=1e-9).fit(X, y, weight)
+    repeated = TableClassifier("log_loss", **QUICK, missing="zero", tol=1e-9).fit(twice, "risk")
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-8)
+
+
+def test_auto_strength_searches(table):
+    model = TableClassifier("auc", surrogate="logistic", n_strengths=4, cv=3).fit(table, "risk")
+    assert model.model_.strengths_.size >= 1
+    assert model.model_.strength_ > 0.0
+
+
+@pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
+def test_every_check_of_scikit_learn_passes():
+    results = check_estimator(
+        TableClassifier("log_loss", strength=1e-3), on_skip=None, on_fail=None
+    )
+    failed = [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"]
+    assert failed == []
+    assert len(results) > 50
+
+
+def test_save_and_load(table, tmp_path):
+    model = TableClassifier("f1", **QUICK, calibrate="sigmoid").fit(table, "risk")
+    save(model, tmp_path / "model.auctor")
+    back = load(tmp_path / "model.auctor")
+    assert type(back) is TableClassifier
+    assert back.get_params() == model.get_params()
+    assert back.schema_ == model.schema_
+    np.testing.assert_array_equal(back.predict_proba(table), model.predict_proba(table))
+    assert (back.predict(table) == model.predict(table)).all()
+    assert back.score(table, "risk") == model.score(table, "risk")
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: (t.drop(columns="risk"), "risk"), "label column named 'risk'"),
+        (lambda t: (t.assign(risk="good"), "risk"), "at least two classes"),
+        (lambda t: (t.assign(risk=t["risk"].where(t["age"] > 30)), "risk"), "a label in every row"),
+        (lambda t: (t.head(0), "risk"), "some rows"),
+        (lambda t: (t[["risk"]], "risk"), "some rows"),
+        (lambda t: (t.set_axis(["a", "a", "b", "c", "d", "risk"], axis=1), "risk"), "distinct"),
+        (lambda t: (t.assign(age=[[1]] * len(t)), "risk"), "list in 'age'"),
+    ],
+)
+def test_tables_that_cannot_be_fitted(table, change, words):
+    with pytest.raises(AuctorError, match=words):
+        TableClassifier("auc", **QUICK).fit(*change(table))
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"pos_label": "ugly"}, "pos_label"),
+        ({"model": "cubic"}, "model"),
+        ({"strength": "much"}, "strength"),
+        ({"missing": "guess"}, "missing"),
+        ({"categorical": "dummy"}, "categorical"),
+    ],
+)
+def test_parameters_that_are_refused(table, params, words):
+    with pytest.raises(ParameterError, match=words):
+        TableClassifier("auc", **QUICK | params).fit(table, "risk")
+
+
+def test_missing_values_can_be_refused(table):
+    with pytest.raises(DataError, match="'age'"):
+        TableClassifier("auc", **QUICK, missing="refuse").fit(table, "risk")
+
+
+def test_a_column_without_any_value_is_left_out(table):
+    with pytest.warns(DataWarning, match="leaves out 'empty'"):
+        model = TableClassifier("auc", **QUICK).fit(table.assign(empty=None), "risk")
+    assert "empty" not in model.get_feature_names_out().tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(table)
+
+
+def test_a_table_without_a_needed_column_is_refused_by_name(table):
+    model = TableClassifier("auc", **QUICK).fit(table, "risk")
+    with pytest.raises(DataError, match="none named city"):
+        model.predict(table.drop(columns="city"))
+    with pytest.raises(DataError, match="0 sample"):
+        model.predict(table.head(0))
+
+
+def test_text_in_a_column_of_numbers_is_refused_by_name(table):
+    model = TableClassifier("auc", **QUICK).fit(table, "risk")
+    with pytest.raises(DataError, match="numbers in column 'income'"):
+        model.predict(table.astype({"income": object}).assign(income="high"))

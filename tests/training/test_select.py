@@ -1,0 +1,148 @@
+"""Strengths from coarse to fine, ties, edges, time, and surrogates by folds."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from auctor import MetricClassifier, MetricClassifierCV
+from auctor.core.errors import DataWarning
+from auctor.training.surrogate import contestants
+
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=(400, 12))
+Y = X[:, 0] - X[:, 1] + 0.5 * X[:, 2] + 1.5 * RNG.normal(size=400) > 1.5
+
+
+def test_a_search_finds_what_a_full_grid_finds():
+    coarse = MetricClassifierCV("log_loss").fit(X, Y)
+    full = MetricClassifierCV("log_loss", n_strengths=30).fit(X, Y)
+    assert (~np.isnan(coarse.scores_)).sum() < 0.4 * full.scores_.size
+    best = coarse.scores_[:, coarse.best_index_]
+    assert best.mean() >= full.scores_.mean(axis=0).max() - 2e-3
+    assert coarse.strengths_.size == coarse.scores_.shape[1]
+    assert (np.diff(coarse.strengths_) < 0.0).all()
+
+
+def test_the_grid_goes_on_beyond_its_edge():
+    """Next to free weights are best where the label is a function of the columns."""
+    model = MetricClassifierCV("log_loss", ratio=1e-2, surrogate="logistic")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model.fit(X[:, :2], X[:, 0] - X[:, 1] + 0.05 * X[:, 2] > 0.3)
+    top = model.strengths_[0]
+    assert model.strength_ < 1e-2 * top
+
+
+def test_an_edge_where_scores_rise_is_said():
+    model = MetricClassifierCV("log_loss", strengths=[1e3, 1e2, 10.0])
+    with pytest.warns(DataWarning, match=r"smallest strength that it tried, 10, and scores still"):
+        model.fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MetricClassifierCV("log_loss", strengths=[1e3, 0.01, 1e-6]).fit(X, Y)
+
+
+def test_equal_scores_are_decided_by_average_precision():
+    """All positives are far up, so that precision among the first few is 1 at every strength."""
+    rng = np.random.default_rng(3)
+    table = np.column_stack([rng.normal(size=500), 3.0 * rng.normal(size=(500, 4))])
+    labels = table[:, 0] + 0.05 * table[:, 1:].sum(axis=1) > 0.8
+    model = MetricClassifierCV(
+        "precision_at_k(3)", surrogate="logistic", strengths=[1e3, 1.0, 1e-3], cv=3
+    ).fit(table, labels)
+    means = model.scores_.mean(axis=0)
+    tied = np.flatnonzero(means == means.max())
+    assert tied.size > 1
+    best = [
+        MetricClassifierCV("average_precision", surrogate="logistic", strengths=[s], cv=3)
+        .fit(table, labels)
+        .scores_.mean()
+        for s in model.strengths_[tied]
+    ]
+    assert model.best_index_ == tied[np.argmax(best)]
+    assert model.best_index_ > 0
+
+
+def test_the_time_is_for_everything():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(4000, 60))
+    labels = table[:, 0] + 2.0 * rng.normal(size=4000) > 2.0
+    with warnings.catch_warnings():  # compile first
+        warnings.simplefilter("ignore")
+        MetricClassifier("f1", surrogate="max_margin", max_iter=2).fit(table, labels)
+    start = time.perf_counter()
+    model = MetricClassifierCV(
+        "f1", surrogate="max_margin", tol=1e-9, n_strengths=30, max_seconds=1.0
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(table, labels)
+    assert any("time ended" in str(one.message) for one in caught)
+    assert time.perf_counter() - start < 10.0
+    assert model.score(table, labels) > 0.0
+
+
+@pytest.mark.parametrize("rule", ["best", "one_standard_error"])
+def test_rules(rule):
+    model = MetricClassifierCV("log_loss", rule=rule).fit(X, Y)
+    means = np.nanmean(model.scores_, axis=0)
+    whole = ~np.isnan(model.scores_).any(axis=0)
+    if rule == "best":
+        assert means[model.best_index_] == means[whole].max()
+    else:
+        assert model.strength_ > MetricClassifierCV("log_loss").fit(X, Y).strength_
+
+
+# --- surrogates ---------------------------------------------------------------------------------
+
+
+def test_who_takes_part():
+    assert contestants("auc", "auto") == ("pointwise", "squared_hinge", "hinge")
+    assert contestants("precision_at_k(10)", "auto")[0] == "logistic"
+    assert contestants("auc", "hinge") == ("hinge",)
+    assert contestants("log_loss", "auto") == ("auto",)
+
+
+def top_and_mixture(seed):
+    """Some positives far up, a crowd elsewhere in which a quarter is positive."""
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(1500, 2))
+    top = rng.random(1500) < 0.08
+    crowd = ~top & (rng.random(1500) < 0.3)
+    table[top] = rng.normal(size=(top.sum(), 2)) * [0.3, 1.0] + [3.0, 0.0]
+    table[crowd] = rng.normal((0.0, 5.0), size=(crowd.sum(), 2))
+    labels = top.copy()
+    labels[crowd] = rng.random(crowd.sum()) < 0.25
+    return table, labels
+
+
+@pytest.mark.parametrize(
+    ("metric", "cheap", "seed"), [("auc", "pointwise", 0), ("f1", "logistic", 1)]
+)
+def test_another_surrogate_wins_where_it_generalises_better(metric, cheap, seed):
+    table, labels = top_and_mixture(seed)
+    chosen = MetricClassifierCV(metric).fit(table, labels)
+    other = MetricClassifierCV(metric, surrogate=cheap).fit(table, labels)
+    assert chosen.surrogate_ != cheap
+    lead = chosen.scores_[:, chosen.best_index_].mean() - other.scores_[:, other.best_index_].mean()
+    assert lead > 0.01
+    alone = MetricClassifier(metric, surrogate=chosen.surrogate_, strength=chosen.strength_).fit(
+        table, labels
+    )
+    np.testing.assert_allclose(chosen.coef_, alone.coef_)
+
+
+def test_the_cheap_surrogate_stays_where_nothing_is_better():
+    assert MetricClassifierCV("f1").fit(X, Y).surrogate_ == "logistic"
+    # Stated strengths leave the choice to the fixed rule.
+    assert MetricClassifierCV("f1", n_strengths=2, cv=2).fit(X, Y).surrogate_ == "logistic"
+    assert MetricClassifierCV("auc", n_strengths=2, cv=2).fit(X, Y).surrogate_ == "hinge"
+
+
+def test_the_same_search_twice_is_the_same():
+    one, two = (MetricClassifierCV("f1", random_state=0).fit(X, Y) for _ in range(2))
+    np.testing.assert_array_equal(one.scores_, two.scores_)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert one.surrogate_ == two.surrogate_
