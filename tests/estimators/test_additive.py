@@ -302,3 +302,23 @@ def test_real_data_give_a_good_model():
     X, y = load_breast_cancer(return_X_y=True)
     model = AdditiveClassifier(n_strengths=5, cv=3).fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.985
+
+
+def test_the_positive_class_may_be_the_first_of_the_two():
+    X, y = table(300)
+    labels = np.where(y, "bad", "good")  # bad comes first and is the rarer one
+    model = AdditiveClassifier("log_loss", strength=1e-3, monotone={"age": 1}).fit(X, labels)
+    assert model.classes_.tolist() == ["bad", "good"]
+    assert (np.diff(model.curve("age")[1]) >= 0.0).all()
+    card = model.scorecard(X=X, y=labels)
+    assert card.metric_loss < 0.01
+    high = _python(card, X) > np.median(_python(card, X))
+    assert y[high].mean() > y[~high].mean()
+
+
+def test_raw_tables_get_curves():
+    X, y = table(300)
+    X["town"] = np.where(X["d"].fillna(0) > 0, "Oslo", "Bonn")
+    model = auctor.TableClassifier("auc", model="additive", strength=1e-2).fit(X, y)
+    assert isinstance(model.model_, AdditiveClassifier)
+    assert model.score(X, y) > 0.9

@@ -294,7 +294,7 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
         matrix = self._read(X, reset=False)
         labels = self._read_target(y, matrix.shape[0])
         decision = model.decision_function(matrix)
-        points = card_points(card, model.bins, names, matrix) - base
+        points = (card_points(card, model.bins, names, matrix) - base) / card.factor
         pair = tuple(model.score_at(s, labels, sample_weight) for s in (decision, points))
         return replace(card, metric=(pair[0], pair[1]))
 

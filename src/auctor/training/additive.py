@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from numbers import Integral
 from typing import Any, cast
@@ -61,6 +61,7 @@ class AdditiveParameters(CurveParameters, ClassifierParameters):
     penalty: Any = "fused"
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)
+    standardise: bool = field(default=False, init=False)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -70,6 +71,7 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
     penalty: Any = "fused"
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)
+    standardise: bool = field(default=False, init=False)
 
 
 def check_curves(who: str, given: CurveParameters) -> None:
@@ -115,16 +117,14 @@ def _number(given: LinearParameters) -> Any:
 
 
 def plain(kind: Any, given: LinearParameters, penalty: Any, strength: float, **more: Any) -> Any:
-    """The parameters of a linear fit on binned data."""
-    names = [name for name in kind.__dataclass_fields__ if hasattr(given, name)]
-    shared = {
-        name: getattr(given, name)
-        for name in names
-        if name not in ("penalty", "strength", "l1_ratio") and kind.__dataclass_fields__[name].init
+    """The parameters of a linear fit on binned data, whose columns are scaled by their weights."""
+    own = {"penalty": penalty, "strength": strength, "l1_ratio": None, "standardise": False}
+    named = {
+        one.name: own[one.name] if one.name in own else getattr(given, one.name)
+        for one in fields(kind)
+        if one.init and (one.name in own or hasattr(given, one.name))
     }
-    if kind.__dataclass_fields__["strength"].init:
-        shared["strength"] = strength
-    return kind(penalty=penalty, **(shared | more))
+    return kind(**(named | more))
 
 
 def search_parameters(given: AdditiveParameters, penalty: Penalty, strengths: Any) -> Any:

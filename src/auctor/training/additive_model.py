@@ -247,7 +247,8 @@ def _train_on(
     splits: Sequence[Split] | None,
 ) -> TrainedCurves:
     """Fit the curves of some bins, at the given strength or at the best one."""
-    penalty = curve_penalty(given.penalty, bins, signs)
+    # The fit is of the positive class; where that is the first of two, its scores are negated.
+    penalty = curve_penalty(given.penalty, bins, int(rows.sign) * signs)
     binned = replace(rows, matrix=bins.encoded(rows.matrix))
     if not auto_strength(given):
         strength = float(given.strength)
@@ -285,7 +286,7 @@ def _pull(
 ) -> FloatArray:
     """Slopes of the loss in the scores of the fitted curves."""
     targets = targets_of(who, given.class_weight, rows, chosen)
-    scores = linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
+    scores = rows.sign * linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
     slopes = [
         chosen.loss.value_grad(column, target)[1]
         for column, target in zip(scores.T, targets, strict=True)
@@ -346,7 +347,7 @@ def _regression_on(
     else:
         strength = float(given.strength)
     part = plain(RegressorParameters, given, with_strength(penalty, strength), strength)
-    linear, solution = train_regressor(who, part, data, previous)
+    linear, solution = train_regressor(who, part, data.matrix, target, previous)
     model = with_curves(linear, bins, signs)
     return TrainedCurves(model, [solution], [], strength, strengths, scores)
 
