@@ -36,6 +36,7 @@ from auctor.training.additive import (
 from auctor.training.bins import Bins
 from auctor.training.calibrate import Sigmoid
 from auctor.training.fit import linear_scores
+from auctor.training.fold_scores import Split
 from auctor.training.folds import stratified_folds
 from auctor.training.metric import METRICS, Chosen, resolve_metric
 from auctor.training.model import LinearModel, RegressionModel
@@ -46,7 +47,7 @@ from auctor.training.parameters import (
     generator,
 )
 from auctor.training.registry import resolve_loss
-from auctor.training.select import Split, StrengthSearch
+from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows, targets_of
 from auctor.training.train import Trained, train_classifier, train_regressor
 
