@@ -228,7 +228,7 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
         check_additive(self._who, self)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X, in which values may be missing, and labels y.
 
         Parameters are those of `MetricClassifier.fit`.

@@ -149,9 +149,9 @@ def each_class(problem: Problem, solution: Solution) -> list[Solution]:
         return [solution]
     scores = problem.data.scores(solution.coef)
     offsets = problem.loss.offsets_at(scores, problem.data.target)
-    parts = solution.coef.reshape(offsets.size, -1)
+    parts = solution.coef.reshape(offsets.size, -1) + 0.0  # no negative zeros
     pairs = zip(parts, offsets.tolist(), strict=True)
-    return [replace(solution, coef=coef.copy(), intercept=b) for coef, b in pairs]
+    return [replace(solution, coef=coef, intercept=b) for coef, b in pairs]
 
 
 def check_not_interrupted(solutions: Sequence[Solution]) -> None:
