@@ -26,7 +26,7 @@ DIMENSIONS = [
 ]
 
 
-@pytest.mark.parametrize("given", DIMENSIONS, ids=str)
+@pytest.mark.parametrize("given", DIMENSIONS, ids=[str(k) for k in range(len(DIMENSIONS))])
 def test_values_survive_the_way_there_and_back(given):
     dimension = as_dimension("p", given)
     for u in np.random.default_rng(0).random((50, dimension.width)):
