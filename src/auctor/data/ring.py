@@ -40,7 +40,7 @@ class Ring:
                 todo="Raise {option}, or convert the table into smaller shards.",
                 option="memory",
             )
-        count = min(len(headers), READERS + SPARE, max(1, memory // largest))
+        count = min(len(headers), READERS + SPARE, max(1, memory // max(1, largest)))
         self._buffers = [_aligned(largest) for _ in range(count)]
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
