@@ -229,3 +229,17 @@ def test_gaussian_moments_are_sums_over_shards():
         minimise(far, GaussianDiscriminant())
     with pytest.raises(IncompatibleError, match="row access for shrinkage"):
         minimise(stored, GaussianDiscriminant(shrinkage="auto"))
+
+
+def test_a_shard_that_vanishes_ends_a_solve_with_the_best_point(folder):
+    problem = Problem(Logistic(), L2(1e-3), open_shards(folder))
+
+    def remove(step):
+        if step.iteration == 3:
+            (folder / "000002.shard").unlink()
+
+    found = minimise(problem, Lbfgs(), tol=1e-12, on_step=remove, on_failure="ignore")
+    assert found.status is Status.LOST
+    assert found.coef.any()
+    with pytest.raises(DataLost, match=r"to read 000002\.shard"):
+        problem.data.scores(found.coef)
