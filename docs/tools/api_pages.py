@@ -16,10 +16,12 @@ MODULES = {
     "penalties": ["auctor.penalties"],
     "solvers": ["auctor.solvers"],
     "qp": ["auctor.qp"],
+    "completion": ["auctor.completion"],
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
     "covariance": ["auctor.covariance"],
+    "tune": ["auctor.tune"],
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from auctor.core.version import __version__ as __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says where names live
+    from auctor import completion as completion
     from auctor import data as data
     from auctor import estimators as estimators
     from auctor import losses as losses
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.core.errors import DataWarning as DataWarning
     from auctor.estimators import AdditiveClassifier as AdditiveClassifier
     from auctor.estimators import AdditiveRegressor as AdditiveRegressor
+    from auctor.estimators import KernelClassifier as KernelClassifier
+    from auctor.estimators import KernelRegressor as KernelRegressor
     from auctor.estimators import LinearRegressor as LinearRegressor
     from auctor.estimators import MetricClassifier as MetricClassifier
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
@@ -48,12 +51,15 @@ _HOMES = {
     "AuctorError": "core.errors",
     "ConvergenceWarning": "core.errors",
     "DataWarning": "core.errors",
+    "KernelClassifier": "estimators",
+    "KernelRegressor": "estimators",
     "LinearRegressor": "estimators",
     "MetricClassifier": "estimators",
     "MetricClassifierCV": "estimators",
     "Problem": "problem",
     "StreamingAUC": "online",
     "TableClassifier": "estimators",
+    "completion": "",
     "data": "",
     "estimators": "",
     "load": "saved",

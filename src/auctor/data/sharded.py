@@ -16,7 +16,7 @@ from auctor.core.files import AnyPath
 from auctor.core.needs import Access
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.shards import open_folder
-from auctor.data.workers import FileWorkers, ShardFacts, Workers
+from auctor.data.workers import FileWorkers, MemoryWorkers, ShardFacts, Workers
 
 #: Bytes of the ring of buffers, unless said otherwise.
 MEMORY = 512 << 20
@@ -67,6 +67,25 @@ class Sharded:
         self._facts = check_facts(workers.facts()) if facts is None else facts
         self._given = target
         self._ends = np.cumsum([facts.n_rows for facts in self._facts])
+
+    @classmethod
+    def examples(cls, X: FloatArray, target: Target, n_threads: int | None) -> dict[str, Sharded]:
+        """Instances the conformance kit tests: rows in three shards, and with scaled columns."""
+        from auctor.data.dense import Dense
+
+        parts = np.array_split(np.arange(X.shape[0]), 3)
+        shards = [Dense(X[part], target.take(part), n_threads=1) for part in parts]
+        whole = cls(MemoryWorkers(shards, n_threads)).with_target(target)
+        return {
+            "three": whole,
+            "scaled": cls(
+                MemoryWorkers(
+                    [Dense(X[part] / 2.0, target.take(part), n_threads=1) for part in parts]
+                )
+            )
+            .with_target(target)
+            .scaled(np.full(X.shape[1], 2.0)),
+        }
 
     @property
     def access(self) -> Access:

@@ -6,14 +6,12 @@ from typing import Any, Self
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import Sharded
-from auctor.estimators.base import LinearEstimator, on_workers, sentence, tell
+from auctor.estimators.base import LinearEstimator, on_workers, tell
 from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
@@ -166,6 +164,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     calibrators_: list[Calibrator]
     solution_: Solution | list[Solution]
 
+    _for_the_other_kind = "LinearRegressor"
+
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
         check_classifier(self._who, self)
@@ -265,21 +265,6 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         )
         self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
         return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
-
-    def _read_labels(self, y: Any, n: int) -> Array:
-        labels = self._read_target(y, n)
-        if n < 2:
-            raise DataError(
-                self._who, needs="at least two rows", got=f"{n} sample", todo="Pass more rows."
-            )
-        try:
-            check_classification_targets(labels)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{self._who} needs class labels of one type; got: {sentence(error)}. "
-                "Use LinearRegressor for numbers."
-            ) from error
-        return labels
 
     def _keep(self, trained: Trained) -> None:
         """Take over a fitted model, and nothing of an earlier fit."""

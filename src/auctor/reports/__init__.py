@@ -12,6 +12,8 @@ from auctor.reports.curves import (
     LiftPoint,
     ThresholdTable,
 )
+from auctor.reports.curves_info import ColumnCurve, PairMap, column_curves, pair_maps
+from auctor.reports.curves_plots import curve_svg, draw_curve, draw_pair
 from auctor.reports.graph import draw_graph
 from auctor.reports.html import render
 from auctor.reports.info import (
@@ -36,6 +38,7 @@ __all__ = [
     "Calibration",
     "CalibrationBin",
     "Candidate",
+    "ColumnCurve",
     "ColumnInfo",
     "Comparison",
     "Convergence",
@@ -49,14 +52,20 @@ __all__ = [
     "LiftPoint",
     "MetricStep",
     "ModelInfo",
+    "PairMap",
     "PathInfo",
     "ReportInfo",
     "ThresholdTable",
     "Weights",
     "build_report",
+    "column_curves",
+    "curve_svg",
+    "draw_curve",
     "draw_graph",
+    "draw_pair",
     "headline",
     "model_info",
+    "pair_maps",
     "plain",
     "render",
 ]

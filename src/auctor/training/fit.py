@@ -20,6 +20,7 @@ from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
 from auctor.solvers import GaussianDiscriminant, resolve
 from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
+from auctor.training.exact import check_maximiser, maximise_exact
 from auctor.training.metric import Chosen
 from auctor.training.parameters import LinearParameters, generator
 from auctor.training.registry import resolve_penalty
@@ -101,6 +102,11 @@ def solve_classes(
         rows = data.with_target(target)
         penalty = penalty_for(who, given, rows, chosen)
         start = start_from(given, last, chosen.loss)
+        if chosen.exact:
+            check_maximiser(who, given)
+            first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
+            solutions.append(maximise_exact(given, rows, chosen, first))
+            continue
         solver = solver_for(given, rows, chosen)
         solutions.append(solve(given, rows, chosen.loss, penalty, start, solver))
     return solutions
@@ -144,9 +150,9 @@ def each_class(problem: Problem, solution: Solution) -> list[Solution]:
         return [solution]
     scores = problem.data.scores(solution.coef)
     offsets = problem.loss.offsets_at(scores, problem.data.target)
-    parts = solution.coef.reshape(offsets.size, -1)
+    parts = solution.coef.reshape(offsets.size, -1) + 0.0  # no negative zeros
     pairs = zip(parts, offsets.tolist(), strict=True)
-    return [replace(solution, coef=coef.copy(), intercept=b) for coef, b in pairs]
+    return [replace(solution, coef=coef, intercept=b) for coef, b in pairs]
 
 
 def check_not_interrupted(solutions: Sequence[Solution]) -> None:
