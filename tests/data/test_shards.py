@@ -8,17 +8,17 @@ from scipy.sparse import csr_array
 from scipy.sparse import random as random_sparse
 
 from auctor import MetricClassifier, MetricClassifierCV
-from auctor.core.errors import DataError, DataLost
+from auctor.core.errors import DataError, DataLost, IncompatibleError
 from auctor.core.result import Status
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded, as_data, open_shards
 from auctor.data.shards import cut_rows, read_header, shard_path, write_shard
 from auctor.data.workers import MemoryWorkers
-from auctor.losses import FBeta, Logistic, PairwiseHinge, Prbep
+from auctor.losses import ExpectedError, FBeta, Logistic, PairwiseHinge, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Lbfgs, choose
+from auctor.solvers import GaussianDiscriminant, Lbfgs, choose
 from auctor.tables import write_shards
 
 RNG = np.random.default_rng(0)
@@ -214,3 +214,32 @@ def test_a_strength_is_chosen_on_shards(tmp_path):
         found.strength_
         == MetricClassifierCV("auc", strengths=[0.1, 0.01], cv=3).fit(matrix, y).strength_
     )
+
+
+def test_gaussian_moments_are_sums_over_shards():
+    matrix, y = RNG.normal(size=(300, 5)), np.where(RNG.normal(size=300) > 0.4, 1.0, -1.0)
+    stored = Problem(ExpectedError(), L2(1e-3), Sharded(MemoryWorkers(split(matrix, y, 4))))
+    memory = Problem(ExpectedError(), L2(1e-3), as_data(matrix, y))
+    found, wanted = (
+        minimise(one, GaussianDiscriminant(), on_failure="ignore") for one in (stored, memory)
+    )
+    np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-7)
+    far = Problem(ExpectedError(), L2(1e-3), Sharded(MemoryWorkers(split(matrix + 1e6, y, 4))))
+    with pytest.raises(IncompatibleError, match="mean does not dwarf"):
+        minimise(far, GaussianDiscriminant())
+    with pytest.raises(IncompatibleError, match="row access for shrinkage"):
+        minimise(stored, GaussianDiscriminant(shrinkage="auto"))
+
+
+def test_a_shard_that_vanishes_ends_a_solve_with_the_best_point(folder):
+    problem = Problem(Logistic(), L2(1e-3), open_shards(folder))
+
+    def remove(step):
+        if step.iteration == 3:
+            (folder / "000002.shard").unlink()
+
+    found = minimise(problem, Lbfgs(), tol=1e-12, on_step=remove, on_failure="ignore")
+    assert found.status is Status.LOST
+    assert found.coef.any()
+    with pytest.raises(DataLost, match=r"to read 000002\.shard"):
+        problem.data.scores(found.coef)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -123,6 +124,19 @@ class Sharded:
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.n_rows, self.n_columns
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells these rows from others: numbers of rows and columns, checksums."""
+        target, sums = self.target, [facts.checksum for facts in self._facts]
+        labels = zlib.crc32(np.ascontiguousarray(target.y).tobytes())
+        if target.weight is not None:
+            labels = zlib.crc32(np.ascontiguousarray(target.weight).tobytes(), labels)
+        return {
+            "rows": self.n_rows,
+            "columns": self.n_columns,
+            "shards": len(self._facts),
+            "checksum": zlib.crc32(np.array(sums, dtype="<i8").tobytes(), labels),
+        }
 
     def row_labels(self) -> Array:
         """The label of every row, as it stood in the table."""

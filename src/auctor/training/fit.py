@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
-from auctor.core.watching import step_callback, tell_stage
+from auctor.core.watching import step_callback, tell_stage, watched_start
 from auctor.data import Binned, Sharded, Stacked, StoredData
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import Solver, minimise
@@ -60,6 +60,7 @@ def solve_problem(
     solver: Solver[Any] | None = None,
 ) -> Solution:
     """Minimise a problem, from a start that is ignored if it does not fit."""
+    start = start if start is not None else watched_start()
     if start is not None and (
         start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
     ):
