@@ -15,6 +15,7 @@ from auctor.core.version import __version__ as __version__
 if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says where names live
     from auctor import data as data
     from auctor import estimators as estimators
+    from auctor import hierarchy as hierarchy
     from auctor import losses as losses
     from auctor import metrics as metrics
     from auctor import online as online
@@ -33,6 +34,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.estimators import MetricClassifier as MetricClassifier
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
     from auctor.export import to_onnx as to_onnx
+    from auctor.hierarchy import HierarchicalMultiLabel as HierarchicalMultiLabel
+    from auctor.hierarchy import TopDownClassifier as TopDownClassifier
     from auctor.online import StreamingAUC as StreamingAUC
     from auctor.problem import Problem as Problem
     from auctor.saved import load as load
@@ -47,13 +50,16 @@ _HOMES = {
     "AuctorError": "core.errors",
     "ConvergenceWarning": "core.errors",
     "DataWarning": "core.errors",
+    "HierarchicalMultiLabel": "hierarchy",
     "LinearRegressor": "estimators",
     "MetricClassifier": "estimators",
     "MetricClassifierCV": "estimators",
     "Problem": "problem",
     "StreamingAUC": "online",
+    "TopDownClassifier": "hierarchy",
     "data": "",
     "estimators": "",
+    "hierarchy": "",
     "load": "saved",
     "losses": "",
     "metrics": "",

@@ -69,9 +69,12 @@ class Flat:
     Parameters
     ----------
     threshold : float, or one per level or label
+    each : {"one", "level", "label"}
+        Whether tuning finds one threshold, one for each level or one for each label.
     """
 
     threshold: Any = 0.5
+    each: str = "one"
 
     #: The parameter that is tuned, and what is tried: shares of a probability.
     tuned: ClassVar[str] = "threshold"
@@ -119,6 +122,8 @@ class HierarchicalOperator:
     ----------
     phi : float > 0, or one per level or label
         Weights of the groups: larger ones drop more.
+    each : {"one", "level", "label"}
+        Whether tuning finds one weight, one for each level or one for each label.
 
     References
     ----------
@@ -127,6 +132,7 @@ class HierarchicalOperator:
     """
 
     phi: Any = 0.5
+    each: str = "one"
 
     #: The parameter that is tuned, and what is tried: norms of probabilities.
     tuned: ClassVar[str] = "phi"

@@ -30,6 +30,7 @@ from auctor.reports.info import (
     plain,
 )
 from auctor.reports.intervals import Estimate
+from auctor.reports.taxonomy import NodeMeasures, TaxonomyReport, render_taxonomy
 
 __all__ = [
     "Calibration",
@@ -48,8 +49,10 @@ __all__ = [
     "LiftPoint",
     "MetricStep",
     "ModelInfo",
+    "NodeMeasures",
     "PathInfo",
     "ReportInfo",
+    "TaxonomyReport",
     "ThresholdTable",
     "Weights",
     "build_report",
@@ -57,4 +60,5 @@ __all__ = [
     "model_info",
     "plain",
     "render",
+    "render_taxonomy",
 ]
