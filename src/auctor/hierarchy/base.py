@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import DataError, DataWarning
 from auctor.core.types import Array, FloatArray
-from auctor.data import as_matrix, feature_names
+from auctor.data import as_matrix
 from auctor.data.coerce import check_weight
 from auctor.hierarchy.labels import Form, Labels, read_labels
 from auctor.hierarchy.nodes import NodeSettings, node_loss
@@ -59,6 +59,12 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         found: FloatArray = self.models_.intercept
         return found
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
     def node_report(self, X: Any, y: Any, *, title: str = "Taxonomy") -> TaxonomyReport:
         """Measures of every label and overall on rows X with labels y.
 
@@ -78,12 +84,12 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "models_")
         return read_labels(type(self).__name__, y, self.taxonomy_).indicator
 
-    def _settings(self) -> NodeSettings:
+    def _settings(self, loss: Any = None) -> NodeSettings:
         who = type(self).__name__
         check_real(who, "strength", self.strength, low=0.0)
         check_real(who, "tol", self.tol, low=0.0, open_low=True)
         return NodeSettings(
-            node_loss(who, self.loss),
+            node_loss(who, self.loss if loss is None else loss),
             lambda: resolve_penalty(who, self.penalty, self.strength, None),
             self.solver,
             self.tol,
@@ -113,12 +119,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
             )
         weight = None if sample_weight is None else check_weight(sample_weight, n, who=who)
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form
-        self.n_features_in_ = matrix.shape[1]
-        names = feature_names(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        validate_data(self, X, skip_check_array=True)
         counted = labels.indicator if weight is None else labels.indicator[weight > 0.0]
         self.adopt_seen(counted.any(axis=0))
         if self.empty_labels_:
@@ -139,11 +140,5 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any) -> Any:
         check_is_fitted(self, "models_")
         matrix = as_matrix(X, who=type(self).__name__)
-        if matrix.shape[1] != self.n_features_in_:
-            raise DataError(
-                type(self).__name__,
-                needs=f"{self.n_features_in_} columns, as in fit",
-                got=f"{matrix.shape[1]}",
-                todo="Pass the same columns.",
-            )
+        validate_data(self, X, reset=False, skip_check_array=True)
         return matrix

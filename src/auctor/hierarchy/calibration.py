@@ -10,8 +10,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.training.calibrate import Sigmoid
 
 #: Rows with a label, and without it, from which the label has a slope and an offset of its own.
-#: Below, two numbers cannot be told from so few rows. Source: hierarchy.md (calibration): from 5 to
-#: 20 nothing changes by more than a standard error.
+#: Below, they cannot be told from so few rows. What it is worth: hierarchy.md (multi-label).
 OWN_ROWS = 10
 
 
@@ -33,6 +32,8 @@ class Calibration(NamedTuple):
         on: Array,
         weight: FloatArray | None = None,
         inside: Array | None = None,
+        *,
+        shared: bool = False,
     ) -> Calibration:
         """The most likely slope and offset of every label.
 
@@ -45,6 +46,8 @@ class Calibration(NamedTuple):
         weight : (n,) array, optional
         inside : (n, k) bool array, optional
             Which rows count for which label; all by default.
+        shared : bool
+            Whether all labels have one slope and offset, which keeps their order in a row.
         """
         counted = np.ones(on.shape, dtype=bool) if inside is None else inside.copy()
         if weight is not None:
@@ -55,10 +58,12 @@ class Calibration(NamedTuple):
         if not known.any():
             return found
         rows = np.broadcast_to(np.arange(on.shape[0])[:, None], on.shape)
-        shared = Sigmoid.fit(
+        common = Sigmoid.fit(
             scores[known], on[known], None if weight is None else weight[rows[known]]
         )
-        found.slope[:], found.offset[:] = max(shared.slope, 0.0), shared.offset
+        found.slope[:], found.offset[:] = max(common.slope, 0.0), common.offset
+        if shared:
+            return found
         for t in np.flatnonzero(np.minimum(positives, total - positives) >= OWN_ROWS):
             at = counted[:, t]
             own = Sigmoid.fit(scores[at, t], on[at, t], None if weight is None else weight[at])

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array, IntArray
@@ -51,11 +53,22 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
     broken : {"close", "refuse"}
         What happens to rows with a label but not its parent.
     """
+    if Y is None:
+        raise DataError(
+            who,
+            needs="labels",
+            got="None: it requires y to be passed, but the target y is None",
+            todo="Pass y.",
+        )
+    if hasattr(Y, "__array__") and not issparse(Y):
+        Y = np.asarray(Y)
+        if taxonomy is None and Y.ndim == 2 and Y.shape[1] == 1 and Y.dtype.kind in "biuf":
+            Y = column_or_1d(Y, warn=True)
     if issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "biuf"):
         return _matrix(who, Y, taxonomy, broken)
     if isinstance(Y, np.ndarray) and Y.ndim in (2, 3) and Y.dtype.kind in "OUS":
         return _paths(who, Y, taxonomy)
-    if Y is None or isinstance(Y, str) or not hasattr(Y, "__iter__"):
+    if isinstance(Y, str) or not hasattr(Y, "__iter__"):
         raise DataError(who, needs="labels for every row", got=repr(Y), todo="Pass them as y.")
     rows = list(Y)
     if not rows:
@@ -80,6 +93,7 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
         if isinstance(rows[0], str):
             taxonomy = Taxonomy.from_paths(sorted(set(rows)), SEPARATOR)
         else:
+            check_classification_targets(np.asarray(rows))
             taxonomy = Taxonomy(np.unique(np.asarray(rows)).tolist())
     return Labels(taxonomy.close([[row] for row in rows]), taxonomy, Form.NODES)
 
@@ -99,10 +113,10 @@ def _check_kinds(who: str, names: list[Any]) -> None:
 
 def _check_missing(who: str, rows: list[Any]) -> None:
     for at, row in enumerate(rows):
-        if row is None or row != row:
-            raise DataError(
-                who, needs="a label for every row", got=f"{row!r} in row {at}", todo="Drop the row."
-            )
+        if row is None or row != row or (isinstance(row, float) and np.isinf(row)):
+            value = "infinity" if row is not None and row == row else "NaN"
+            got = f"None in row {at}" if row is None else f"{value} in row {at}"
+            raise DataError(who, needs="a label for every row", got=got, todo="Drop the row.")
 
 
 def _no_taxonomy(who: str, what: str) -> DataError:

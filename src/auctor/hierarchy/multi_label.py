@@ -122,18 +122,18 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         self.n_threads = n_threads
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and their labels.
 
         Parameters
         ----------
         X : (n, d) table, array or sparse matrix
-        Y : labels
+        y : labels
             Label sets, paths, or a 0/1 matrix with a column for every label of the taxonomy.
         sample_weight : (n,) array, optional
         """
         self.check_parameters()
-        rows = self._read_rows(X, Y, sample_weight, self.broken)
+        rows = self._read_rows(X, y, sample_weight, self.broken)
         self.classes_ = list(self.taxonomy_.names)
         self.models_ = self._stage_one(*rows)
         self.calibration_, tuned = self._stage_two(rows)
@@ -142,7 +142,8 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every label, (n, n_labels), before decoding."""
-        return self._probabilities(self.models_.scores(self._read(X)), self.calibration_)
+        matrix = self._read(X)
+        return self._probabilities(self.models_.scores(matrix), self.calibration_)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Log-odds of every label, (n, n_labels), before decoding."""
@@ -161,10 +162,10 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         on[:, ~self.seen_] = False  # what is below a label without rows has none either
         return on
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The objective of the predicted sets."""
         objective = OBJECTIVES[self.objective]
-        return float(objective(self._truth(Y), self.predict_indicator(X), sample_weight))
+        return float(objective(self._truth(y), self.predict_indicator(X), sample_weight))
 
     # --- parts ----------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from auctor.hierarchy.calibration import Calibration
 from auctor.hierarchy.labels import Form, names_array, nodes_in_form
 from auctor.hierarchy.nodes import (
     NodeModels,
+    NodeSettings,
     NodeTask,
     ParentTask,
     train_nodes,
@@ -27,8 +28,11 @@ from auctor.kernels.hierarchy import descend as kernels
 from auctor.losses import Logistic
 
 PATHS = ("best", "greedy", "beam")
-NEGATIVES = ("siblings", "all")
+NEGATIVES = ("auto", "siblings", "all")
 STRATEGIES = ("node", "parent")
+#: Labels up to which nodes are trained against all rows by default, as one-vs-rest is, which is more
+#: accurate; beyond, the time of that grows with rows times labels. Source: hierarchy.md (single).
+MOST_AGAINST_ALL = 200
 #: Share of the rows that is held out to calibrate scores that are no log-odds.
 HELD_OUT = 1.0 / 3.0
 #: Rows scored at a time: with ten thousand labels their scores take 300 MB.
@@ -45,9 +49,10 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         text, and no taxonomy, make a flat classifier.
     strategy : {"node", "parent"}
         A binary model for every node, or a multinomial one for every parent (log-loss).
-    negatives : {"siblings", "all"}
+    negatives : {"auto", "siblings", "all"}
         Rows that a node is trained against: those that reach its parent, or all. With siblings, a
-        path has the product of the probabilities along it; with all, that of its last node.
+        path has the product of the probabilities along it; with all, that of its last node. "auto"
+        takes all rows up to 200 labels, and siblings beyond and with a model per parent.
     path : {"best", "greedy", "beam"}
         How a path is chosen: the most likely one, the best child at every step (fastest with many
         nodes), or the most likely end of the ``beam`` paths kept at every step.
@@ -57,7 +62,8 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         ending there has its own probability; a greedy path ends where no child has a probability of
         ``stop``.
     stop : float in (0, 1)
-    loss : {"logistic", "squared_hinge", "hinge"} or loss object
+    loss : {"squared_hinge", "logistic", "hinge"} or loss object, optional
+        By default squared hinge for a model per node, log-loss for one per parent.
     penalty : {"l2", "l1", "elastic_net"} or penalty object
     strength : float >= 0
     calibrate : bool, optional
@@ -97,14 +103,14 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         taxonomy: Taxonomy | None = None,
         *,
         strategy: str = "node",
-        negatives: str = "siblings",
+        negatives: str = "auto",
         path: str = "best",
         beam: int = 5,
         mandatory_leaf: bool = True,
         stop: float = 0.5,
-        loss: Any = "logistic",
+        loss: Any = None,
         penalty: Any = "l2",
-        strength: float = 1e-5,
+        strength: float = 1e-4,
         calibrate: bool | None = None,
         solver: Any = "auto",
         tol: float = 1e-2,
@@ -182,12 +188,19 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, (n, n_classes); rows add up to 1."""
-        log = self.decision_function(X)
+        log = self._class_scores(X)
         proba: FloatArray = np.exp(log - logsumexp(log, axis=1, keepdims=True))
         return proba
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log-probability of the path that ends in every class, (n, n_classes)."""
+        """Log-probability of the path that ends in every class, (n, n_classes).
+
+        With two classes, that of the second minus that of the first, (n,).
+        """
+        log = self._class_scores(X)
+        return log[:, 1] - log[:, 0] if log.shape[1] == 2 else log
+
+    def _class_scores(self, X: Any) -> FloatArray:
         matrix = self._read(X)
         parts = [self._ends(matrix[at])[:, self.ends_] for at in _chunks(matrix.shape[0])]
         return np.concatenate(parts)
@@ -202,14 +215,14 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
     def check_parameters(self) -> None:
         """Refuse parameters outside their ranges."""
         who = type(self).__name__
-        self._settings()
         check_choice(who, "strategy", self.strategy, STRATEGIES)
+        self._settings()
         check_choice(who, "negatives", self.negatives, NEGATIVES)
         check_choice(who, "path", self.path, PATHS)
         check_int(who, "beam", self.beam, low=1)
         check_real(who, "stop", self.stop, low=0.0, high=1.0, open_low=True, open_high=True)
         if self.strategy == "parent":
-            if not isinstance(self._settings().loss, Logistic):
+            if not self._probabilistic():
                 raise ParameterError(
                     who,
                     needs="log-loss for a model per parent",
@@ -271,11 +284,26 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         self.ends_ = np.flatnonzero((self.taxonomy_.leaves | stays) & self.seen_)
         self.classes_ = names_array(self.taxonomy_, self.ends_.tolist())
 
+    def _settings(self, loss: Any = None) -> NodeSettings:
+        if loss is None and self.loss is None:
+            loss = {"node": "squared_hinge", "parent": "logistic"}[self.strategy]
+        return super()._settings(loss)
+
+    def _probabilistic(self) -> bool:
+        """Whether scores are log-odds as they are."""
+        return isinstance(self._settings().loss, Logistic)
+
+    def _siblings(self) -> bool:
+        """Whether nodes are trained against their siblings alone."""
+        if self.negatives == "auto":
+            return self.strategy == "parent" or self.taxonomy_.n_nodes > MOST_AGAINST_ALL
+        return self.negatives == "siblings"
+
     def _calibration(self, matrix: Any, on: Array, weight: FloatArray | None) -> Calibration:
         """Slopes and offsets of all nodes, on a third of the rows, where they are wanted."""
         wanted = self.calibrate
         if wanted is None:
-            wanted = not isinstance(self._settings().loss, Logistic)
+            wanted = not self._probabilistic()
         n, size = on.shape
         if not wanted or self.strategy == "parent" or n < 2:
             return Calibration.identity(size)
@@ -285,10 +313,14 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         models = self._train(part, on[rest], None if weight is None else weight[rest])
         inside = np.ones((held.size, size), dtype=bool)
         for t, above in enumerate(self.taxonomy_.parent):
-            if above >= 0 and self.negatives == "siblings":
+            if above >= 0 and self._siblings():
                 inside[:, t] = on[held, above]
         return Calibration.fit(
-            models.scores(matrix[held]), on[held], None if weight is None else weight[held], inside
+            models.scores(matrix[held]),
+            on[held],
+            None if weight is None else weight[held],
+            inside,
+            shared=True,
         )
 
     def _train(self, data: Dense | Sparse, on: Array, weight: FloatArray | None) -> NodeModels:
@@ -304,7 +336,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         """The rows and positives of every node's model."""
         tasks = []
         for t, above in enumerate(self.taxonomy_.parent):
-            everywhere = above < 0 or self.negatives == "all"
+            everywhere = above < 0 or not self._siblings()
             rows: IntArray | None = None if everywhere else np.flatnonzero(on[:, above])
             positive = on[:, t] if rows is None else on[rows, t]
             tasks.append(NodeTask(rows, positive.astype(np.float64)))
@@ -344,7 +376,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
     def _rules(self) -> tuple[bool, bool, Array]:
         """Whether siblings share a softmax, whether paths multiply, where they may end."""
         stay = np.append(self.stays_ & (not self.mandatory_leaf), False)
-        return self.strategy == "parent", self.negatives == "siblings", stay
+        return self.strategy == "parent", self._siblings(), stay
 
     def _ends(self, matrix: Any) -> FloatArray:
         """Log-probability of ending in every node."""
