@@ -167,10 +167,14 @@ class ExpectedF:
     beta : float > 0
     temper : float > 0
         Power of the probabilities: above 1 sets become smaller, below 1 larger.
+    empty : bool
+        Whether a set may be empty; its F is 1 where the truth is empty too. The estimator allows it
+        where training rows without labels do.
     """
 
     beta: float = 1.0
     temper: float = 1.0
+    empty: bool = False
 
     #: The parameter that is tuned, and what is tried around 1.
     tuned: ClassVar[str] = "temper"
@@ -195,7 +199,8 @@ class ExpectedF:
         p = coherent("ExpectedF", scores, taxonomy)
         p = np.clip(p, 0.0, None) ** self.temper
         on = np.zeros(p.shape, dtype=bool)
-        kernels.best_prefix(p, falling_order(p), self.beta**2, on)
+        start = taxonomy.parents.start
+        kernels.best_prefix(p, falling_order(p), self.beta**2, start, bool(self.empty), on)
         return on
 
 

@@ -110,6 +110,12 @@ def _ratios(hits: Array, there: Array, said: Array, beta: float) -> LabelScores:
     )
 
 
+def example_f(truth: Any, predicted: Any, *, beta: float = 1.0) -> FloatArray:
+    """F-beta of every row alone, for paired comparisons."""
+    a, b = check_sets("example_f", truth, predicted)
+    return _ratios((a & b).sum(axis=1), a.sum(axis=1), b.sum(axis=1), beta).f
+
+
 def label_scores(truth: Any, predicted: Any, *, beta: float = 1.0) -> LabelScores:
     """Precision, recall and F-beta of every label alone."""
     a, b = check_sets("label_scores", truth, predicted)

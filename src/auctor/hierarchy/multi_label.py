@@ -13,7 +13,7 @@ from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.hierarchy.base import HierarchicalEstimator, Rows
 from auctor.hierarchy.calibration import Calibration
-from auctor.hierarchy.decoders import DECODERS
+from auctor.hierarchy.decoders import DECODERS, ExpectedF
 from auctor.hierarchy.labels import in_form
 from auctor.hierarchy.nodes import NodeTask, train_estimators, train_nodes
 from auctor.hierarchy.taxonomy import Taxonomy
@@ -150,6 +150,15 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         matrix = self._read(X)
         return self.calibration_.log_odds(self.models_.scores(matrix))
 
+    def out_of_fold_proba(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
+        """Probability of every label by models that have not seen the row: what tuning saw.
+
+        X, y and weights are those that were passed to `fit`; the models of the folds are trained
+        again, with the same folds where ``random_state`` is a number.
+        """
+        rows = Rows(self._read(X), self._truth(y), sample_weight)
+        return self._probabilities(self._out_of_fold(rows), self.calibration_)
+
     def predict(self, X: Any) -> Any:
         """Label sets that obey the taxonomy, in the form that the labels had in `fit`."""
         return in_form(self.predict_indicator(X), self.taxonomy_, self.form_)
@@ -201,6 +210,8 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
     def _stage_two(self, rows: Rows) -> tuple[Calibration, Tuned]:
         """The calibration, and the decoder with its parameter tuned, both out of fold."""
         decoder = DECODERS[self.decoder]() if isinstance(self.decoder, str) else self.decoder
+        if self.decoder == "expected_f":
+            decoder = ExpectedF(empty=not bool(rows.on.any(axis=1).all()))
         tunable = self.tune and getattr(type(decoder), "tuned", None) is not None
         calibration = Calibration.identity(self.taxonomy_.n_nodes)
         if not (tunable or self.calibrate):

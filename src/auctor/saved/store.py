@@ -179,7 +179,7 @@ def _describe(model: Any, arrays: Arrays) -> Json:
         raise ParameterError(
             "save", needs=f"one of {', '.join(kinds())}", got=name, todo="Pass such a model."
         )
-    if not hasattr(model, "coef_"):
+    if not (hasattr(model, "coef_") or hasattr(model, "models_")):
         raise ParameterError(
             "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
         )
