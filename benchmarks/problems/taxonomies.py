@@ -1,4 +1,4 @@
-"""Sets whose labels have a taxonomy: rows, label sets and the tree, split as they were published."""
+"""Sets whose labels have a taxonomy: rows, label sets and the tree, in the published splits."""
 
 from __future__ import annotations
 

@@ -131,7 +131,9 @@ def run(settings: Settings) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _decoded(data: Labelled, loss: str, strength: float) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _decoded(
+    data: Labelled, loss: str, strength: float
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """F1 of every test row by decoder, and the probabilities of test rows."""
     model = HierarchicalMultiLabel(
         data.taxonomy, loss=loss, strength=strength, random_state=0, n_threads=1

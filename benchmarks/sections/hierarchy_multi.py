@@ -60,7 +60,9 @@ def run(settings: Settings) -> dict[str, object]:
             continue
         rows.append([label, seconds, _flat_f1(data, scores())])
     by_name = {row[0]: row for row in rows}
-    bars = [bar("F1 of the default (omikuji in the spike: .760)", by_name["auctor, default"][2], 0.76)]
+    bars = [
+        bar("F1 of the default (omikuji in the spike: .760)", by_name["auctor, default"][2], 0.76)
+    ]
     if "napkinXC BR" in by_name:
         ours, theirs = by_name["auctor, stage one alone"], by_name["napkinXC BR"]
         bars.append(bar("CPU: stage one / napkinXC BR", ours[1] / theirs[1], 1.0, at_least=False))

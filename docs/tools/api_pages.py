@@ -19,6 +19,7 @@ MODULES = {
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
+    "hierarchy": ["auctor.hierarchy", "auctor.hierarchy.metrics", "auctor.hierarchy.policies"],
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],
 }

@@ -72,7 +72,9 @@ def test_calibration_of_each_label_and_of_rare_ones():
     shared = Calibration.fit(z, on, shared=True)
     assert np.unique(shared.slope).size == 1
     # Five rows have no slope of their own.
-    assert found.slope[2] == Calibration.fit(z / np.array([4.0, 2.0, 1.0]), on, shared=True).slope[0]
+    assert (
+        found.slope[2] == Calibration.fit(z / np.array([4.0, 2.0, 1.0]), on, shared=True).slope[0]
+    )
 
 
 @pytest.mark.parametrize("each", ["level", "label"])

@@ -121,7 +121,8 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form
         validate_data(self, X, skip_check_array=True)
         counted = labels.indicator if weight is None else labels.indicator[weight > 0.0]
-        self.adopt_seen(counted.any(axis=0))
+        seen: Array = counted.any(axis=0)
+        self.adopt_seen(seen)
         if self.empty_labels_:
             more = ", ..." if len(self.empty_labels_) > NAMED else ""
             warnings.warn(

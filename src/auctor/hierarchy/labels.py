@@ -153,7 +153,7 @@ def _prefixes(path: tuple[str, ...]) -> list[str]:
 
 
 def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
-    dense = np.asarray(Y.toarray() if issparse(Y) else Y)
+    dense = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if taxonomy is None:
         raise _no_taxonomy(who, "a 0/1 matrix")
     if dense.shape[1] != taxonomy.n_nodes or not np.isin(dense, (0, 1)).all():
@@ -192,7 +192,7 @@ def in_form(on: Array, taxonomy: Taxonomy, form: Form) -> Any:
 def nodes_in_form(node: IntArray, taxonomy: Taxonomy, form: Form) -> Any:
     """Rows with one path, given by the node at its end (-1 for none), in a form."""
     if form is Form.NODES:
-        return names_array(taxonomy, list(range(taxonomy.n_nodes)), (node < 0).any())[node]
+        return names_array(taxonomy, list(range(taxonomy.n_nodes)), bool((node < 0).any()))[node]
     if form is Form.PATHS:
         table = np.full((taxonomy.n_nodes + 1, int(taxonomy.depth.max()) + 1), "", dtype=object)
         for t in range(taxonomy.n_nodes):

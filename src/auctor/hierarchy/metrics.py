@@ -50,8 +50,9 @@ def row_weights(who: str, sample_weight: Any, n: int) -> FloatArray:
     """Weights of rows with a mean of 1."""
     if sample_weight is None:
         return np.ones(n)
-    weight = check_weight(sample_weight, n, who=who)
-    return weight / weight.mean()
+    weight: FloatArray = check_weight(sample_weight, n, who=who)
+    scaled: FloatArray = weight / weight.mean()
+    return scaled
 
 
 def set_scores(

@@ -30,8 +30,8 @@ from auctor.losses import Logistic
 PATHS = ("best", "greedy", "beam")
 NEGATIVES = ("auto", "siblings", "all")
 STRATEGIES = ("node", "parent")
-#: Labels up to which nodes are trained against all rows by default, as one-vs-rest is, which is more
-#: accurate; beyond, the time of that grows with rows times labels. Source: hierarchy.md (single).
+#: Labels up to which nodes are trained against all rows by default, as one-vs-rest is: that is more
+#: accurate, but its time grows with rows times labels. Source: hierarchy.md (single label).
 MOST_AGAINST_ALL = 200
 #: Share of the rows that is held out to calibrate scores that are no log-odds.
 HELD_OUT = 1.0 / 3.0
@@ -386,7 +386,12 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return end
 
     def _descend(
-        self, rows: Columns, coef: FloatArray, intercept: FloatArray, scores: FloatArray, out: IntArray
+        self,
+        rows: Columns,
+        coef: FloatArray,
+        intercept: FloatArray,
+        scores: FloatArray,
+        out: IntArray,
     ) -> None:
         """Greedy descent or beam search; only the children on the way are scored."""
         start, child, top, seen = self._tree()
