@@ -25,13 +25,28 @@ ARFF = {
     "enron": ("hmc-enron", "Enron_corr", ("trainvalid",), "test", "_"),
     "imclef07a": ("hmc-imclef07a", "ImCLEF07A", ("Train",), "Test", "_"),
 }
-NEWSGROUPS = (
-    "alt.atheism comp.graphics comp.os.ms-windows.misc comp.sys.ibm.pc.hardware "
-    "comp.sys.mac.hardware comp.windows.x misc.forsale rec.autos rec.motorcycles "
-    "rec.sport.baseball rec.sport.hockey sci.crypt sci.electronics sci.med sci.space "
-    "soc.religion.christian talk.politics.guns talk.politics.mideast talk.politics.misc "
-    "talk.religion.misc"
-).split()
+NEWSGROUPS = [
+    "alt.atheism",
+    "comp.graphics",
+    "comp.os.ms-windows.misc",
+    "comp.sys.ibm.pc.hardware",
+    "comp.sys.mac.hardware",
+    "comp.windows.x",
+    "misc.forsale",
+    "rec.autos",
+    "rec.motorcycles",
+    "rec.sport.baseball",
+    "rec.sport.hockey",
+    "sci.crypt",
+    "sci.electronics",
+    "sci.med",
+    "sci.space",
+    "soc.religion.christian",
+    "talk.politics.guns",
+    "talk.politics.mideast",
+    "talk.politics.misc",
+    "talk.religion.misc",
+]
 #: Rows of rcv1-dev that are trained on, as in the spike that the bars come from.
 RCV1_TRAIN = 1550
 
@@ -60,7 +75,8 @@ def arff(name: str) -> Labelled:
     files = [base / folder / f"{stem}{between}{part}.arff.xz" for part in (*train, test)]
     tables, labels, counts, paths, nominal = [], [], [], [], []
     for file in files:
-        head, _, body = lzma.open(file, "rt").read().partition("@DATA")
+        with lzma.open(file, "rt") as stream:
+            head, _, body = stream.read().partition("@DATA")
         attributes = [line.split(None, 2) for line in head.splitlines() if line[:4] == "@ATT"]
         paths = attributes[-1][2].split(None, 1)[1].split(",")
         nominal = [one[2].startswith("{") for one in attributes[:-1]]

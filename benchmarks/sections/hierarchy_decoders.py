@@ -122,7 +122,8 @@ def run(settings: Settings) -> dict[str, object]:
             ),
         ],
         "notes": [
-            "Scores: one model per label (squared hinge on rcv1-dev, else log-loss), calibrated by label out of fold; every "
+            "Scores: one model per label (squared hinge on rcv1-dev, else log-loss), calibrated by "
+            "label out of fold; every "
             "decoder is tuned on the same out-of-fold probabilities for F1 by example. Sets of the "
             "flat decoder get their ancestors.",
             f"Phi by label is learned on sets with at most {MOST_LEARNED} labels.",

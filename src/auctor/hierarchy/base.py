@@ -18,7 +18,7 @@ from auctor.hierarchy.labels import Form, Labels, read_labels
 from auctor.hierarchy.nodes import NodeSettings, node_loss
 from auctor.hierarchy.report import measure
 from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.reports.taxonomy import TaxonomyReport
+from auctor.reports.nodes import TaxonomyReport
 from auctor.training.registry import resolve_penalty
 
 #: Labels without rows that a warning names.
@@ -121,8 +121,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form
         validate_data(self, X, skip_check_array=True)
         counted = labels.indicator if weight is None else labels.indicator[weight > 0.0]
-        seen: Array = counted.any(axis=0)
-        self.adopt_seen(seen)
+        self.adopt_seen(np.atleast_1d(counted.any(axis=0)))
         if self.empty_labels_:
             more = ", ..." if len(self.empty_labels_) > NAMED else ""
             warnings.warn(

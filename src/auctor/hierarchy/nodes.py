@@ -266,7 +266,7 @@ def train_estimators(
 ) -> EstimatorModels:
     """A clone of a scikit-learn classifier for every label that some rows have, but not all."""
     extra = {} if weight is None else {"sample_weight": weight}
-    both: Array = on.any(axis=0) & ~on.all(axis=0)
+    both = np.atleast_1d(on.any(axis=0) & ~on.all(axis=0))
     models = [
         clone(estimator).fit(X, column, **extra) if known else None
         for column, known in zip(on.T, both, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.types import Array
 from auctor.hierarchy import metrics
 from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.reports.taxonomy import NodeMeasures, TaxonomyReport
+from auctor.reports.nodes import NodeMeasures, TaxonomyReport
 
 
 def measure(truth: Array, predicted: Array, taxonomy: Taxonomy, title: str) -> TaxonomyReport:

@@ -35,8 +35,8 @@ STRATEGIES = ("node", "parent")
 MOST_AGAINST_ALL = 200
 #: Share of the rows that is held out to calibrate scores that are no log-odds.
 HELD_OUT = 1.0 / 3.0
-#: Rows scored at a time: with ten thousand labels their scores take 300 MB.
-ROWS_AT_ONCE = 4096
+#: Scores computed at a time, rows times labels: 320 MB for each of three matrices.
+SCORES_AT_ONCE = 40_000_000
 
 
 class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore[misc]
@@ -171,8 +171,8 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         matrix = self._read(X)
         found = np.empty(matrix.shape[0], dtype=np.int64)
         if self.path == "best":
-            for at in _chunks(matrix.shape[0]):
-                ends = self._ends(matrix[at])[:, self.ends_]
+            for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
+                ends = self._ends(_part(matrix, at))[:, self.ends_]
                 found[at] = self.ends_[np.argmax(ends, axis=1)]
             return found
         lines: Dense | Sparse = wrap(matrix, Target(np.empty(0)), n_threads=1)
@@ -180,9 +180,9 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         if not hasattr(self.models_.coef, "toarray"):
             self._descend(rows, *self._log_odds_weights(), np.empty((0, 0)), found)
             return found
-        for at in _chunks(matrix.shape[0]):
+        for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
             self._descend(
-                rows, np.empty((0, 0)), np.zeros(0), self._log_odds(matrix[at]), found[at]
+                rows, np.empty((0, 0)), np.zeros(0), self._log_odds(_part(matrix, at)), found[at]
             )
         return found
 
@@ -202,7 +202,10 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
 
     def _class_scores(self, X: Any) -> FloatArray:
         matrix = self._read(X)
-        parts = [self._ends(matrix[at])[:, self.ends_] for at in _chunks(matrix.shape[0])]
+        parts = [
+            self._ends(_part(matrix, at))[:, self.ends_]
+            for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes)
+        ]
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -407,6 +410,12 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         kernels.descend(*rows, coef, intercept, scores, top, start, child, seen, stop, out)
 
 
-def _chunks(n: int) -> list[slice]:
+def _chunks(n: int, size: int) -> list[slice]:
     """Rows to score at a time."""
-    return [slice(first, first + ROWS_AT_ONCE) for first in range(0, max(n, 1), ROWS_AT_ONCE)]
+    step = max(1, SCORES_AT_ONCE // size)
+    return [slice(first, first + step) for first in range(0, max(n, 1), step)]
+
+
+def _part(matrix: Any, at: slice) -> Any:
+    """Some rows; no copy where they are all."""
+    return matrix if at.start == 0 and at.stop >= matrix.shape[0] else matrix[at]

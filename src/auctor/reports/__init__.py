@@ -30,7 +30,8 @@ from auctor.reports.info import (
     plain,
 )
 from auctor.reports.intervals import Estimate
-from auctor.reports.taxonomy import NodeMeasures, TaxonomyReport, render_taxonomy
+from auctor.reports.nodes import NodeMeasures, TaxonomyReport
+from auctor.reports.taxonomy import render_taxonomy
 
 __all__ = [
     "Calibration",

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
 from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.page import asset, templates
+from auctor.reports.nodes import LEAST_ROWS, NodeMeasures, TaxonomyReport
 from auctor.reports.text import number
 
 #: Labels that are drawn: a tree of more is a wall of text; the worst of them are listed.
 MOST_DRAWN = 250
 #: Labels in the list of the worst.
 MOST_LISTED = 40
-#: Rows from which a label can be among the worst: of one or two rows a measure says little.
-LEAST_ROWS = 5
 #: Height of a line of the tree, in units of the drawing's view box.
 LINE = 18
 #: Width of the tree.
@@ -28,47 +26,6 @@ BARS = 430
 BAR = 180
 #: Letters of a name that are drawn.
 LETTERS = 48
-
-
-class NodeMeasures(NamedTuple):
-    """How well one label is found.
-
-    Parameters
-    ----------
-    name : str
-    parents : tuple of int
-        Places of its parents in the list of all labels.
-    rows, predicted, hits : int
-        Rows that have the label, that are said to have it, and both.
-    precision, recall, f1 : float
-        1 where the label neither is there nor was predicted.
-    """
-
-    name: str
-    parents: tuple[int, ...]
-    rows: int
-    predicted: int
-    hits: int
-    precision: float
-    recall: float
-    f1: float
-
-
-class TaxonomyReport(NamedTuple):
-    """Measures of every label, parents first, and of all labels together."""
-
-    title: str
-    n_rows: int
-    nodes: tuple[NodeMeasures, ...]
-    overall: Mapping[str, float]
-
-    def worst(self, least_rows: int = LEAST_ROWS) -> list[NodeMeasures]:
-        """Labels by rising F1, those with the most rows first where it is equal.
-
-        Labels with fewer than ``least_rows`` rows are left out.
-        """
-        known = [node for node in self.nodes if node.rows >= least_rows]
-        return sorted(known, key=lambda node: (node.f1, -node.rows))
 
 
 def render_taxonomy(report: TaxonomyReport) -> str:
