@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
 
 import auctor
 from auctor.core.errors import DataError, DataWarning, ParameterError
@@ -190,6 +191,20 @@ def test_weights_count():
     column = TREE.index("f")
     assert heavy.predict(NEW)[:, column].mean() > plain.predict(NEW)[:, column].mean()
     assert heavy.score(X, Y, sample_weight=weight) != heavy.score(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::auctor.core.errors.DataWarning")
+def test_scikit_learn_agrees():
+    """Labels that are numbers are sets of one; weights move rows between folds."""
+    folds = "calibration and tuning are out of fold, and folds are drawn by row"
+    check_estimator(
+        HierarchicalMultiLabel(),
+        on_skip=None,
+        expected_failed_checks={
+            "check_sample_weight_equivalence_on_dense_data": folds,
+            "check_sample_weight_equivalence_on_sparse_data": folds,
+        },
+    )
 
 
 def test_search_and_files(tmp_path):

@@ -264,6 +264,7 @@ def test_the_report_of_every_node():
     assert report.worst(0)[0].f1 == min(node.f1 for node in report.nodes)
 
 
+@pytest.mark.filterwarnings("ignore::auctor.core.errors.DataWarning")
 def test_scikit_learn_agrees():
     """Labels that are numbers make a flat taxonomy, so that all checks but these apply."""
     check_estimator(

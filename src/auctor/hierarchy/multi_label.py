@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils import ClassifierTags
 
 from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import ParameterError
@@ -139,6 +140,11 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         self.calibration_, tuned = self._stage_two(rows)
         self.decoder_, self.objective_ = tuned.decoder, tuned.objective
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_label=True)
+        return tags
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every label, (n, n_labels), before decoding."""
