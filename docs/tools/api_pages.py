@@ -22,6 +22,7 @@ MODULES = {
     "online": ["auctor.online"],
     "covariance": ["auctor.covariance"],
     "tune": ["auctor.tune"],
+    "hierarchy": ["auctor.hierarchy", "auctor.hierarchy.metrics", "auctor.hierarchy.policies"],
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],
 }

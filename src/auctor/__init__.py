@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor import completion as completion
     from auctor import data as data
     from auctor import estimators as estimators
+    from auctor import hierarchy as hierarchy
     from auctor import losses as losses
     from auctor import metrics as metrics
     from auctor import online as online
@@ -37,6 +38,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
     from auctor.estimators import TableClassifier as TableClassifier
     from auctor.export import to_onnx as to_onnx
+    from auctor.hierarchy import HierarchicalMultiLabel as HierarchicalMultiLabel
+    from auctor.hierarchy import TopDownClassifier as TopDownClassifier
     from auctor.online import StreamingAUC as StreamingAUC
     from auctor.problem import Problem as Problem
     from auctor.saved import load as load
@@ -53,6 +56,7 @@ _HOMES = {
     "DataWarning": "core.errors",
     "KernelClassifier": "estimators",
     "KernelRegressor": "estimators",
+    "HierarchicalMultiLabel": "hierarchy",
     "LinearRegressor": "estimators",
     "MetricClassifier": "estimators",
     "MetricClassifierCV": "estimators",
@@ -60,8 +64,10 @@ _HOMES = {
     "StreamingAUC": "online",
     "TableClassifier": "estimators",
     "completion": "",
+    "TopDownClassifier": "hierarchy",
     "data": "",
     "estimators": "",
+    "hierarchy": "",
     "load": "saved",
     "losses": "",
     "metrics": "",

@@ -33,6 +33,8 @@ from auctor.reports.info import (
     plain,
 )
 from auctor.reports.intervals import Estimate
+from auctor.reports.nodes import NodeMeasures, TaxonomyReport
+from auctor.reports.taxonomy import render_taxonomy
 
 __all__ = [
     "Calibration",
@@ -52,9 +54,11 @@ __all__ = [
     "LiftPoint",
     "MetricStep",
     "ModelInfo",
+    "NodeMeasures",
     "PairMap",
     "PathInfo",
     "ReportInfo",
+    "TaxonomyReport",
     "ThresholdTable",
     "Weights",
     "build_report",
@@ -68,4 +72,5 @@ __all__ = [
     "pair_maps",
     "plain",
     "render",
+    "render_taxonomy",
 ]
