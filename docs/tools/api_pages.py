@@ -16,6 +16,7 @@ MODULES = {
     "penalties": ["auctor.penalties"],
     "solvers": ["auctor.solvers"],
     "qp": ["auctor.qp"],
+    "least_squares": ["auctor.least_squares"],
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
