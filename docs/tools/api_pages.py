@@ -17,6 +17,7 @@ MODULES = {
     "solvers": ["auctor.solvers"],
     "qp": ["auctor.qp"],
     "least_squares": ["auctor.least_squares"],
+    "maps": ["auctor.maps"],
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],
