@@ -100,17 +100,26 @@ def first_accepted(
     return None
 
 
-def backtrack(ray: Ray, step: float = 1.0, *, shrink: float = SHRINK) -> Trial | None:
+def backtrack(
+    ray: Ray, step: float = 1.0, *, shrink: float = SHRINK, armijo: float = ARMIJO
+) -> Trial | None:
     """First of ``step * shrink^k`` with ``J <= J(0) + c step slope``, or ``None``."""
     start = ray.start
     if start.slope >= 0.0:
         return None
 
     def enough(size: float, trial: Trial) -> bool:
-        return trial.value <= start.value + ARMIJO * size * start.slope
+        return trial.value <= start.value + armijo * size * start.slope
 
     found = first_accepted(ray.at, enough, sizes(step, shrink))
     return None if found is None else found[1]
+
+
+def exact(ray: Ray, curvature: float) -> Trial | None:
+    """The minimum along a ray on which the objective is a parabola of a known second derivative."""
+    if ray.start.slope >= 0.0 or not curvature > 0.0:
+        return None
+    return ray.at(-ray.start.slope / curvature)
 
 
 def composite(
