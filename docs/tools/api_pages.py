@@ -17,6 +17,8 @@ MODULES = {
     "solvers": ["auctor.solvers"],
     "qp": ["auctor.qp"],
     "completion": ["auctor.completion"],
+    "least_squares": ["auctor.least_squares"],
+    "maps": ["auctor.maps"],
     "metrics": ["auctor.metrics"],
     "data": ["auctor.data", "auctor.tables"],
     "online": ["auctor.online"],

@@ -69,6 +69,7 @@ SOLVERS = (
     "gaussian_discriminant",
     "newton",
     "lbfgs",
+    "bfgs",
     "lbfgs_then_newton",
     "gradient_descent",
     "proximal_newton",

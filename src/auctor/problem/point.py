@@ -55,7 +55,7 @@ class Point:
         """Gradient of the loss in w, by one pass over the data when first asked for."""
         if self.known_gradient is not None:
             return self.known_gradient
-        gradient = self.problem.pull_back(self.dscores)
+        gradient = self.problem.pull_back(self.dscores, self.w)
         if self.problem.has_intercept and not self.imbalance:
             gradient[-1] = 0.0  # the rounding of an exact intercept is no direction
         return gradient

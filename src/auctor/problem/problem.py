@@ -54,6 +54,9 @@ class Problem:
     0.5
     """
 
+    #: Whether scores are linear in w, so that they can be followed along a direction.
+    linear = True
+
     def __init__(
         self,
         loss: Loss,
@@ -177,8 +180,11 @@ class Problem:
         self.counts.passes += 1
         return self.data.scores(coef, intercept)
 
-    def pull_back(self, dscores: FloatArray) -> FloatArray:
-        """Gradient in w of a function with gradient ``dscores`` in the scores."""
+    def pull_back(self, dscores: FloatArray, w: FloatArray | None = None) -> FloatArray:
+        """Gradient in w of a function with gradient ``dscores`` in the scores.
+
+        It does not depend on the point ``w`` where scores are linear.
+        """
         self.counts.passes += 1
         gradient = self.join(self.data.gradient(dscores), float(dscores.sum()))
         gradient[self.fixed] = 0.0

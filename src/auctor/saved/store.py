@@ -220,17 +220,13 @@ def _describe(model: Any, arrays: Arrays) -> Json:
         raise ParameterError(
             "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
         )
-    from auctor.saved import learners
-
-    home = models if name in models.KINDS else learners
-    params = model.get_params(deep=False)
     names = getattr(model, "feature_names_in_", None)
     return {
         "class": name,
         "params": _encoded_params(model, "params", arrays),
         "n_features_in": int(model.n_features_in_),
         "feature_names": None if names is None else [str(entry) for entry in names],
-        "fitted": home.describe(model, arrays),
+        "fitted": _home(name).describe(model, arrays),
         "schema": None,
     }
 
@@ -238,8 +234,6 @@ def _describe(model: Any, arrays: Arrays) -> Json:
 def _encoded_params(model: Any, where: str, arrays: Arrays) -> Json:
     params = model.get_params(deep=False)
     return {key: encoded(value, f"{where}.{key}", arrays) for key, value in params.items()}
-        "fitted": _home(name).describe(model, arrays),
-    }
 
 
 def _home(name: str) -> Any:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from auctor.solvers.published.prox_svrg import ProxSvrg
     from auctor.solvers.published.spdam import Spdam
     from auctor.solvers.published.stochastic_coordinate import StochasticCoordinateDescent
+    from auctor.solvers.smooth.bfgs import Bfgs
+    from auctor.solvers.smooth.conjugate import CgSolution, CgStatus, conjugate_gradient
     from auctor.solvers.smooth.exact import Exact
     from auctor.solvers.smooth.gradient import GradientDescent
     from auctor.solvers.smooth.newton import Newton
@@ -42,8 +44,11 @@ _HOMES = {
     "AcceleratedGradient": "published.accelerated_gradient",
     "AcceleratedProximalQuasiNewton": "sparse.accelerated",
     "AsRows": "kinked.sets",
+    "Bfgs": "smooth.bfgs",
     "BlockCoordinateDescent": "sparse.block",
     "Bmrm": "kinked.cutting_planes",
+    "CgSolution": "smooth.conjugate",
+    "CgStatus": "smooth.conjugate",
     "Continuation": "kinked.smoothing",
     "CoordinateDescent": "sparse.coordinate",
     "CutsFirst": "kinked.presets",
@@ -70,6 +75,7 @@ _HOMES = {
     "Spdam": "published.spdam",
     "StochasticCoordinateDescent": "published.stochastic_coordinate",
     "SubspaceNewton": "sparse.subspace",
+    "conjugate_gradient": "smooth.conjugate",
     "regularisation_path": "sparse.path",
     "shrinkage": "gaussian.discriminant",
     "strength_max": "sparse.path",
@@ -79,8 +85,11 @@ __all__ = [
     "AcceleratedGradient",
     "AcceleratedProximalQuasiNewton",
     "AsRows",
+    "Bfgs",
     "BlockCoordinateDescent",
     "Bmrm",
+    "CgSolution",
+    "CgStatus",
     "Continuation",
     "CoordinateDescent",
     "CutsFirst",
@@ -108,6 +117,7 @@ __all__ = [
     "StochasticCoordinateDescent",
     "SubspaceNewton",
     "choose",
+    "conjugate_gradient",
     "regularisation_path",
     "resolve",
     "shrinkage",

@@ -24,6 +24,7 @@ SOLVERS = {
     "newton": "Newton",
     "lbfgs_then_newton": "LbfgsThenNewton",
     "lbfgs": "Lbfgs",
+    "bfgs": "Bfgs",
     "gradient_descent": "GradientDescent",
     "proximal_newton": "ProximalNewton",
     "accelerated_proximal_quasi_newton": "AcceleratedProximalQuasiNewton",

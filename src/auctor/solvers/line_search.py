@@ -34,25 +34,30 @@ class Trial:
 
 
 class Ray:
-    """``J(w + a direction)`` for a smooth penalty; scores move linearly, so trials are cheap."""
+    """``J(w + a direction)`` for a smooth penalty.
+
+    Trials are cheap where scores move linearly; where they do not, each evaluates them anew.
+    """
 
     def __init__(self, problem: Problem, point: Point, direction: FloatArray) -> None:
         self.problem, self.origin, self.direction = problem, point, direction
-        self._change = problem.score_change(direction)
+        self._change = problem.score_change(direction) if problem.linear else None
         self._ridge_slope = float((problem.ridge * direction) @ point.w)
         self._ridge_curve = float((problem.ridge * direction) @ direction)
         self.start = Trial(0.0, point, self._slope(point, 0.0))
 
     def _slope(self, point: Point, step: float) -> float:
-        loss = float(point.dscores @ self._change)
+        if self._change is None:
+            loss = float(point.gradient @ self.direction)
+        else:
+            loss = float(point.dscores @ self._change)
         return loss + point.ridge_rate * (self._ridge_slope + step * self._ridge_curve)
 
     def at(self, step: float) -> Trial:
         """Evaluate at a step length."""
         origin = self.origin
-        point = self.problem.evaluate(
-            origin.w + step * self.direction, scores=origin.scores + step * self._change
-        )
+        scores = None if self._change is None else origin.scores + step * self._change
+        point = self.problem.evaluate(origin.w + step * self.direction, scores=scores)
         return Trial(step, point, self._slope(point, step))
 
 
@@ -95,17 +100,26 @@ def first_accepted(
     return None
 
 
-def backtrack(ray: Ray, step: float = 1.0, *, shrink: float = SHRINK) -> Trial | None:
+def backtrack(
+    ray: Ray, step: float = 1.0, *, shrink: float = SHRINK, armijo: float = ARMIJO
+) -> Trial | None:
     """First of ``step * shrink^k`` with ``J <= J(0) + c step slope``, or ``None``."""
     start = ray.start
     if start.slope >= 0.0:
         return None
 
     def enough(size: float, trial: Trial) -> bool:
-        return trial.value <= start.value + ARMIJO * size * start.slope
+        return trial.value <= start.value + armijo * size * start.slope
 
     found = first_accepted(ray.at, enough, sizes(step, shrink))
     return None if found is None else found[1]
+
+
+def exact(ray: Ray, curvature: float) -> Trial | None:
+    """The minimum along a ray on which the objective is a parabola of a known second derivative."""
+    if ray.start.slope >= 0.0 or not curvature > 0.0:
+        return None
+    return ray.at(-ray.start.slope / curvature)
 
 
 def composite(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,104 @@ from auctor.core.linalg import Solve
 from auctor.core.types import FloatArray
 
 
+class CgStatus(Enum):
+    """How a solve ended; the value is the sentence a user reads."""
+
+    CONVERGED = "The residual is within the tolerance."
+    NEGATIVE_CURVATURE = "The matrix is not positive along the direction; the last point is kept."
+    MAX_ITER = "The iterations ran out."
+
+
+class CgSolution(NamedTuple):
+    """The outcome of conjugate gradients.
+
+    Parameters
+    ----------
+    x : (d,) array
+    residual : (d,) array
+        ``b - A x``.
+    status : CgStatus
+    n_iter : int
+        Products with the matrix that moved x.
+    direction : (d,) array
+        The last direction: where curvature is negative, one along which ``x'Ax/2 - b'x`` falls
+        without end.
+    """
+
+    x: FloatArray
+    residual: FloatArray
+    status: CgStatus
+    n_iter: int
+    direction: FloatArray
+
+
 class Truncated(NamedTuple):
     """A step, and what is left of the equation."""
 
     step: FloatArray
     residual: FloatArray
+
+
+def conjugate_gradient(
+    matvec: Solve,
+    b: FloatArray,
+    *,
+    x0: FloatArray | None = None,
+    precondition: Solve | None = None,
+    rtol: float = 1e-10,
+    max_iter: int | None = None,
+) -> CgSolution:
+    """Solve ``A x = b`` for a symmetric positive definite A known by its products.
+
+    Parameters
+    ----------
+    matvec : callable
+        ``A v``.
+    b : (d,) array
+    x0 : (d,) array, optional
+        Start; zeros by default.
+    precondition : callable, optional
+        An approximation of ``A^-1 v``.
+    rtol : float >= 0
+        Residual to reach, as a share of that at zero, in the norm of the preconditioner.
+    max_iter : int, optional
+        Products allowed; ten for each unknown by default. In exact arithmetic d are enough.
+
+    Notes
+    -----
+    Where the matrix turns out not to be positive along a direction the solve ends there, with the
+    last point and that direction: Newton's method goes along it (Steihaug, 1983).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[1.0, 0.1], [0.1, 2.0]])
+    >>> found = conjugate_gradient(lambda v: A @ v, np.array([-0.1, -0.2]))
+    >>> found.x.round(8), found.n_iter
+    (array([-0.09045226, -0.09547739]), 2)
+    """
+    inverse = (lambda v: v) if precondition is None else precondition
+    x = np.zeros_like(b) if x0 is None else x0.astype(np.float64)
+    r = b.copy() if x0 is None else b - matvec(x)
+    goal = rtol * math.sqrt(max(float(b @ inverse(b)), 0.0))
+    z = inverse(r)
+    rz = float(r @ z)
+    direction = z
+    for done in range(10 * b.size if max_iter is None else max_iter):
+        if rz <= 0.0 or math.sqrt(rz) <= goal:
+            return CgSolution(x, r, CgStatus.CONVERGED, done, direction)
+        product = matvec(direction)
+        curve = float(direction @ product)
+        if not curve > 0.0 or not math.isfinite(rz / curve):
+            return CgSolution(x, r, CgStatus.NEGATIVE_CURVATURE, done, direction)
+        x = x + (rz / curve) * direction
+        r = r - (rz / curve) * product
+        z = inverse(r)
+        previous, rz = rz, float(r @ z)
+        direction = z + (rz / previous) * direction
+    reached = rz <= 0.0 or math.sqrt(rz) <= goal
+    status = CgStatus.CONVERGED if reached else CgStatus.MAX_ITER
+    return CgSolution(x, r, status, 10 * b.size if max_iter is None else max_iter, direction)
 
 
 def truncated_cg(
@@ -26,22 +120,7 @@ def truncated_cg(
     Stops when the residual, in the norm of the inverse that ``precondition`` is, has fallen by
     ``rtol``, or when no curvature is left.
     """
-    p = np.zeros_like(gradient)
-    r = -gradient
-    z = precondition(r)
-    rz = float(r @ z)
-    goal = rtol * math.sqrt(max(rz, 0.0))
-    direction = z
-    for _ in range(max_iter):
-        if rz <= 0.0 or math.sqrt(rz) <= goal:
-            break
-        product = matvec(direction)
-        curve = float(direction @ product)
-        if not curve > 0.0 or not math.isfinite(rz / curve):
-            break
-        p = p + (rz / curve) * direction
-        r = r - (rz / curve) * product
-        z = precondition(r)
-        previous, rz = rz, float(r @ z)
-        direction = z + (rz / previous) * direction
-    return Truncated(p, r)
+    found = conjugate_gradient(
+        matvec, -gradient, precondition=precondition, rtol=rtol, max_iter=max_iter
+    )
+    return Truncated(found.x, found.residual)

@@ -7,23 +7,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.errors import IncompatibleError, Option
 from auctor.core.needs import Need
 from auctor.core.types import FloatArray
 from auctor.problem import Problem
 from auctor.solvers.base import State
-from auctor.solvers.line_search import Ray, backtrack
+from auctor.solvers.line_search import ARMIJO, Ray, backtrack, exact
 
 
 @dataclass(frozen=True)
 class GradientDescent:
     """Steepest descent with Armijo backtracking from a unit step.
 
-    Accepts the first step ``a = beta^k`` with ``J(w - a g) <= J(w) - 1e-4 a |g|^2``.
+    Accepts the first step ``a = beta^k`` with ``J(w - a g) <= J(w) - armijo a |g|^2``.
 
     Parameters
     ----------
     beta : float in (0, 1)
         Shrink factor.
+    armijo : float in (0, 1)
+        Share of the decrease promised by the slope that a step must keep. Near 1/2 steps are
+        shorter and zig-zag less, which pays where curvatures differ much.
+    exact : bool
+        Go to the minimum along the gradient, which a quadratic loss has in closed form.
 
     References
     ----------
@@ -32,19 +38,35 @@ class GradientDescent:
     """
 
     beta: float = 0.5
+    armijo: float = ARMIJO
+    exact: bool = False
 
     needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
 
     def __post_init__(self) -> None:
         who = "GradientDescent"
         check_real(who, "beta", self.beta, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real(who, "armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> State:
         """State at the starting point."""
+        if self.exact and not problem.loss.quadratic:
+            raise IncompatibleError(
+                "GradientDescent(exact=True)",
+                needs="a quadratic loss",
+                got=type(problem.loss).__name__,
+                todo="Leave {option} False.",
+                option=Option("exact", bare=True),
+            )
         return State(problem.evaluate(w))
 
     def step(self, problem: Problem, state: State) -> State:
         """One line search along the negative gradient."""
         point = state.point
-        trial = backtrack(Ray(problem, point, -problem.total_gradient(point)), shrink=self.beta)
+        gradient = problem.total_gradient(point)
+        ray = Ray(problem, point, -gradient)
+        if self.exact:
+            trial = exact(ray, float(gradient @ problem.hessian(point).matvec(gradient)))
+        else:
+            trial = backtrack(ray, shrink=self.beta, armijo=self.armijo)
         return State(point, stalled=True) if trial is None else State(problem.centred(trial.point))

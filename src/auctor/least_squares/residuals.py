@@ -1,0 +1,117 @@
+"""Residuals and their Jacobian, checked and counted, and the values at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import DataError
+from auctor.core.types import Array, FloatArray
+
+WHO = "least_squares.solve"
+
+#: A user's residuals or Jacobian.
+Function = Callable[[FloatArray], Any]
+
+
+class Residuals:
+    """Half the sum of squares of a vector function, inside a box.
+
+    Parameters
+    ----------
+    residuals : callable
+        ``residuals(x)`` is a vector, always of the same length.
+    jacobian : callable
+        ``jacobian(x)`` has its derivatives: one row per residual, one column per unknown.
+    lower, upper : (d,) array
+        Bounds; infinite where there are none.
+    """
+
+    def __init__(
+        self, residuals: Function, jacobian: Function, lower: FloatArray, upper: FloatArray
+    ) -> None:
+        self._residuals, self._jacobian = residuals, jacobian
+        self.lower, self.upper = lower, upper
+        self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
+        self.evaluations = 0
+        self.jacobians = 0
+        self.size: int | None = None
+
+    def at(self, x: FloatArray) -> Values:
+        """Residuals at a point."""
+        self.evaluations += 1
+        # A trial step may overflow: its value is then infinite and the step is refused.
+        with np.errstate(over="ignore", invalid="ignore"):
+            r = np.asarray(self._residuals(x), dtype=np.float64)
+        if r.ndim != 1 or (self.size is not None and r.size != self.size):
+            wanted = "a vector" if self.size is None else f"{self.size} residuals as at the start"
+            raise DataError(
+                WHO,
+                needs=wanted,
+                got=f"an array of shape {r.shape}",
+                todo="Return one number per residual at every point.",
+            )
+        self.size = r.size
+        value = 0.5 * float(r @ r) if np.isfinite(r).all() else np.inf
+        return Values(self, x, r, value)
+
+    def jacobian_at(self, x: FloatArray) -> FloatArray:
+        """Derivatives at a point."""
+        self.jacobians += 1
+        J = np.ascontiguousarray(self._jacobian(x), dtype=np.float64)
+        if J.shape != (self.size, x.size):
+            raise DataError(
+                WHO,
+                needs=f"a Jacobian of shape ({self.size}, {x.size})",
+                got=f"shape {J.shape}",
+                todo="Return one row per residual and one column per unknown.",
+            )
+        if not np.isfinite(J).all():
+            raise DataError(
+                WHO,
+                needs="a finite Jacobian",
+                got="NaN or infinity",
+                todo="Bound the unknowns to where the residuals have derivatives.",
+            )
+        return J
+
+
+@dataclass(frozen=True)
+class Values:
+    """A point with its residuals; the Jacobian is computed when first asked for."""
+
+    function: Residuals = field(repr=False)
+    x: FloatArray
+    residuals: FloatArray = field(repr=False)
+    value: float
+
+    @cached_property
+    def jacobian(self) -> FloatArray:
+        """Derivatives of the residuals."""
+        return self.function.jacobian_at(self.x)
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """``J'r``."""
+        gradient: FloatArray = self.jacobian.T @ self.residuals
+        return gradient
+
+    @cached_property
+    def held(self) -> Array:
+        """True for unknowns at a bound that the gradient pushes them against."""
+        low = (self.x <= self.function.lower) & (self.gradient > 0.0)
+        return low | ((self.x >= self.function.upper) & (self.gradient < 0.0))
+
+    @cached_property
+    def slope(self) -> float:
+        """Length of the gradient of the unknowns that can move."""
+        return float(np.linalg.norm(np.where(self.held, 0.0, self.gradient)))
+
+    def model(self, p: FloatArray) -> float:
+        """Half the sum of squares of the linear model ``r + J p``."""
+        moved = self.residuals + self.jacobian @ p
+        return 0.5 * float(moved @ moved)

@@ -1,0 +1,173 @@
+"""Non-linear least squares: the loop, and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real, check_vector
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray
+from auctor.least_squares.methods import LevenbergMarquardt, Moved, State
+from auctor.least_squares.residuals import WHO, Function, Residuals, Values
+
+
+class FitStatus(Enum):
+    """How a solve ended; the value is the sentence a user reads."""
+
+    CONVERGED = "The gradient is within the tolerance."
+    SETTLED = "No step lowers the sum of squares by more than rounding."
+    MAX_ITER = "The steps ran out before the gradient was within the tolerance."
+
+
+class Method(Protocol):
+    """Makes the steps."""
+
+    def init(self, values: Values) -> State:
+        """State at the start."""
+
+    def step(self, values: Values, state: State) -> Moved:
+        """One step."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The outcome of a least-squares solve.
+
+    Attributes
+    ----------
+    x : (d,) array
+    value : float
+        Half the sum of squares at x. Look at it even where the gradient is small: a network whose
+        units are saturated has no gradient and a large residual.
+    slope : float
+        Length of ``J'r`` there, unknowns held by a bound aside.
+    residuals : (n,) array
+    status : FitStatus
+    n_iter : int
+        Steps tried.
+    evaluations, jacobians : int
+        Calls of the two functions.
+    values : tuple of float
+        Half the sum of squares after every step, the start first.
+    """
+
+    x: FloatArray
+    value: float
+    slope: float
+    residuals: FloatArray = field(repr=False)
+    status: FitStatus
+    n_iter: int
+    evaluations: int
+    jacobians: int
+    values: tuple[float, ...] = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gradient is within the tolerance, or can fall no further."""
+        return self.status is not FitStatus.MAX_ITER
+
+
+def solve(
+    residuals: Function,
+    x0: Any,
+    jacobian: Function,
+    *,
+    method: Method | None = None,
+    lower: Any = None,
+    upper: Any = None,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+) -> Fit:
+    """Minimise half the sum of squares of ``residuals(x)``.
+
+    Parameters
+    ----------
+    residuals : callable
+        ``residuals(x)``, a vector. Where it is not finite a step is refused.
+    x0 : (d,) array
+        Start, inside the bounds.
+    jacobian : callable
+        ``jacobian(x)``, of shape (residuals, unknowns); either may be the larger.
+    method : LevenbergMarquardt, GaussNewton or SteepestDescent, optional
+        `LevenbergMarquardt` by default.
+    lower, upper : (d,) arrays or numbers, optional
+        Bounds; only `LevenbergMarquardt` keeps them.
+    tol : float >= 0
+        Length of ``J'r`` that is small enough.
+    max_iter : int >= 0
+        Steps allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = np.arange(4.0)
+    >>> y = 2.0 * np.exp(-0.5 * t)
+    >>> found = solve(
+    ...     lambda x: x[0] * np.exp(-x[1] * t) - y,
+    ...     [1.0, 1.0],
+    ...     lambda x: np.stack((np.exp(-x[1] * t), -x[0] * t * np.exp(-x[1] * t)), axis=1),
+    ... )
+    >>> found.x.round(8), found.status.name
+    (array([2. , 0.5]), 'CONVERGED')
+    """
+    start = check_vector(WHO, "x0", x0).copy()
+    check_real(WHO, "tol", tol, low=0.0)
+    most = check_int(WHO, "max_iter", max_iter)
+    box = _bounds(start, lower, upper)
+    function = Residuals(residuals, jacobian, *box)
+    values = function.at(start)
+    if not np.isfinite(values.value):
+        raise DataError(
+            WHO, needs="finite residuals at x0", got="NaN or infinity", todo="Start elsewhere."
+        )
+    maker = LevenbergMarquardt() if method is None else method
+    state, trace, status = maker.init(values), [values.value], FitStatus.MAX_ITER
+    for _ in range(most + 1):
+        if values.slope <= tol:
+            status = FitStatus.CONVERGED
+            break
+        if len(trace) > most:
+            break
+        values, state, stuck = maker.step(values, state)
+        if stuck:
+            status = FitStatus.SETTLED
+            break
+        trace.append(values.value)
+    return Fit(
+        x=values.x,
+        value=values.value,
+        slope=values.slope,
+        residuals=values.residuals,
+        status=status,
+        n_iter=len(trace) - 1,
+        evaluations=function.evaluations,
+        jacobians=function.jacobians,
+        values=tuple(trace),
+    )
+
+
+def _bounds(start: FloatArray, lower: Any, upper: Any) -> tuple[FloatArray, FloatArray]:
+    """Bounds as arrays, with the start between them."""
+    low = np.full(start.size, -np.inf if lower is None else lower, dtype=np.float64)
+    high = np.full(start.size, np.inf if upper is None else upper, dtype=np.float64)
+    if not (low <= high).all():
+        j = int(np.argmax(~(low <= high)))
+        raise DataError(
+            WHO,
+            needs="lower <= upper",
+            got=f"{low[j]:g} and {high[j]:g} for unknown {j}",
+            todo="Swap or widen these bounds.",
+        )
+    if ((start < low) | (start > high)).any():
+        j = int(np.argmax((start < low) | (start > high)))
+        raise DataError(
+            WHO,
+            needs="a start inside the bounds",
+            got=f"x0[{j}] = {start[j]:g} outside [{low[j]:g}, {high[j]:g}]",
+            todo="Move x0 inside, or widen the bounds.",
+        )
+    return low, high

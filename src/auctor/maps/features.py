@@ -1,0 +1,116 @@
+"""Features whose inner products are near those of a Gaussian kernel: linear models of them bend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.errors import DataError
+from auctor.core.rng import as_rng
+from auctor.core.types import FloatArray
+
+#: Eigenvalues of the kernel between landmarks below this share of the largest are left out.
+RANK_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class RandomFeatures:
+    """Cosines of random projections (Rahimi, Recht, 2007), for ``exp(-gamma |x - z|^2)``.
+
+    Parameters
+    ----------
+    n_features : int >= 1
+        The error of the kernel falls like ``1 / sqrt(n_features)``.
+    gamma : float > 0
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features = RandomFeatures(5000).transform([[0.0], [1.0]])
+    >>> bool(abs(features[0] @ features[1] - np.exp(-1.0)) < 0.03)
+    True
+    """
+
+    n_features: int = 200
+    gamma: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_int("RandomFeatures", "n_features", self.n_features, low=1)
+        check_real("RandomFeatures", "gamma", self.gamma, low=0.0, open_low=True)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Features of rows; the same projections for every table with as many columns."""
+        rows, rng = _rows("RandomFeatures", X), as_rng(self.seed)
+        directions = rng.normal(size=(rows.shape[1], self.n_features))
+        phase = rng.uniform(0.0, 2.0 * np.pi, size=self.n_features)
+        angle = np.sqrt(2.0 * self.gamma) * (rows @ directions) + phase
+        features: FloatArray = np.sqrt(2.0 / self.n_features) * np.cos(angle)
+        return features
+
+
+@dataclass(frozen=True)
+class Nystroem:
+    """Kernel values with landmarks (Williams, Seeger, 2001), for ``exp(-gamma |x - z|^2)``.
+
+    Exact between landmarks, and everywhere once they span all rows.
+
+    Parameters
+    ----------
+    landmarks : (m, d) array
+        Usually some of the training rows.
+    gamma : float > 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> features = Nystroem(X).transform(X)
+    >>> np.allclose(features @ features.T, np.exp(-((X - X.T) ** 2)))
+    True
+    """
+
+    landmarks: Any
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        _rows("Nystroem", self.landmarks)
+        check_real("Nystroem", "gamma", self.gamma, low=0.0, open_low=True)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Features of rows: ``K(X, Z) K(Z, Z)^(-1/2)``."""
+        marks, rows = _rows("Nystroem", self.landmarks), _rows("Nystroem", X)
+        if rows.shape[1] != marks.shape[1]:
+            raise DataError(
+                "Nystroem",
+                needs=f"rows with {marks.shape[1]} columns, as the landmarks",
+                got=f"{rows.shape[1]}",
+                todo="Pass the same columns.",
+            )
+        values, vectors = eigh(self._kernel(marks, marks))
+        kept = values > RANK_SHARE * values[-1]
+        root = vectors[:, kept] / np.sqrt(values[kept])
+        features: FloatArray = self._kernel(rows, marks) @ root
+        return features
+
+    def _kernel(self, one: FloatArray, two: FloatArray) -> FloatArray:
+        kernel: FloatArray = np.exp(-self.gamma * cdist(one, two, "sqeuclidean"))
+        return kernel
+
+
+def _rows(who: str, X: Any) -> FloatArray:
+    rows = np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
+        raise DataError(
+            who,
+            needs="a finite matrix of rows and columns",
+            got=f"shape {rows.shape}" if rows.ndim != 2 or rows.size == 0 else "NaN or infinity",
+            todo="Pass such an array.",
+        )
+    return rows

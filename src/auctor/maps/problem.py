@@ -1,0 +1,152 @@
+"""Problems whose scores are a non-linear function of the parameters."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from auctor.core.checks import check_vector
+from auctor.core.needs import Need
+from auctor.core.protocols import Loss, Penalty
+from auctor.core.result import Counts
+from auctor.core.rng import as_rng
+from auctor.core.types import FloatArray, IntArray
+from auctor.maps.base import ScoreMap, Tangent
+from auctor.problem import Point, Problem
+from auctor.problem.hessian import Hessian, RowParts
+
+#: What solvers that go along rays, and nothing else, need.
+OFFERED = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
+
+
+class MapProblem(Problem):
+    """Minimise ``loss(map(w) + intercept) + penalty(w)`` for a score map.
+
+    Every smooth loss trains on it, those of pairs and of sets included, with `Lbfgs`,
+    `GradientDescent` and `Newton`, whose matrix is that of Gauss and Newton: the curvature of the
+    loss between the Jacobians. The problem is not convex: a solution is a stationary point, and its
+    gap is the largest slope, not a bound on what is left to gain.
+
+    Parameters
+    ----------
+    loss : Loss
+    penalty : Penalty
+        Of all parameters of the map, its offsets included.
+    score_map : ScoreMap
+    fit_intercept : bool
+    seed : int
+        Of the starting point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.losses import Squared
+    >>> from auctor.maps import CallableMap
+    >>> from auctor.minimise import minimise
+    >>> from auctor.penalties import L2
+    >>> from auctor.solvers import Newton
+    >>> t = np.array([0.0, 1.0, 2.0])
+    >>> growth = CallableMap(
+    ...     lambda w: np.exp(w[0] * t),
+    ...     lambda w: (t * np.exp(w[0] * t))[:, None],
+    ...     y=[1.0, 2.0, 4.0],
+    ...     start=[0.0],
+    ... )
+    >>> problem = MapProblem(Squared(), L2(0.0), growth, fit_intercept=False)
+    >>> minimise(problem, Newton(), tol=1e-10).coef.round(6)
+    array([0.693147])
+    """
+
+    linear = False
+
+    def __init__(
+        self,
+        loss: Loss,
+        penalty: Penalty,
+        score_map: ScoreMap,
+        *,
+        fit_intercept: bool = True,
+        seed: int = 0,
+        counts: Counts | None = None,
+    ) -> None:
+        self.map, self.seed = score_map, seed
+        self._first = score_map.start(as_rng(seed))
+        self._near: list[tuple[FloatArray, Tangent]] = []
+        super().__init__(
+            loss,
+            penalty,
+            score_map.at(self._first),
+            fit_intercept=fit_intercept,
+            counts=counts,
+        )
+
+    def with_loss(self, loss: Loss) -> MapProblem:
+        """The same problem with another loss; work is counted together."""
+        return MapProblem(
+            loss,
+            self.penalty,
+            self.map,
+            fit_intercept=self.fit_intercept,
+            seed=self.seed,
+            counts=self.counts,
+        )
+
+    @cached_property
+    def provides(self) -> Need:
+        """A smooth loss with its curvature, and a smooth penalty, where they are."""
+        return super().provides & OFFERED
+
+    def start(self, w0: FloatArray | None = None) -> FloatArray:
+        """A private copy of ``w0``, or the start of the map with the null model's intercept."""
+        if w0 is not None:
+            return check_vector("minimise", "w0", w0, size=self.n_params).copy()
+        return self.join(self._first, self.null.intercept)
+
+    @cached_property
+    def fixed(self) -> IntArray:
+        """No parameter is without effect everywhere."""
+        return np.zeros(0, dtype=np.int64)
+
+    def tangent(self, w: FloatArray) -> Tangent:
+        """The map at some parameters; that of the latest ones is kept."""
+        coef = self.coef(w)
+        for known, tangent in self._near:
+            if np.array_equal(known, coef):
+                return tangent
+        self.counts.passes += 1
+        found = self.map.at(coef)
+        self._near[:] = [(coef.copy(), found), *self._near[:1]]
+        return found
+
+    def score_change(self, direction: FloatArray) -> FloatArray:
+        """Scores of a parameter vector."""
+        return self.tangent(direction).value + self.intercept(direction)
+
+    def pull_back(self, dscores: FloatArray, w: FloatArray | None = None) -> FloatArray:
+        """Gradient in the parameters at ``w``, the start by default."""
+        tangent = self.tangent(self.start() if w is None else w)
+        self.counts.passes += 1
+        return self.join(tangent.gradient(dscores), float(dscores.sum()))
+
+    def hessian(self, point: Point, kept: RowParts | None = None) -> Hessian:
+        """The matrix of Gauss and Newton: curvature of the loss between the Jacobians."""
+        near = Problem(
+            self.loss,
+            self.penalty,
+            self.tangent(point.w),
+            fit_intercept=self.fit_intercept,
+            counts=self.counts,
+        )
+        return near.hessian(point)
+
+    @cached_property
+    def certifiable(self) -> bool:
+        """No: there are local minima."""
+        return False
+
+    @cached_property
+    def unit(self) -> float:
+        """The largest slope at the start."""
+        slope = np.abs(self.evaluate(self.start()).gradient).max(initial=0.0)
+        return float(slope) or 1.0

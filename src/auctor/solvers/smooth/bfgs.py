@@ -1,0 +1,92 @@
+"""BFGS with a dense inverse Hessian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.problem import Problem
+from auctor.solvers.base import State
+from auctor.solvers.line_search import Ray, wolfe
+
+#: Least cosine between a step and the change of the gradient that is kept: below, the curvature is
+#: rounding, and the matrix would lose its definiteness.
+LEAST_COSINE = 1e-12
+
+
+@dataclass(frozen=True)
+class BfgsState(State):
+    """The point and an approximation of the inverse Hessian, ``None`` before the first pair."""
+
+    inverse: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Bfgs:
+    """The quasi-Newton method of Broyden, Fletcher, Goldfarb and Shanno with a full matrix.
+
+    O(d^2) memory and work for each step: for few parameters, where it takes fewer steps than
+    `Lbfgs`. A Wolfe search keeps the curvature of every pair positive; Armijo's test alone would
+    not (a pair that is not is skipped).
+
+    References
+    ----------
+    Nocedal, Wright, Numerical optimization, 2006, section 6.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor.data import as_data
+    >>> from auctor.losses import Squared
+    >>> from auctor.minimise import minimise
+    >>> from auctor.penalties import L2
+    >>> problem = Problem(Squared(), L2(0.5), as_data(np.eye(2), [1, 3]), fit_intercept=False)
+    >>> minimise(problem, Bfgs(), tol=1e-12).coef.round(6)
+    array([0.5, 1.5])
+    """
+
+    needs = Need.SMOOTH_LOSS | Need.SMOOTH_PENALTY
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BfgsState:
+        """State at the starting point."""
+        return BfgsState(problem.evaluate(w))
+
+    def step(self, problem: Problem, state: BfgsState) -> BfgsState:
+        """One direction, one line search, one update; steepest descent where a search fails."""
+        point, inverse = state.point, state.inverse
+        gradient = problem.total_gradient(point)
+        direction = -gradient if inverse is None else -(inverse @ gradient)
+        first = 1.0 / max(1e-300, float(np.abs(gradient).sum())) if inverse is None else 1.0
+        trial = wolfe(Ray(problem, point, direction), first)
+        if trial is None:
+            return BfgsState(point, stalled=inverse is None)
+        new = problem.centred(trial.point)
+        change = problem.total_gradient(new) - gradient
+        return BfgsState(new, updated(inverse, new.w - point.w, change))
+
+
+def updated(inverse: FloatArray | None, step: FloatArray, change: FloatArray) -> FloatArray | None:
+    """``V' H V + rho s s'`` with ``V = I - rho y s'`` and ``rho = 1 / s'y``; unchanged if s'y <= 0.
+
+    The first matrix is ``s'y / y'y`` times the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> updated(np.eye(2), np.array([1.0, 0.0]), np.array([2.0, 0.0]))
+    array([[0.5, 0. ],
+           [0. , 1. ]])
+    """
+    product = float(step @ change)
+    if not product > LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change)):
+        return inverse
+    if inverse is None:
+        inverse = product / float(change @ change) * np.eye(step.size)
+    moved = inverse @ change
+    total = 1.0 + float(change @ moved) / product
+    cross = np.outer(moved, step)
+    matrix: FloatArray = inverse + (total * np.outer(step, step) - cross - cross.T) / product
+    return matrix
