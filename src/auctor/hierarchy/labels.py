@@ -70,7 +70,11 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
         return _paths(who, Y, taxonomy)
     if isinstance(Y, str) or not hasattr(Y, "__iter__"):
         raise DataError(who, needs="labels for every row", got=repr(Y), todo="Pass them as y.")
-    rows = list(Y)
+    return _rows(who, list(Y), taxonomy)
+
+
+def _rows(who: str, rows: list[Any], taxonomy: Taxonomy | None) -> Labels:
+    """A set of labels for every row, or one label."""
     if not rows:
         raise DataError(who, needs="some rows", got="none", todo="Pass some.")
     sets = [isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows]
