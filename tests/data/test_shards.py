@@ -243,3 +243,16 @@ def test_a_shard_that_vanishes_ends_a_solve_with_the_best_point(folder):
     assert found.coef.any()
     with pytest.raises(DataLost, match=r"to read 000002\.shard"):
         problem.data.scores(found.coef)
+
+
+def test_rows_are_read_where_they_lie(tmp_path):
+    write_shard(tmp_path / "a.shard", X, Y)
+    header = read_header(tmp_path / "a.shard")
+    payload = np.fromfile(tmp_path / "a.shard", dtype=np.uint8)[header.begin :]
+    before = header.data(payload).scores(np.ones(30))
+    part = header.parts["values"]
+    payload[part.offset : part.offset + part.n_bytes] = 0
+    data = header.data(payload)
+    assert before.any()
+    assert np.shares_memory(data.row_lines().values, payload)
+    assert not data.scores(np.ones(30)).any()

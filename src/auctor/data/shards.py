@@ -91,7 +91,9 @@ class ShardHeader:
         values = arrays.get("values")
         if values is None:
             values = np.ones(arrays["indices"].size, dtype=np.float32)
-        matrix = csr_array((values, arrays["indices"], arrays["indptr"]), shape=self.shape)
+        # Given to the constructor, arrays that are parts of a buffer would be copied ("pruned").
+        matrix = csr_array(self.shape, dtype=values.dtype)
+        matrix.data, matrix.indices, matrix.indptr = values, arrays["indices"], arrays["indptr"]
         return Sparse(matrix, target, n_threads=1)
 
     @staticmethod
