@@ -455,6 +455,7 @@ def _class_weight(text: str | None) -> str | dict[str, float] | None:
 
 
 def _progress(*, verbose: bool, quiet: bool) -> Progress:
-    from auctor.reports.progress import Progress, make_line
+    from auctor.reports.progress import Progress
+    from auctor.reports.terminal import make_line
 
     return Progress(None if quiet else make_line(verbose=verbose))
