@@ -263,7 +263,7 @@ def test_options_from_a_file_below_those_of_the_command_line(svm, tmp_path, caps
     assert model.fit_intercept is False
     assert model.random_state == 5
     assert main(["predict", "model.auctor", str(svm), "--config", "auctor.toml"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "label"
+    assert capsys.readouterr().out.splitlines()[0] == "predicted"
 
 
 @pytest.mark.parametrize(

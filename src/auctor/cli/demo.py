@@ -95,6 +95,7 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
 
     import auctor
     from auctor import MetricClassifierCV, metrics
+    from auctor.core.result import Solution
     from auctor.reports import Candidate, DataInfo, build_report
     from auctor.training.folds import stratified_folds
     from auctor.training.run import path_info
@@ -104,10 +105,12 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
     model = MetricClassifierCV(goal.metric, random_state=seed)
     model.fit(table.matrix[half], table.hit[half])
     seconds = time.perf_counter() - start
+    solution = model.solution_
+    assert isinstance(solution, Solution)  # two classes, one problem
     candidate = Candidate(
         goal.metric,
         model.decision_function(table.matrix[other]),
-        solution=model.solution_,
+        solution=solution,
         seconds=seconds,
         train_auc=metrics.auc(table.hit[half], model.decision_function(table.matrix[half])),
         coef=model.coef_[0],
