@@ -250,21 +250,8 @@ def infer(
             n += 1
         elif kind == "category":
             facts = look.category(column, c)
-            if column in options.date:
-                wanted = Column(column, "date", pattern=options.date[column])
-                made, facts = _worded(wanted, look.words[c], facts.missing, options)
-            elif column in options.as_number:
-                wanted = Column(column, "amount", pattern=options.decimal)
-                made, facts = _worded(wanted, look.words[c], facts.missing, options)
-            elif (
-                column not in options.as_category
-                and position not in file.word_columns
-                and are_dates(look.words[c])
-            ):
-                wanted = Column(column, "date")
-                made, facts = _worded(wanted, look.words[c], facts.missing, options)
-            else:
-                made = _category(column, look.words[c], options)
+            plain = position not in file.word_columns
+            made, facts = _of_words(facts, look.words[c], options, may_be_dates=plain)
             columns.append(made)
             summary.append(facts)
             c += 1
@@ -328,6 +315,22 @@ def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
             warns=False,
         )
     ]
+
+
+def _of_words(
+    facts: ColumnSummary, words: dict[str, int], options: ReadOptions, *, may_be_dates: bool
+) -> tuple[Column, ColumnSummary]:
+    """What a column of words becomes, as the user says or by what the words are."""
+    name = facts.name
+    if name in options.date:
+        wanted = Column(name, "date", pattern=options.date[name])
+    elif name in options.as_number:
+        wanted = Column(name, "amount", pattern=options.decimal)
+    elif may_be_dates and name not in options.as_category and are_dates(words):
+        wanted = Column(name, "date")
+    else:
+        return _category(name, words, options), facts
+    return _worded(wanted, words, facts.missing, options)
 
 
 def _worded(
