@@ -1,28 +1,15 @@
 import json
-import math
 
 import numpy as np
 import pytest
 
-from auctor import MetricClassifier, metrics
 from auctor.cli import demo_data
-from auctor.cli.demo import CONTENDERS, run_demo
+from auctor.cli.demo import run_demo
 from auctor.cli.main import main
+from auctor.estimators import showcase
+from auctor.estimators.showcase import GOALS, OURS, Measured, cost_per_row, show_table, verdict
 
-ROWS = 8_000
-
-
-@pytest.fixture(scope="module")
-def info():
-    return run_demo(n_rows=ROWS, seed=1)
-
-
-@pytest.fixture
-def small(monkeypatch):
-    monkeypatch.setattr(demo_data, "N_ROWS", ROWS)
-
-
-# --- data ---------------------------------------------------------------------------------
+# --- the generated payments of the gallery and the screenshots ------------------------------
 
 
 def test_payments_are_shaped_like_fraud():
@@ -45,9 +32,9 @@ def test_payments_depend_on_the_seed_only():
 
 
 def test_split_is_stratified_and_scaled():
-    columns, fraud = demo_data.card_payments(ROWS, seed=0)
+    columns, fraud = demo_data.card_payments(8_000, seed=0)
     split = demo_data.split_half(columns, fraud)
-    assert split.train_y.size + split.test_y.size == ROWS
+    assert split.train_y.size + split.test_y.size == 8_000
     assert abs(int(split.train_y.sum()) - int(split.test_y.sum())) <= 1
     assert split.train_X.mean(axis=0) == pytest.approx(0.0, abs=1e-10)
     assert split.train_X.std(axis=0) == pytest.approx(1.0)
@@ -56,59 +43,86 @@ def test_split_is_stratified_and_scaled():
 # --- numbers ------------------------------------------------------------------------------
 
 
-def test_numbers_are_those_of_the_models(info):
-    split = demo_data.split_half(*demo_data.card_payments(ROWS, 1), 1)
-    assert info.data.test_positives == split.test_y.sum()
-    assert [model.name for model in info.models] == [c.name for c in CONTENDERS]
-    for contender, shown in zip(CONTENDERS, info.models, strict=True):
-        model = MetricClassifier(contender.metric, surrogate=contender.surrogate)
-        model.fit(split.train_X, split.train_y)
-        scores = model.decision_function(split.test_X)
-        h = shown.headline
-        assert h.auc.value == pytest.approx(metrics.auc(split.test_y, scores), abs=1e-6)
-        assert h.auc.low < h.auc.value < h.auc.high
-        f1 = metrics.fbeta(split.test_y, model.predict(split.test_X))
-        assert h.fbeta.value == pytest.approx(f1)
-        assert h.prbep.value == pytest.approx(metrics.prbep(split.test_y, scores), abs=1e-6)
-        assert shown.fit.gap == pytest.approx(model.gap_, abs=1e-9)
-        assert shown.fit.certified
-        assert shown.seconds > 0.0
-        assert {feature.name for feature in shown.weights.top} <= set(split.columns)
+@pytest.fixture(scope="module")
+def quick():
+    """Fewer folds and draws, so that the whole demo is a matter of seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(showcase, "FOLDS", 2)
+        patch.setattr(showcase, "DRAWS", 50)
+        yield
 
 
-def test_auc_training_ranks_the_training_rows_best(info):
-    hinge, _, log_loss = info.models
-    assert hinge.train_auc > log_loss.train_auc
+@pytest.fixture(scope="module")
+def found(quick):
+    return run_demo(seed=1)
 
 
-def test_comparisons_are_with_log_loss(info):
-    baseline = info.models[-1]
-    for model, comparison in zip(info.models[:-1], info.comparisons, strict=True):
-        assert (comparison.name, comparison.baseline) == (model.name, baseline.name)
-        assert comparison.difference == pytest.approx(
-            model.headline.auc.value - baseline.headline.auc.value
-        )
+def test_everyone_is_measured_for_both_metrics(found):
+    assert list(found.results) == ["f1", "cost(10)"]
+    for rows in found.results.values():
+        assert {row.name for row in rows} == set(showcase.entrants(1))
+        assert all(row.low <= row.value <= row.high for row in rows)
+    f1, cost = ([row.value for row in rows] for rows in found.results.values())
+    assert f1 == sorted(f1, reverse=True)
+    assert cost == sorted(cost)
+    assert min(f1) > 0.85  # everyone learns this table
+    assert max(cost) < 0.6
 
 
-def test_convergence_ends_at_the_gap(info):
-    for model in info.models:
-        excess = model.convergence.excess
-        assert min(excess) <= excess[0] <= 1.0 + 1e-9
-        assert np.all(np.diff(model.convergence.passes) >= 0)
+def test_values_are_those_of_held_out_predictions(found):
+    table, goal = show_table(), GOALS[1]
+    make = showcase.entrants(1)[OURS]
+    predicted = showcase.held_out(lambda: make(goal), table, 1)
+    ours = next(row for row in found.results[goal.metric] if row.name == OURS)
+    assert ours.value == cost_per_row(table.hit, predicted)
+
+
+def test_report_is_of_our_model_with_its_path(found):
+    assert [model.name for model in found.info.models] == ["cost(10)"]
+    assert found.info.data.positive == "malignant"
+    assert found.info.path is not None
+    assert found.info.models[0].headline.auc.value > 0.9
+
+
+def row(name, behind, low, high):
+    return Measured(name, 0.9 + behind, 0.8, 1.0, behind, low, high)
+
+
+def test_the_verdict_says_who_wins():
+    trees, plain = row("boosted trees", 0.0, 0.0, 0.0), row("logistic regression", -0.1, -0.2, 0.1)
+    ours = row(OURS, -0.05, -0.08, -0.02)
+    assert verdict(GOALS[0], [trees, ours]).startswith("For f1 use boosted trees")
+    assert "behind by 0.050" in verdict(GOALS[0], [trees, ours])
+    first = row(OURS, 0.0, 0.0, 0.0)
+    assert "use plain logistic regression" in verdict(GOALS[0], [first, plain])
+    assert "best here, and the simplest" in verdict(
+        GOALS[0], [row("logistic regression", 0.0, 0.0, 0.0), row(OURS, -0.01, -0.05, 0.03)]
+    )
+    assert "by more than chance" in verdict(GOALS[0], [first, row("trees", -0.1, -0.2, -0.05)])
+    linear = verdict(GOALS[0], [trees, row(OURS, -0.01, -0.05, 0.03)])
+    assert linear.startswith(f"For f1 use {OURS}")
 
 
 # --- command ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("columns", ["40", "80"])
-def test_table_and_report(columns, small, tmp_path, monkeypatch, capsys):
+def test_table_and_report(columns, quick, found, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setattr("auctor.cli.demo.run_demo", lambda **_: found)
     assert main(["demo"]) == 0
     out, err = capsys.readouterr()
-    for word in ("log-loss", "AUC hinge", "AUC square", "PRBEP", "certified", "is a proof"):
+    for word in (
+        "logistic regression",
+        "boosted trees",
+        "auctor",
+        "For f1 use",
+        "For cost(10) use",
+    ):
         assert word in out
+    assert "only table with two classes" in " ".join(out.split())
     assert "Report: auctor-demo.html" in out
     assert "\x1b" not in out + err
     assert "…" not in out
@@ -116,24 +130,15 @@ def test_table_and_report(columns, small, tmp_path, monkeypatch, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["auctor-demo.html"]
 
 
-def test_json(small, tmp_path, capsys):
+def test_json(found, tmp_path, monkeypatch, capsys):
     report = tmp_path / "r.html"
-    assert main(["demo", "--json", "--seed", "2", "--report", str(report)]) == 0
+    monkeypatch.setattr("auctor.cli.demo.run_demo", lambda **_: found)
+    assert main(["demo", "--json", "--seed", "1", "--report", str(report)]) == 0
     numbers = json.loads(capsys.readouterr().out)
-    assert numbers["seed"] == 2
+    assert numbers["seed"] == 1
     assert numbers["report"] == str(report)
-    assert numbers["data"]["n_columns"] == 30
-    assert len(numbers["models"]) == 3
-    for model in numbers["models"]:
-        assert all(
-            math.isfinite(model["headline"][name][key])
-            for name in ("auc", "average_precision", "prbep", "fbeta", "precision", "recall")
-            for key in ("value", "low", "high")
-        )
-        assert model["fit"]["certified"]
-        assert math.isfinite(model["fit"]["gap"])
-        assert len(model["roc"]["x"]) == len(model["roc"]["y"]) <= 200
-    assert {c["baseline"] for c in numbers["comparisons"]} == {"log-loss"}
+    assert (numbers["rows"], numbers["positives"]) == (569, 212)
+    assert set(numbers["results"]) == set(numbers["verdicts"]) == {"f1", "cost(10)"}
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 

@@ -38,7 +38,10 @@ def test_without_the_extra_one_line_says_how_to_install_it(
 
 def test_version(capsys):
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"auctor {auctor.__version__}\n"
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == f"auctor {auctor.__version__}"
+    assert others[0].startswith("python 3.")
+    assert {"numpy", "scipy", "scikit-learn", "numba"} <= {line.split()[0] for line in others}
 
 
 def test_a_command_leaves_the_process_as_it_was():
@@ -52,11 +55,13 @@ def test_a_command_leaves_the_process_as_it_was():
     run(code)
 
 
-def test_no_arguments_is_help(capsys):
+def test_no_arguments_shows_the_five_commands_people_need(capsys):
     assert main([]) == 2
     out, err = capsys.readouterr()
     assert "demo" in out + err
-    assert "list" in out + err
+    for command in ("compare", "train", "predict", "inspect"):
+        assert f"auctor {command}" in out
+    assert max(len(line) for line in out.splitlines()) <= 80
 
 
 @pytest.mark.parametrize(

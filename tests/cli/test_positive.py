@@ -69,7 +69,7 @@ def test_predicted_scores_and_probabilities_are_of_the_positive_class(loans, cap
         rows = list(csv.DictReader(file))
     scores = np.array([float(row["score"]) for row in rows])
     likely = np.array([float(row["probability"]) for row in rows])
-    assert [row["label"] == "bad" for row in rows] == (scores > 0.0).tolist()
+    assert [row["predicted"] == "bad" for row in rows] == (scores > 0.0).tolist()
     assert scores[loans].mean() > scores[~loans].mean()
     assert likely[loans].mean() > likely[~loans].mean()
     assert likely.mean() == pytest.approx(loans.mean(), abs=0.05)

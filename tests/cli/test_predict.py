@@ -49,7 +49,7 @@ def test_csv_on_standard_output(model, more_clicks, capsys):
     out, err = capsys.readouterr()
     assert err == "auctor: positive class: yes\n"
     lines = [line.split(",") for line in out.splitlines()]
-    assert lines[0] == ["label", "score"]
+    assert lines[0] == ["predicted", "score"]
     loaded, X = auctor.load(model).model_, encoded(model, more_clicks)
     assert [line[0] for line in lines[1:]] == loaded.predict(X).tolist()
     assert [float(line[1]) for line in lines[1:]] == loaded.decision_function(X).tolist()
@@ -61,7 +61,7 @@ def test_json_says_what_was_written(model, more_clicks, capsys):
     found = json.loads(out)
     with open("scores.csv") as file:
         assert found["rows"] == len(file.readlines()) - 1
-    assert (found["out"], found["columns"], err) == ("scores.csv", ["label", "score"], "")
+    assert (found["out"], found["columns"], err) == ("scores.csv", ["predicted", "score"], "")
     assert main(["predict", model, str(more_clicks), "--json"]) == 2
 
 
@@ -93,7 +93,7 @@ def test_files_by_their_ending(ending, calibrated, more_clicks, capsys):
         found = np.load(out)
     elif ending == "parquet":
         table = pytest.importorskip("pyarrow.parquet").read_table(out)
-        assert table.column_names == ["label", "score", "probability"]
+        assert table.column_names == ["predicted", "score", "probability"]
         found = table["score"].to_numpy()
     else:
         mark = "," if ending == "csv" else "\t"
@@ -115,7 +115,7 @@ def test_several_classes(three, capsys):
     run("train", three, "--strength", "0.1", "--quiet")
     run("predict", "model.auctor", three)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "label,score_0,score_1,score_2"
+    assert lines[0] == "predicted,score_0,score_1,score_2"
     loaded = auctor.load("model.auctor")
     table = auctor.tables.read_table(three)
     values = np.array([[float(x) for x in line.split(",")] for line in lines[1:]])

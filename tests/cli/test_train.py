@@ -44,7 +44,7 @@ def test_a_table_becomes_a_model_and_a_report(clicks, tmp_path, capsys):
     for text in ("score (auc)", "AUC ", "95 % interval", "PRBEP", "F1", "certified gap"):
         assert text in out
     assert "60 held-out rows" in out
-    assert out.endswith("Model: model.auctor\nReport: report.html\n")
+    assert "\nModel: model.auctor\nReport: report.html\nNext: auctor predict" in out
     assert {p.name for p in tmp_path.iterdir()} == {"clicks.csv", "model.auctor", "report.html"}
     page = (tmp_path / "report.html").read_text()
     assert "auctor train" in page
@@ -263,7 +263,7 @@ def test_options_from_a_file_below_those_of_the_command_line(svm, tmp_path, caps
     assert model.fit_intercept is False
     assert model.random_state == 5
     assert main(["predict", "model.auctor", str(svm), "--config", "auctor.toml"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "label"
+    assert capsys.readouterr().out.splitlines()[0] == "predicted"
 
 
 @pytest.mark.parametrize(

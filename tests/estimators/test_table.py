@@ -212,3 +212,37 @@ def test_text_in_a_column_of_numbers_is_refused_by_name(table):
     model = TableClassifier("auc", **QUICK).fit(table, "risk")
     with pytest.raises(DataError, match="numbers in column 'income'"):
         model.predict(table.astype({"income": object}).assign(income="high"))
+
+
+def test_notes_name_what_is_probably_not_meant():
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 60)
+    table = pd.DataFrame(
+        {
+            "id": np.arange(60),
+            "name": [f"person {k}" for k in range(60)],
+            "paid": [f"${k}.50" for k in range(60)],
+            "after": label * 10 + rng.random(60),
+            "age": rng.normal(40, 9, 60),
+            "bought": label,
+        }
+    )
+    plain = TableClassifier("auc", strength=0.1).fit(table, "bought")
+    said = " ".join(plain.notes_)
+    for column in ("id", "name", "paid", "after"):
+        assert repr(column) in said
+    assert "'age'" not in said
+    settled = TableClassifier(
+        "auc", strength=0.1, drop=["id", "after"], as_category="name", as_number=["paid"]
+    ).fit(table, "bought")
+    assert settled.notes_ == []
+    assert settled.get_feature_names_out()[-2:].tolist() == ["paid", "age"]
+
+
+def test_check_counts_categories_that_fit_has_not_seen():
+    table = pd.DataFrame({"city": ["Oslo", "Rome"] * 10, "age": np.arange(20.0) % 7})
+    model = TableClassifier("auc", strength=0.1).fit(table, [0, 1] * 10)
+    assert model.check(table) == []
+    new = pd.DataFrame({"city": ["Bonn", None, "Rome"], "age": [1.0, 2.0, 3.0]})
+    (said,) = model.check(new)
+    assert said.startswith("1 of 3 rows have a category of 'city'")

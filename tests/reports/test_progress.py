@@ -8,17 +8,8 @@ import pytest
 from auctor import MetricClassifier, MetricClassifierCV
 from auctor.core.result import Step
 from auctor.estimators import watch
-from auctor.reports.progress import (
-    LASTING,
-    MEASURE,
-    LastingLines,
-    PlainLine,
-    Progress,
-    RichLine,
-    duration,
-    make_line,
-    remaining,
-)
+from auctor.reports.progress import MEASURE, Progress, duration, remaining
+from auctor.reports.terminal import LASTING, LastingLines, PlainLine, RichLine, make_line
 
 
 class Terminal(io.StringIO):

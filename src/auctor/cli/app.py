@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import platform
 from collections.abc import Callable, Iterable
+from importlib import metadata
 from typing import Annotated, Any, cast
 
 import typer
@@ -58,9 +60,29 @@ def function_of(name: str) -> Callable[..., None]:
     return cast(Callable[..., None], found)
 
 
+#: Libraries whose versions a bug report needs.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "typer", "pyarrow", "polars")
+#: What `auctor` alone says: the five commands that most people need, in the order of their use.
+FIRST_STEPS = """auctor trains classifiers on the metric that you report.
+
+  auctor demo                              see it on a real table
+  auctor compare DATA.csv --label COLUMN   is it better than what you use?
+  auctor train DATA.csv --label COLUMN     a model, measured on held-out rows
+  auctor predict model.auctor NEW.csv      predictions for new rows
+  auctor inspect model.auctor              what a model is made of
+
+All commands: auctor --help. All options of one: auctor train --help."""
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"auctor {auctor.__version__}")
+        typer.echo(f"python {platform.python_version()} on {platform.platform()}")
+        for library in LIBRARIES:
+            try:
+                typer.echo(f"{library} {metadata.version(library)}")
+            except metadata.PackageNotFoundError:
+                typer.echo(f"{library} is not installed")
         raise typer.Exit
 
 
@@ -69,11 +91,14 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the versions of auctor and of what it needs, and exit.",
         ),
     ] = False,
 ) -> None:
     """Train linear classifiers on the metric you report, with a certified gap."""
     if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
+        typer.echo(FIRST_STEPS)
         raise typer.Exit(2)

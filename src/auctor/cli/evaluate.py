@@ -16,6 +16,7 @@ from auctor.cli.options import (
     Reading,
     Seed,
     ZeroBased,
+    check_order,
     examples,
     open_model,
     read_chunks,
@@ -59,6 +60,7 @@ def evaluate(
     """Measure a model on labelled rows, read in chunks: all metrics, with 95 % intervals."""
     from auctor.training.evaluate import evaluation, schema_of, score_chunks
 
+    check_order(model, data, who=WHO)
     saved = open_model(model, who=WHO)
     options = Reading(
         format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -15,6 +16,33 @@ from auctor.core.optional import require
 
 #: What the command line itself imports, from the extra "cli".
 LIBRARIES = ("typer", "rich")
+_NO_OPTION = re.compile(r"No such option:? '?(--?[\w-]+)")
+#: What options are called in other tools, and here.
+OTHER_NAMES = {
+    "--target": "--label",
+    "--target-column": "--label",
+    "--y": "--label",
+    "--alpha": "--strength",
+    "--lambda": "--strength",
+    "--C": "--strength",
+    "--loss": "--surrogate",
+    "--objective": "--metric",
+    "--scoring": "--metric",
+    "--cv": "--folds",
+    "--jobs": "--threads",
+    "--n-jobs": "--threads",
+    "--output": "--out",
+    "-o": "--out",
+    "--model": "--out",
+    "--pos-label": "--positive",
+    "--random-state": "--seed",
+    "--sep": "--delimiter",
+    "--exclude": "--drop",
+    "--ignore": "--drop",
+    "--regularization": "--penalty",
+    "--normalize": "--standardise",
+    "--standardize": "--standardise",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +84,7 @@ def _run(given: list[str]) -> int:
             say(worded(error, command))
             return 2
         except typer.TyperException as error:
-            text = error.format_message().strip().rstrip(".")
+            text = suggested(error.format_message().strip().rstrip("."), command)
             end = "" if text.endswith("?") else "."
             say(f"{text}{end} See {'auctor' if command is None else f'auctor {command}'} --help.")
             return 2
@@ -67,6 +95,26 @@ def _run(given: list[str]) -> int:
         except SystemExit as stop:  # completion ends like this
             return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     return code if isinstance(code, int) else 0
+
+
+def suggested(text: str, command: str | None) -> str:
+    """The text of a usage error, with the option that was probably meant by another tool's name.
+
+    Examples
+    --------
+    >>> suggested("No such option: --target", "train")
+    'No such option: --target (Did you mean --label?)'
+    """
+    found = _NO_OPTION.match(text)
+    meant = OTHER_NAMES.get(found.group(1)) if found else None
+    if meant is None or command is None:
+        return text
+    from auctor.cli.app import function_of
+    from auctor.cli.output import has_option
+
+    if not has_option(function_of(command), meant):
+        return text
+    return f"No such option: {found.group(1) if found else ''} (Did you mean {meant}?)"
 
 
 def _open_closed_streams() -> None:

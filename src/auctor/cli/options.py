@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
@@ -79,6 +79,37 @@ Delimiter = Annotated[
     str | None,
     typer.Option(help="Between the fields of a CSV file; found by default.", show_default=False),
 ]
+Decimal = Annotated[
+    str,
+    typer.Option(
+        help="Decimal sign of the numbers of a CSV file.", autocompletion=names.choices(".", ",")
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="A column to leave out; repeatable.", show_default=False),
+]
+AsCategory = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A column to take as categories, such as zip codes; repeatable.", show_default=False
+    ),
+]
+AsNumber = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A column of amounts, such as $1,200 or 45 %, to take as numbers; repeatable.",
+        show_default=False,
+    ),
+]
+Date = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=PATTERN",
+        help="A column of dates and how they are written, such as sold=%d/%m/%Y; repeatable.",
+        show_default=False,
+    ),
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all cores by default.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of splits, folds and randomised solvers.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -139,6 +170,12 @@ class Reading(NamedTuple):
     header: str = "auto"
     delimiter: str | None = None
     n_threads: int | None = None
+    decimal: str = "."
+    drop: tuple[str, ...] = ()
+    as_category: tuple[str, ...] = ()
+    as_number: tuple[str, ...] = ()
+    date: Mapping[str, str] | None = None
+    check: bool = False
 
 
 # --- files -----------------------------------------------------------------------------------
@@ -196,6 +233,11 @@ def read(
             "categorical": options.categorical,
             "buckets": options.buckets,
             "missing": options.missing,
+            "drop": options.drop,
+            "as_category": options.as_category,
+            "as_number": options.as_number,
+            "date": options.date,
+            "check": options.check,
         }
     return read_table(
         path,
@@ -206,9 +248,23 @@ def read(
         zero_based=yes_no(who, "zero-based", options.zero_based),
         header=yes_no(who, "header", options.header),
         delimiter=options.delimiter,
+        decimal=options.decimal,
         n_threads=options.n_threads,
         **extra,
     )
+
+
+def check_order(model: Path, data: str, *, who: str) -> None:
+    """Refuse a model where the data belong, and say that the two were swapped."""
+    from auctor.core.errors import ParameterError
+
+    if data.endswith(".auctor") and not str(model).endswith(".auctor"):
+        raise ParameterError(
+            who,
+            needs="MODEL first, then DATA",
+            got=f"{model} and {data}, which look swapped",
+            todo=f"Write {who} {data} {model}.",
+        )
 
 
 def open_model(path: Path, *, who: str) -> Saved:
@@ -242,6 +298,7 @@ def read_chunks(
         zero_based=yes_no(who, "zero-based", options.zero_based),
         header=yes_no(who, "header", options.header),
         delimiter=options.delimiter,
+        decimal=options.decimal,
     )
 
 

@@ -104,6 +104,12 @@ def _option(command: str | None, option: Option) -> str:
     return f"--{typed} {shlex.quote(str(option.value))}"
 
 
+def has_option(function: Any, typed: str) -> bool:
+    """Whether a command has an option, as it is typed."""
+    known = inspect.signature(function).parameters
+    return typed.removeprefix("--").replace("-", "_") in known
+
+
 # --- values -------------------------------------------------------------------------------------
 
 
@@ -230,3 +236,10 @@ def show_model(screen: Console, summary: dict[str, Any]) -> None:
     for what in ("model", "report"):
         if summary[what] is not None:
             screen.print(f"{what.capitalize()}: {summary[what]}", markup=False, soft_wrap=True)
+    if summary["model"] is not None:
+        path = shlex.quote(str(summary["model"]))
+        screen.print(
+            f"Next: auctor predict {path} NEW.csv --out predictions.csv",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -15,6 +15,7 @@ from auctor.cli.options import (
     AsJson,
     Config,
     DataPath,
+    Decimal,
     Delimiter,
     Format,
     Header,
@@ -23,6 +24,7 @@ from auctor.cli.options import (
     Quiet,
     Reading,
     ZeroBased,
+    check_order,
     check_outputs,
     examples,
     read_chunks,
@@ -42,7 +44,7 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @examples(
-    "auctor predict model.auctor june.csv --out scores.csv",
+    "auctor predict model.auctor june.csv --keep id --proba --out scores.csv",
     "auctor predict model.auctor rows.svm.gz --scores --out scores.npy",
     "zcat rows.svm.gz | auctor predict model.auctor - --labels --out -",
 )
@@ -60,13 +62,25 @@ def predict(
     labels: Annotated[bool, typer.Option("--labels", help="Write predicted labels.")] = False,
     probabilities: Annotated[
         bool,
-        typer.Option("--probabilities", help="Write probabilities (calibrated models, log_loss)."),
+        typer.Option(
+            "--probabilities",
+            "--proba",
+            help="Write probabilities (calibrated models, log_loss).",
+        ),
     ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column of DATA to write before the predictions, such as an id; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     label: Label = None,
     format: Format = "auto",
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = ".",
     quiet: Quiet = False,
     as_json: AsJson = False,
     config: Config = None,
@@ -80,6 +94,7 @@ def predict(
     from auctor.core.errors import ParameterError
     from auctor.saved import read_model
 
+    check_order(model, data, who=WHO)
     kind = _kind(out)
     check_outputs(WHO, [out], [model, data, config])
     if as_json and out == "-":
@@ -91,10 +106,19 @@ def predict(
         fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
     options = Reading(
-        format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
+        format=format,
+        label=label,
+        zero_based=zero_based,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
     )
     columns, positive = column_names(fitted, wanted), _positive(fitted)
-    rows = _Counted(predictions(fitted, data, options, wanted))
+    unseen: dict[str, int] = {}
+    rows = _Counted(predictions(fitted, data, options, wanted, unseen))
+    if keep:
+        rows = _Counted(_beside(_kept(data, options, keep, columns), iter(rows)))
+        columns = [*dict.fromkeys(keep), *columns]
     _write(out, kind, columns, rows)
     if as_json:
         echo_json(
@@ -105,9 +129,14 @@ def predict(
                 "rows": rows.count,
                 "columns": columns,
                 "positive": positive,
+                "unseen": unseen,
             }
         )
-    elif not quiet:
+    if unseen:
+        from auctor.tables.check import unseen_note
+
+        say(f"warning: {unseen_note(unseen, rows.count)}.")
+    if not quiet and not as_json:
         about = "" if positive is None else f"positive class: {positive}"
         done = "" if out == "-" else f"{rows.count:,} rows written to {out}"
         if about or done:
@@ -115,9 +144,13 @@ def predict(
 
 
 def predictions(
-    model: Model, data: str, options: Reading, wanted: tuple[str, ...]
+    model: Model,
+    data: str,
+    options: Reading,
+    wanted: tuple[str, ...],
+    unseen: dict[str, int] | None = None,
 ) -> Iterator[list[Array]]:
-    """For each chunk of a file, the columns that are wanted."""
+    """For each chunk of a file, the columns that are wanted; counts categories never seen."""
     import numpy as np
 
     from auctor.training.evaluate import schema_for
@@ -126,12 +159,52 @@ def predictions(
     schema = schema_for(model.coef.shape[1], model.feature_names, model.schema)
     for chunk in read_chunks(data, options, schema, who=WHO, labelled=False):
         found: list[Array] = []
+        for name, count in (chunk.unseen or {}).items():
+            if unseen is not None:
+                unseen[name] = unseen.get(name, 0) + count
         for what in wanted:
             values = getattr(model, METHODS[what])(chunk.matrix)
             if isinstance(model, LinearModel) and model.binary:
                 values = _of_positive(model, what, values)
             found += list(np.atleast_2d(values.T))
         yield found
+
+
+def _kept(data: str, options: Reading, keep: list[str], columns: list[str]) -> dict[str, list[str]]:
+    """The columns to write before the predictions; refuses names that these have."""
+    from auctor.cli.options import yes_no
+    from auctor.core.errors import ParameterError
+    from auctor.tables.kept import kept_columns
+    from auctor.tables.options import ReadOptions
+
+    taken = [name for name in keep if name in columns]
+    if taken:
+        raise ParameterError(
+            WHO,
+            needs="columns to keep that are not called as the predictions are",
+            got=f"{taken[0]!r}",
+            todo="Rename it in the file.",
+        )
+    reading = ReadOptions(
+        WHO,
+        label=options.label,
+        labelled=False,
+        header=yes_no(WHO, "header", options.header),
+        delimiter=options.delimiter,
+        decimal=options.decimal,
+    )
+    return kept_columns(data, options.format, list(dict.fromkeys(keep)), reading)
+
+
+def _beside(kept: dict[str, list[str]], chunks: Iterator[list[Array]]) -> Iterator[list[Array]]:
+    """Chunks of predictions, each with its rows of the columns that are kept."""
+    import numpy as np
+
+    start = 0
+    for columns in chunks:
+        stop = start + columns[0].shape[0]
+        yield [*(np.array(words[start:stop], dtype=object) for words in kept.values()), *columns]
+        start = stop
 
 
 METHODS = {
@@ -147,7 +220,11 @@ def column_names(model: Model, wanted: tuple[str, ...]) -> list[str]:
     names = []
     classes = getattr(model, "classes", None)
     for what in wanted:
-        single = {"scores": "score", "probabilities": "probability"}.get(what, what[:-1])
+        single = {
+            "scores": "score",
+            "probabilities": "probability",
+            "labels": "predicted",
+        }.get(what, what[:-1])
         if what in ("scores", "probabilities") and classes is not None and classes.size > 2:
             names += [f"{single}_{name}" for name in classes.tolist()]
         else:

@@ -22,6 +22,7 @@ from auctor.cli.options import (
     Seed,
     Threads,
     ZeroBased,
+    check_order,
     check_outputs,
     command_line,
     examples,
@@ -80,6 +81,7 @@ def report(
 
     check_destination(out, who=WHO)
     check_outputs(WHO, [out], [model, data, config])
+    check_order(model, data, who=WHO)
     saved = open_model(model, who=WHO)
     _check_two(saved)
     options = Reading(

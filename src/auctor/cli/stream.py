@@ -327,7 +327,9 @@ def _schema(model: OnlineClassifier, seen: list[Chunk]) -> Schema:
     """How another file is read for the model: by the names of the columns, if they have some."""
     from auctor.tables.schema import Column, Schema
 
-    columns, label, first_index = seen[0][3:] if seen else (None, None, None)
+    columns = label = first_index = None
+    if seen:
+        columns, label, first_index = seen[0].columns, seen[0].label, seen[0].first_index
     if columns:
         return Schema.of((Column(name, "number") for name in columns), label)
     return Schema((), None, int(model.coef_.shape[1]), None, first_index)

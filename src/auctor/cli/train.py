@@ -10,12 +10,17 @@ import typer
 
 from auctor.cli import names
 from auctor.cli.options import (
+    AsCategory,
     AsJson,
+    AsNumber,
     Buckets,
     Categorical,
     Config,
     DataPath,
+    Date,
+    Decimal,
     Delimiter,
+    Drop,
     Format,
     Header,
     L1Ratio,
@@ -40,6 +45,7 @@ from auctor.cli.options import (
     read,
 )
 from auctor.cli.output import console, echo_json, say, show_data, show_model, show_positive, worded
+from auctor.cli.parameters import make_table, patterns
 from auctor.cli.shards import (
     CheckpointFile,
     Memory,
@@ -169,6 +175,11 @@ def train(
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
     missing: Missing = "auto",
+    drop: Drop = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
+    decimal: Decimal = ".",
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
@@ -192,7 +203,9 @@ def train(
         if path is not None:
             check_destination(path, who=WHO)
     check_outputs(WHO, [out, report, checkpoint], [data, test, config])
+    dates = patterns(WHO, date)
     table = make_table(
+        WHO,
         {
             "metric": metric,
             "surrogate": surrogate,
@@ -214,9 +227,14 @@ def train(
             "categorical": categorical,
             "buckets": buckets,
             "missing": missing,
+            "drop": drop or None,
+            "as_category": as_category or None,
+            "as_number": as_number or None,
+            "date": dates or None,
+            "decimal": decimal,
             "n_threads": threads,
             "random_state": seed,
-        }
+        },
     )
     if is_shards(data):
         refuse_others({"test": test, "report": report})
@@ -226,7 +244,21 @@ def train(
     job = Job(
         data,
         Reading(
-            format, label, categorical, buckets, missing, zero_based, header, delimiter, threads
+            format,
+            label,
+            categorical,
+            buckets,
+            missing,
+            zero_based,
+            header,
+            delimiter,
+            threads,
+            decimal,
+            tuple(drop or ()),
+            tuple(as_category or ()),
+            tuple(as_number or ()),
+            dates,
+            check=True,
         ),
         test,
         test_size,
@@ -403,74 +435,8 @@ def _tell(texts: Iterable[str]) -> int:
     return len(listed)
 
 
-# --- parameters -----------------------------------------------------------------------------------
-
-
-def make_table(params: dict[str, Any]) -> TableClassifier:
-    """The estimator; refuses, before any file is read, what it would refuse later.
-
-    Parameters
-    ----------
-    params : dict
-        Of `auctor.TableClassifier`; the strength and the threshold may be numbers in text.
-    """
-    from auctor.estimators import TableClassifier
-    from auctor.solvers.choose import SOLVERS
-    from auctor.training.metric import resolve_metric
-    from auctor.training.registry import known, resolve_penalty
-
-    resolve_metric(WHO, params["metric"], params["surrogate"])
-    resolve_penalty(WHO, params["penalty"], 1.0, params["l1_ratio"])
-    known(WHO, "solver", params["solver"], {"auto": None, **SOLVERS})
-    table = TableClassifier(
-        **params
-        | {
-            "strength": _number(params["strength"]),
-            "threshold": _number(params["threshold"]),
-            "class_weight": _class_weight(params["class_weight"]),
-        }
-    )
-    table.make_model()
-    return table
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _class_weight(text: str | None) -> str | dict[str, float] | None:
-    """``balanced``, or weights by label as text.
-
-    Examples
-    --------
-    >>> _class_weight("yes=10,no=1")
-    {'yes': 10.0, 'no': 1.0}
-    """
-    from auctor.core.errors import ParameterError
-
-    if text is None or text == "balanced":
-        return text
-    weights = {}
-    for part in text.split(","):
-        name, equals, value = part.rpartition("=")
-        try:
-            weights[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals or not name.strip():
-            raise ParameterError(
-                WHO,
-                needs="class weights as balanced or LABEL=WEIGHT,...",
-                got=f"{text!r}",
-                todo="Write it so.",
-            )
-    return weights
-
-
 def _progress(*, verbose: bool, quiet: bool) -> Progress:
-    from auctor.reports.progress import Progress, make_line
+    from auctor.reports.progress import Progress
+    from auctor.reports.terminal import make_line
 
     return Progress(None if quiet else make_line(verbose=verbose))

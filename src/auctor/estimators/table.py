@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,6 +18,8 @@ from auctor.estimators.additive import AdditiveClassifier
 from auctor.estimators.base import sentence
 from auctor.estimators.classifier import MetricClassifier, wants_probabilities
 from auctor.estimators.search import MetricClassifierCV
+from auctor.tables.blocks import Block
+from auctor.tables.check import unseen_note
 from auctor.tables.encode import Encoder
 from auctor.tables.frame import Frame, labels_of
 from auctor.tables.infer import Note
@@ -45,6 +47,11 @@ class TableParameters(ClassifierParameters):
     categorical: str = "one_hot"
     buckets: int = 1024
     missing: str = "auto"
+    drop: Any = None
+    as_category: Any = None
+    as_number: Any = None
+    date: Any = None
+    decimal: str = "."
 
 
 def linear(given: TableParameters) -> MetricClassifier:
@@ -104,6 +111,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent"}
         What a missing number or date becomes; "auto" is the median. Missing text becomes the most
         frequent category, with "auto" and "zero" no category at all.
+    drop, as_category, as_number : list of str, optional
+        Columns to leave out, columns to take as categories even if they spell numbers, and columns
+        of amounts, such as $1,200 or 45 %, to take as numbers.
+    date : dict, optional
+        Columns of dates and how they are written, as in `datetime.strptime`: "%d/%m/%Y".
+    decimal : {".", ","}
+        Decimal sign of the columns in ``as_number``.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
     class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
@@ -123,7 +137,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     schema_ : auctor.tables.Schema
         How columns become numbers.
     notes_ : list of str
-        What was done to the table that may be worth knowing, such as columns read as dates.
+        What was done to the table that may be worth knowing, each with the parameter that changes
+        it: columns read as dates, ids, codes such as zip codes, columns that know the label.
 
     Notes
     -----
@@ -198,9 +213,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         labels = self._labels(X, y)
         notes: list[Note] = []
         options = ReadOptions(
-            self._who, categorical=self.categorical, buckets=self.buckets, missing=self.missing
+            self._who,
+            categorical=self.categorical,
+            buckets=self.buckets,
+            missing=self.missing,
+            drop=self._listed("drop"),
+            as_category=self._listed("as_category"),
+            as_number=self._listed("as_number"),
+            date=self._dates(),
+            decimal=self.decimal,
+            check=frame.named,
         )
-        table = encode_table(frame, TABLE, options, np.float64, notes)
+        known = np.asarray(labels) if frame.named else None
+        table = encode_table(frame, TABLE, options, np.float64, notes, known)
         last = getattr(self, "model_", None)
         if self.warm_start and last is not None and self.schema_ == table.schema:
             model = last.set_params(**model.get_params(deep=False))
@@ -243,6 +268,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
 
     def encode(self, X: Any) -> Any:
         """The matrix of encoded columns, as the model sees them."""
+        encoder, block = self._encoder(X)
+        return encoder(block)
+
+    def _encoder(self, X: Any) -> tuple[Encoder, Block]:
+        """What encodes a table, and its rows."""
         check_is_fitted(self)
         frame = Frame(X, self._who)
         self._check_columns(X, frame, reset=False)
@@ -255,7 +285,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
                 got="0 sample(s) (shape=(0, ...)) while a minimum of 1 is required",
                 todo="Pass some data.",
             )
-        return encoder(block)
+        return encoder, block
+
+    def check(self, X: Any) -> list[str]:
+        """What is worth knowing before a table is predicted: categories that `fit` did not see."""
+        encoder, block = self._encoder(X)
+        encoder(block)
+        return [unseen_note(encoder.unseen, block.n_rows)] if encoder.unseen else []
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
@@ -285,6 +321,22 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return self.model_.to_model()
 
     # --- what a fit reads ---------------------------------------------------------------------
+
+    def _listed(self, name: str) -> list[str]:
+        """The columns that a parameter names; one of them may stand alone."""
+        given = getattr(self, name)
+        return [given] if isinstance(given, str) else list(given or ())
+
+    def _dates(self) -> dict[str, str]:
+        """How dates are written, by column."""
+        if self.date is not None and not isinstance(self.date, Mapping):
+            raise ParameterError(
+                self._who,
+                needs="date to map columns to patterns",
+                got=f"{self.date!r}",
+                todo="Pass such as {'sold': '%d/%m/%Y'}.",
+            )
+        return dict(self.date or {})
 
     def _labels(self, X: Any, y: Any) -> Any:
         """One label per row, from the column of that name where y is text."""

@@ -8,11 +8,10 @@ fit, and always less often where that would take more than a tenth of the time.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol, TextIO
+from typing import Protocol
 
 import numpy as np
 
@@ -21,10 +20,6 @@ from auctor.core.types import FloatArray
 from auctor.core.watching import Watcher
 from auctor.reports.info import MetricStep
 
-#: Seconds between two updates of a live line.
-LIVE = 0.1
-#: Seconds between two lines that stay.
-LASTING = 1.0
 #: Most seconds between two measurements of the metric.
 MEASURE = 0.5
 #: The same as a share of the seconds so far, so that short fits are measured along their way too.
@@ -46,77 +41,6 @@ class Line(Protocol):
 
     def close(self) -> None:
         """Leave the place clean."""
-
-
-class LastingLines:
-    """One line after the other, for logs."""
-
-    pause = LASTING
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def show(self, text: str) -> None:
-        """Write a line."""
-        self._stream.write(f"{text}\n")
-        self._stream.flush()
-
-    def close(self) -> None:
-        """Nothing is left to clean."""
-
-
-class PlainLine:
-    """A line that is written over and over."""
-
-    pause = LIVE
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def show(self, text: str) -> None:
-        """Write over the last line."""
-        self._stream.write(f"\r\x1b[K{text}")
-        self._stream.flush()
-
-    def close(self) -> None:
-        """Remove the line."""
-        self._stream.write("\r\x1b[K")
-        self._stream.flush()
-
-
-class RichLine:
-    """The same with rich, which also shows that something is alive and leaves out colours."""
-
-    pause = LIVE
-
-    def __init__(self, status: Any) -> None:
-        self._status = status
-        self._started = False
-
-    def show(self, text: str) -> None:
-        """Update the line, the first time with a spinner before it."""
-        self._status.update(text.replace("[", "\\["))
-        if not self._started:
-            self._status.start()
-            self._started = True
-
-    def close(self) -> None:
-        """Remove the line."""
-        if self._started:
-            self._status.stop()
-            self._started = False
-
-
-def make_line(*, verbose: bool = False, stream: TextIO | None = None) -> Line | None:
-    """A live line on a terminal; elsewhere lines if ``verbose``, otherwise none."""
-    stream = sys.stderr if stream is None else stream
-    if not stream.isatty():
-        return LastingLines(stream) if verbose else None
-    try:
-        from rich.console import Console
-    except ImportError:
-        return PlainLine(stream)
-    return RichLine(Console(file=stream, highlight=False).status(""))
 
 
 class Progress(Watcher):

@@ -26,6 +26,8 @@ class Chunk(NamedTuple):
         Name of the label column of a table, made up where it has none.
     first_index : int, optional
         Where indices start (svmlight).
+    unseen : dict, optional
+        How many rows have a category that the schema lacks, by column.
     """
 
     matrix: Any
@@ -34,6 +36,7 @@ class Chunk(NamedTuple):
     columns: tuple[str, ...] | None = None
     label: str | None = None
     first_index: int | None = None
+    unseen: dict[str, int] | None = None
 
     @property
     def n_rows(self) -> int:

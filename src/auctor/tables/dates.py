@@ -21,14 +21,20 @@ _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
 
 
-def days(word: str) -> float:
+def days(word: str, pattern: str | None = None) -> float:
     """Days from 1 January 1970 to a date, NaN for text that is none; without a zone it is UTC.
+
+    ``pattern`` is how the date is written, as in `datetime.strptime`; by default year-month-day.
 
     Examples
     --------
     >>> days("1970-01-03"), days("1970-01-01 12:00"), days("3 May")
     (2.0, 0.5, nan)
+    >>> days("03/01/1970", "%d/%m/%Y")
+    2.0
     """
+    if pattern is not None:
+        return _by_pattern(word, pattern)
     found = _DATE.fullmatch(word)
     if found is None:
         return np.nan
@@ -42,9 +48,18 @@ def days(word: str) -> float:
         return np.nan
 
 
-def all_days(words: Iterable[str]) -> FloatArray:
+def _by_pattern(word: str, pattern: str) -> float:
+    try:
+        found = datetime.strptime(word.strip(), pattern)
+    except ValueError:
+        return np.nan
+    zoned = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return float((zoned - _FIRST) / _DAY)
+
+
+def all_days(words: Iterable[str], pattern: str | None = None) -> FloatArray:
     """The same for some words."""
-    return np.array([days(word) for word in words], dtype=np.float64)
+    return np.array([days(word, pattern) for word in words], dtype=np.float64)
 
 
 def are_dates(words: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ from scipy import sparse
 from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.text.encode import column_facts, count_entries, encode_rows, hash_bytes
+from auctor.tables.amounts import all_amounts
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import listed
 from auctor.tables.dates import all_days
@@ -52,15 +53,16 @@ class Encoder:
         where = self._places(file)
         self.kinds = ["skip"] * len(file.names)
         for column, place in zip(self.columns, where, strict=True):
-            self.kinds[place] = "category" if column.kind == "date" else column.kind
+            self.kinds[place] = "number" if column.kind == "number" else "category"
         numbers = _numbered(self.kinds, "number")
         categories = _numbered(self.kinds, "category")
-        self.dates: list[int] = []  # columns of words that are dates
+        self.worded: list[tuple[int, Column]] = []  # columns of words that become numbers
+        self.unseen: dict[str, int] = {}  # rows with a category that the schema lacks, by column
         places = []
         for column, place in zip(self.columns, where, strict=True):
-            if column.kind == "date":
-                places.append(len(numbers) + len(self.dates))
-                self.dates.append(categories[place])
+            if column.kind in ("date", "amount"):
+                places.append(len(numbers) + len(self.worded))
+                self.worded.append((categories[place], column))
             elif column.kind == "number":
                 places.append(numbers[place])
             else:
@@ -96,10 +98,13 @@ class Encoder:
         return matrix
 
     def dated(self, block: Block) -> Block:
-        """The block with its dates as numbers behind the others; other text is missing."""
-        if not self.dates:
+        """The block with dates and amounts as numbers behind the others; other text is missing."""
+        if not self.worded:
             return block
-        found = [np.append(all_days(block.words[k]), np.nan)[block.codes[:, k]] for k in self.dates]
+        found = [
+            np.append(numbers_in(column, block.words[k]), np.nan)[block.codes[:, k]]
+            for k, column in self.worded
+        ]
         return block._replace(numbers=np.column_stack([block.numbers, *found]))
 
     def _compressed(self, numbers: FloatArray, features: Array) -> Any:
@@ -124,6 +129,10 @@ class Encoder:
                 found = [offset + bucket(str(word), column.buckets) for word in words]
             else:
                 found = [self.levels[j].get(str(word), -1) for word in words]
+            lacking = np.array([place < 0 for place in found[: len(block.words[k])]], dtype=bool)
+            if lacking.any():
+                rows = int(np.append(lacking, False)[block.codes[:, k]].sum())
+                self.unseen[column.name] = self.unseen.get(column.name, 0) + rows
             if not column.fill:
                 found.append(-1)
             features[:, k] = np.array(found, dtype=np.int64)[block.codes[:, k]]
@@ -174,6 +183,13 @@ class Encoder:
                 todo="Add them.",
             )
         return [places[name] for name in wanted]
+
+
+def numbers_in(column: Column, words: list[str]) -> FloatArray:
+    """The numbers that words of a date or an amount stand for, NaN for other words."""
+    if column.kind == "date":
+        return all_days(words, column.pattern)
+    return all_amounts(words, column.pattern or ".")
 
 
 def _numbered(kinds: list[str], kind: str) -> dict[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -13,8 +14,8 @@ from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, listed, meaning
-from auctor.tables.dates import all_days, are_dates
-from auctor.tables.encode import refuse_missing
+from auctor.tables.dates import are_dates
+from auctor.tables.encode import numbers_in, refuse_missing
 from auctor.tables.options import ReadOptions
 from auctor.tables.schema import Column, ColumnSummary, Schema
 
@@ -113,11 +114,35 @@ def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
                 todo=f"Choose among {listed(file.names)}.",
             )
         kinds = [k if c in wanted else "skip" for c, k in zip(file.names, kinds, strict=True)]
+    _settle(file, kinds, options, name)
     blocks = file.blocks(kinds, strict=False)
     next(blocks, None)
     for k in file.surprises:
         kinds[k] = "category"
     return kinds
+
+
+def _settle(file: TableFile, kinds: list[str], options: ReadOptions, name: str) -> None:
+    """Read columns as the user says; refuses columns that are not there."""
+    places = {column: k for k, column in enumerate(file.names)}
+    asked = {
+        "drop": ("skip", options.drop),
+        "as_category": ("category", options.as_category),
+        "as_number": ("category", options.as_number),
+        "date": ("category", tuple(options.date)),
+    }
+    for option, (kind, columns) in asked.items():
+        for column in columns:
+            if column not in places:
+                close = difflib.get_close_matches(column, file.names, 1)
+                meant = f"Did you mean {close[0]!r}? " if close else ""
+                raise DataError(
+                    options.who,
+                    needs=f"columns that are in {name} for {option}",
+                    got=f"{column!r}",
+                    todo=f"{meant}Choose among {listed(file.names)}.",
+                )
+            kinds[places[column]] = kind
 
 
 def look_through(file: TableFile, options: ReadOptions, name: str) -> tuple[Look, list[str]]:
@@ -225,10 +250,8 @@ def infer(
             n += 1
         elif kind == "category":
             facts = look.category(column, c)
-            if position not in file.word_columns and are_dates(look.words[c]):
-                made, facts = _date(column, look.words[c], facts.missing, options)
-            else:
-                made = _category(column, look.words[c], options)
+            plain = position not in file.word_columns
+            made, facts = _of_words(facts, look.words[c], options, may_be_dates=plain)
             columns.append(made)
             summary.append(facts)
             c += 1
@@ -271,7 +294,7 @@ def infer(
 
 def note_dates(schema: Schema, name: str) -> list[Note]:
     """Say which columns are read as dates."""
-    dates = [repr(column.name) for column in schema.columns if column.kind == "date"]
+    dates = [repr(c.name) for c in schema.columns if c.kind == "date" and c.pattern is None]
     if not dates:
         return []
     does = f"reads {listed(dates)} of {name} as dates, in days since 1 January 1970."
@@ -294,14 +317,42 @@ def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
     ]
 
 
-def _date(
-    name: str, words: dict[str, int], missing: int, options: ReadOptions
+def _of_words(
+    facts: ColumnSummary, words: dict[str, int], options: ReadOptions, *, may_be_dates: bool
 ) -> tuple[Column, ColumnSummary]:
-    """A column of dates and what it holds."""
-    values = np.repeat(all_days(words), list(words.values()))
-    facts = np.array([missing, values.min(), values.max(), values.mean()])
-    column = Column(name, "date", _number_fill(facts, options, values))
-    return column, ColumnSummary(name, "date", missing, len(words), *facts[1:].tolist())
+    """What a column of words becomes, as the user says or by what the words are."""
+    name = facts.name
+    if name in options.date:
+        wanted = Column(name, "date", pattern=options.date[name])
+    elif name in options.as_number:
+        wanted = Column(name, "amount", pattern=options.decimal)
+    elif may_be_dates and name not in options.as_category and are_dates(words):
+        wanted = Column(name, "date")
+    else:
+        return _category(name, words, options), facts
+    return _worded(wanted, words, facts.missing, options)
+
+
+def _worded(
+    column: Column, words: dict[str, int], missing: int, options: ReadOptions
+) -> tuple[Column, ColumnSummary]:
+    """A column of dates or amounts, and what it holds; words that are none are missing."""
+    values = np.repeat(numbers_in(column, list(words)), list(words.values()))
+    known = values[~np.isnan(values)]
+    if not known.size:
+        what = "dates of that pattern" if column.kind == "date" else "amounts"
+        raise DataError(
+            options.who,
+            needs=f"{what} in column {column.name!r}",
+            got=f"{next(iter(words), 'nothing')!r}",
+            todo="Correct {option}.",
+            option=Option("date" if column.kind == "date" else "as_number", bare=True),
+        )
+    missing += values.size - known.size
+    facts = np.array([missing, known.min(), known.max(), known.mean()])
+    made = column._replace(fill=_number_fill(facts, options, known))
+    summary = ColumnSummary(column.name, column.kind, missing, len(words), *facts[1:].tolist())
+    return made, summary
 
 
 def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import ParameterError
@@ -39,6 +39,12 @@ class ReadOptions:
     columns : sequence of str, optional
     categorical, missing : str
     buckets : int
+    drop, as_category, as_number : sequence of str
+        Columns to leave out, to take as categories, and to take as amounts such as $1,200.
+    date : mapping
+        How dates are written, by column, as in `datetime.strptime`.
+    check : bool
+        Whether to look for columns that are probably not meant as they are read.
     """
 
     who: str
@@ -55,6 +61,11 @@ class ReadOptions:
     categorical: str = "one_hot"
     buckets: int = 1024
     missing: str = "refuse"
+    drop: Sequence[str] = ()
+    as_category: Sequence[str] = ()
+    as_number: Sequence[str] = ()
+    date: Mapping[str, str] = field(default_factory=dict)
+    check: bool = False
 
     def __post_init__(self) -> None:
         check_int(self.who, "chunk_rows", self.chunk_rows, low=1)

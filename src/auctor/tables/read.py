@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Block, TableFile
+from auctor.tables.check import check_columns, leave_out_unique
 from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_format, format_to_read
@@ -73,6 +74,11 @@ def read_table(
     header: bool | str = "auto",
     delimiter: str | None = None,
     decimal: str = ".",
+    drop: Sequence[str] = (),
+    as_category: Sequence[str] = (),
+    as_number: Sequence[str] = (),
+    date: Mapping[str, str] | None = None,
+    check: bool = False,
     dtype: npt.DTypeLike | None = None,
     n_threads: int | None = None,
 ) -> Table:
@@ -114,6 +120,15 @@ def read_table(
         Number of columns (svmlight): a larger index is refused.
     zero_based, header, delimiter, decimal
         As in `open_stream`.
+    drop, as_category : sequence of str
+        Columns to leave out, and columns to take as categories even if they spell numbers.
+    as_number : sequence of str
+        Columns of amounts such as $1,200 or 45 %, to be taken as numbers.
+    date : dict, optional
+        Columns of dates and how they are written, as in `datetime.strptime`: "%d/%m/%Y".
+    check : bool
+        Whether to warn of columns that are probably not meant as they are read, such as ids and
+        columns that know the label; text that differs in every row is then left out.
     dtype : float64 or float32, optional
         Of the matrix; float64 by default.
     n_threads : int, optional
@@ -157,6 +172,11 @@ def read_table(
         categorical=categorical,
         buckets=buckets,
         missing=missing,
+        drop=drop,
+        as_category=as_category,
+        as_number=as_number,
+        date=date or {},
+        check=check,
     )
     file = Source(source, WHO)
     notes: list[Note] = []
@@ -237,9 +257,17 @@ def _unnamed(
 
 
 def encode_table(
-    file: TableFile, name: str, options: ReadOptions, kind: Any, notes: list[Note]
+    file: TableFile,
+    name: str,
+    options: ReadOptions,
+    kind: Any,
+    notes: list[Note],
+    labels: Array | None = None,
 ) -> Table:
-    """A file with columns; adds to ``notes`` what the user should be warned of."""
+    """A file with columns; adds to ``notes`` what the user should be warned of.
+
+    ``labels`` are those of a table that has none of its own, for the check of its columns.
+    """
     if not file.names:
         raise DataError(
             options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
@@ -266,6 +294,13 @@ def encode_table(
         if options.missing != "zero" and leave_out_empty(look, file, kinds, name, notes):
             whole, look = _gathered(file, kinds), Look()
             look.add(whole)
+        if options.check and leave_out_unique(look, file, kinds, options, notes):
+            whole, look = _gathered(file, kinds), Look()
+            look.add(whole)
+        if options.check:
+            known = whole.labels if labels is None else labels
+            found = check_columns(whole, look, file, kinds, known, options)
+            notes += [finding.note for finding in found]
         notes += note_text(look, file, kinds, name)
         notes += note_long_integers(look, file, kinds, name)
         schema, summary = infer(look, file, kinds, options, name, whole.numbers)
@@ -277,10 +312,10 @@ def encode_table(
         raise DataError(
             options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
         )
-    labels = _finished(whole.labels, name, options)
+    finished = _finished(whole.labels, name, options)
     with np.errstate(over="ignore"):
         matrix = encode(whole).astype(kind, copy=False)
-    return Table(matrix, labels, encode.schema, summary)
+    return Table(matrix, finished, encode.schema, summary)
 
 
 def _no_rows(name: str, options: ReadOptions) -> DataError:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from auctor.core.errors import DataError
 
-#: Kinds of columns; a date is text, or a time, that becomes a number of days.
-KINDS = ("number", "category", "date")
+#: Kinds of columns; a date is text, or a time, that becomes a number of days, and an amount text
+#: with signs or separators, such as $1,200, that becomes its number.
+KINDS = ("number", "category", "date", "amount")
 #: Bytes of an entry of a dense matrix.
 _DENSE = 8
 #: Bytes of an entry of a compressed row: a number and a 32-bit index.
@@ -23,14 +24,17 @@ class Column(NamedTuple):
     Parameters
     ----------
     name : str
-    kind : {"number", "category", "date"}
-        A date becomes the days since 1 January 1970.
+    kind : {"number", "category", "date", "amount"}
+        A date becomes the days since 1 January 1970, an amount its number.
     fill : float or str, optional
         What a missing value counts as; ``None`` refuses one, "" stands for no category at all.
     levels : tuple of str, optional
         Categories, each of which becomes a column of zeros and ones; others become zeros.
     buckets : int, optional
         Number of columns that hashed categories share, instead of ``levels``.
+    pattern : str, optional
+        How a date is written, as in `datetime.strptime`, by default year-month-day; the decimal
+        sign of an amount.
     """
 
     name: str
@@ -38,6 +42,7 @@ class Column(NamedTuple):
     fill: float | str | None = None
     levels: tuple[str, ...] | None = None
     buckets: int | None = None
+    pattern: str | None = None
 
     @property
     def width(self) -> int:
@@ -62,7 +67,7 @@ class ColumnSummary(NamedTuple):
     Parameters
     ----------
     name : str
-    kind : {"number", "category", "date"}
+    kind : {"number", "category", "date", "amount"}
     missing : int
     distinct : int, optional
         Categories.
@@ -162,6 +167,9 @@ def _column(content: Any) -> Column:
     _check(isinstance(content, dict) and content.keys() <= set(Column._fields), f"{content!r:.80}")
     column = Column(**content)
     _check(isinstance(column.name, str) and column.kind in KINDS, f"{content!r:.80}")
+    worded = column.kind in ("date", "amount")
+    pattern = column.pattern
+    _check(pattern is None or (worded and isinstance(pattern, str)), f"pattern={pattern!r}")
     if column.kind != "category":
         fill = column.fill
         plain = isinstance(fill, int | float) and not isinstance(fill, bool)

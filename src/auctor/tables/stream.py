@@ -175,7 +175,9 @@ def _table_chunks(
         encode = Encoder(schema, file, source.name, options.who)
         for block in file.blocks(encode.kinds):
             labels = _labels(block.labels, block.n_rows)
-            yield Chunk(encode(block), labels, columns=schema.feature_names, label=file.label)
+            encode.unseen = {}
+            matrix, names = encode(block), schema.feature_names
+            yield Chunk(matrix, labels, columns=names, label=file.label, unseen=encode.unseen)
 
 
 def _svmlight_chunks(source: Source, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:

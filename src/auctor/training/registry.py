@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from auctor.core.errors import Option, ParameterError
@@ -79,9 +80,21 @@ def known(who: str, what: str, name: object, table: Mapping[str, object]) -> str
             who,
             needs=f"{what} to be one of {', '.join(map(repr, table))} or an object",
             got=f"{name!r}",
-            todo="Pass one of these.",
+            todo=f"{meant(name, table)}Pass one of these.",
         )
     return name
+
+
+def meant(name: object, names: Iterable[str]) -> str:
+    """A question with the nearest name, or nothing where none is near.
+
+    Examples
+    --------
+    >>> meant("acu", ["auc", "fbeta"])
+    "Did you mean 'auc'? "
+    """
+    close = difflib.get_close_matches(str(name).lower().partition("(")[0], list(names), 1)
+    return f"Did you mean {close[0]!r}? " if close else ""
 
 
 def as_loss(who: str, what: str, loss: object) -> Loss:

@@ -21,7 +21,8 @@ from auctor.core.version import __version__
 from auctor.core.watching import watch
 from auctor.data import as_matrix, wrap
 from auctor.data.preparation import Scaling, writeable
-from auctor.reports import Candidate, DataInfo, PathInfo, ReportInfo, build_report
+from auctor.reports.build import build_report
+from auctor.reports.info import Candidate, DataInfo, PathInfo, ReportInfo
 from auctor.reports.progress import Measure, Progress
 from auctor.training.evaluate import Scored, evaluation, has_probabilities
 from auctor.training.metric import resolve_metric

@@ -1,0 +1,99 @@
+"""Parameters of the estimator from the words of a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auctor.estimators import TableClassifier
+
+
+def make_table(who: str, params: dict[str, Any]) -> TableClassifier:
+    """The estimator; refuses, before any file is read, what it would refuse later.
+
+    Parameters
+    ----------
+    who : str
+        Name used in error messages.
+    params : dict
+        Of `auctor.TableClassifier`; the strength and the threshold may be numbers in text.
+    """
+    from auctor.estimators import TableClassifier
+    from auctor.solvers.choose import SOLVERS
+    from auctor.training.metric import resolve_metric
+    from auctor.training.registry import known, resolve_penalty
+
+    resolve_metric(who, params["metric"], params["surrogate"])
+    resolve_penalty(who, params["penalty"], 1.0, params["l1_ratio"])
+    known(who, "solver", params["solver"], {"auto": None, **SOLVERS})
+    table = TableClassifier(
+        **params
+        | {
+            "strength": _number(params["strength"]),
+            "threshold": _number(params["threshold"]),
+            "class_weight": _class_weight(who, params["class_weight"]),
+        }
+    )
+    table.make_model()
+    return table
+
+
+def patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
+    """Patterns of dates by column, from COLUMN=PATTERN.
+
+    Examples
+    --------
+    >>> patterns("auctor train", ["sold=%d/%m/%Y"])
+    {'sold': '%d/%m/%Y'}
+    """
+    from auctor.core.errors import ParameterError
+
+    found = {}
+    for text in texts or ():
+        name, equals, pattern = text.partition("=")
+        if not equals or not name or "%" not in pattern:
+            raise ParameterError(
+                who,
+                needs="dates as COLUMN=PATTERN",
+                got=f"{text!r}",
+                todo="Write such as sold=%d/%m/%Y for day/month/year.",
+            )
+        found[name] = pattern
+    return found
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _class_weight(who: str, text: str | None) -> str | dict[str, float] | None:
+    """``balanced``, or weights by label as text.
+
+    Examples
+    --------
+    >>> _class_weight("auctor train", "yes=10,no=1")
+    {'yes': 10.0, 'no': 1.0}
+    """
+    from auctor.core.errors import ParameterError
+
+    if text is None or text == "balanced":
+        return text
+    weights = {}
+    for part in text.split(","):
+        name, equals, value = part.rpartition("=")
+        try:
+            weights[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise ParameterError(
+                who,
+                needs="class weights as balanced or LABEL=WEIGHT,...",
+                got=f"{text!r}",
+                todo="Write it so.",
+            )
+    return weights

@@ -1,0 +1,59 @@
+"""Columns of a table as they are written, such as the ids that predictions are matched by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from auctor.core.errors import DataError, ParameterError
+from auctor.tables.columns import listed
+from auctor.tables.formats import TABLES, format_to_read
+from auctor.tables.options import ReadOptions
+from auctor.tables.source import Source
+
+
+def kept_columns(
+    path: str, format: str, columns: Sequence[str], options: ReadOptions
+) -> dict[str, list[str]]:
+    """The text of some columns, "" where a value is missing, by name.
+
+    Parameters
+    ----------
+    path : str
+        A file; standard input cannot be read twice and is refused.
+    format : str
+        As in `auctor.tables.read_table`.
+    columns : sequence of str
+    options : ReadOptions
+    """
+    who = options.who
+    if path == "-":
+        raise ParameterError(
+            who,
+            needs="a file to keep columns of it",
+            got="standard input",
+            todo="Write it to a file first.",
+        )
+    source = Source(path, who)
+    try:
+        kind = format_to_read(format, source.name, who)
+        source.keep()
+        opened = TABLES[kind](source, options) if kind in TABLES else None
+        names = () if opened is None else opened.names
+        absent = [name for name in columns if name not in names]
+        if opened is None or absent:
+            raise DataError(
+                who,
+                needs=f"the columns to keep in {source.name}",
+                got=f"none named {listed(absent)}",
+                todo=f"Choose among {listed(names)}." if names else "Pass a table with names.",
+            )
+        kinds = ["category" if name in columns else "skip" for name in names]
+        order = [name for name in names if name in columns]
+        found: dict[str, list[str]] = {name: [] for name in columns}
+        for block in opened.blocks(kinds):
+            for k, name in enumerate(order):
+                words = [*block.words[k], ""]
+                found[name] += [words[code] for code in block.codes[:, k].tolist()]
+        return found
+    finally:
+        source.close()

@@ -1,0 +1,151 @@
+"""What a table is checked for before training: every finding names the column and the option."""
+
+import io
+
+import numpy as np
+import pytest
+
+from auctor.core.errors import DataError, DataWarning
+from auctor.tables import read_table
+from auctor.tables.amounts import amount
+from auctor.tables.check import unseen_note
+
+ROWS = 60
+
+
+def column(name):
+    """A column that something is to be said about, or not."""
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 2, ROWS)
+    made = {
+        "id": range(1001, 1001 + ROWS),
+        "key": [f"k{k:x}" for k in range(ROWS)],
+        "sold": [f"{k % 28 + 1:02d}/03/2024" for k in range(ROWS)],
+        "price": [f'"${k},200.50"' for k in range(ROWS)],
+        "share": [f"{k % 50} %" for k in range(ROWS)],
+        "width": [f'"{k % 17},5"' for k in range(ROWS)],
+        "zip_code": rng.integers(10000, 99999, ROWS),
+        "street": [f"street {k % 40}" for k in range(ROWS)],
+        "same": [7] * ROWS,
+        "one_word": ["here"] * ROWS,
+        "copy": [("no", "yes")[k] for k in label],
+        "after": label * 100 + rng.random(ROWS),
+        "age": rng.integers(18, 80, ROWS),
+        "weight": rng.normal(70, 9, ROWS).round(3),
+        "city": rng.choice(["Oslo", "Rome", "Wien"], ROWS),
+        "when": [f"2024-03-{k % 28 + 1:02d}" for k in range(ROWS)],
+    }
+    return [str(value) for value in made[name]], label
+
+
+def read(name, **options):
+    values, label = column(name)
+    lines = [f"{v},{k % 7},{y}" for k, (v, y) in enumerate(zip(values, label, strict=True))]
+    text = "\n".join([f"{name},other,label", *lines])
+    return read_table(io.BytesIO(text.encode()), "csv", missing="auto", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "option"),
+    [
+        ("id", "as an id is", "drop="),
+        ("key", "leaves out 'key'", "as_category="),
+        ("sold", "are dates", "date="),
+        ("price", "are amounts", "as_number="),
+        ("share", "are amounts", "as_number="),
+        ("width", "decimal comma", "decimal="),
+        ("zip_code", "such as a zip code", "as_category="),
+        ("street", "most of which new rows will not have", "drop="),
+        ("same", "is 7 in every row", "drop="),
+        ("one_word", "is 'here' in every row", "drop="),
+        ("copy", "the same as the label", "drop="),
+        ("after", "AUC of 1.0000", "drop="),
+    ],
+)
+def test_each_is_named_with_what_was_done_and_what_changes_it(name, says, option):
+    with pytest.warns(DataWarning) as warned:
+        read(name, check=True)
+    texts = [str(one.message) for one in warned]
+    (text,) = [text for text in texts if repr(name) in text]
+    assert says in text
+    assert option in text
+
+
+@pytest.mark.parametrize("name", ["age", "weight", "city"])
+def test_nothing_is_said_of_ordinary_columns(name):
+    read(name, check=True)  # a warning is an error in tests
+
+
+def test_nothing_is_said_unless_asked():
+    read("same")
+
+
+# --- what the options do ---------------------------------------------------------------------
+
+
+def test_drop_leaves_a_column_out():
+    assert read("id", check=True, drop=["id"]).schema.feature_names == ("other",)
+
+
+def test_text_that_differs_in_every_row_is_kept_when_asked():
+    table = read("key", check=True, as_category=["key"])
+    assert table.schema.n_features == ROWS + 1
+
+
+def test_as_category_keeps_leading_zeros():
+    text = b"zip,label\n01234,0\n1234,1\n01234,1\n"
+    table = read_table(io.BytesIO(text), "csv", as_category=["zip"])
+    assert table.schema.feature_names == ("zip=01234", "zip=1234")
+
+
+def test_as_number_reads_amounts():
+    table = read("price", check=True, as_number=["price"])
+    assert table.matrix[:3, 0].tolist() == [200.5, 1200.5, 2200.5]
+    assert table.schema.columns[0].kind == "amount"
+    again = read_table(
+        io.BytesIO(b"price,other\n$9,1\n"), "csv", schema=table.schema, labelled=False
+    )
+    assert again.matrix.tolist() == [[9.0, 1.0]]
+
+
+def test_date_reads_by_its_pattern():
+    table = read("sold", check=True, date={"sold": "%d/%m/%Y"})
+    assert table.matrix[1, 0] - table.matrix[0, 0] == 1.0
+    assert type(table.schema).from_json(table.schema.to_json()) == table.schema
+
+
+def test_decimal_commas_are_read():
+    table = read("width", check=True, decimal=",")
+    assert table.matrix[:2, 0].tolist() == [0.5, 1.5]
+
+
+def test_a_column_that_is_not_there_is_refused_with_the_nearest():
+    with pytest.raises(DataError, match="Did you mean 'id'"):
+        read("id", drop=["idd"])
+
+
+def test_a_pattern_that_fits_no_value_is_refused():
+    with pytest.raises(DataError, match="dates of that pattern in column 'sold'"):
+        read("sold", date={"sold": "%Y"})
+
+
+@pytest.mark.parametrize(
+    ("word", "decimal", "number"),
+    [
+        ("1 200", ".", 1200.0),
+        ("€ 5", ".", 5.0),
+        ("-3%", ".", -3.0),
+        ("-$3", ".", -3.0),
+        ("1.234,5", ",", 1234.5),
+        ("5 apples", ".", np.nan),
+        ("1.2.3", ".", np.nan),
+    ],
+)
+def test_amounts(word, decimal, number):
+    assert amount(word, decimal) == pytest.approx(number, nan_ok=True)
+
+
+def test_unseen_categories_of_several_columns_are_one_sentence():
+    text = unseen_note({"city": 1, "job": 2}, 10)
+    assert text.count("'city'") == text.count("'job'") == 1
+    assert text.endswith("they count as no category")
