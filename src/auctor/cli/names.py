@@ -96,6 +96,10 @@ SOLVERS = (
     "pair_dual",
     "prox_svrg",
     "spdam",
+    "sgd",
+    "adam",
+    "subsampled_newton",
+    "stochastic_lbfgs",
 )
 
 #: `auctor.tables.formats.FORMATS`, without "auto".
