@@ -10,6 +10,7 @@ from collections.abc import Callable
 from unittest import mock
 
 import numpy as np
+from auctor.solvers.sparse.pairs import Pairs
 from threadpoolctl import threadpool_limits
 
 from auctor.data import as_data
@@ -23,7 +24,6 @@ from auctor.solvers import (
     StochasticCoordinateDescent,
 )
 from auctor.solvers.sparse import proximal_newton
-from auctor.solvers.sparse.pairs import Pairs
 from benchmarks.run import Settings, bar, table
 
 name = "cost"

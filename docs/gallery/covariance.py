@@ -51,8 +51,8 @@ print("sizes of the connected components:", model.solution_.component_sizes[:8])
 # %%
 # ## Which strength
 #
-# Held-out likelihood predicts well and keeps many weak edges; the extended BIC and stability (StARS)
-# look for the graph itself. F1 compares the edges with the true ones.
+# Held-out likelihood predicts well and keeps many weak edges; the extended BIC and stability
+# (StARS) look for the graph itself. F1 compares the edges with the true ones.
 
 
 def f1(found):
@@ -77,8 +77,8 @@ for criterion in ("likelihood", "ebic", "stability"):
 # ## The graph
 #
 # A force layout puts connected genes near each other; edges are as wide as their partial
-# correlation. `auctor.reports.draw_graph(model.graph_, names)` gives the same picture as an SVG for a
-# page, without matplotlib.
+# correlation. `auctor.reports.draw_graph(model.graph_, names)` gives the same picture as an SVG
+# for a page, without matplotlib.
 
 graph = models["stability"].graph_.tocoo()
 at = layout(graph.row, graph.col, n_genes)

@@ -72,8 +72,8 @@ right.set(xlabel="columns in the model", ylabel="test AUC", title="Size and qual
 # ## Which strength
 #
 # `MetricClassifierCV` runs such a path in every fold, scores the rows left out by the metric and
-# fits all rows at the best strength. `rule="one_standard_error"` takes the sparsest model within one standard
-# error of it.
+# fits all rows at the best strength. `rule="one_standard_error"` takes the sparsest model within
+# one standard error of it.
 
 for rule in ("best", "one_standard_error"):
     model = MetricClassifierCV(

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from auctor.core.version import __version__ as __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says where names live
+    from auctor import completion as completion
     from auctor import data as data
     from auctor import estimators as estimators
+    from auctor import hierarchy as hierarchy
     from auctor import losses as losses
     from auctor import metrics as metrics
     from auctor import online as online
@@ -29,11 +31,15 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.core.errors import DataWarning as DataWarning
     from auctor.estimators import AdditiveClassifier as AdditiveClassifier
     from auctor.estimators import AdditiveRegressor as AdditiveRegressor
+    from auctor.estimators import KernelClassifier as KernelClassifier
+    from auctor.estimators import KernelRegressor as KernelRegressor
     from auctor.estimators import LinearRegressor as LinearRegressor
     from auctor.estimators import MetricClassifier as MetricClassifier
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
     from auctor.estimators import TableClassifier as TableClassifier
     from auctor.export import to_onnx as to_onnx
+    from auctor.hierarchy import HierarchicalMultiLabel as HierarchicalMultiLabel
+    from auctor.hierarchy import TopDownClassifier as TopDownClassifier
     from auctor.online import StreamingAUC as StreamingAUC
     from auctor.problem import Problem as Problem
     from auctor.saved import load as load
@@ -48,14 +54,20 @@ _HOMES = {
     "AuctorError": "core.errors",
     "ConvergenceWarning": "core.errors",
     "DataWarning": "core.errors",
+    "KernelClassifier": "estimators",
+    "KernelRegressor": "estimators",
+    "HierarchicalMultiLabel": "hierarchy",
     "LinearRegressor": "estimators",
     "MetricClassifier": "estimators",
     "MetricClassifierCV": "estimators",
     "Problem": "problem",
     "StreamingAUC": "online",
     "TableClassifier": "estimators",
+    "completion": "",
+    "TopDownClassifier": "hierarchy",
     "data": "",
     "estimators": "",
+    "hierarchy": "",
     "load": "saved",
     "losses": "",
     "metrics": "",

@@ -127,8 +127,8 @@ def test_integers_that_no_float_holds(tmp_path, refused, capsys):
         assert f"{2**53 + 1} in 'id'" in said
     refused("convert", path, "out.npz", "--missing", "median")
     assert main(["train", str(path), *QUICK, "--json"]) == 0
-    (said,) = json.loads(capsys.readouterr().out)["warnings"]
-    assert f"{2**53 + 1} in 'id'" in said
+    said = json.loads(capsys.readouterr().out)["warnings"]
+    assert any(f"{2**53 + 1} in 'id'" in one for one in said)
 
 
 def test_large_floats_are_no_integers(tmp_path, capsys):

@@ -79,3 +79,11 @@ def test_learners_and_formats():
     assert set(found) == set(FORMATS) - {"auto"}
     assert ".feather" in found["arrow"]
     assert "any other name" in found["svmlight"]
+
+
+def test_estimators_and_tools():
+    listed = {part.name: part.summary for part in parts(Kind.ESTIMATORS)}
+    assert {"MetricClassifier", "KernelClassifier", "KernelRegressor"} <= set(listed)
+    tools = {part.name: part.summary for part in parts(Kind.TOOLS)}
+    assert {"qp.solve", "qp.hard_margin", "completion.complete"} <= set(tools)
+    assert all(summary and "\n" not in summary for summary in (listed | tools).values())

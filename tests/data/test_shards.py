@@ -7,17 +7,18 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse import random as random_sparse
 
-from auctor.core.errors import DataError, DataLost
+from auctor import MetricClassifier, MetricClassifierCV
+from auctor.core.errors import DataError, DataLost, IncompatibleError
 from auctor.core.result import Status
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded, as_data, open_shards
 from auctor.data.shards import cut_rows, read_header, shard_path, write_shard
 from auctor.data.workers import MemoryWorkers
-from auctor.losses import FBeta, Logistic, PairwiseHinge, Prbep
+from auctor.losses import ExpectedError, FBeta, Logistic, PairwiseHinge, Prbep
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Lbfgs, choose
+from auctor.solvers import GaussianDiscriminant, Lbfgs, choose
 from auctor.tables import write_shards
 
 RNG = np.random.default_rng(0)
@@ -186,3 +187,59 @@ def test_lost_rows_end_a_solve_with_the_best_point():
     assert np.isfinite(found.gap)
     with pytest.raises(DataLost):
         minimise(Problem(Logistic(), L2(1e-3), Sharded(Fails(workers.inner, 0))), Lbfgs())
+
+
+@pytest.mark.parametrize("metric", ["auc", "f1", "prbep", "log_loss"])
+def test_estimators_take_shards_and_give_the_model_of_the_rows(tmp_path, metric):
+    matrix = RNG.normal(size=(300, 4)) * [1.0, 10.0, 0.01, 1.0]
+    y = np.where(matrix @ [1.0, 0.1, 100.0, 0.0] > 1.5, "bad", "good")
+    chunks = [(matrix[low : low + 60], y[low : low + 60]) for low in range(0, 300, 60)]
+    write_shards(chunks, tmp_path / "rows.shards", shard_bytes=2000)
+    data = open_shards(tmp_path / "rows.shards")
+    stored = MetricClassifier(metric, strength=1e-3).fit(data)
+    memory = MetricClassifier(metric, strength=1e-3).fit(matrix, y)
+    assert stored.pos_label_ == memory.pos_label_ == "bad"
+    np.testing.assert_allclose(stored.coef_, memory.coef_, rtol=1e-9)
+    np.testing.assert_array_equal(stored.predict(data), memory.predict(matrix))
+    assert stored.score(data, y) == pytest.approx(memory.score(matrix, y), abs=1e-12)
+
+
+def test_a_strength_is_chosen_on_shards(tmp_path):
+    matrix = RNG.normal(size=(200, 3))
+    y = np.where(matrix[:, 0] + RNG.normal(size=200) > 0.8, 1, 0)
+    write_shards([(matrix, y)], tmp_path / "rows.shards", shard_bytes=2000)
+    data = open_shards(tmp_path / "rows.shards")
+    found = MetricClassifierCV("auc", strengths=[0.1, 0.01], cv=3).fit(data)
+    assert (
+        found.strength_
+        == MetricClassifierCV("auc", strengths=[0.1, 0.01], cv=3).fit(matrix, y).strength_
+    )
+
+
+def test_gaussian_moments_are_sums_over_shards():
+    matrix, y = RNG.normal(size=(300, 5)), np.where(RNG.normal(size=300) > 0.4, 1.0, -1.0)
+    stored = Problem(ExpectedError(), L2(1e-3), Sharded(MemoryWorkers(split(matrix, y, 4))))
+    memory = Problem(ExpectedError(), L2(1e-3), as_data(matrix, y))
+    found, wanted = (
+        minimise(one, GaussianDiscriminant(), on_failure="ignore") for one in (stored, memory)
+    )
+    np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-7)
+    far = Problem(ExpectedError(), L2(1e-3), Sharded(MemoryWorkers(split(matrix + 1e6, y, 4))))
+    with pytest.raises(IncompatibleError, match="mean does not dwarf"):
+        minimise(far, GaussianDiscriminant())
+    with pytest.raises(IncompatibleError, match="row access for shrinkage"):
+        minimise(stored, GaussianDiscriminant(shrinkage="auto"))
+
+
+def test_a_shard_that_vanishes_ends_a_solve_with_the_best_point(folder):
+    problem = Problem(Logistic(), L2(1e-3), open_shards(folder))
+
+    def remove(step):
+        if step.iteration == 3:
+            (folder / "000002.shard").unlink()
+
+    found = minimise(problem, Lbfgs(), tol=1e-12, on_step=remove, on_failure="ignore")
+    assert found.status is Status.LOST
+    assert found.coef.any()
+    with pytest.raises(DataLost, match=r"to read 000002\.shard"):
+        problem.data.scores(found.coef)

@@ -97,6 +97,27 @@ def stochastic(names):
     assert passes["Lbfgs", "digits"] < passes["Sgd", "digits"]
 
 
+def margins(names):
+    assert "classes that a hyperplane separates" in names["refusal"]
+    assert abs(names["hard"].value - names["dual"].dual_value) < 1e-8
+    widths = [found.width for found in names["soft"].values()]
+    assert widths == sorted(widths, reverse=True)
+    assert all(
+        found.value - found.dual_value < 1e-6 * found.value for found in names["soft"].values()
+    )
+    assert names["least"] > 1.0 - 1e-7
+
+
+def swiss_roll(names):
+    accuracy, widths = names["accuracy"], names["widths"]
+    assert accuracy["line in the plane"] < 0.65
+    assert accuracy["line, angle features"] < 0.95
+    assert accuracy["Gaussian kernel"] > 0.96
+    assert max(widths, key=widths.get) in (10.0, 100.0)
+    assert widths[0.1] < 0.9
+    assert widths[10_000.0] < max(widths.values())
+
+
 CHECKS = {
     check.__name__: check
     for check in (
@@ -110,7 +131,9 @@ CHECKS = {
         zigzag,
         poisson,
         stochastic,
-    )  # fmt: skip
+        margins,
+        swiss_roll,
+    )
 }
 
 

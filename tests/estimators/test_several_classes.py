@@ -30,7 +30,12 @@ def test_log_loss_is_multinomial_regression(load, fit_intercept, weighted):
         C=1.0, fit_intercept=fit_intercept, solver="newton-cg", tol=1e-10, max_iter=1000
     ).fit(A, a, weight)
     ours = MetricClassifier(
-        "log_loss", strength=strength, fit_intercept=fit_intercept, tol=1e-13, max_iter=5000
+        "log_loss",
+        standardise=False,
+        strength=strength,
+        fit_intercept=fit_intercept,
+        tol=1e-13,
+        max_iter=5000,
     ).fit(A, a, weight)
     found = ours.predict_proba(B)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
@@ -45,11 +50,13 @@ def test_log_loss_is_multinomial_regression(load, fit_intercept, weighted):
 def test_the_gap_of_all_classes_is_certified():
     A, _, a, _ = halves(load_wine)
     for penalty in ("l2", "l1", "elastic_net"):
-        model = MetricClassifier("log_loss", penalty=penalty, strength=0.01).fit(A, a)
+        model = MetricClassifier("log_loss", standardise=False, penalty=penalty, strength=0.01).fit(
+            A, a
+        )
         assert all(solution.certified for solution in model.solution_)
         assert model.coef_.shape == (3, A.shape[1])
-    exact = MetricClassifier("log_loss", strength=0.01, tol=1e-10).fit(A, a)
-    loose = MetricClassifier("log_loss", strength=0.01, tol=1e-2).fit(A, a)
+    exact = MetricClassifier("log_loss", standardise=False, strength=0.01, tol=1e-10).fit(A, a)
+    loose = MetricClassifier("log_loss", standardise=False, strength=0.01, tol=1e-2).fit(A, a)
     apart = loose.solution_[0].value - exact.solution_[0].value
     assert -1e-12 <= apart <= loose.gap_
 
@@ -57,12 +64,14 @@ def test_the_gap_of_all_classes_is_certified():
 def test_labels_weights_and_warm_starts_of_all_classes():
     A, B, a, _ = halves(load_wine)
     names = np.array(["a", "b", "c"])[a]
-    plain = MetricClassifier("log_loss", strength=0.01, tol=1e-10).fit(A, a)
-    named = MetricClassifier("log_loss", strength=0.01, tol=1e-10).fit(A, names)
+    plain = MetricClassifier("log_loss", standardise=False, strength=0.01, tol=1e-10).fit(A, a)
+    named = MetricClassifier("log_loss", standardise=False, strength=0.01, tol=1e-10).fit(A, names)
     assert np.array_equal(np.array(["a", "b", "c"])[plain.predict(B)], named.predict(B))
     count = np.random.default_rng(0).integers(1, 4, size=a.size)
-    weighted = MetricClassifier("log_loss", strength=0.01, tol=1e-10).fit(A, a, count)
-    repeated = MetricClassifier("log_loss", strength=0.01, tol=1e-10)
+    weighted = MetricClassifier("log_loss", standardise=False, strength=0.01, tol=1e-10).fit(
+        A, a, count
+    )
+    repeated = MetricClassifier("log_loss", standardise=False, strength=0.01, tol=1e-10)
     repeated.fit(np.repeat(A, count, axis=0), np.repeat(a, count))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-4)
     plain.set_params(warm_start=True).fit(A, a)
@@ -79,13 +88,15 @@ def test_the_strength_of_all_classes_is_searched(penalty):
 
 def test_calibrated_log_loss_scores_its_probabilities():
     A, B, a, b = halves(load_wine)
-    model = MetricClassifier("log_loss", calibrate="sigmoid", strength=0.01).fit(A, a)
+    model = MetricClassifier("log_loss", standardise=False, calibrate="sigmoid", strength=0.01).fit(
+        A, a
+    )
     assert model.score(B, b) == pytest.approx(-log_loss(b, model.predict_proba(B)), abs=1e-12)
 
 
 def test_all_classes_survive_a_file(tmp_path):
     A, B, a, b = halves(load_iris)
-    model = MetricClassifier("log_loss", strength=0.01).fit(A, a)
+    model = MetricClassifier("log_loss", standardise=False, strength=0.01).fit(A, a)
     auctor.save(model, tmp_path / "model.auctor")
     same = auctor.load(tmp_path / "model.auctor")
     np.testing.assert_array_equal(same.predict_proba(B), model.predict_proba(B))
@@ -95,5 +106,5 @@ def test_all_classes_survive_a_file(tmp_path):
 def test_digits_are_recognised_as_by_scikit_learn():
     A, B, a, b = halves(load_digits)
     theirs = LogisticRegression(C=1.0, max_iter=2000).fit(A, a).score(B, b)
-    ours = MetricClassifier("log_loss", strength=1.0 / a.size).fit(A, a)
+    ours = MetricClassifier("log_loss", standardise=False, strength=1.0 / a.size).fit(A, a)
     assert np.mean(ours.predict(B) == b) >= theirs - 0.002

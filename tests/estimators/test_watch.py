@@ -82,7 +82,7 @@ def test_estimators_know_nothing_of_it():
 def test_stages_of_classes_and_calibration():
     diary = Diary()
     with watch(diary):
-        MetricClassifier("log_loss", calibrate="sigmoid", threshold_cv=2).fit(X, THREE)
+        MetricClassifier("error", calibrate="sigmoid", threshold_cv=2).fit(X, THREE)
     classes = [("class", k, 3) for k in (1, 2, 3)]
     folds = [[("calibration fold", k, 2), *classes] for k in (1, 2)]
     assert diary.stages == [*classes, *folds[0], *folds[1]]
@@ -120,7 +120,7 @@ def test_an_interrupt_leaves_the_best_point():
 
 
 def test_an_interrupt_before_the_last_class_ends_the_fit():
-    model = MetricClassifier("log_loss", tol=1e-12)
+    model = MetricClassifier("error", surrogate="logistic", tol=1e-12)
     with watch(Diary(("steps", 2))), pytest.raises(KeyboardInterrupt):
         model.fit(X, THREE)
     assert not hasattr(model, "coef_")
@@ -175,7 +175,7 @@ def test_an_interrupt_in_the_final_fit_keeps_what_it_has():
 
 
 def test_an_interrupt_in_the_final_fit_of_several_classes_keeps_a_fold():
-    model = MetricClassifierCV("log_loss", n_strengths=3, cv=2, tol=1e-13)
+    model = MetricClassifierCV("error", surrogate="logistic", n_strengths=3, cv=2, tol=1e-13)
     with watch(Diary(("steps", 2))), pytest.raises(KeyboardInterrupt):
         model.fit(X, THREE)
     assert model.coef_.shape == (3, 4)

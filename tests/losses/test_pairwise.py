@@ -97,3 +97,15 @@ def test_one_class_is_refused(loss, y, weight, lacks):
     target = Target(np.array(y), None if weight is None else np.array(weight))
     with pytest.raises(DataError, match=f"no {lacks} row"):
         loss.check_target(target)
+
+
+def test_slopes_of_a_million_rows_are_counts():
+    rng = np.random.default_rng(0)
+    scores = np.round(rng.normal(size=1_000_000), 4)  # with ties
+    y = np.where(rng.random(scores.size) < 0.3, 1.0, -1.0)
+    _, slope = PairwiseHinge(width=0.0).value_grad(scores, Target(y))
+    above, below = scores[y > 0], np.sort(scores[y < 0])
+    # A positive loses to the negatives with t > s - 1.
+    counts = below.size - np.searchsorted(below, above - 1.0, side="right")
+    wanted = -counts / (above.size * below.size)
+    np.testing.assert_allclose(slope[y > 0], wanted, rtol=1e-13, atol=0.0)

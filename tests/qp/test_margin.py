@@ -8,7 +8,16 @@ from scipy.optimize import linprog
 from sklearn.svm import SVC
 
 from auctor.core.errors import DataError
-from auctor.qp import by_chunks, hard_margin, soft_margin, svm_dual
+from auctor.qp import (
+    QpStatus,
+    QuadraticProgram,
+    by_chunks,
+    find_feasible,
+    hard_margin,
+    soft_margin,
+    solve,
+    svm_dual,
+)
 
 
 def two_clouds(seed, each, spread, d=2):
@@ -33,8 +42,6 @@ def test_hard_margin_primal_and_dual_agree(seed):
 
 def test_the_dual_without_its_equation_has_the_same_solution():
     """The n - 1 variables of the notes (C6): H = Z'DZ with Z = [I; -y'/y_n]."""
-    from auctor.qp import QuadraticProgram, solve
-
     X, y = two_clouds(1, 20, 0.2)
     signed = y[:, None] * X
     Z = np.vstack((np.eye(39), -y[:-1] / y[-1]))
@@ -163,3 +170,30 @@ def test_labels_are_checked(y, words):
 def test_a_kernel_that_is_not_square_is_refused():
     with pytest.raises(DataError, match="square K"):
         svm_dual(np.ones((2, 3)), [-1.0, 1.0])
+
+
+def petals(seed, twist):
+    """Six petals of 100 points with alternating labels, noise of spread 0.1 r (spec E-13)."""
+    rng = np.random.default_rng(seed)
+    r, petal = rng.random(600), np.repeat(np.arange(6), 100)
+    angle = petal * np.pi / 3 + twist * r
+    X = r[:, None] * np.column_stack((np.cos(angle), np.sin(angle)))
+    return X + 0.1 * r[:, None] * rng.normal(size=X.shape), np.where(petal % 2, -1.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_twist_decides_whether_angles_separate_the_swiss_roll(seed):
+    """Spec X19 and X20: separable at twist 0.5, not at 1.0, with the radius or without it."""
+    for twist, columns in ((0.5, 2), (1.0, 2), (1.0, 3)):
+        X, y = petals(seed, twist)
+        angle = 3.0 * np.arctan2(X[:, 1], X[:, 0])
+        Z = np.column_stack((np.sin(angle), np.cos(angle), np.hypot(*X.T)))[:, :columns]
+        rows = y[:, None] * np.column_stack((Z, np.ones(600)))
+        size = columns + 1
+        program = QuadraticProgram(np.zeros((size, size)), np.zeros(size), rows, np.ones(600))
+        found = find_feasible(program)
+        assert (found.status is QpStatus.INFEASIBLE) == (twist == 1.0)
+        if found.converged:
+            assert (rows @ found.x).min() > 1.0 - 1e-9
+        else:
+            assert np.abs(rows.T @ found.multipliers).max() < 1e-8 * found.multipliers.sum()

@@ -4,28 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from benchmarks.sections.quadratic_programs import random_program
 from scipy.optimize import linprog, nnls
 
 from auctor.core.errors import DataError
 from auctor.kernels.descent.active_set import active_set
 from auctor.qp import QpStatus, QuadraticProgram, find_feasible, kkt_residual, solve
-
-
-def random_program(seed, kind, d=20, m=40):
-    """A bounded feasible program; ``kind`` says what G and the constraints are like."""
-    rng = np.random.default_rng(seed)
-    rank = {"definite": d, "semidefinite": d // 2, "linear": 0}.get(kind, d // 3)
-    B = rng.normal(size=(d, rank))
-    G = B @ B.T + (0.1 * np.eye(d) if kind == "definite" else 0.0)
-    A = rng.normal(size=(m, d))
-    inside = rng.normal(size=d)
-    b = A @ inside - np.where(rng.random(m) < 0.5, rng.random(m), 0.0)
-    if kind == "degenerate":  # many rows through one point, some of them twice
-        A[m // 2 :] = A[: m - m // 2]
-        b = A @ inside
-    # A gradient that is a positive mixture of rows at some point keeps the objective bounded.
-    c = G @ rng.normal(size=d) + A.T @ rng.random(m)
-    return QuadraticProgram(G, c, A, b)
 
 
 @pytest.mark.parametrize("kind", ["definite", "semidefinite", "degenerate", "linear"])
@@ -258,9 +242,90 @@ def test_find_feasible_needs_no_objective():
 def test_the_kernel_reports_its_steps():
     x, working, weight = np.array([2.0, 2.0]), np.zeros(2, dtype=np.int64), np.zeros(2)
     code, size, steps = active_set(
-        np.eye(2), np.zeros(2), np.eye(2), np.ones(2), 0, x, working, 0, weight, 50
+        np.eye(2), np.zeros(2), np.eye(2), np.ones(2), 0, x, working, 0, weight, 50, True
     )
     assert (code, size) == (0, 2)
     assert steps >= 2
     np.testing.assert_allclose(x, [1.0, 1.0])
     np.testing.assert_allclose(weight, [1.0, 1.0])
+
+
+def rosenbrock(x):
+    """``(1 - x1)^2 + 5 (x2 - x1^2)^2`` with its gradient and Hessian."""
+    a, b = 1.0 - x[0], x[1] - x[0] ** 2
+    gradient = np.array([-2.0 * a - 20.0 * x[0] * b, 10.0 * b])
+    corner = 2.0 - 20.0 * b + 40.0 * x[0] ** 2
+    return a**2 + 5.0 * b**2, gradient, np.array([[corner, -20.0 * x[0]], [-20.0 * x[0], 10.0]])
+
+
+def test_newton_steps_over_a_hexagon():
+    """Spec X4: quadratic models with their constraints, and Armijo steps, which the notes lack."""
+    angle = 0.1 + np.arange(6) * np.pi / 3
+    corners = 0.1 + np.column_stack((np.cos(angle), np.sin(angle)))
+    edges = np.roll(corners, -1, axis=0) - corners
+    A = np.column_stack((-edges[:, 1], edges[:, 0]))  # inward normals
+    b = np.einsum("ij,ij->i", A, corners)
+    x, found = np.array([-0.5, 0.5]), None
+    for _ in range(30):
+        value, g, H = rosenbrock(x)
+        low = np.linalg.eigvalsh(H)[0]
+        if low < 1e-10:
+            H = H + (1.0 - low) * np.eye(2)
+        found = solve(QuadraticProgram(H, g, A, b - A @ x), start=np.zeros(2))
+        step, slope = 1.0, g @ found.x
+        while rosenbrock(x + step * found.x)[0] > value + 1e-4 * step * slope:
+            step *= 0.5
+        x = x + step * found.x
+        if np.abs(found.x).max() < 1e-12:
+            break
+    np.testing.assert_allclose(x, [0.79454572, 0.61751042], atol=1e-7)
+    assert rosenbrock(x)[0] == pytest.approx(0.0431626243, abs=1e-9)
+    assert found.multipliers[0] == pytest.approx(0.23618848, abs=1e-7)
+    assert np.flatnonzero(found.multipliers).tolist() == [0]
+
+
+def small_integers(seed):
+    """A program of small integers: full of ties, dependent rows and singular matrices."""
+    rng = np.random.default_rng(seed)
+    d, m, k = rng.integers(1, 9), rng.integers(0, 16), rng.integers(0, 4)
+    B = rng.integers(-2, 3, size=(d, rng.integers(0, d + 1))).astype(float)
+    A, b = rng.integers(-2, 3, size=(m, d)), rng.integers(-4, 2, size=m)
+    E = rng.integers(-1, 2, size=(k, d))
+    e = E @ rng.integers(-1, 2, size=d) if rng.random() < 0.8 else rng.integers(-1, 2, size=k)
+    lower = np.where(rng.random(d) < 0.3, rng.integers(-2, 1, size=d), -np.inf)
+    upper = np.where(rng.random(d) < 0.3, rng.integers(0, 3, size=d), np.inf)
+    c = rng.integers(-3, 4, size=d)
+    return QuadraticProgram(B @ B.T, c, A, b, E=E, e=e, lower=lower, upper=upper)
+
+
+def check_answer(program):
+    """Whatever the answer is, it is proved; returns what it was."""
+    found, k = solve(program), program.n_equal
+    weight, ray = found.multipliers, found.ray
+    if found.status is QpStatus.OPTIMAL:
+        assert found.residual.largest < 1e-8
+    elif found.status is QpStatus.INFEASIBLE:
+        size = np.abs(weight).max()
+        assert weight[k:].min(initial=0.0) >= -1e-9 * size
+        assert np.abs(program.rows.T @ weight).max() < 1e-8 * size
+        assert program.limits @ weight > 1e-9 * size
+    else:
+        assert found.status is QpStatus.UNBOUNDED
+        size = np.abs(ray).max()
+        along = program.rows @ ray
+        assert np.abs(program.G @ ray).max() < 1e-8 * size
+        assert along[k:].min(initial=0.0) > -1e-8 * size
+        assert np.abs(along[:k]).max(initial=0.0) < 1e-8 * size
+        assert program.c @ ray < -1e-9 * size
+    return found.status
+
+
+def test_every_answer_on_small_integers_is_proved():
+    kinds = [check_answer(small_integers(seed)) for seed in range(300)]
+    assert min(kinds.count(status) for status in list(QpStatus)[:3]) >= 10
+
+
+@pytest.mark.slow
+def test_every_answer_on_many_small_integers_is_proved():
+    for seed in range(300, 10_000):
+        check_answer(small_integers(seed))

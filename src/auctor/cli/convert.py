@@ -32,6 +32,7 @@ WHO = "auctor convert"
     "auctor convert clicks.csv clicks.parquet --label clicked",
     "auctor convert a9a.svm.gz a9a.parquet",
     "auctor convert - rows.npz --format csv --label y --missing median",
+    "auctor convert big.parquet big.shards --label y",
     "auctor convert model.auctor model.onnx",
 )
 def convert(
@@ -74,7 +75,8 @@ def convert(
     """Convert rows between formats, a chunk at a time, or a model to ONNX.
 
     Tables keep text and missing values where the new format has them; elsewhere they become
-    numbers, as in auctor train. OUT appears whole or not at all.
+    numbers, as in auctor train. OUT appears whole or not at all. A name that ends in .shards is a
+    folder for auctor train to read where rows do not fit into memory; its columns are numbers.
     """
     from auctor.cli.inspect import is_model
     from auctor.core.files import check_destination
@@ -110,6 +112,8 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
     from auctor.core.errors import ParameterError
     from auctor.tables.convert import convert
 
+    if out.suffix == ".shards":
+        return _shards(source, out, options)
     if out.suffix in (".onnx", ".auctor"):
         raise ParameterError(
             WHO,
@@ -125,6 +129,31 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
         "to": done.destination,
         "rows": done.rows,
         "columns": done.columns,
+    }
+
+
+def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Write rows as a folder of shards, a chunk at a time."""
+    from auctor.core.errors import ParameterError
+    from auctor.tables.shards import write_shards
+
+    if options["missing"] != "refuse" or not options["labelled"]:
+        raise ParameterError(
+            WHO,
+            needs="rows with labels and without missing values to write shards",
+            got="--missing or --unlabelled",
+            todo="Drop it; fill missing values by converting to Parquet first.",
+        )
+    same = ("format", "label", "zero_based", "header", "delimiter")
+    done = write_shards(source, out, **{name: options[name] for name in same})
+    return {
+        "in": source,
+        "out": str(out),
+        "to": "shards",
+        "rows": done.rows,
+        "columns": done.columns,
+        "shards": done.shards,
+        "labels": list(done.labels),
     }
 
 

@@ -21,6 +21,8 @@ class Kind(StrEnum):
     PENALTIES = "penalties"
     SOLVERS = "solvers"
     LEARNERS = "learners"
+    ESTIMATORS = "estimators"
+    TOOLS = "tools"
     FORMATS = "formats"
 
 
@@ -38,6 +40,8 @@ USES = {
     Kind.PENALTIES: "penalty=..., or an object",
     Kind.SOLVERS: "solver=..., or an object; 'auto' chooses",
     Kind.LEARNERS: "auctor stream --learner ..., classes of auctor.online",
+    Kind.ESTIMATORS: "classes of auctor with scikit-learn's API",
+    Kind.TOOLS: "functions of auctor.qp and auctor.completion",
     Kind.FORMATS: "--format ..., read_table(format=...); 'auto' goes by the name of the file",
 }
 
@@ -60,7 +64,7 @@ def list_parts(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List metrics with their surrogates, losses, penalties, solvers, learners and formats."""
+    """List metrics with their surrogates, losses, penalties, solvers, estimators and more."""
     kinds = list(Kind) if kind is None else [kind]
     found = {k: parts(k) for k in kinds}
     if as_json:
@@ -83,6 +87,8 @@ def parts(kind: Kind) -> list[Part]:
         Kind.PENALTIES: _penalties,
         Kind.SOLVERS: _solvers,
         Kind.LEARNERS: _learners,
+        Kind.ESTIMATORS: _estimators,
+        Kind.TOOLS: _tools,
         Kind.FORMATS: _formats,
     }[kind]()
 
@@ -126,6 +132,24 @@ def _learners() -> list[Part]:
     return _named(learners())
 
 
+def _estimators() -> list[Part]:
+    from auctor import estimators
+
+    exported = {name: getattr(estimators, name) for name in estimators.__all__}
+    return _named({name: kind for name, kind in exported.items() if hasattr(kind, "fit")})
+
+
+def _tools() -> list[Part]:
+    from auctor import completion, qp
+
+    return [
+        Part(f"{package.__name__.removeprefix('auctor.')}.{name}", first_line(thing))
+        for package in (qp, completion)
+        for name, thing in ((name, getattr(package, name)) for name in package.__all__)
+        if inspect.isfunction(thing)
+    ]
+
+
 def _formats() -> list[Part]:
     from auctor.tables.formats import FORMATS, SUFFIXES
 
@@ -156,7 +180,7 @@ def _objects(package: ModuleType, method: str, named: dict[str, type]) -> list[P
     ]
 
 
-def first_line(kind: type) -> str:
+def first_line(kind: object) -> str:
     """The first sentence of a docstring, without its markup.
 
     Examples

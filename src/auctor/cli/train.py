@@ -40,6 +40,14 @@ from auctor.cli.options import (
     read,
 )
 from auctor.cli.output import console, echo_json, say, show_data, show_model, show_positive, worded
+from auctor.cli.shards import (
+    CheckpointFile,
+    Memory,
+    ShardJob,
+    is_shards,
+    refuse_others,
+    train_shards,
+)
 from auctor.core.files import check_destination, write_text
 
 if TYPE_CHECKING:
@@ -130,6 +138,7 @@ ReportFile = Annotated[
     "--report report.html",
     "auctor train train.parquet --test test.parquet --metric 'precision_at_k(100)' --calibrate "
     "sigmoid",
+    "auctor train big.shards --metric auc --memory 2GB --checkpoint run.ckpt",
     "auctor train --config auctor.toml",
 )
 def train(
@@ -167,6 +176,8 @@ def train(
     seed: Seed = 0,
     out: Out = Path("model.auctor"),
     report: ReportFile = None,
+    memory: Memory = "512MB",
+    checkpoint: CheckpointFile = None,
     config: Config = None,
     as_json: AsJson = False,
     verbose: Verbose = False,
@@ -180,7 +191,7 @@ def train(
     for path in (out, report):
         if path is not None:
             check_destination(path, who=WHO)
-    check_outputs(WHO, [out, report], [data, test, config])
+    check_outputs(WHO, [out, report, checkpoint], [data, test, config])
     table = make_table(
         {
             "metric": metric,
@@ -207,6 +218,11 @@ def train(
             "random_state": seed,
         }
     )
+    if is_shards(data):
+        refuse_others({"test": test, "report": report})
+        to = ShardJob(data, memory, checkpoint, positive, standardise, out, command_line(ctx),
+                      as_json, quiet)  # fmt: skip
+        return train_shards(to, table)
     job = Job(
         data,
         Reading(

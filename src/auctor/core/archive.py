@@ -28,7 +28,7 @@ from auctor.core.version import __version__
 _META = "meta.json"
 _CHECKSUM = "checksum"
 #: Where the arrays of each kind of file are.
-FOLDERS = {"model": "arrays", "checkpoint": "state"}
+FOLDERS = {"model": "arrays", "checkpoint": "state", "fit checkpoint": "points"}
 #: An NPY header of format 1.0 as numpy writes it, for the kinds that hold their values themselves.
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(

@@ -16,6 +16,7 @@ from itertools import count
 import numpy as np
 
 from auctor.core.result import Solution, Step
+from auctor.core.types import Array
 
 
 class Watcher:
@@ -26,6 +27,10 @@ class Watcher:
 
     def on_stage(self, stage: str, number: int, total: int) -> None:
         """A part begins, one of ``total``: a "fold", "class", "calibration fold" or "fit"."""
+
+    def start(self) -> Array | None:
+        """Parameters at which the next solve begins; the solver's own start if ``None``."""
+        return None
 
     def on_fit(self, target: float) -> None:
         """A solve begins; it ends when the gap is down to ``target``."""
@@ -90,6 +95,11 @@ def watch(watcher: Watcher) -> Iterator[None]:
 def tell_stage(stage: str, number: int, total: int) -> None:
     """Say that a part of a fit begins."""
     (_current.get() or _SILENT).on_stage(stage, number, total)
+
+
+def watched_start() -> Array | None:
+    """Where whoever watches wants the next solve to begin."""
+    return (_current.get() or _SILENT).start()
 
 
 def step_callback(

@@ -68,7 +68,7 @@ class DaskWorkers:
 def make_shard(rows: Any, y: Any, weight: Any) -> Dense | Sparse:
     """Rows of one partition as a shard; runs on a worker."""
     matrix = as_matrix(rows, who=WHO)
-    labels = np.asarray(y, dtype=np.float64)
+    labels = np.zeros(matrix.shape[0]) if y is None else np.asarray(y, dtype=np.float64)
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
     target = Target(labels, given)
     if labels.shape[0] != matrix.shape[0]:
@@ -83,11 +83,6 @@ def make_shard(rows: Any, y: Any, weight: Any) -> Dense | Sparse:
     return Dense(np.ascontiguousarray(matrix), target, n_threads=1)
 
 
-def encoded(labels: Any, positive: Any) -> Array:
-    """Labels as -1 and +1; runs on a worker."""
-    return np.where(np.asarray(labels) == positive, 1.0, -1.0)
-
-
 def partitions(collection: Any) -> list[Any]:
     """Delayed blocks of rows of a Dask array, series or frame."""
     if hasattr(collection, "rechunk"):
@@ -97,13 +92,19 @@ def partitions(collection: Any) -> list[Any]:
     return list(collection.to_delayed())
 
 
-def from_dask(X: Any, y: Any, weight: Any = None, *, client: Any = None) -> Sharded:
+def with_labels(X: Any, y: Any) -> tuple[Sharded, Array]:
+    """Collections as data in shards, and the labels of all rows, which the driver keeps."""
+    labels = np.asarray(y.compute() if hasattr(y, "compute") else y)
+    return from_dask(X), labels
+
+
+def from_dask(X: Any, y: Any = None, weight: Any = None, *, client: Any = None) -> Sharded:
     """A data set of Dask collections: rows stay where they are.
 
     Parameters
     ----------
     X : dask array or DataFrame
-    y : dask array or Series
+    y : dask array or Series, optional
         Encoded targets: -1 and +1, or numbers for regression.
     weight : dask array or Series, optional
     client : distributed.Client, optional
@@ -111,7 +112,8 @@ def from_dask(X: Any, y: Any, weight: Any = None, *, client: Any = None) -> Shar
     """
     distributed = require("distributed", extra="dask", who=WHO)
     client = client or distributed.get_client()
-    rows, labels = partitions(X), partitions(y)
+    rows = partitions(X)
+    labels = [None] * len(rows) if y is None else partitions(y)
     weights = [None] * len(rows) if weight is None else partitions(weight)
     if not len(rows) == len(labels) == len(weights):
         raise DataError(

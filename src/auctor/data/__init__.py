@@ -1,6 +1,7 @@
 """Data sets behind one protocol: two products, and capabilities where the storage has them."""
 
-from auctor.data.binned import Binned, BinnedMatrix, Codebook
+from auctor.data.binned import Binned, BinnedMatrix
+from auctor.data.codebook import Codebook
 from auctor.data.coerce import StoredData, as_data, as_matrix, feature_names, stored, wrap
 from auctor.data.dense import Dense
 from auctor.data.sharded import Sharded, open_shards

@@ -13,135 +13,15 @@ import numpy as np
 from auctor.core.needs import Access
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.blocks import InMemory, mirrored
+from auctor.data.codebook import IN_WORD, MOST_CODES, CodeArrays, Codebook
 from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
 from auctor.kernels.linalg import binned as kernels
 from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, run_tasks
 
-#: Codes that a byte can hold.
-MOST_CODES = 256
-#: Columns whose codes share one word.
-IN_WORD = 8
 #: Cost of an entry of a pair histogram, in units of an entry of `Binned.sandwich`: one access to a
 #: table that no longer fits the first cache, instead of two to small ones.
 PAIR_COST = 1.5
-
-
-@dataclass(frozen=True, eq=False)
-class Codebook:
-    """How the codes of one column become scores.
-
-    The column's part of the score of a row with code c is ::
-
-        theta[0] line[c] + sum of the steps at or below c + the own weight of c
-
-    with one parameter for the line, where there is one, then one for each step, then one for each
-    code that has its own.
-
-    Parameters
-    ----------
-    size : int
-        Number of codes, at most 256.
-    line : (size,) array, optional
-        Value of each code.
-    steps : sequence of int
-        Increasing codes at which the function may jump: the parameter counts for that code and all
-        above it.
-    own : sequence of int
-        Increasing codes with a parameter that counts for that code alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> book = Codebook(3, steps=(1, 2))
-    >>> book.table(np.array([0.5, 2.0]))
-    array([0. , 0.5, 2.5])
-    """
-
-    size: int
-    line: FloatArray | None = None
-    steps: Sequence[int] = ()
-    own: Sequence[int] = ()
-
-    @property
-    def n_params(self) -> int:
-        """Parameters of the column."""
-        return (self.line is not None) + len(self.steps) + len(self.own)
-
-    @cached_property
-    def basis(self) -> FloatArray:
-        """The matrix that turns parameters into the table, (size, n_params)."""
-        parts = [] if self.line is None else [np.asarray(self.line, dtype=np.float64)]
-        codes = np.arange(self.size)
-        parts += [(codes >= c).astype(np.float64) for c in self.steps]
-        parts += [(codes == c).astype(np.float64) for c in self.own]
-        return np.column_stack(parts) if parts else np.zeros((self.size, 0))
-
-    def table(self, theta: FloatArray) -> FloatArray:
-        """Score of every code."""
-        found: FloatArray = self.basis @ theta
-        return found
-
-    def only(self, kept: Array) -> tuple[Codebook, Array]:
-        """The column with some of its parameters, and its new code for every old one.
-
-        Codes that the other parameters do not tell apart become one.
-        """
-        small = self.basis[:, kept]
-        new = np.append(False, (small[1:] != small[:-1]).any(axis=1)).cumsum()
-        first = np.flatnonzero(np.append(True, new[1:] > new[:-1]))
-        has_line = self.line is not None and bool(kept[0])
-        rest = kept[1:] if self.line is not None else kept
-        stepped, owned = rest[: len(self.steps)], rest[len(self.steps) :]
-        assert self.line is not None or not has_line
-        book = Codebook(
-            first.size,
-            small[first, 0] if has_line else None,
-            tuple(new[[c for c, use in zip(self.steps, stepped, strict=True) if use]]),
-            tuple(new[[c for c, use in zip(self.own, owned, strict=True) if use]]),
-        )
-        return book, new.astype(np.uint8)
-
-
-class _Arrays:
-    """The codebooks of all columns as the arrays kernels take, padded to whole words."""
-
-    def __init__(self, books: Sequence[Codebook]) -> None:
-        padded = -(-max(1, len(books)) // IN_WORD) * IN_WORD
-        width = MOST_CODES
-        counts = [book.n_params for book in books] + [0] * (padded - len(books))
-        self.bounds = np.concatenate(([0], np.cumsum(counts))).astype(np.uint32)
-        self.n_params = int(self.bounds[-1])
-        self.sizes = np.ones(padded, dtype=np.uint32)
-        self.line = np.full(padded, self.n_params, dtype=np.uint32)
-        self.step = np.full((padded, width), self.n_params, dtype=np.uint32)
-        self.own = np.full((padded, width), self.n_params, dtype=np.uint32)
-        self.centre = np.zeros((padded, width))
-        for j, book in enumerate(books):
-            self.sizes[j] = book.size
-            at = int(self.bounds[j])
-            if book.line is not None:
-                self.line[j], self.centre[j, : book.size] = at, book.line
-                at += 1
-            self.step[j, list(book.steps)] = at + np.arange(len(book.steps))
-            at += len(book.steps)
-            self.own[j, list(book.own)] = at + np.arange(len(book.own))
-
-    def tables(self, theta: FloatArray, centre: FloatArray | None = None) -> FloatArray:
-        """One table per column."""
-        out = np.zeros(self.centre.shape)
-        lines = self.centre if centre is None else centre
-        kernels.fill_tables(
-            np.append(theta, 0.0), self.sizes, self.line, lines, self.step, self.own, out
-        )
-        return out
-
-    def pull(self, histograms: FloatArray, centre: FloatArray | None = None) -> FloatArray:
-        """The transpose of `tables`."""
-        out = np.zeros(self.n_params + 1)
-        lines = self.centre if centre is None else centre
-        kernels.pull_tables(histograms, self.sizes, self.line, lines, self.step, self.own, out)
-        return out[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +59,9 @@ class BinnedMatrix:
     where: tuple[IntArray, IntArray] | None = None
 
     @cached_property
-    def arrays(self) -> _Arrays:
+    def arrays(self) -> CodeArrays:
         """The codebooks as kernels take them."""
-        return _Arrays(self.books)
+        return CodeArrays(self.books)
 
     @property
     def shape(self) -> tuple[int, int]:

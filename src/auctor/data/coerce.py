@@ -12,11 +12,12 @@ from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray, Target
 from auctor.data.binned import Binned, BinnedMatrix
 from auctor.data.dense import Dense
+from auctor.data.sharded import Sharded
 from auctor.data.sparse import Sparse, unsigned
 from auctor.kernels.linalg.products import increasing
 
 #: The kinds of data that a matrix in memory becomes.
-StoredData: TypeAlias = Dense | Sparse | Binned
+StoredData: TypeAlias = Dense | Sparse | Binned | Sharded
 
 #: Squares and sums of larger entries overflow.
 LARGEST = 1e100
@@ -68,6 +69,8 @@ def stored(matrix: Any, target: Target, *, n_threads: int | None = None) -> Stor
     """Data over what `as_matrix` returned, or over a `BinnedMatrix`."""
     if isinstance(matrix, BinnedMatrix):
         return Binned(matrix, target, n_threads=n_threads)
+    if isinstance(matrix, Sharded):
+        return matrix.with_target(target)
     return wrap(matrix, target, n_threads=n_threads)
 
 
@@ -80,8 +83,11 @@ def wrap(matrix: Any, target: Target, *, n_threads: int | None = None) -> Dense 
 def as_matrix(X: Any, *, who: str = "auctor", finite: bool = True) -> Any:
     """A float32 or float64 array, C or Fortran contiguous, or a canonical CSR or CSC matrix.
 
-    NaN and infinity are refused unless ``finite`` is False.
+    NaN and infinity are refused unless ``finite`` is False. Data in shards are returned as they
+    are.
     """
+    if isinstance(X, Sharded):
+        return X
     matrix = _as_sparse(X, who) if sparse.issparse(X) else _as_array(X, who)
     if matrix.ndim != 2:
         raise DataError(

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.coerce import wrap
+from auctor.data.sharded import Sharded
 
 #: Entries that are moved or scaled at a time: 8 MB of numbers, so that no copy of the matrix is
 #: made; a larger one gains no time.
@@ -138,6 +139,8 @@ class Scaling(NamedTuple):
         A sparse matrix must store every entry of the columns with a mean, as all rows of the
         matrix do that the scaling was made for.
         """
+        if isinstance(matrix, Sharded):
+            return matrix.scaled(self.factor)
         if is_dense(matrix):
             changed = np.empty_like(matrix)
             self._write(matrix, changed)

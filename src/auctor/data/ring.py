@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, DataLost
 from auctor.core.types import Array
 from auctor.data.shards import ALIGNMENT, ShardHeader
 
@@ -40,7 +40,7 @@ class Ring:
                 todo="Raise {option}, or convert the table into smaller shards.",
                 option="memory",
             )
-        count = min(len(headers), READERS + SPARE, max(1, memory // largest))
+        count = min(len(headers), READERS + SPARE, max(1, memory // max(1, largest)))
         self._buffers = [_aligned(largest) for _ in range(count)]
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
@@ -77,18 +77,26 @@ def _aligned(size: int) -> Array:
 
 def _read(header: ShardHeader, buffer: Array) -> None:
     """Fill a buffer with the bytes of a shard, and let the system forget the file's pages."""
-    with header.path.open("rb", buffering=0) as file:
-        view = buffer.data[: header.n_bytes]
-        done = 0
-        while done < header.n_bytes:
-            got = os.preadv(file.fileno(), [view[done:]], header.begin + done)
-            if got == 0:
-                raise DataError(
-                    "open_shards",
-                    needs="shards that are whole",
-                    got=f"the end of {header.path.name} after {done} bytes",
-                    todo="Convert the table again.",
-                )
-            done += got
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    try:
+        with header.path.open("rb", buffering=0) as file:
+            view = buffer.data[: header.n_bytes]
+            done = 0
+            while done < header.n_bytes:
+                got = os.preadv(file.fileno(), [view[done:]], header.begin + done)
+                if got == 0:
+                    raise _lost(header, f"its end after {done} bytes")
+                done += got
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    except OSError as error:
+        raise _lost(header, error.strerror or str(error)) from error
+
+
+def _lost(header: ShardHeader, what: str) -> DataLost:
+    """A file that was whole when it was opened and cannot be read any more."""
+    return DataLost(
+        "open_shards",
+        needs=f"to read {header.path.name} in every pass",
+        got=what,
+        todo="Bring the file back, or convert the table again.",
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import zlib
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -12,9 +14,9 @@ from auctor.core.cost import product_passes
 from auctor.core.errors import DataError
 from auctor.core.files import AnyPath
 from auctor.core.needs import Access
-from auctor.core.types import FloatArray, IntArray, Target
+from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.shards import open_folder
-from auctor.data.workers import FileWorkers, ShardFacts, Workers
+from auctor.data.workers import FileWorkers, MemoryWorkers, ShardFacts, Workers
 
 #: Bytes of the ring of buffers, unless said otherwise.
 MEMORY = 512 << 20
@@ -22,6 +24,10 @@ MEMORY = 512 << 20
 GRAM_COLUMNS = 1000
 #: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite.
 LARGEST = 1e100
+#: Differences of sums below this share of them are rounding.
+ROUNDING = 1e-10
+#: How far the mean squared length of a row may be from 1 for rows of unit length.
+UNIT_LENGTH = 1e-6
 
 
 class Sharded:
@@ -37,16 +43,49 @@ class Sharded:
     names : names of the columns, optional
     target : Target, optional
         Instead of that of the shards.
+    labels : (negative, positive), optional
+        The labels behind -1 and +1.
+    factor : array, optional
+        Of every column: the data are ``X * factor``.
     """
 
+    #: It stands where a matrix does, and is never copied.
+    ndim = 2
+    nnz = math.inf
+
     def __init__(
-        self, workers: Workers, *, names: tuple[str, ...] | None = None,
-        target: Target | None = None, facts: list[ShardFacts] | None = None,
-    ) -> None:  # fmt: skip
-        self.workers, self.names = workers, names
+        self,
+        workers: Workers,
+        *,
+        names: tuple[str, ...] | None = None,
+        target: Target | None = None,
+        facts: list[ShardFacts] | None = None,
+        labels: tuple[Any, Any] = (-1.0, 1.0),
+        factor: FloatArray | None = None,
+    ) -> None:
+        self.workers, self.names, self.labels, self._factor = workers, names, labels, factor
         self._facts = check_facts(workers.facts()) if facts is None else facts
         self._given = target
         self._ends = np.cumsum([facts.n_rows for facts in self._facts])
+
+    @classmethod
+    def examples(cls, X: FloatArray, target: Target, n_threads: int | None) -> dict[str, Sharded]:
+        """Instances the conformance kit tests: rows in three shards, and with scaled columns."""
+        from auctor.data.dense import Dense
+
+        parts = np.array_split(np.arange(X.shape[0]), 3)
+        shards = [Dense(X[part], target.take(part), n_threads=1) for part in parts]
+        whole = cls(MemoryWorkers(shards, n_threads)).with_target(target)
+        return {
+            "three": whole,
+            "scaled": cls(
+                MemoryWorkers(
+                    [Dense(X[part] / 2.0, target.take(part), n_threads=1) for part in parts]
+                )
+            )
+            .with_target(target)
+            .scaled(np.full(X.shape[1], 2.0)),
+        }
 
     @property
     def access(self) -> Access:
@@ -81,41 +120,101 @@ class Sharded:
         parts = [np.ones(t.n_rows) if t.weight is None else t.weight for t in targets]
         return Target(y, np.concatenate(parts))
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, self.n_columns
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells these rows from others: numbers of rows and columns, checksums."""
+        target, sums = self.target, [facts.checksum for facts in self._facts]
+        labels = zlib.crc32(np.ascontiguousarray(target.y).tobytes())
+        if target.weight is not None:
+            labels = zlib.crc32(np.ascontiguousarray(target.weight).tobytes(), labels)
+        return {
+            "rows": self.n_rows,
+            "columns": self.n_columns,
+            "shards": len(self._facts),
+            "checksum": zlib.crc32(np.array(sums, dtype="<i8").tobytes(), labels),
+        }
+
+    def row_labels(self) -> Array:
+        """The label of every row, as it stood in the table."""
+        return np.array(self.labels)[(self.target.y > 0.0).astype(np.int64)]
+
+    def labelled(self, target: Target, labels: tuple[Any, Any]) -> Sharded:
+        """The same rows with a target of -1 and +1, and the labels behind them."""
+        return self._changed(target=target, labels=labels)
+
     def with_target(self, target: Target) -> Sharded:
         """The same rows with another target."""
-        return Sharded(self.workers, names=self.names, target=target, facts=self._facts)
+        return self._changed(target=target)
+
+    def scaled(self, factor: FloatArray) -> Sharded:
+        """The same rows with every column multiplied by its factor."""
+        known = factor if self._factor is None else self._factor * factor
+        return self._changed(factor=known)
+
+    def column_factors(self, weight: FloatArray | None = None) -> FloatArray:
+        """What gives number columns deviation one, from two products.
+
+        Columns of zeros and ones, whose mean square is their mean, keep theirs, as do columns that
+        do not vary. All do where the rows have length one on average, as those of text have.
+        """
+        share = Target(np.empty(self.n_rows), weight).share
+        mean, square = self.gradient(share), self.square_gradient(share)
+        variance = square - mean * mean
+        varies = (variance > ROUNDING * square) & (np.abs(square - mean) > ROUNDING * square)
+        if abs(float(square.sum()) - 1.0) <= UNIT_LENGTH:
+            varies[:] = False
+        return np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
+
+    def _changed(self, **change: Any) -> Sharded:
+        now: dict[str, Any] = {
+            "names": self.names,
+            "target": self._given,
+            "facts": self._facts,
+            "labels": self.labels,
+            "factor": self._factor,
+        }
+        return Sharded(self.workers, **now | change)
 
     def _split(self, values: FloatArray) -> list[FloatArray]:
         return np.split(values, self._ends[:-1])
 
+    def _times(self, values: FloatArray) -> FloatArray:
+        return values if self._factor is None else values * self._factor
+
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
-        answers = self.workers.each("scores", [(w, offset)] * len(self._facts))
+        answers = self.workers.each("scores", [(self._times(w), offset)] * len(self._facts))
         return np.concatenate(answers)
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """``X.T @ dscores``."""
-        return self._sum("gradient", [(part,) for part in self._split(dscores)])
+        return self._times(self._sum("gradient", self._split(dscores)))
 
     def square_gradient(self, h: FloatArray) -> FloatArray:
         """Diagonal of ``X.T @ diag(h) @ X``."""
-        return self._sum("square_gradient", [(part,) for part in self._split(h)])
+        return self._times(self._times(self._sum("square_gradient", self._split(h))))
 
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
-        answers = self.workers.each("sandwich", [(part, v, offset) for part in self._split(h)])
-        return _total([one for one, _ in answers]), float(sum(total for _, total in answers))
+        inside = self._times(v)
+        answers = self.workers.each("sandwich", [(part, inside, offset) for part in self._split(h)])
+        total = self._times(_total([one for one, _ in answers]))
+        return total, float(sum(one for _, one in answers))
 
     def gram(self, h: FloatArray) -> FloatArray:
         """``X.T @ diag(h) @ X`` for ``h >= 0``."""
-        return self._sum("gram", [(part,) for part in self._split(h)])
+        return self._times(self._times(self._sum("gram", self._split(h))).T)
 
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram` in units of `sandwich`."""
         return product_passes(self.n_columns)
 
-    def _sum(self, method: str, arguments: list[tuple[Any, ...]]) -> FloatArray:
-        return _total(self.workers.each(method, arguments))
+    def _sum(self, method: str, parts: list[FloatArray]) -> FloatArray:
+        return _total(self.workers.each(method, [(part,) for part in parts]))
 
 
 def _total(parts: list[FloatArray]) -> FloatArray:
@@ -161,8 +260,11 @@ def open_shards(
     data = Sharded(FileWorkers(folder, memory), names=folder.names)
     if check:
         check_entries(data)
-    target = data.target
-    return data.with_target(replace(target, y=folder.notes.encoded(target.y, positive)))
+    target, notes = data.target, folder.notes
+    if not notes.labels:
+        return data
+    y = notes.encoded(target.y, positive)
+    return data.labelled(replace(target, y=y), notes.pair(target.y, positive))
 
 
 def check_entries(data: Sharded) -> None:

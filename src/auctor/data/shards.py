@@ -260,6 +260,11 @@ class ShardNotes:
         code = self._positive(y, positive)
         return np.where(y == code, 1.0, -1.0)
 
+    def pair(self, y: FloatArray, positive: Any = None) -> tuple[Any, Any]:
+        """The negative and the positive label."""
+        code = self._positive(y, positive)
+        return self.labels[1 - code], self.labels[code]
+
     def _positive(self, y: FloatArray, positive: Any) -> int:
         if positive is not None:
             if positive not in self.labels:

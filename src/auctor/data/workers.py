@@ -7,6 +7,7 @@ results do not depend on who computed them.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -22,12 +23,13 @@ from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
 
 class ShardFacts(NamedTuple):
-    """What the driver knows of a shard: its shape, entries and target."""
+    """What the driver knows of a shard: its shape, entries, target and a checksum of its rows."""
 
     n_rows: int
     n_columns: int
     n_entries: int
     target: Target
+    checksum: int
 
 
 class Workers(Protocol):
@@ -40,9 +42,11 @@ class Workers(Protocol):
         """Call a method of `SHARD_METHODS` on every shard, in the order of the shards."""
 
 
-def facts_of(data: Dense | Sparse) -> ShardFacts:
-    """What the driver needs to know of rows."""
-    return ShardFacts(data.n_rows, data.n_columns, data.n_entries, data.target)
+def facts_of(data: Dense | Sparse, checksum: int | None = None) -> ShardFacts:
+    """What the driver needs to know of rows; by default the checksum is that of their sum."""
+    if checksum is None:
+        checksum = zlib.crc32(data.gradient(np.ones(data.n_rows)).tobytes())
+    return ShardFacts(data.n_rows, data.n_columns, data.n_entries, data.target, checksum)
 
 
 def call(data: Dense | Sparse, method: str, arguments: tuple[Any, ...]) -> Any:
@@ -129,7 +133,7 @@ class FileWorkers:
         for number, payload in self._ring.blocks():
             header = self._headers[number]
             check_payload(header, payload)
-            facts = facts_of(header.data(payload))
+            facts = facts_of(header.data(payload), header.checksum)
             target = facts.target
             weight = None if target.weight is None else target.weight.copy()
             found.append(facts._replace(target=Target(target.y.copy(), weight)))

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from auctor.core.checks import check_int
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.estimators.base import LinearEstimator, tell
@@ -35,6 +37,9 @@ from auctor.training.parameters import parameters_of
 from auctor.training.scorecard import Scorecard, card_points, make_scorecard
 from auctor.training.train import Trained, unconverged
 
+#: Shares of the bootstrap curves between which a band lies: 95 % of them.
+BAND = (0.025, 0.975)
+
 
 class _Curves(LinearEstimator):
     """What additive classifiers and regressors share."""
@@ -42,6 +47,7 @@ class _Curves(LinearEstimator):
     bins_: Bins
     signs_: IntArray
     strength_: float
+    odds_slope_: float
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -109,6 +115,33 @@ class _Curves(LinearEstimator):
             todo=f"Columns: {', '.join(names[:10])}.",
         )
 
+    def curve_bands(
+        self, X: Any, y: Any, *, repeats: int = 20, score: int = 0
+    ) -> dict[int, FloatArray]:
+        """Bands of the curves: between which 95 % of those of bootstrap samples lie.
+
+        Each of the ``repeats`` samples of the rows is fitted at the strength of this model.
+
+        Returns
+        -------
+        dict from the number of a column to an array (2, m), for the m values of `curve`
+        """
+        check_is_fitted(self)
+        check_int(self._who, "repeats", repeats, low=2)
+        rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
+        n = len(y)
+        found: dict[int, list[FloatArray]] = {j: [] for j in range(len(self.bins_.columns))}
+        for _ in range(repeats):
+            times = rng.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)
+            other = clone(self).set_params(strength=self.strength_, warm_start=False)
+            other.fit(X, y, sample_weight=times)
+            tables = other.bins_.tables(np.atleast_2d(other.coef_)[score])
+            for j, curves in found.items():
+                values = self.curve(j)[0]
+                table, bins = tables[j], other.bins_.columns[j]
+                curves.append(table[bins.codes(values)] - float(bins.share @ table))
+        return {j: np.quantile(np.array(curves), BAND, axis=0) for j, curves in found.items()}
+
     def explain(self, X: Any) -> FloatArray:
         """What each column and pair adds to the score of each row of X.
 
@@ -119,11 +152,11 @@ class _Curves(LinearEstimator):
         -------
         array of shape (n, columns and pairs), with a third axis for more than two classes
         """
-        parts = self.to_model().explained(self._read(X, reset=False))
+        parts: FloatArray = self.to_model().explained(self._read(X, reset=False))
         return parts[:, :, 0] if parts.shape[2] == 1 else parts
 
 
-class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type: ignore[misc]
+class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
     """Additive classifier that minimises a surrogate of the chosen metric.
 
     The score of a row is a sum of curves, one for each column: a straight line plus jumps between
@@ -195,7 +228,7 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
         check_additive(self._who, self)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X, in which values may be missing, and labels y.
 
         Parameters are those of `MetricClassifier.fit`.
@@ -261,7 +294,7 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type
         matrix = self._read(X, reset=False)
         labels = self._read_target(y, matrix.shape[0])
         decision = model.decision_function(matrix)
-        points = card_points(card, model.bins, names, matrix) - base
+        points = (card_points(card, model.bins, names, matrix) - base) / card.factor
         pair = tuple(model.score_at(s, labels, sample_weight) for s in (decision, points))
         return replace(card, metric=(pair[0], pair[1]))
 
@@ -271,7 +304,7 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):  # type
         return AdditiveModel(bins=self.bins_, signs=self.signs_, **vars(linear))
 
 
-class AdditiveRegressor(_Curves, AdditiveRegressorParameters, LinearRegressor):  # type: ignore[misc]
+class AdditiveRegressor(_Curves, AdditiveRegressorParameters, LinearRegressor):
     """Additive regression: a curve for each column, fitted by a chosen loss.
 
     Parameters

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from auctor.core.errors import ConvergenceWarning, DataError, DataTypeError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.data import as_matrix
-from auctor.data.coerce import check_weight, refuse_masked
+from auctor.data import Sharded, as_matrix
+from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, refuse_masked
 from auctor.training.parameters import LinearParameters
 
 
@@ -24,10 +26,11 @@ class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore
     """A fit stopped before its tolerance; caught as auctor's or scikit-learn's warning."""
 
 
-class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
+class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """Reading tables, targets and weights, with scikit-learn's checks and messages."""
 
-    coef_: FloatArray
+    #: The estimator to use for labels where this one takes numbers, and the other way around.
+    _for_the_other_kind: str
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -43,6 +46,8 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
         if not reset:
             check_is_fitted(self)
         matrix = as_matrix(X, who=self._who)
+        if isinstance(matrix, Sharded):
+            return self._read_shards(matrix, reset)
         try:
             validate_data(
                 self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
@@ -53,6 +58,21 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
         except TypeError as error:
             raise DataTypeError(f"{error} Rename the columns.") from error
         return matrix
+
+    def _read_shards(self, data: Sharded, reset: bool) -> Sharded:
+        """Data in shards, their width checked against that of `fit`."""
+        if reset:
+            self.n_features_in_ = data.n_columns
+            if data.names is not None:
+                self.feature_names_in_ = np.array(data.names, dtype=object)
+        elif data.n_columns != self.n_features_in_:
+            raise DataError(
+                self._who,
+                needs=f"{self.n_features_in_} columns, as in fit",
+                got=f"{data.n_columns}",
+                todo="Pass the columns used in fit.",
+            )
+        return data
 
     def _read_target(self, y: Any, n: int) -> Array:
         """One label or number per row."""
@@ -84,6 +104,46 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
             )
         return flat
 
+    def _read_numbers(self, y: Any, n: int) -> FloatArray:
+        """Finite targets whose squares do not overflow."""
+        target = self._read_target(y, n)
+        try:
+            if target.dtype.kind in NOT_NUMBERS:
+                raise TypeError
+            numbers = np.ascontiguousarray(target, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                self._who,
+                needs="numeric targets",
+                got=target.dtype,
+                todo=f"Use {self._for_the_other_kind} for labels.",
+            ) from error
+        largest = float(np.abs(numbers).max())
+        if not largest <= LARGEST:
+            raise DataError(
+                self._who,
+                needs=f"finite targets below {LARGEST:g} in size",
+                got=f"{largest:g}",
+                todo="Drop or rescale them.",
+            )
+        return numbers
+
+    def _read_labels(self, y: Any, n: int) -> Array:
+        """One class label per row, of at least two rows."""
+        labels = self._read_target(y, n)
+        if n < 2:
+            raise DataError(
+                self._who, needs="at least two rows", got=f"{n} sample", todo="Pass more rows."
+            )
+        try:
+            check_classification_targets(labels)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"{self._who} needs class labels of one type; got: {sentence(error)}. "
+                f"Use {self._for_the_other_kind} for numbers."
+            ) from error
+        return labels
+
     def _read_weight(self, sample_weight: Any, n: int) -> FloatArray | None:
         if sample_weight is None:
             return None
@@ -96,10 +156,29 @@ class LinearEstimator(BaseEstimator, LinearParameters):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
+
+class LinearEstimator(TableEstimator, LinearParameters):
+    """An estimator with a weight for each column."""
+
+    coef_: FloatArray
+
     def _previous(self) -> list[Solution] | None:
         """Solutions of the last fit, for a warm start."""
         last = getattr(self, "solution_", None)
         return last if last is None or isinstance(last, list) else [last]
+
+
+#: Rooms that know how to keep the rows of a collection where they are, by what marks it.
+ENGINES = {"__dask_graph__": "auctor.dask"}
+
+
+def on_workers(X: Any, y: Any) -> tuple[Any, Any]:
+    """Rows of a cluster's collection as data in shards, and their labels; others as they are."""
+    for mark, room in ENGINES.items():
+        if hasattr(X, mark):
+            data, labels = import_module(room).with_labels(X, y)
+            return data, labels
+    return X, y
 
 
 def tell(said: Iterable[Warning]) -> None:

@@ -6,13 +6,12 @@ from typing import Any, Self
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
-from auctor.estimators.base import LinearEstimator, sentence, tell
+from auctor.data import Sharded
+from auctor.estimators.base import LinearEstimator, on_workers, tell
 from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
@@ -165,17 +164,21 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     calibrators_: list[Calibrator]
     solution_: Solution | list[Solution]
 
+    _for_the_other_kind = "LinearRegressor"
+
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
         check_classifier(self._who, self)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to rows X and labels y.
 
         Parameters
         ----------
-        X : table, array or sparse matrix
+        X : table, array, sparse matrix, or data in shards
+            Dask arrays and frames are fitted where they are, on the workers of the current client.
         y : labels
+            May be left out with `auctor.data.open_shards`, whose rows have labels.
         sample_weight : array, optional
         groups : array, optional
             A label per row, such as a query or a day: losses on pairs then compare only rows of
@@ -248,7 +251,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
         """What is trained on; sets ``classes_`` and ``pos_label_``."""
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
+        X, y = on_workers(X, y)
         matrix = self._read(X, reset=True)
+        if y is None and isinstance(matrix, Sharded):
+            y = matrix.row_labels()
         n = matrix.shape[0]
         labels = self._read_labels(y, n)
         weight = self._read_weight(sample_weight, n)
@@ -259,21 +265,6 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         )
         self.pos_label_ = self.classes_[positive] if self.classes_.size == 2 else None
         return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
-
-    def _read_labels(self, y: Any, n: int) -> Array:
-        labels = self._read_target(y, n)
-        if n < 2:
-            raise DataError(
-                self._who, needs="at least two rows", got=f"{n} sample", todo="Pass more rows."
-            )
-        try:
-            check_classification_targets(labels)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"{self._who} needs class labels of one type; got: {sentence(error)}. "
-                "Use LinearRegressor for numbers."
-            ) from error
-        return labels
 
     def _keep(self, trained: Trained) -> None:
         """Take over a fitted model, and nothing of an earlier fit."""

@@ -7,10 +7,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from auctor.core.errors import DataError
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
-from auctor.data.coerce import LARGEST, NOT_NUMBERS
 from auctor.estimators.base import LinearEstimator, tell
 from auctor.training.model import RegressionModel
 from auctor.training.parameters import RegressorParameters, check_regressor, parameters_of
@@ -71,6 +69,8 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
 
     solution_: Solution
 
+    _for_the_other_kind = "MetricClassifier"
+
     def check_parameters(self) -> None:
         """Raise ``ParameterError`` for parameters that `fit` would refuse."""
         check_regressor(self._who, self)
@@ -108,27 +108,3 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
             n_threads=self.n_threads,
             who=self._who,
         )
-
-    def _read_numbers(self, y: Any, n: int) -> FloatArray:
-        """Finite targets whose squares do not overflow."""
-        target = self._read_target(y, n)
-        try:
-            if target.dtype.kind in NOT_NUMBERS:
-                raise TypeError
-            numbers = np.ascontiguousarray(target, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                self._who,
-                needs="numeric targets",
-                got=target.dtype,
-                todo="Use MetricClassifier for labels.",
-            ) from error
-        largest = float(np.abs(numbers).max())
-        if not largest <= LARGEST:
-            raise DataError(
-                self._who,
-                needs=f"finite targets below {LARGEST:g} in size",
-                got=f"{largest:g}",
-                todo="Drop or rescale them.",
-            )
-        return numbers

@@ -145,7 +145,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Pick the strength on the folds, then fit to all rows.
 
         Parameters are those of `MetricClassifier.fit`; folds keep groups whole.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from auctor.core.errors import DataError, DataTypeError, ParameterError
 from auctor.core.types import Array, FloatArray
+from auctor.estimators.additive import AdditiveClassifier
 from auctor.estimators.base import sentence
 from auctor.estimators.classifier import MetricClassifier, wants_probabilities
 from auctor.estimators.search import MetricClassifierCV
@@ -23,6 +24,7 @@ from auctor.tables.infer import Note
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
 from auctor.tables.schema import Schema
+from auctor.training.additive import AdditiveParameters
 from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters, parameters_of
 from auctor.training.registry import known
@@ -57,8 +59,23 @@ def linear(given: TableParameters) -> MetricClassifier:
     return MetricClassifier(**params, strength=strength)
 
 
+def additive(given: TableParameters) -> MetricClassifier:
+    """A curve for each column; its penalty is the one of curves unless another is named."""
+    params = vars(parameters_of(ClassifierParameters, given))
+    for name in ("l1_ratio", "standardise"):
+        params.pop(name)
+    if params["penalty"] == ClassifierParameters().penalty:
+        params["penalty"] = AdditiveParameters().penalty
+    if given.n_strengths is not None:
+        params["n_strengths"] = given.n_strengths
+    return AdditiveClassifier(**params, cv=given.cv, rule=given.rule)
+
+
 #: Kinds of models by name: what makes an unfitted classifier of encoded columns from parameters.
-MODELS: dict[str, Callable[[TableParameters], MetricClassifier]] = {"linear": linear}
+MODELS: dict[str, Callable[[TableParameters], MetricClassifier]] = {
+    "linear": linear,
+    "additive": additive,
+}
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type: ignore[misc]
@@ -73,8 +90,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     ----------
     metric : str or loss object
         As in `MetricClassifier`.
-    model : {"linear"}
-        The kind of model that is trained on the encoded columns.
+    model : {"linear", "additive"}
+        The kind of model that is trained on the encoded columns: `MetricClassifier`, or a curve for
+        each column, `AdditiveClassifier`.
     strength : "auto" or float >= 0
         Of the penalty; "auto" finds it by cross-validation.
     n_strengths, cv, rule

@@ -14,6 +14,7 @@ from auctor.core.files import AnyPath, write_bytes
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.estimators import LinearRegressor, MetricClassifier, TableClassifier
+from auctor.export.curves import add_curves
 from auctor.export.graph import Graph, add_table
 from auctor.losses import BaseLoss, Poisson
 from auctor.online.base import OnlineClassifier
@@ -124,7 +125,9 @@ def _add_regressor(graph: Graph, model: LinearRegressor) -> None:
             got=f"{type(loss).__name__}",
             todo="Use one of auctor's.",
         )
-    scores = _scores(graph, model.coef_[None, :], np.array([model.intercept_]), squeezed=True)
+    scores = _scores(
+        graph, model, model.coef_[None, :], np.array([model.intercept_]), squeezed=True
+    )
     graph.add(link, scores, name="prediction")
     graph.output("prediction", graph.kinds.DOUBLE, ["rows"])
 
@@ -132,7 +135,7 @@ def _add_regressor(graph: Graph, model: LinearRegressor) -> None:
 def _add_classifier(graph: Graph, model: Any) -> None:
     labels = _labels(model.classes_)
     two = labels.size == 2
-    flat = _scores(graph, model.coef_, model.intercept_, squeezed=two)
+    flat = _scores(graph, model, model.coef_, model.intercept_, squeezed=two)
     graph.add("Identity", flat, name="scores")
     if two:
         first = getattr(model, "pos_label_", None) == model.classes_[0]
@@ -165,11 +168,16 @@ def _labels(classes: Array) -> Array:
     return classes.astype(np.float64) if classes.dtype.kind == "f" else classes
 
 
-def _scores(graph: Graph, coef: FloatArray, intercept: FloatArray, *, squeezed: bool) -> str:
-    """``X coef' + intercept``, (rows, k), or (rows,) where k is 1."""
-    weights = graph.constant("coef", coef.T)
+def _scores(
+    graph: Graph, model: Any, coef: FloatArray, intercept: FloatArray, *, squeezed: bool
+) -> str:
+    """``X coef' + intercept``, or sums of curves: (rows, k), or (rows,) where k is 1."""
     offset = graph.constant("intercept", intercept)
-    scores = graph.add("Add", graph.add("MatMul", graph.rows, weights), offset)
+    if hasattr(model, "bins_"):
+        scores = add_curves(graph, model.bins_, coef, offset)
+    else:
+        product = graph.add("MatMul", graph.rows, graph.constant("coef", coef.T))
+        scores = graph.add("Add", product, offset)
     if not squeezed:
         return scores
     return graph.add("Squeeze", scores, graph.constant("last_axis", np.array([1])))

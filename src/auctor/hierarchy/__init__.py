@@ -1,6 +1,6 @@
 """Labels with a taxonomy: hierarchical classification and multi-label learning."""
 
-from auctor.hierarchy import metrics
+from auctor.hierarchy import decoders, metrics, policies
 from auctor.hierarchy.decoders import (
     Decoder,
     ExpectedF,
@@ -16,6 +16,7 @@ from auctor.hierarchy.decoders import (
 from auctor.hierarchy.multi_label import HierarchicalMultiLabel
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.hierarchy.top_down import TopDownClassifier
+from auctor.hierarchy.tuning import tune_decoder
 
 __all__ = [
     "Decoder",
@@ -29,7 +30,10 @@ __all__ = [
     "Taxonomy",
     "TopDownClassifier",
     "TopK",
+    "decoders",
     "metrics",
+    "policies",
     "tree_map",
     "tree_reduce",
+    "tune_decoder",
 ]

@@ -69,9 +69,12 @@ class Flat:
     Parameters
     ----------
     threshold : float, or one per level or label
+    each : {"one", "level", "label"}
+        Whether tuning finds one threshold, one for each level or one for each label.
     """
 
     threshold: Any = 0.5
+    each: str = "one"
 
     #: The parameter that is tuned, and what is tried: shares of a probability.
     tuned: ClassVar[str] = "threshold"
@@ -119,6 +122,8 @@ class HierarchicalOperator:
     ----------
     phi : float > 0, or one per level or label
         Weights of the groups: larger ones drop more.
+    each : {"one", "level", "label"}
+        Whether tuning finds one weight, one for each level or one for each label.
 
     References
     ----------
@@ -127,6 +132,7 @@ class HierarchicalOperator:
     """
 
     phi: Any = 0.5
+    each: str = "one"
 
     #: The parameter that is tuned, and what is tried: norms of probabilities.
     tuned: ClassVar[str] = "phi"
@@ -161,10 +167,14 @@ class ExpectedF:
     beta : float > 0
     temper : float > 0
         Power of the probabilities: above 1 sets become smaller, below 1 larger.
+    empty : bool
+        Whether a set may be empty; its F is 1 where the truth is empty too. The estimator allows it
+        where training rows without labels do.
     """
 
     beta: float = 1.0
     temper: float = 1.0
+    empty: bool = False
 
     #: The parameter that is tuned, and what is tried around 1.
     tuned: ClassVar[str] = "temper"
@@ -189,7 +199,8 @@ class ExpectedF:
         p = coherent("ExpectedF", scores, taxonomy)
         p = np.clip(p, 0.0, None) ** self.temper
         on = np.zeros(p.shape, dtype=bool)
-        kernels.best_prefix(p, falling_order(p), self.beta**2, on)
+        start = taxonomy.parents.start
+        kernels.best_prefix(p, falling_order(p), self.beta**2, start, bool(self.empty), on)
         return on
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from enum import Enum
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 from auctor.core.errors import DataError
-from auctor.core.types import Array
+from auctor.core.types import Array, IntArray
 from auctor.hierarchy.taxonomy import Taxonomy
+
+#: Between the labels of a path that is written as one text.
+SEPARATOR = "/"
 
 
 class Form(Enum):
@@ -30,25 +36,7 @@ class Labels(NamedTuple):
     form: Form
 
 
-def is_matrix(Y: Any) -> bool:
-    """Whether labels are a 0/1 matrix."""
-    if issparse(Y):
-        return True
-    return isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "biuf"
-
-
-def path_rows(Y: Any) -> list[tuple[str, ...]] | None:
-    """Rows of a two-dimensional array of text, as hiclass takes it: empty text ends a path."""
-    if not (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "OUS"):
-        return None
-    rows = []
-    for row in Y:
-        parts = [str(one) for one in row if one is not None and str(one) != "" and one == one]
-        rows.append(tuple(parts))
-    return rows
-
-
-def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
+def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "close") -> Labels:
     """Labels of any form as a 0/1 matrix.
 
     Parameters
@@ -56,55 +44,123 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Lab
     who : str
     Y : labels
         A 0/1 matrix with a column for every label of the taxonomy (dense or sparse); a sequence of
-        label sets; a two-dimensional array of text with a path in every row; or one label a row.
+        label sets; a two-dimensional array of text with a path in every row, empty text after its
+        end, or a three-dimensional one with several paths, as hiclass takes them; or one label a
+        row.
     taxonomy : Taxonomy, optional
-        May be left out with paths, which contain it.
+        May be left out with paths, which contain it, and with one label a row: text is read as a
+        path, and other labels have no parents.
     broken : {"close", "refuse"}
         What happens to rows with a label but not its parent.
     """
-    if is_matrix(Y):
+    if Y is None:
+        raise DataError(
+            who,
+            needs="labels",
+            got="None: it requires y to be passed, but the target y is None",
+            todo="Pass y.",
+        )
+    if hasattr(Y, "__array__") and not issparse(Y):
+        Y = np.asarray(Y)
+        if taxonomy is None and Y.ndim == 2 and Y.shape[1] == 1 and Y.dtype.kind in "biuf":
+            Y = column_or_1d(Y, warn=True)
+    if issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind in "biuf"):
         return _matrix(who, Y, taxonomy, broken)
-    paths = path_rows(Y)
-    if paths is not None:
-        made = taxonomy or Taxonomy.from_paths(paths)
-        sets = [["/".join(path[: k + 1]) for k in range(len(path))] for path in paths]
-        return Labels(made.close(sets), made, Form.PATHS)
+    if isinstance(Y, np.ndarray) and Y.ndim in (2, 3) and Y.dtype.kind in "OUS":
+        return _paths(who, Y, taxonomy)
+    if isinstance(Y, str) or not hasattr(Y, "__iter__"):
+        raise DataError(who, needs="labels for every row", got=repr(Y), todo="Pass them as y.")
     rows = list(Y)
     if not rows:
         raise DataError(who, needs="some rows", got="none", todo="Pass some.")
-    single = not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows)
+    sets = [isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows]
+    if any(sets) and not all(sets):
+        at = sets.index(not sets[0])
+        raise DataError(
+            who,
+            needs="labels of one kind: a set for every row, or one label",
+            got=f"{rows[0]!r} in row 0 and {rows[at]!r} in row {at}",
+            todo="Put single labels into lists.",
+        )
+    if all(sets):
+        _check_kinds(who, [name for row in rows for name in row])
+        if taxonomy is None:
+            raise _no_taxonomy(who, "label sets")
+        return Labels(taxonomy.close(rows), taxonomy, Form.SETS)
+    _check_kinds(who, rows)
+    _check_missing(who, rows)
     if taxonomy is None:
-        if single and all(isinstance(row, str) for row in rows):
-            taxonomy = Taxonomy.from_paths(rows)
+        if isinstance(rows[0], str):
+            taxonomy = Taxonomy.from_paths(sorted(set(rows)), SEPARATOR)
         else:
-            raise DataError(
-                who,
-                needs="a taxonomy for labels that are not paths",
-                got="None",
-                todo="Pass {option} with a Taxonomy.",
-                option="taxonomy",
-            )
-    if single:
-        return Labels(taxonomy.close([[row] for row in rows]), taxonomy, Form.NODES)
-    return Labels(taxonomy.close(rows), taxonomy, Form.SETS)
+            check_classification_targets(np.asarray(rows))
+            taxonomy = Taxonomy(np.unique(np.asarray(rows)).tolist())
+    return Labels(taxonomy.close([[row] for row in rows]), taxonomy, Form.NODES)
+
+
+def _check_kinds(who: str, names: list[Any]) -> None:
+    """Text and numbers together are a mistake: 1 and "1" would be two labels."""
+    text = next((name for name in names if isinstance(name, str)), None)
+    other = next((name for name in names if isinstance(name, Number)), None)
+    if text is not None and other is not None:
+        raise DataError(
+            who,
+            needs="labels of one type",
+            got=f"the text {text!r} and the number {other!r}",
+            todo="Convert them to text.",
+        )
+
+
+def _check_missing(who: str, rows: list[Any]) -> None:
+    for at, row in enumerate(rows):
+        if row is None or row != row or (isinstance(row, float) and np.isinf(row)):
+            value = "infinity" if row is not None and row == row else "NaN"
+            got = f"None in row {at}" if row is None else f"{value} in row {at}"
+            raise DataError(who, needs="a label for every row", got=got, todo="Drop the row.")
+
+
+def _no_taxonomy(who: str, what: str) -> DataError:
+    return DataError(
+        who,
+        needs=f"a taxonomy for {what}",
+        got="None",
+        todo="Pass {option} with a Taxonomy.",
+        option="taxonomy",
+    )
+
+
+def _paths(who: str, Y: Array, taxonomy: Taxonomy | None) -> Labels:
+    """Rows of text, a label for every level; hiclass's form for one path or several."""
+    several = Y.ndim == 3
+    rows = [[_parts(path) for path in (row if several else row[None, :])] for row in Y]
+    made = taxonomy or Taxonomy.from_paths(
+        sorted({path for row in rows for path in row if path}), SEPARATOR
+    )
+    plain = taxonomy is not None and all(
+        name in taxonomy for row in rows for path in row for name in path
+    )
+    sets = [[name for path in row for name in (path if plain else _prefixes(path))] for row in rows]
+    return Labels(made.close(sets), made, Form.SETS if several else Form.PATHS)
+
+
+def _parts(path: Array) -> tuple[str, ...]:
+    """The labels of a path; missing ones and empty text end it."""
+    return tuple(str(one) for one in path if one is not None and one == one and str(one) != "")
+
+
+def _prefixes(path: tuple[str, ...]) -> list[str]:
+    return [SEPARATOR.join(path[: k + 1]) for k in range(len(path))]
 
 
 def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
-    matrix: Any = Y
-    dense = np.asarray(matrix.toarray() if issparse(Y) else Y)
+    dense = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if taxonomy is None:
-        raise DataError(
-            who,
-            needs="a taxonomy for a 0/1 matrix",
-            got="None",
-            todo="Pass {option} with a Taxonomy.",
-            option="taxonomy",
-        )
+        raise _no_taxonomy(who, "a 0/1 matrix")
     if dense.shape[1] != taxonomy.n_nodes or not np.isin(dense, (0, 1)).all():
         raise DataError(
             who,
             needs=f"a 0/1 matrix with {taxonomy.n_nodes} columns, ordered as taxonomy.names",
-            got=f"shape {dense.shape}",
+            got=f"shape {dense.shape}, values from {dense.min()} to {dense.max()}",
             todo="Use taxonomy.indicator(label_sets) to make one.",
         )
     on = dense.astype(bool)
@@ -120,22 +176,44 @@ def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
     return Labels(taxonomy.close(on), taxonomy, Form.INDICATOR)
 
 
-def in_form(on: Array, labels: Labels) -> Any:
+def in_form(on: Array, taxonomy: Taxonomy, form: Form) -> Any:
     """Predicted sets in the form that labels were given in."""
-    taxonomy = labels.taxonomy
-    if labels.form is Form.INDICATOR:
+    if form is Form.INDICATOR:
         return on.astype(np.int64)
-    sets = taxonomy.label_sets(on)
-    if labels.form is Form.SETS:
+    if form is Form.SETS:
+        sets = taxonomy.label_sets(on)
         answer = np.empty(len(sets), dtype=object)
         answer[:] = sets
         return answer
-    deepest = [row[-1] if row else "" for row in sets]
-    if labels.form is Form.NODES:
-        return np.array(deepest)
-    depth = int(taxonomy.depth.max()) + 1
-    table = np.full((len(sets), depth), "", dtype=object)
-    for i, name in enumerate(deepest):
-        parts = str(name).split("/") if name else []
-        table[i, : len(parts)] = parts
-    return table
+    last = on.shape[1] - 1 - np.argmax(on[:, ::-1], axis=1)
+    return nodes_in_form(np.where(on.any(axis=1), last, -1), taxonomy, form)
+
+
+def nodes_in_form(node: IntArray, taxonomy: Taxonomy, form: Form) -> Any:
+    """Rows with one path, given by the node at its end (-1 for none), in a form."""
+    if form is Form.NODES:
+        return names_array(taxonomy, list(range(taxonomy.n_nodes)), bool((node < 0).any()))[node]
+    if form is Form.PATHS:
+        table = np.full((taxonomy.n_nodes + 1, int(taxonomy.depth.max()) + 1), "", dtype=object)
+        for t in range(taxonomy.n_nodes):
+            path = [*taxonomy.ancestors(taxonomy.names[t]), taxonomy.names[t]]
+            for level, name in enumerate(path):
+                above = f"{path[level - 1]}{SEPARATOR}" if level else ""
+                table[t, level] = str(name).removeprefix(above)
+        return table[node]
+    on = np.zeros((node.size, taxonomy.n_nodes), dtype=bool)
+    reached = np.flatnonzero(node >= 0)
+    on[reached, node[reached]] = True
+    return in_form(taxonomy.close(on), taxonomy, form)
+
+
+def names_array(taxonomy: Taxonomy, nodes: list[int], blank: bool = False) -> Array:
+    """Names of nodes as an array, of text or numbers where all are; ``blank`` adds an empty one."""
+    names = [taxonomy.names[t] for t in nodes] + ([""] if blank else [])
+    if all(isinstance(name, str) for name in names) or all(
+        isinstance(name, Number) for name in names
+    ):
+        return np.array(names)
+    made = np.empty(len(names), dtype=object)
+    made[:] = names
+    return made

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auctor.core.checks import check_choice
+from auctor.core.checks import check_choice, check_real
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
+from auctor.data.coerce import check_weight
 from auctor.hierarchy.taxonomy import Taxonomy
 
 AVERAGES = ("example", "micro", "macro")
@@ -45,8 +46,22 @@ def ratio(top: FloatArray, bottom: FloatArray, empty: Any = 0.0) -> FloatArray:
     return out
 
 
+def row_weights(who: str, sample_weight: Any, n: int) -> FloatArray:
+    """Weights of rows with a mean of 1."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight: FloatArray = check_weight(sample_weight, n, who=who)
+    scaled: FloatArray = weight / weight.mean()
+    return scaled
+
+
 def set_scores(
-    truth: Any, predicted: Any, *, average: str = "example", beta: float = 1.0
+    truth: Any,
+    predicted: Any,
+    *,
+    average: str = "example",
+    beta: float = 1.0,
+    sample_weight: Any = None,
 ) -> SetScores:
     """Precision, recall and F-beta of label sets.
 
@@ -56,6 +71,7 @@ def set_scores(
     average : {"example", "micro", "macro"}
         Mean over rows, over all entries together, or mean over labels.
     beta : float > 0
+    sample_weight : (n,) array, optional
 
     Examples
     --------
@@ -64,30 +80,62 @@ def set_scores(
     """
     check_choice("set_scores", "average", average, AVERAGES)
     a, b = check_sets("set_scores", truth, predicted)
-    axis = {"example": 1, "micro": None, "macro": 0}[average]
-    hits = np.atleast_1d((a & b).sum(axis=axis))
-    there, said = np.atleast_1d(a.sum(axis=axis)), np.atleast_1d(b.sum(axis=axis))
+    check_real("set_scores", "beta", beta, low=0.0, open_low=True)
+    weight = row_weights("set_scores", sample_weight, a.shape[0])
+    if average == "example":
+        hits, there, said = (one.sum(axis=1) for one in (a & b, a, b))
+    else:
+        hits, there, said = (weight @ one for one in (a & b, a, b))
+        if average == "micro":
+            hits, there, said = (np.atleast_1d(one.sum()) for one in (hits, there, said))
+    every = _ratios(hits, there, said, beta)
+    share = weight if average == "example" else np.ones(hits.shape)
+    return SetScores(*(float(np.average(one, weights=share)) for one in every))
+
+
+class LabelScores(NamedTuple):
+    """Precision, recall and F of every label."""
+
+    precision: FloatArray
+    recall: FloatArray
+    f: FloatArray
+
+
+def _ratios(hits: Array, there: Array, said: Array, beta: float) -> LabelScores:
     both_empty = ((there == 0) & (said == 0)).astype(np.float64)
     b2 = beta**2
-    f = ratio((1.0 + b2) * hits, said + b2 * there, both_empty)
-    return SetScores(
-        float(ratio(hits, said, both_empty).mean()),
-        float(ratio(hits, there, both_empty).mean()),
-        float(f.mean()),
+    return LabelScores(
+        ratio(hits, said, both_empty),
+        ratio(hits, there, both_empty),
+        ratio((1.0 + b2) * hits, said + b2 * there, both_empty),
     )
 
 
-def jaccard(truth: Any, predicted: Any) -> float:
+def example_f(truth: Any, predicted: Any, *, beta: float = 1.0) -> FloatArray:
+    """F-beta of every row alone, for paired comparisons."""
+    a, b = check_sets("example_f", truth, predicted)
+    return _ratios((a & b).sum(axis=1), a.sum(axis=1), b.sum(axis=1), beta).f
+
+
+def label_scores(truth: Any, predicted: Any, *, beta: float = 1.0) -> LabelScores:
+    """Precision, recall and F-beta of every label alone."""
+    a, b = check_sets("label_scores", truth, predicted)
+    return _ratios((a & b).sum(axis=0), a.sum(axis=0), b.sum(axis=0), beta)
+
+
+def jaccard(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
     """Mean over rows of common labels over all labels of either set."""
     a, b = check_sets("jaccard", truth, predicted)
     either = (a | b).sum(axis=1)
-    return float(ratio((a & b).sum(axis=1), either, (either == 0).astype(float)).mean())
+    share = ratio((a & b).sum(axis=1), either, (either == 0).astype(float))
+    return float(np.average(share, weights=row_weights("jaccard", sample_weight, a.shape[0])))
 
 
-def hamming(truth: Any, predicted: Any) -> float:
+def hamming(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
     """Share of entries that differ."""
     a, b = check_sets("hamming", truth, predicted)
-    return float((a != b).mean())
+    weight = row_weights("hamming", sample_weight, a.shape[0])
+    return float(np.average((a != b).mean(axis=1), weights=weight))
 
 
 def hierarchical_scores(truth: Any, predicted: Any, taxonomy: Taxonomy) -> SetScores:
@@ -116,13 +164,6 @@ def pooled_auprc(truth: Any, scores: Any) -> float:
 
     y, s = np.asarray(truth).astype(bool).ravel(), np.asarray(scores, dtype=np.float64).ravel()
     return float(average_precision(y, s))
-
-
-def by_label(truth: Any, predicted: Any) -> FloatArray:
-    """F1 of every label alone."""
-    a, b = check_sets("by_label", truth, predicted)
-    hits, there, said = (a & b).sum(axis=0), a.sum(axis=0), b.sum(axis=0)
-    return ratio(2.0 * hits, there + said, ((there == 0) & (said == 0)).astype(float))
 
 
 def by_level(truth: Any, predicted: Any, taxonomy: Taxonomy) -> FloatArray:

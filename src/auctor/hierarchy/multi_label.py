@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import ClassifierTags
 
-from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.checks import check_choice, check_int
+from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data import Dense, Sparse, as_matrix, feature_names, wrap
-from auctor.data.coerce import check_weight
-from auctor.hierarchy import metrics
-from auctor.hierarchy.decoders import DECODERS
-from auctor.hierarchy.labels import in_form, read_labels
-from auctor.hierarchy.nodes import NodeModels, NodeSettings, NodeTask, node_loss, train_nodes
+from auctor.data import Dense, Sparse, wrap
+from auctor.hierarchy.base import HierarchicalEstimator, Rows
+from auctor.hierarchy.calibration import Calibration
+from auctor.hierarchy.decoders import DECODERS, ExpectedF
+from auctor.hierarchy.labels import in_form
+from auctor.hierarchy.nodes import NodeTask, train_estimators, train_nodes
 from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.training.registry import resolve_penalty
-
-#: What a decoder's parameters are tuned for: larger is better.
-OBJECTIVES: dict[str, Callable[[Array, Array], float]] = {
-    "f1": lambda truth, said: metrics.set_scores(truth, said).f,
-    "micro_f1": lambda truth, said: metrics.set_scores(truth, said, average="micro").f,
-    "jaccard": metrics.jaccard,
-    "hamming": lambda truth, said: -metrics.hamming(truth, said),
-}
+from auctor.hierarchy.tuning import OBJECTIVES, Tuned, tune_decoder
 
 
-class HierarchicalMultiLabel(BaseEstimator):  # type: ignore[misc]
+class HierarchicalMultiLabel(HierarchicalEstimator):
     """Label sets that obey a taxonomy.
 
-    One linear model per label gives a probability for each; a decoder turns these into a set in
-    which every label stands with its parents. The decoder's own parameter (a threshold, the weight
-    of the hierarchical norm, the temper of expected F) is tuned out of fold for ``objective``.
+    One linear model per label gives a score for each, calibrated to a probability out of fold; a
+    decoder turns these into a set in which every label stands with its parents. The decoder's own
+    parameter (a threshold, the weight of the hierarchical norm, the temper of expected F) is tuned
+    out of fold for ``objective``.
 
     Parameters
     ----------
@@ -45,18 +35,23 @@ class HierarchicalMultiLabel(BaseEstimator):  # type: ignore[misc]
         May be left out where labels are paths.
     decoder : str or object
         "expected_f", "flat", "leaf_reduce", "root_map", "hierarchical", "top_k", "mandatory_leaf",
-        or an object with ``decode(scores, taxonomy)``. Sets of "flat" get their ancestors.
+        or an object with ``decode(scores, taxonomy)``, such as
+        ``HierarchicalOperator(each="level")``, whose weights of levels are found by `DfoTr`. Sets
+        of "flat" get their ancestors.
     estimator : scikit-learn classifier, optional
-        A model for each label instead of ours; it needs ``predict_proba`` or
-        ``decision_function``.
+        A model for each label instead of ours; it needs ``decision_function`` or
+        ``predict_proba``.
     loss : {"logistic", "squared_hinge", ...} or loss object
     penalty : {"l2", "l1", "elastic_net"} or penalty object
     strength : float >= 0
     objective : {"f1", "micro_f1", "jaccard", "hamming"}
     tune : bool
         Whether the decoder's parameter is tuned; False leaves it as it is.
+    calibrate : bool
+        Whether scores are calibrated, label by label where a label has enough rows. Without it
+        they count as log-odds.
     cv : int >= 2
-        Folds of the tuning.
+        Folds of the calibration and the tuning. Without both, nothing is trained twice.
     broken : {"close", "refuse"}
         What happens to rows of a 0/1 matrix with a label but not its parent.
     solver : str, solver object or callable
@@ -72,6 +67,9 @@ class HierarchicalMultiLabel(BaseEstimator):  # type: ignore[misc]
     classes_ : list of labels
         In the order of the columns of scores.
     coef_, intercept_ : weights and intercepts of all labels
+    calibration_ : slopes and offsets that make log-odds of scores
+    empty_labels_ : list
+        Labels without rows: they are never predicted.
     decoder_ : the decoder in use, tuned
     objective_ : float
         Its objective out of fold; NaN where nothing was tuned.
@@ -94,11 +92,12 @@ class HierarchicalMultiLabel(BaseEstimator):  # type: ignore[misc]
         *,
         decoder: Any = "expected_f",
         estimator: Any = None,
-        loss: Any = "logistic",
+        loss: Any = "squared_hinge",
         penalty: Any = "l2",
-        strength: float = 1e-3,
+        strength: float = 3e-4,
         objective: str = "f1",
         tune: bool = True,
+        calibrate: bool = True,
         cv: int = 3,
         broken: str = "close",
         solver: Any = "auto",
@@ -115,6 +114,7 @@ class HierarchicalMultiLabel(BaseEstimator):  # type: ignore[misc]
         self.strength = strength
         self.objective = objective
         self.tune = tune
+        self.calibrate = calibrate
         self.cv = cv
         self.broken = broken
         self.solver = solver
@@ -123,81 +123,72 @@ class HierarchicalMultiLabel(BaseEstimator):  # type: ignore[misc]
         self.n_threads = n_threads
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X and their labels.
 
         Parameters
         ----------
         X : (n, d) table, array or sparse matrix
-        Y : labels
+        y : labels
             Label sets, paths, or a 0/1 matrix with a column for every label of the taxonomy.
         sample_weight : (n,) array, optional
         """
-        who = type(self).__name__
-        self._check_parameters(who)
-        matrix = as_matrix(X, who=who)
-        self.labels_ = read_labels(who, Y, self.taxonomy, self.broken)
-        self.taxonomy_, on = self.labels_.taxonomy, self.labels_.indicator
-        if on.shape[0] != matrix.shape[0]:
-            raise DataError(
-                who,
-                needs="labels for every row",
-                got=f"{on.shape[0]} for {matrix.shape[0]} rows",
-                todo="Pass as many.",
-            )
-        n = matrix.shape[0]
-        weight = None if sample_weight is None else check_weight(sample_weight, n, who=who)
-        self.n_features_in_ = matrix.shape[1]
-        names = feature_names(X)
-        if names is not None:
-            self.feature_names_in_ = names
+        self.check_parameters()
+        rows = self._read_rows(X, y, sample_weight, self.broken)
         self.classes_ = list(self.taxonomy_.names)
-        self.empty_labels_ = [self.classes_[t] for t in np.flatnonzero(~on.any(axis=0))]
-        self.models_ = self._stage_one(matrix, on, weight)
-        self.decoder_, self.objective_ = self._stage_two(matrix, on, weight)
+        self.models_ = self._stage_one(*rows)
+        self.calibration_, tuned = self._stage_two(rows)
+        self.decoder_, self.objective_ = tuned.decoder, tuned.objective
         return self
 
-    @property
-    def coef_(self) -> Any:
-        """Weights of all labels."""
-        return self.models_.coef
-
-    @property
-    def intercept_(self) -> FloatArray:
-        """Intercepts of all labels."""
-        intercept: FloatArray = self.models_.intercept
-        return intercept
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_label=True)
+        return tags
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every label, (n, n_labels), before decoding."""
-        check_is_fitted(self)
-        return self._probabilities(self.models_, self._read(X))
+        matrix = self._read(X)
+        return self._probabilities(self.models_.scores(matrix), self.calibration_)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score of every label, (n, n_labels)."""
-        proba = np.clip(self.predict_proba(X), 1e-15, 1.0 - 1e-15)
-        return np.log(proba) - np.log1p(-proba)
+        """Log-odds of every label, (n, n_labels), before decoding."""
+        matrix = self._read(X)
+        return self.calibration_.log_odds(self.models_.scores(matrix))
+
+    def out_of_fold_proba(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
+        """Probability of every label by models that have not seen the row: what tuning saw.
+
+        X, y and weights are those that were passed to `fit`; the models of the folds are trained
+        again, with the same folds where ``random_state`` is a number.
+        """
+        rows = Rows(self._read(X), self._truth(y), sample_weight)
+        return self._probabilities(self._out_of_fold(rows), self.calibration_)
 
     def predict(self, X: Any) -> Any:
         """Label sets that obey the taxonomy, in the form that the labels had in `fit`."""
-        return in_form(self.predict_indicator(X), self.labels_)
+        return in_form(self.predict_indicator(X), self.taxonomy_, self.form_)
 
     def predict_indicator(self, X: Any) -> Array:
         """Label sets as a 0/1 matrix (n, n_labels)."""
-        on = self.decoder_.decode(self.predict_proba(X), self.taxonomy_)
-        return self.taxonomy_.close(np.asarray(on, dtype=bool))
+        proba = self.predict_proba(X)
+        on = np.asarray(self.decoder_.decode(proba, self.taxonomy_), dtype=bool)
+        on = self.taxonomy_.close(on)
+        on[:, ~self.seen_] = False  # what is below a label without rows has none either
+        return on
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """The objective of the predicted sets; rows count alike."""
-        truth = read_labels(type(self).__name__, Y, self.taxonomy_, self.broken).indicator
-        return float(OBJECTIVES[self.objective](truth, self.predict_indicator(X)))
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The objective of the predicted sets."""
+        objective = OBJECTIVES[self.objective]
+        return float(objective(self._truth(y), self.predict_indicator(X), sample_weight))
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _check_parameters(self, who: str) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters outside their ranges."""
+        who = type(self).__name__
+        self._settings()
         check_choice(who, "objective", self.objective, tuple(OBJECTIVES))
-        check_choice(who, "broken", self.broken, ("close", "refuse"))
-        check_real(who, "strength", self.strength, low=0.0)
         check_int(who, "cv", self.cv, low=2)
         if isinstance(self.decoder, str):
             check_choice(who, "decoder", self.decoder, tuple(DECODERS))
@@ -209,91 +200,52 @@ class HierarchicalMultiLabel(BaseEstimator):  # type: ignore[misc]
                 todo=f"Names: {', '.join(DECODERS)}.",
             )
 
-    def _read(self, X: Any) -> Any:
-        matrix = as_matrix(X, who=type(self).__name__)
-        if matrix.shape[1] != self.n_features_in_:
-            raise DataError(
-                type(self).__name__,
-                needs=f"{self.n_features_in_} columns, as in fit",
-                got=f"{matrix.shape[1]}",
-                todo="Pass the same columns.",
-            )
-        return matrix
-
     def _stage_one(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:
         """A model for every label."""
         if self.estimator is not None:
-            return _fit_estimators(self.estimator, matrix, on, weight)
-        who = type(self).__name__
-        settings = NodeSettings(
-            node_loss(who, self.loss),
-            lambda: resolve_penalty(who, self.penalty, self.strength, None),
-            self.solver,
-            self.tol,
-            self.max_iter,
-        )
+            return train_estimators(self.estimator, matrix, on, weight)
         data: Dense | Sparse = wrap(matrix, Target(np.empty(0)), n_threads=1)
         tasks = [NodeTask(None, column.astype(np.float64)) for column in on.T]
-        return train_nodes(data, tasks, settings, weight=weight, n_threads=self.n_threads)
+        return train_nodes(data, tasks, self._settings(), weight=weight, n_threads=self.n_threads)
 
-    def _probabilities(self, models: Any, matrix: Any) -> FloatArray:
-        if isinstance(models, NodeModels):
-            proba: FloatArray = expit(models.scores(matrix))
-            return proba
-        return np.column_stack([_probability(model, matrix) for model in models])
+    def _probabilities(self, scores: FloatArray, calibration: Calibration) -> FloatArray:
+        proba: FloatArray = expit(calibration.log_odds(scores))
+        proba[:, ~self.seen_] = 0.0
+        return proba
 
-    def _stage_two(self, matrix: Any, on: Array, weight: FloatArray | None) -> tuple[Any, float]:
-        """The decoder with its parameter tuned out of fold."""
+    def _stage_two(self, rows: Rows) -> tuple[Calibration, Tuned]:
+        """The calibration, and the decoder with its parameter tuned, both out of fold."""
         decoder = DECODERS[self.decoder]() if isinstance(self.decoder, str) else self.decoder
-        name = getattr(type(decoder), "tuned", None)
-        if not self.tune or name is None:
-            return decoder, float("nan")
-        proba = self._out_of_fold(matrix, on, weight)
-        best, value = decoder, -np.inf
-        for candidate in type(decoder).candidates:
-            trial = replace(decoder, **{name: candidate})
-            said = self.taxonomy_.close(trial.decode(proba, self.taxonomy_))
-            found = float(OBJECTIVES[self.objective](on, said))
-            if found > value:
-                best, value = trial, found
-        return best, value
+        if self.decoder == "expected_f":
+            decoder = ExpectedF(empty=not bool(rows.on.any(axis=1).all()))
+        tunable = self.tune and getattr(type(decoder), "tuned", None) is not None
+        calibration = Calibration.identity(self.taxonomy_.n_nodes)
+        if not (tunable or self.calibrate):
+            return calibration, Tuned(decoder, float("nan"))
+        scores = self._out_of_fold(rows)
+        if self.calibrate:
+            calibration = Calibration.fit(scores, rows.on, rows.weight)
+        if not tunable:
+            return calibration, Tuned(decoder, float("nan"))
+        tuned = tune_decoder(
+            decoder,
+            self._probabilities(scores, calibration),
+            rows.on,
+            self.taxonomy_,
+            self.objective,
+            sample_weight=rows.weight,
+        )
+        return calibration, tuned
 
-    def _out_of_fold(self, matrix: Any, on: Array, weight: FloatArray | None) -> FloatArray:
-        """Probabilities of every row by models that have not seen it."""
+    def _out_of_fold(self, rows: Rows) -> FloatArray:
+        """Scores of every row by models that have not seen it."""
+        matrix, on, weight = rows
         n = on.shape[0]
         order = np.random.default_rng(self.random_state).permutation(n)
-        proba = np.zeros(on.shape)
+        scores = np.zeros(on.shape)
         for held in np.array_split(order, min(self.cv, n)):
             rest = np.setdiff1d(order, held)
             part = None if weight is None else weight[rest]
             models = self._stage_one(matrix[rest], on[rest], part)
-            proba[held] = self._probabilities(models, matrix[held])
-        return proba
-
-
-class Constant:
-    """The model of a label that all rows have, or none."""
-
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-
-def _fit_estimators(estimator: Any, matrix: Any, on: Array, weight: FloatArray | None) -> list[Any]:
-    """A clone of a scikit-learn classifier for every label."""
-    models: list[Any] = []
-    for column in on.T:
-        if column.all() or not column.any():
-            models.append(Constant(float(column[0])))
-            continue
-        extra = {} if weight is None else {"sample_weight": weight}
-        models.append(clone(estimator).fit(matrix, column, **extra))
-    return models
-
-
-def _probability(model: Any, matrix: Any) -> FloatArray:
-    if isinstance(model, Constant):
-        return np.full(matrix.shape[0], model.value)
-    if hasattr(model, "predict_proba"):
-        proba: FloatArray = model.predict_proba(matrix)[:, 1]
-        return proba
-    return np.asarray(expit(model.decision_function(matrix)))
+            scores[held] = models.scores(matrix[held])
+        return scores

@@ -9,13 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
+from scipy.special import logit
+from sklearn.base import clone
 
 from auctor.core.protocols import Loss, Penalty
-from auctor.core.types import FloatArray, IntArray, Target
-from auctor.data import Dense, Sparse
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.data import Dense, Sparse, Stacked
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
+from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import minimise
+from auctor.penalties.repeated import Repeated
 from auctor.problem import Problem
 from auctor.solvers import resolve
 from auctor.training.registry import as_loss, known
@@ -95,19 +99,77 @@ def train_nodes(
     depth: Sequence[int] | None = None,
 ) -> NodeModels:
     """Train a binary model for every task, side by side on threads."""
-    count, d = len(tasks), data.n_columns
+    levels = [0] * len(tasks) if depth is None else depth
+    jobs = [
+        partial(_train, data, task, settings, weight, int(level))
+        for task, level in zip(tasks, levels, strict=True)
+    ]
+    return _gathered(data.n_columns, [[at] for at in range(len(jobs))], jobs, n_threads)
+
+
+class ParentTask(NamedTuple):
+    """Rows that reach a parent and the place of each row's child among ``nodes``.
+
+    A row that ends at the parent has the place after the last one.
+    """
+
+    nodes: Sequence[int]
+    rows: IntArray | None
+    codes: IntArray
+
+
+def train_parents(
+    data: Dense | Sparse,
+    tasks: Sequence[ParentTask],
+    settings: NodeSettings,
+    count: int,
+    *,
+    weight: FloatArray | None = None,
+    n_threads: int | None = None,
+    depth: Sequence[int],
+) -> NodeModels:
+    """Train a multinomial model for every parent, side by side on threads.
+
+    Where rows end at the parent, its scores are those against ending: ending has a score of 0.
+    """
+    jobs = [
+        partial(_train_parent, data, task, settings, weight, int(level))
+        for task, level in zip(tasks, depth, strict=True)
+    ]
+    return _gathered(data.n_columns, [task.nodes for task in tasks], jobs, n_threads, count)
+
+
+Weights = tuple[FloatArray, FloatArray]
+
+
+def _gathered(
+    d: int,
+    places: Sequence[Sequence[int]],
+    jobs: Sequence[Callable[[], Weights]],
+    n_threads: int | None,
+    count: int | None = None,
+) -> NodeModels:
+    """Run jobs, each of which trains some labels, and put their weights in place."""
+    count = len(jobs) if count is None else count
     sparse = count * d > DENSE_ENTRIES
-    rows: list[Any] = [None] * count
-    intercept = np.zeros(count)
+    empty = csr_array((1, d)) if sparse else np.zeros(d)
+    rows: list[Any] = [empty] * count
+    intercept = np.full(count, -CERTAIN)
 
     def one(at: int) -> None:
-        level = 0 if depth is None else int(depth[at])
-        coef, intercept[at] = _train(data, tasks[at], settings, weight, level)
-        rows[at] = _thinned(coef) if sparse else coef
+        coef, offsets = jobs[at]()
+        for k, place in enumerate(places[at]):
+            rows[place], intercept[place] = _thinned(coef[k]) if sparse else coef[k], offsets[k]
 
-    run_tasks([partial(one, at) for at in range(count)], available_threads(n_threads))
-    coef = vstack(rows, format="csr") if sparse else np.vstack(rows)
-    return NodeModels(coef, intercept)
+    run_tasks([partial(one, at) for at in range(len(jobs))], available_threads(n_threads))
+    return NodeModels(vstack(rows, format="csr") if sparse else np.vstack(rows), intercept)
+
+
+def _solver(settings: NodeSettings, part: Dense | Sparse, depth: int) -> Any:
+    solver = settings.solver
+    if callable(solver) and not hasattr(solver, "step"):
+        return solver(part.n_rows, part.n_columns, depth)
+    return solver
 
 
 def _train(
@@ -116,21 +178,59 @@ def _train(
     settings: NodeSettings,
     weight: FloatArray | None,
     depth: int,
-) -> tuple[FloatArray, float]:
+) -> Weights:
     positive = task.positive > 0.0
     own = weight if weight is None or task.rows is None else weight[task.rows]
     heavy = np.ones(positive.size, dtype=bool) if own is None else own > 0.0
     if not (positive & heavy).any():
-        return np.zeros(data.n_columns), -CERTAIN
+        return np.zeros((1, data.n_columns)), np.array([-CERTAIN])
     if not (~positive & heavy).any():
-        return np.zeros(data.n_columns), CERTAIN
+        return np.zeros((1, data.n_columns)), np.array([CERTAIN])
     part = data if task.rows is None else data.rows(task.rows)
     target = Target(np.where(positive, 1.0, -1.0), own)
     problem = Problem(settings.loss, settings.penalty(), part.with_target(target))
-    solver = settings.solver
-    if callable(solver) and not hasattr(solver, "step"):
-        solver = solver(part.n_rows, part.n_columns, depth)
-    found = minimise(
+    found = _minimised(problem, _solver(settings, part, depth), settings)
+    return found.coef[None, :], np.array([found.intercept])
+
+
+def _train_parent(
+    data: Dense | Sparse,
+    task: ParentTask,
+    settings: NodeSettings,
+    weight: FloatArray | None,
+    depth: int,
+) -> Weights:
+    d, size = data.n_columns, len(task.nodes)
+    own = weight if weight is None or task.rows is None else weight[task.rows]
+    kept = np.ones(task.codes.size, dtype=bool) if own is None else own > 0.0
+    classes, codes = np.unique(task.codes[kept], return_inverse=True)
+    coef, intercept = np.zeros((size, d)), np.full(size, -CERTAIN)
+    if classes.size < 2:
+        intercept[classes[classes < size]] = CERTAIN
+        return coef, intercept
+    rows = np.flatnonzero(kept) if task.rows is None else task.rows[kept]
+    part = data if rows.size == data.n_rows else data.rows(rows)
+    k = classes.size
+    target = one_hot(codes, k, None if own is None else own[kept])
+    problem = Problem(
+        Softmax(k),
+        Repeated(settings.penalty(), k),
+        Stacked(part, target, k),
+        fit_intercept=False,
+    )
+    found = _minimised(problem, _solver(settings, part, depth), settings)
+    scores = problem.data.scores(found.coef)
+    offsets = Softmax(k).offsets_at(scores, target)
+    weights = found.coef.reshape(k, d)
+    if classes[-1] == size:  # the score of ending at the parent is taken off all others
+        weights, offsets = weights[:-1] - weights[-1], offsets[:-1] - offsets[-1]
+        classes = classes[:-1]
+    coef[classes], intercept[classes] = weights, offsets
+    return coef, intercept
+
+
+def _minimised(problem: Problem, solver: Any, settings: NodeSettings) -> Any:
+    return minimise(
         problem,
         resolve(solver, problem),
         tol=settings.tol,
@@ -138,10 +238,44 @@ def _train(
         rng=0,
         on_failure="ignore",
     )
-    return found.coef, found.intercept
 
 
 def _thinned(coef: FloatArray) -> csr_array:
     """Weights without those that hardly matter."""
     keep = np.abs(coef) > SPARSE_SHARE * float(np.abs(coef).max(initial=0.0))
     return csr_array(np.where(keep, coef, 0.0)[None, :])
+
+
+class EstimatorModels(NamedTuple):
+    """Other people's models, one for every label: a fitted one, or None with a certain answer."""
+
+    models: Sequence[Any]
+    certain: FloatArray
+
+    def scores(self, X: Any) -> FloatArray:
+        """Log-odds, or whatever ``decision_function`` returns, dense (n, k)."""
+        out = np.tile(self.certain, (X.shape[0], 1))
+        for t, model in enumerate(self.models):
+            if model is not None:
+                out[:, t] = _scores(model, X)
+        return out
+
+
+def train_estimators(
+    estimator: Any, X: Any, on: Array, weight: FloatArray | None
+) -> EstimatorModels:
+    """A clone of a scikit-learn classifier for every label that some rows have, but not all."""
+    extra = {} if weight is None else {"sample_weight": weight}
+    both = np.atleast_1d(on.any(axis=0) & ~on.all(axis=0))
+    models = [
+        clone(estimator).fit(X, column, **extra) if known else None
+        for column, known in zip(on.T, both, strict=True)
+    ]
+    return EstimatorModels(models, np.where(on.any(axis=0), CERTAIN, -CERTAIN))
+
+
+def _scores(model: Any, X: Any) -> FloatArray:
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=np.float64)
+    proba = np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
+    return np.clip(logit(proba), -CERTAIN, CERTAIN)

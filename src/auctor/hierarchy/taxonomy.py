@@ -64,7 +64,15 @@ class Taxonomy:
         names = list(names)
         if not names:
             raise DataError(WHO, needs="at least one label", got="none", todo="Pass some labels.")
-        pairs = np.array(sorted(set(edges)), dtype=np.int64).reshape(-1, 2)
+        made = {(int(parent), int(child)) for parent, child in edges}
+        pairs = np.array(sorted(made), dtype=np.int64).reshape(-1, 2)
+        if pairs.size and not (pairs.min() >= 0 and pairs.max() < len(names)):
+            raise DataError(
+                WHO,
+                needs=f"edges between places 0 to {len(names) - 1}",
+                got=f"{int(pairs.min())} to {int(pairs.max())}",
+                todo="Pass places in the list of names.",
+            )
         order = _parents_first(names, pairs)
         place = np.empty(order.size, dtype=np.int64)
         place[order] = np.arange(order.size)
@@ -176,6 +184,20 @@ class Taxonomy:
     def n_nodes(self) -> int:
         """Labels."""
         return len(self.names)
+
+    @property
+    def edges(self) -> IntArray:
+        """Nodes at both ends of every edge, (parent, child)."""
+        child = np.repeat(np.arange(self.n_nodes), np.diff(self.parents.start))
+        return np.column_stack((self.parents.node, child))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Taxonomy):
+            return NotImplemented
+        return self.names == other.names and np.array_equal(self.edges, other.edges)
+
+    def __hash__(self) -> int:
+        return hash(self.names)
 
     @cached_property
     def is_tree(self) -> bool:

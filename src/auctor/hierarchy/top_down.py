@@ -5,60 +5,87 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError
-from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import Dense, Sparse, as_matrix, feature_names, wrap
-from auctor.data.coerce import check_weight
-from auctor.hierarchy.labels import Form, in_form, read_labels
-from auctor.hierarchy.nodes import NodeSettings, NodeTask, node_loss, train_nodes
+from auctor.core.errors import DataError, ParameterError
+from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
+from auctor.data import Dense, Sparse, wrap
+from auctor.hierarchy.base import HierarchicalEstimator
+from auctor.hierarchy.calibration import Calibration
+from auctor.hierarchy.labels import Form, names_array, nodes_in_form
+from auctor.hierarchy.nodes import (
+    NodeModels,
+    NodeSettings,
+    NodeTask,
+    ParentTask,
+    train_nodes,
+    train_parents,
+)
 from auctor.hierarchy.taxonomy import Taxonomy
-from auctor.kernels.hierarchy import decode as kernels
-from auctor.kernels.hierarchy.descend import descend
-from auctor.training.registry import resolve_penalty
+from auctor.kernels.hierarchy import descend as kernels
+from auctor.losses import Logistic
 
 PATHS = ("best", "greedy", "beam")
-NEGATIVES = ("siblings", "all")
+NEGATIVES = ("auto", "siblings", "all")
+STRATEGIES = ("node", "parent")
+#: Labels up to which nodes are trained against all rows by default, as one-vs-rest is: that is more
+#: accurate, but its time grows with rows times labels. Source: hierarchy.md (single label).
+MOST_AGAINST_ALL = 200
+#: Share of the rows that is held out to calibrate scores that are no log-odds.
+HELD_OUT = 1.0 / 3.0
+#: Scores computed at a time, rows times labels: 320 MB for each of three matrices.
+SCORES_AT_ONCE = 40_000_000
 
 
-class TopDownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A binary model for every node against its siblings, and a path from the top.
+class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore[misc]
+    """A model for every node, or for the children of every parent, and a path from the top.
 
     Parameters
     ----------
     taxonomy : Taxonomy, optional
-        A tree; may be left out where labels are paths such as ``"animal/cat"``.
-    negatives : {"siblings", "all"}
-        Rows that a node is trained against: those that reach its parent, or all.
+        A tree; may be left out where labels are paths such as ``"animal/cat"``. Labels that are no
+        text, and no taxonomy, make a flat classifier.
+    strategy : {"node", "parent"}
+        A binary model for every node, or a multinomial one for every parent (log-loss).
+    negatives : {"auto", "siblings", "all"}
+        Rows that a node is trained against: those that reach its parent, or all. With siblings, a
+        path has the product of the probabilities along it; with all, that of its last node. "auto"
+        takes all rows up to 200 labels, and siblings beyond and with a model per parent.
     path : {"best", "greedy", "beam"}
-        How a path is chosen: the one with the highest product of conditional probabilities, the
-        best child at every step (fastest with many nodes), or the best of ``beam`` paths kept.
+        How a path is chosen: the most likely one, the best child at every step (fastest with many
+        nodes), or the most likely end of the ``beam`` paths kept at every step.
     beam : int >= 1
     mandatory_leaf : bool
-        Whether every path ends in a leaf. Otherwise it ends where no child has a probability of
-        ``stop``, and rows may be labelled with inner nodes.
+        Whether every path ends in a leaf. Otherwise rows may be labelled with inner nodes, and
+        ending there has its own probability; a greedy path ends where no child has a probability of
+        ``stop``.
     stop : float in (0, 1)
-    loss : {"logistic", "squared_hinge", "hinge"} or loss object
+    loss : {"squared_hinge", "logistic", "hinge"} or loss object, optional
+        By default squared hinge for a model per node, log-loss for one per parent.
     penalty : {"l2", "l1", "elastic_net"} or penalty object
     strength : float >= 0
+    calibrate : bool, optional
+        Whether probabilities are fitted on held-out rows. By default where the loss has none.
     solver : str, solver object, or callable
         A callable is a policy by node: it takes the number of rows and of columns and the depth of
-        a node and returns a solver; "auto" chooses by the problem.
+        a node and returns a solver, as `auctor.hierarchy.policies` do; "auto" asks the decision
+        table of `auctor.solvers` at every node.
     tol : float
     max_iter : int
     n_threads : int, optional
         Nodes are trained side by side.
+    random_state : int, optional
+        Shuffles the rows that are held out.
 
     Attributes
     ----------
     taxonomy_ : Taxonomy
     classes_ : array of labels
-        Of the leaves, or of all nodes where paths may end early.
+        Of the leaves, or of all nodes where paths may end early, that have rows.
     coef_, intercept_ : weights and intercepts of all nodes
+    calibration_ : slopes and offsets that make log-odds of scores
     empty_labels_ : list
         Labels without rows: they are never predicted.
 
@@ -75,20 +102,24 @@ class TopDownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         taxonomy: Taxonomy | None = None,
         *,
-        negatives: str = "siblings",
+        strategy: str = "node",
+        negatives: str = "auto",
         path: str = "best",
         beam: int = 5,
         mandatory_leaf: bool = True,
         stop: float = 0.5,
-        loss: Any = "logistic",
+        loss: Any = None,
         penalty: Any = "l2",
         strength: float = 1e-4,
+        calibrate: bool | None = None,
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int = 200,
         n_threads: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.taxonomy = taxonomy
+        self.strategy = strategy
         self.negatives = negatives
         self.path = path
         self.beam = beam
@@ -97,10 +128,12 @@ class TopDownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.loss = loss
         self.penalty = penalty
         self.strength = strength
+        self.calibrate = calibrate
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.n_threads = n_threads
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X, each with one label.
@@ -114,91 +147,105 @@ class TopDownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : (n,) array, optional
         """
         who = type(self).__name__
-        self._check_parameters(who)
-        matrix = as_matrix(X, who=who)
-        n = matrix.shape[0]
-        self.labels_ = read_labels(who, y, self.taxonomy, "close")
-        self.taxonomy_, on = self.labels_.taxonomy, self.labels_.indicator
+        self.check_parameters()
+        matrix, on, weight = self._read_rows(X, y, sample_weight, "close")
         _ = self.taxonomy_.parent  # refuses labels with several parents
-        if on.shape[0] != n:
-            raise DataError(
-                who,
-                needs="a label for every row",
-                got=f"{on.shape[0]} for {n}",
-                todo="Pass as many.",
-            )
         self._check_rows(who, on)
-        weight = None if sample_weight is None else check_weight(sample_weight, n, who=who)
-        self.n_features_in_ = matrix.shape[1]
-        names = feature_names(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        self.seen_ = on.any(axis=0)
-        self.empty_labels_ = [self.taxonomy_.names[t] for t in np.flatnonzero(~self.seen_)]
-        ends = self.taxonomy_.leaves if self.mandatory_leaf else np.ones(on.shape[1], dtype=bool)
-        self.ends_ = np.flatnonzero(ends & self.seen_)
-        self.classes_ = np.array([self.taxonomy_.names[t] for t in self.ends_])
-        data: Dense | Sparse = wrap(matrix, Target(np.zeros(n)), n_threads=1)
-        settings = NodeSettings(
-            node_loss(who, self.loss),
-            lambda: resolve_penalty(who, self.penalty, self.strength, None),
-            self.solver,
-            self.tol,
-            self.max_iter,
-        )
-        self.models_ = train_nodes(
-            data,
-            self._tasks(on),
-            settings,
-            weight=weight,
-            n_threads=self.n_threads,
-            depth=self.taxonomy_.depth.tolist(),
-        )
+        self._set_ends(on)
+        data: Dense | Sparse = wrap(matrix, Target(np.zeros(on.shape[0])), n_threads=1)
+        self.calibration_ = self._calibration(matrix, on, weight)
+        self.models_ = self._train(data, on, weight)
         return self
-
-    @property
-    def coef_(self) -> Any:
-        """Weights of all nodes."""
-        return self.models_.coef
-
-    @property
-    def intercept_(self) -> FloatArray:
-        """Intercepts of all nodes."""
-        found: FloatArray = self.models_.intercept
-        return found
 
     def predict(self, X: Any) -> Any:
         """The label at the end of every row's path, in the form that labels had in `fit`."""
-        node = self._end_nodes(X)
-        on = np.zeros((node.size, self.taxonomy_.n_nodes), dtype=bool)
-        reached = node >= 0
-        on[np.flatnonzero(reached), node[reached]] = True
-        kernels.any_below(on, *self.taxonomy_.parents)
-        return in_form(on, self.labels_)
+        return nodes_in_form(self.predict_nodes(X), self.taxonomy_, self.form_)
+
+    def predict_indicator(self, X: Any) -> Array:
+        """Labels on the way of every row as a 0/1 matrix (n, n_labels)."""
+        on: Array = nodes_in_form(self.predict_nodes(X), self.taxonomy_, Form.INDICATOR)
+        return on.astype(bool)
+
+    def predict_nodes(self, X: Any) -> IntArray:
+        """The node at which every row's path ends; -1 for the virtual root."""
+        matrix = self._read(X)
+        found = np.empty(matrix.shape[0], dtype=np.int64)
+        if self.path == "best":
+            for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
+                ends = self._ends(_part(matrix, at))[:, self.ends_]
+                found[at] = self.ends_[np.argmax(ends, axis=1)]
+            return found
+        lines: Dense | Sparse = wrap(matrix, Target(np.empty(0)), n_threads=1)
+        rows = lines.row_lines()
+        if not hasattr(self.models_.coef, "toarray"):
+            self._descend(rows, *self._log_odds_weights(), np.empty((0, 0)), found)
+            return found
+        for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
+            self._descend(
+                rows, np.empty((0, 0)), np.zeros(0), self._log_odds(_part(matrix, at)), found[at]
+            )
+        return found
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of every class, the product of conditional probabilities on its path."""
-        log = self._path_scores(X)[:, self.ends_]
+        """Probability of every class, (n, n_classes); rows add up to 1."""
+        log = self._class_scores(X)
         proba: FloatArray = np.exp(log - logsumexp(log, axis=1, keepdims=True))
         return proba
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log-probability of the path to every class."""
-        return self._path_scores(X)[:, self.ends_]
+        """Log-probability of the path that ends in every class, (n, n_classes).
+
+        With two classes, that of the second minus that of the first, (n,).
+        """
+        log = self._class_scores(X)
+        return log[:, 1] - log[:, 0] if log.shape[1] == 2 else log
+
+    def _class_scores(self, X: Any) -> FloatArray:
+        matrix = self._read(X)
+        parts = [
+            self._ends(_part(matrix, at))[:, self.ends_]
+            for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes)
+        ]
+        return np.concatenate(parts)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows with the right path."""
+        same = (self._truth(y) == self.predict_indicator(X)).all(axis=1)
+        return float(np.average(same, weights=sample_weight))
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _check_parameters(self, who: str) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters outside their ranges."""
+        who = type(self).__name__
+        check_choice(who, "strategy", self.strategy, STRATEGIES)
+        self._settings()
         check_choice(who, "negatives", self.negatives, NEGATIVES)
         check_choice(who, "path", self.path, PATHS)
         check_int(who, "beam", self.beam, low=1)
         check_real(who, "stop", self.stop, low=0.0, high=1.0, open_low=True, open_high=True)
-        check_real(who, "strength", self.strength, low=0.0)
+        if self.strategy == "parent":
+            if not self._probabilistic():
+                raise ParameterError(
+                    who,
+                    needs="log-loss for a model per parent",
+                    got=f"{self.loss!r}",
+                    todo="Leave {option} out, or train a model per node.",
+                    option="loss",
+                )
+            if self.negatives == "all":
+                raise ParameterError(
+                    who,
+                    needs="siblings as negatives of a model per parent",
+                    got="'all'",
+                    todo="Leave {option} out, or train a model per node.",
+                    option="negatives",
+                )
 
     def _check_rows(self, who: str, on: Array) -> None:
         """Every row has one path, which ends in a leaf if it must."""
-        if self.labels_.form in (Form.SETS, Form.INDICATOR):
-            depth = self.taxonomy_.depth
+        depth = self.taxonomy_.depth
+        if self.form_ in (Form.SETS, Form.INDICATOR):
             per_level = np.column_stack(
                 [on[:, depth == level].sum(axis=1) for level in range(int(depth.max()) + 1)]
             )
@@ -226,83 +273,149 @@ class TopDownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 option="mandatory_leaf",
             )
 
-    def _tasks(self, on: Array) -> list[NodeTask]:
+    def _set_ends(self, on: Array) -> None:
+        """Where paths may end: leaves with rows, and inner nodes at which rows end."""
+        below = np.zeros(on.shape, dtype=bool)
+        for t, above in enumerate(self.taxonomy_.parent):
+            if above >= 0:
+                below[:, above] |= on[:, t]
+        self.adopt_ends((on & ~below).any(axis=0) & ~self.taxonomy_.leaves)
+
+    def adopt_ends(self, stays: Array) -> None:
+        """Take over at which inner nodes rows end."""
+        self.stays_ = stays
+        self.ends_ = np.flatnonzero((self.taxonomy_.leaves | stays) & self.seen_)
+        self.classes_ = names_array(self.taxonomy_, self.ends_.tolist())
+
+    def _settings(self, loss: Any = None) -> NodeSettings:
+        if loss is None and self.loss is None:
+            loss = {"node": "squared_hinge", "parent": "logistic"}[self.strategy]
+        return super()._settings(loss)
+
+    def _probabilistic(self) -> bool:
+        """Whether scores are log-odds as they are."""
+        return isinstance(self._settings().loss, Logistic)
+
+    def _siblings(self) -> bool:
+        """Whether nodes are trained against their siblings alone."""
+        if self.negatives == "auto":
+            return self.strategy == "parent" or self.taxonomy_.n_nodes > MOST_AGAINST_ALL
+        return self.negatives == "siblings"
+
+    def _calibration(self, matrix: Any, on: Array, weight: FloatArray | None) -> Calibration:
+        """Slopes and offsets of all nodes, on a third of the rows, where they are wanted."""
+        wanted = self.calibrate
+        if wanted is None:
+            wanted = not self._probabilistic()
+        n, size = on.shape
+        if not wanted or self.strategy == "parent" or n < 2:
+            return Calibration.identity(size)
+        order = np.random.default_rng(self.random_state).permutation(n)
+        held, rest = np.split(order, [max(1, int(HELD_OUT * n))])
+        part: Dense | Sparse = wrap(matrix[rest], Target(np.zeros(rest.size)), n_threads=1)
+        models = self._train(part, on[rest], None if weight is None else weight[rest])
+        inside = np.ones((held.size, size), dtype=bool)
+        for t, above in enumerate(self.taxonomy_.parent):
+            if above >= 0 and self._siblings():
+                inside[:, t] = on[held, above]
+        return Calibration.fit(
+            models.scores(matrix[held]),
+            on[held],
+            None if weight is None else weight[held],
+            inside,
+            shared=True,
+        )
+
+    def _train(self, data: Dense | Sparse, on: Array, weight: FloatArray | None) -> NodeModels:
+        taxonomy, settings = self.taxonomy_, self._settings()
+        shared: dict[str, Any] = {"weight": weight, "n_threads": self.n_threads}
+        if self.strategy == "node":
+            depth = taxonomy.depth.tolist()
+            return train_nodes(data, self._node_tasks(on), settings, depth=depth, **shared)
+        tasks, levels = self._parent_tasks(on)
+        return train_parents(data, tasks, settings, taxonomy.n_nodes, depth=levels, **shared)
+
+    def _node_tasks(self, on: Array) -> list[NodeTask]:
         """The rows and positives of every node's model."""
         tasks = []
         for t, above in enumerate(self.taxonomy_.parent):
-            everywhere = above < 0 or self.negatives == "all"
+            everywhere = above < 0 or not self._siblings()
             rows: IntArray | None = None if everywhere else np.flatnonzero(on[:, above])
             positive = on[:, t] if rows is None else on[rows, t]
             tasks.append(NodeTask(rows, positive.astype(np.float64)))
         return tasks
 
-    def _read(self, X: Any) -> Any:
-        check_is_fitted(self)
-        matrix = as_matrix(X, who=type(self).__name__)
-        if matrix.shape[1] != self.n_features_in_:
-            raise DataError(
-                type(self).__name__,
-                needs=f"{self.n_features_in_} columns, as in fit",
-                got=f"{matrix.shape[1]}",
-                todo="Pass the same columns.",
-            )
-        return matrix
-
-    def _conditional(self, X: Any) -> FloatArray:
-        """Log-probability of every node given its parent: sigmoids, made to add up over siblings.
-
-        Where a path may end early, staying at the parent has the probability that is left.
-        """
-        proba = expit(self.models_.scores(self._read(X)))
-        proba[:, ~self.seen_] = 0.0
+    def _parent_tasks(self, on: Array) -> tuple[list[ParentTask], list[int]]:
+        """The rows of every parent's model with the child of each, and the parents' levels."""
         taxonomy = self.taxonomy_
         tops = np.flatnonzero(taxonomy.parent < 0)
-        groups = [tops, *(taxonomy.children.of(t) for t in range(taxonomy.n_nodes))]
-        for group in groups:
-            if group.size:
-                total = proba[:, group].sum(axis=1, keepdims=True)
-                least = total if self.mandatory_leaf else np.maximum(total, 1.0)
-                proba[:, group] /= np.maximum(least, 1e-300)
-        return np.log(np.maximum(proba, 1e-300))
+        tasks, levels = [], []
+        for t in range(-1, taxonomy.n_nodes):
+            below = tops if t < 0 else taxonomy.children.of(t)
+            if below.size == 0:
+                continue
+            rows = None if t < 0 else np.flatnonzero(on[:, t])
+            inside = on[:, below] if rows is None else on[rows][:, below]
+            codes = np.where(inside.any(axis=1), np.argmax(inside, axis=1), below.size)
+            tasks.append(ParentTask(below.tolist(), rows, codes))
+            levels.append(0 if t < 0 else int(taxonomy.depth[t]) + 1)
+        return tasks, levels
 
-    def _path_scores(self, X: Any) -> FloatArray:
-        """Log-probability of the path to every node, and of ending there where that is allowed."""
-        log = self._conditional(X)
-        for t, above in enumerate(self.taxonomy_.parent):
-            if above >= 0:
-                log[:, t] += log[:, above]
-        if self.mandatory_leaf:
-            return log
-        ending = log.copy()
-        for t in range(self.taxonomy_.n_nodes):
-            below = self.taxonomy_.children.of(t)
-            if below.size:
-                inside = np.exp(log[:, below]).sum(axis=1)
-                ending[:, t] = np.log(np.maximum(np.exp(log[:, t]) - inside, 1e-300))
-        return ending
+    def _log_odds(self, matrix: Any) -> FloatArray:
+        return self.calibration_.log_odds(self.models_.scores(matrix))
 
-    def _end_nodes(self, X: Any) -> IntArray:
-        """The node at which every row's path ends."""
-        if self.path == "greedy" and not hasattr(self.models_.coef, "toarray"):
-            return self._greedy(self._read(X))
-        scores = self._path_scores(X)[:, self.ends_]
-        found: IntArray = self.ends_[np.argmax(scores, axis=1)]
-        return found
+    def _log_odds_weights(self) -> tuple[FloatArray, FloatArray]:
+        """Weights and intercepts whose scores are log-odds."""
+        slope, offset = self.calibration_
+        coef = self.models_.coef if (slope == 1.0).all() else self.models_.coef * slope[:, None]
+        return np.ascontiguousarray(coef), self.models_.intercept * slope + offset
 
-    def _greedy(self, matrix: Any) -> IntArray:
-        """The best child at every step; only the children on the way are scored."""
-        rows = wrap(matrix, Target(np.empty(0)), n_threads=1).row_lines()
+    def _tree(self) -> tuple[Array, Array, Array, Array]:
+        """The children of all nodes, the top nodes, and the nodes with rows, for kernels."""
         taxonomy = self.taxonomy_
-        intercept = np.where(self.seen_, self.models_.intercept, -1e300)
+        start, child = taxonomy.children
+        return start, child, np.flatnonzero(taxonomy.parent < 0), self.seen_
+
+    def _rules(self) -> tuple[bool, bool, Array]:
+        """Whether siblings share a softmax, whether paths multiply, where they may end."""
+        stay = np.append(self.stays_ & (not self.mandatory_leaf), False)
+        return self.strategy == "parent", self._siblings(), stay
+
+    def _ends(self, matrix: Any) -> FloatArray:
+        """Log-probability of ending in every node."""
+        z = self._log_odds(matrix)
+        path, end = np.empty(z.shape), np.empty(z.shape)
+        kernels.path_scores(z, *self._tree(), *self._rules(), path, end)
+        return end
+
+    def _descend(
+        self,
+        rows: Columns,
+        coef: FloatArray,
+        intercept: FloatArray,
+        scores: FloatArray,
+        out: IntArray,
+    ) -> None:
+        """Greedy descent or beam search; only the children on the way are scored."""
+        start, child, top, seen = self._tree()
+        if self.path == "beam":
+            if intercept.size == 0:
+                intercept = np.zeros(self.taxonomy_.n_nodes)
+            rules = self._rules()
+            kernels.beam_search(
+                *rows, coef, intercept, scores, top, start, child, seen, *rules, self.beam, out
+            )
+            return
         stop = -np.inf if self.mandatory_leaf else float(np.log(self.stop / (1.0 - self.stop)))
-        out = np.empty(matrix.shape[0], dtype=np.int64)
-        descend(
-            *rows,
-            np.ascontiguousarray(self.models_.coef),
-            intercept,
-            np.flatnonzero(taxonomy.parent < 0),
-            *taxonomy.children,
-            stop,
-            out,
-        )
-        return out
+        kernels.descend(*rows, coef, intercept, scores, top, start, child, seen, stop, out)
+
+
+def _chunks(n: int, size: int) -> list[slice]:
+    """Rows to score at a time."""
+    step = max(1, SCORES_AT_ONCE // size)
+    return [slice(first, first + step) for first in range(0, max(n, 1), step)]
+
+
+def _part(matrix: Any, at: slice) -> Any:
+    """Some rows; no copy where they are all."""
+    return matrix if at.start == 0 and at.stop >= matrix.shape[0] else matrix[at]

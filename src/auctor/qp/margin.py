@@ -17,7 +17,7 @@ from auctor.core.checks import check_choice, check_real, check_vector
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_matrix
-from auctor.kernels.descent.pairs import polish, solve_pairs
+from auctor.kernel_machine.dual import Dual, solve_matrix
 from auctor.qp.program import QuadraticProgram
 from auctor.qp.solver import QpStatus, solve
 
@@ -25,8 +25,8 @@ Form = Literal["primal", "dual"]
 
 #: Largest violation of the optimality conditions of the dual, in units of the margin.
 DUAL_TOL = 1e-9
-#: Pairs changed for each row before the dual gives up and the active set takes over.
-PAIRS_EACH = 200
+#: Rounds of pairs and exact steps before the general active set takes over; usually one or two.
+DUAL_ROUNDS = 10
 #: Multiplier, as a share of the largest one, above which its row supports the hyperplane.
 SUPPORT = 1e-8
 
@@ -185,15 +185,11 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
         )
     caps = np.array(np.broadcast_to(np.asarray(C, dtype=np.float64), labels.shape))
     low, high = np.where(labels > 0, 0.0, -caps), np.where(labels > 0, caps, 0.0)
-    beta, slope = np.zeros(labels.size), labels.copy()
-    steps, done = 0, False
-    while not done and steps < PAIRS_EACH * labels.size:
-        share = min(20 * labels.size, PAIRS_EACH * labels.size - steps)
-        steps += solve_pairs(matrix, low, high, beta, slope, DUAL_TOL, share)
-        done = polish(matrix, labels, low, high, beta, slope, DUAL_TOL)
-    if not done:
+    dual = Dual(labels, low, high, np.arange(labels.size))
+    found = solve_matrix(matrix, dual, DUAL_TOL, DUAL_ROUNDS)
+    if not found.converged:
         return _general_dual(matrix, labels, caps)
-    return labels * beta, _level(beta, slope, low, high), steps
+    return labels * found.beta, found.intercept, found.n_iter
 
 
 def _general_dual(K: FloatArray, y: FloatArray, caps: FloatArray) -> tuple[FloatArray, float, int]:
@@ -235,17 +231,6 @@ def _margin(
         dual_value=float(multipliers.sum() - 0.5 * combined @ combined),
         n_iter=n_iter,
     )
-
-
-def _level(beta: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """The intercept: the mean slope of free variables, or the middle of what bounds allow."""
-    free = (beta > low) & (beta < high)
-    if free.any():
-        return float(slope[free].mean())
-    rises, falls = slope[beta < high], slope[beta > low]
-    top = float(rises.max()) if rises.size else float(falls.min())
-    bottom = float(falls.min()) if falls.size else top
-    return 0.5 * (top + bottom)
 
 
 def _ridge(d: int, others: int) -> FloatArray:

@@ -15,6 +15,9 @@ from auctor.core.types import FloatArray
 #: Eigenvalue of G, as a share of the largest one in size, below which it counts as negative:
 #: what rounding leaves of a zero in a product such as X'X.
 NEGATIVE = 1e-10
+#: Smallest pivot of the Cholesky factor, as a share of the largest, of a G that counts as positive
+#: definite: below it rounding may have made a singular matrix look regular.
+SMALLEST_PIVOT = 1e-6
 #: Difference between G and its transpose, as a share of its largest entry, that is rounding.
 ASYMMETRY = 1e-10
 
@@ -252,8 +255,9 @@ def _convex_factor(G: FloatArray) -> FloatArray | None:
             todo="Pass (G + G.T) / 2.",
         )
     try:
-        factor: FloatArray = np.linalg.cholesky(G).astype(np.float64)
-        return factor
+        factor = np.asarray(np.linalg.cholesky(G), dtype=np.float64)
+        pivots = np.diag(factor)
+        return factor if pivots.min() > SMALLEST_PIVOT * pivots.max() else None
     except np.linalg.LinAlgError:
         values = np.linalg.eigvalsh(G)
         if values[0] < -NEGATIVE * max(values[-1], -values[0]):

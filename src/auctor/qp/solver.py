@@ -13,19 +13,18 @@ from auctor.core.checks import check_int, check_vector
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.descent.active_set import OPTIMAL, UNBOUNDED, active_set
+from auctor.kernels.descent.phase_one import FEASIBLE, shortfall, unit_rows, with_shortfall
 from auctor.qp.program import KktResidual, QuadraticProgram, kkt_residual
 
-#: Largest amount by which a row of length one may be missed by a point that counts as feasible,
-#: beside the size of its limit and of x. Far above rounding, below what tests of KKT ask for.
-FEASIBLE = 1e-11
 #: Changes of the working set allowed for each variable and constraint. Active-set methods usually
 #: need fewer than two; the worst case is exponential.
 STEPS_EACH = 20
 #: Price of a unit of shortfall, in units of the objective's gradient. It must exceed the sum of the
 #: multipliers; where it does not, the linear program of phase 1 is solved too.
 PRICE = 1e3
-#: A row shorter than this share of the longest one counts as zero.
-EMPTY_ROW = 1e-14
+
+#: Factor of a row that is divided by its length after one more entry as long as the row.
+ROOT_HALF = 0.5**0.5
 
 
 class QpStatus(Enum):
@@ -91,22 +90,12 @@ class _Rows:
 
     @classmethod
     def of(cls, program: QuadraticProgram) -> _Rows:
-        norm = np.sqrt(np.einsum("ij,ij->i", program.rows, program.rows))
-        # Rows of zeros stay: they are satisfied by every point or by none.
-        empty = norm <= EMPTY_ROW * norm.max(initial=0.0)
-        norm[empty] = 1.0
-        A = program.rows / norm[:, None]
-        A[empty] = 0.0
-        return cls(A, program.limits / norm, norm, program.n_equal)
+        A, b, norm = unit_rows(program.rows, program.limits)
+        return cls(A, b, norm, program.n_equal)
 
     def missed(self, x: FloatArray) -> FloatArray:
         """By how much each constraint is missed at x, 0 where by no more than rounding."""
-        slack = self.A @ x - self.b
-        k = self.n_equal
-        missed = np.maximum(-slack, 0.0)
-        missed[:k] = np.abs(slack[:k])
-        size = 1.0 + np.abs(self.b) + float(np.abs(x).max(initial=0.0))
-        return np.where(missed <= FEASIBLE * size, 0.0, missed)
+        return shortfall(self.A, self.b, self.n_equal, x)
 
 
 def solve(
@@ -158,14 +147,15 @@ def solve(
     objective = _Quadratic(program.G, program.c) if strict else None
     first = _feasible(rows, x, held, most, objective)
     if first.multipliers is not None:
-        status = QpStatus.MAX_ITER if first.steps >= most else QpStatus.INFEASIBLE
+        proved = first.steps < most and float(rows.b @ first.multipliers) > 0.0
+        status = QpStatus.INFEASIBLE if proved else QpStatus.MAX_ITER
         return _solution(program, rows, first.x, first.multipliers, first.working, status, first)
     x, slots = first.x, np.zeros(max(d, first.working.size), dtype=np.int64)
     slots[: first.working.size] = first.working
     weight, before = np.zeros(d), x.copy()
     code, size, steps = active_set(
         program.G, program.c, rows.A, rows.b, rows.n_equal, x, slots, first.working.size, weight,
-        most - first.steps,
+        most - first.steps, True,
     )  # fmt: skip
     done = _First(x, slots[:size], None, first.steps + steps)
     if code == UNBOUNDED:
@@ -239,49 +229,40 @@ def _feasible(
         tight = np.abs(slack[held]) <= FEASIBLE * (1.0 + np.abs(rows.b[held]))
         return _First(x, np.concatenate((np.arange(k), held[tight])).astype(np.int64), None, 0)
     if objective is not None:
-        first = _elastic(rows, x, missed, objective, objective.price(missed), most)
+        first = _elastic(rows, x, missed, objective, objective.price(missed), most, False)
         if first.multipliers is None:
             return first
-    return _elastic(rows, x, missed, None, 1.0, most)
+    nothing = _Quadratic(np.zeros((x.size, x.size)), np.zeros(x.size))
+    return _elastic(rows, x, missed, nothing, 1.0, most, True)
 
 
 def _elastic(
     rows: _Rows,
     x: FloatArray,
     missed: FloatArray,
-    objective: _Quadratic | None,
+    objective: _Quadratic,
     price: float,
     most: int,
+    refine: bool,
 ) -> _First:
-    """Minimise the shortfall t at a price, with the objective or without it.
+    """Minimise the objective plus the shortfall t at a price.
 
-    The variables are (x, t): rows that are missed at the start get t added, and t >= 0 is one more
-    row. Without the objective this is the linear program of phase 1.
+    With no objective this is the linear program of phase 1, whose multipliers may be a proof, so
+    that they are worth a second look (``refine``).
     """
     k, m, d = rows.n_equal, rows.b.size, x.size
-    late = missed > 0.0
-    A, norm = np.zeros((m + 1, d + 1)), np.where(late, np.sqrt(2.0), 1.0)
-    A[:m, :d], A[:m, d] = rows.A, late
-    A[:m] /= norm[:, None]
-    A[m, d] = 1.0
-    b = np.append(rows.b / norm, 0.0)
-    point, slots, weight = (
-        np.append(x, missed.max()),
-        np.zeros(max(d + 1, k), np.int64),
-        np.zeros(d + 1),
-    )
+    G, c, A, b = with_shortfall(objective.G, objective.c, price, rows.A, rows.b, missed)
+    slots, weight = np.zeros(max(d + 1, k), np.int64), np.zeros(d + 1)
     slots[:k] = np.arange(k)
-    G, cost = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
-    if objective is not None:
-        G[:d, :d], cost[:d] = objective.G, objective.c
-    cost[d] = price
-    code, size, steps = active_set(G, cost, A, b, k, point, slots, k, weight, most)
+    point = np.append(x, missed.max())
+    code, size, steps = active_set(G, c, A, b, k, point, slots, k, weight, most, refine)
     x, slots, weight = point[:d].copy(), slots[:size], weight[:size]
     real = slots < m
     if code == OPTIMAL and not rows.missed(x)[k:].any():
         return _First(x, slots[real], None, steps)
     multipliers = np.zeros(m)
-    multipliers[slots[real]] = weight[real] / norm[slots[real]]
+    # A row that was shortened for its t has a multiplier that is longer by as much.
+    multipliers[slots[real]] = weight[real] * np.where(missed[slots[real]] > 0.0, ROOT_HALF, 1.0)
     return _First(x, slots[real], multipliers, steps if code == OPTIMAL else most)
 
 

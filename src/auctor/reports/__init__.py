@@ -12,6 +12,8 @@ from auctor.reports.curves import (
     LiftPoint,
     ThresholdTable,
 )
+from auctor.reports.curves_info import ColumnCurve, PairMap, column_curves, pair_maps
+from auctor.reports.curves_plots import curve_svg, draw_curve, draw_pair
 from auctor.reports.graph import draw_graph
 from auctor.reports.html import render
 from auctor.reports.info import (
@@ -31,11 +33,14 @@ from auctor.reports.info import (
     plain,
 )
 from auctor.reports.intervals import Estimate
+from auctor.reports.nodes import NodeMeasures, TaxonomyReport
+from auctor.reports.taxonomy import render_taxonomy
 
 __all__ = [
     "Calibration",
     "CalibrationBin",
     "Candidate",
+    "ColumnCurve",
     "ColumnInfo",
     "Comparison",
     "Convergence",
@@ -49,14 +54,23 @@ __all__ = [
     "LiftPoint",
     "MetricStep",
     "ModelInfo",
+    "NodeMeasures",
+    "PairMap",
     "PathInfo",
     "ReportInfo",
+    "TaxonomyReport",
     "ThresholdTable",
     "Weights",
     "build_report",
+    "column_curves",
+    "curve_svg",
+    "draw_curve",
     "draw_graph",
+    "draw_pair",
     "headline",
     "model_info",
+    "pair_maps",
     "plain",
     "render",
+    "render_taxonomy",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -73,7 +74,7 @@ def layout(row: IntArray, column: IntArray, size: int, *, seed: int = 0) -> Floa
 
 
 def draw_graph(
-    graph: object, names: Sequence[str] | None = None, *, isolated: bool = False, seed: int = 0
+    graph: Any, names: Sequence[str] | None = None, *, isolated: bool = False, seed: int = 0
 ) -> str:
     """The graph of a sparse inverse covariance as an ``<svg>`` element.
 
@@ -98,7 +99,7 @@ def draw_graph(
     >>> svg.count("<circle"), svg.count("<line")
     (2, 1)
     """
-    edges = coo_array(graph)
+    edges: Any = coo_array(graph)
     size = int(edges.shape[0])
     if edges.ndim != 2 or edges.shape[0] != edges.shape[1]:
         raise DataError(

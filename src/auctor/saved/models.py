@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auctor.core.result import Solution, Status, Trace
 from auctor.core.types import Array, FloatArray
+from auctor.saved.curves import describe_curves, read_curves
 from auctor.saved.values import (
     Arrays,
     Json,
@@ -30,6 +31,14 @@ from auctor.saved.values import (
     number,
     whole,
 )
+from auctor.training.additive import (
+    AdditiveParameters,
+    AdditiveRegressorParameters,
+    CurveParameters,
+    check_additive,
+    check_additive_regressor,
+)
+from auctor.training.additive_model import Curves, with_curves
 from auctor.training.calibrate import LOG_ODDS, Calibrator, Isotonic, Sigmoid, log_odds
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import (
@@ -66,6 +75,8 @@ KINDS = {
     "MetricClassifier": Kind(ClassifierParameters, check_classifier),
     "MetricClassifierCV": Kind(SearchParameters, check_search),
     "LinearRegressor": Kind(RegressorParameters, check_regressor),
+    "AdditiveClassifier": Kind(AdditiveParameters, check_additive),
+    "AdditiveRegressor": Kind(AdditiveRegressorParameters, check_additive_regressor),
 }
 
 
@@ -96,6 +107,8 @@ class Fitted:
     gap : float, optional
     n_iter : int, optional
     search : Search, optional
+    numbers : dict
+        Further attributes of an additive model.
     """
 
     name: str
@@ -106,6 +119,7 @@ class Fitted:
     gap: float | None = None
     n_iter: int | None = None
     search: Search | None = None
+    numbers: dict[str, float] = field(default_factory=dict)
 
 
 # --- from an estimator ----------------------------------------------------------------------------
@@ -122,6 +136,10 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
         "n_iter": encoded(getattr(estimator, "n_iter_", None), "n_iter", arrays),
         "solutions": None if solutions is None else _solutions(estimator, solutions, arrays),
     }
+    if hasattr(estimator, "bins_"):
+        fitted["curves"] = describe_curves(estimator.bins_, estimator.signs_, arrays)
+        for name in ("strength", "odds_slope"):
+            fitted[name] = encoded(getattr(estimator, f"{name}_", None), name, arrays)
     if not hasattr(estimator, "classes_"):
         return fitted | {"intercept": encoded(float(estimator.intercept_), "intercept", arrays)}
     fitted["classes"] = encoded_array(estimator.classes_, "classes", arrays)
@@ -190,7 +208,15 @@ def read_fitted(
     given = kind.parameters(**params)
     kind.check(name, given)
     check_solver(name, given)
+    curves = None
+    if isinstance(given, CurveParameters):
+        curves = read_curves(fitted.pop("curves"), d, arrays)
+        d = curves[0].n_params
     model, calibrators = _model(name, given, d, feature_names, fitted, arrays)
+    numbers = {}
+    if curves is not None:
+        numbers = {f"{key}_": number(fitted.pop(key)) for key in _curve_numbers(fitted)}
+        model = with_curves(model, *curves)
     search = _search(fitted, arrays) if kind.parameters is SearchParameters else None
     gap, n_iter, solutions = (fitted.pop(key) for key in ("gap", "n_iter", "solutions"))
     return Fitted(
@@ -202,7 +228,17 @@ def read_fitted(
         None if gap is None else number(gap),
         None if n_iter is None else whole(n_iter),
         search,
+        numbers,
     )
+
+
+def _curve_numbers(fitted: Json) -> list[str]:
+    """Numbers of an additive model that are there; takes the entries of the others."""
+    names = ("strength", "odds_slope")
+    for name in names:
+        if fitted[name] is None:
+            del fitted[name]
+    return [name for name in names if name in fitted]
 
 
 def _model(
@@ -350,6 +386,10 @@ def as_estimator(fitted: Fitted) -> Any:
     for name, value in (("gap_", fitted.gap), ("n_iter_", fitted.n_iter)):
         if value is not None:
             setattr(estimator, name, value)
+    if isinstance(model, Curves):
+        estimator.bins_, estimator.signs_ = model.bins, model.signs
+    for name, value in fitted.numbers.items():
+        setattr(estimator, name, value)
     if fitted.search is not None:
         found = fitted.search
         estimator.strengths_, estimator.scores_ = found.strengths, found.scores

@@ -13,7 +13,7 @@ from auctor.core.archive import broken, parse_json, read_archive, write_archive
 from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
-from auctor.saved import models, pipelines
+from auctor.saved import hierarchical, models, pipelines
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
 from auctor.training.model import LinearModel, RegressionModel
 
@@ -54,6 +54,8 @@ class Saved(NamedTuple):
     Parameters
     ----------
     model : classifier, regressor, learner or pipeline
+    model : MetricClassifier, MetricClassifierCV, LinearRegressor, TopDownClassifier,
+        HierarchicalMultiLabel or a learner of auctor.online
     schema : dict or None
         How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
     notes : dict
@@ -102,6 +104,9 @@ def save(
         plain values, arrays or the losses, penalties and solvers of auctor. The other steps of a
         pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer and OneHotEncoder
         of scikit-learn, and "passthrough".
+    model : MetricClassifier, MetricClassifierCV, LinearRegressor, TopDownClassifier,
+        HierarchicalMultiLabel or a learner of auctor.online
+        Parameters must be plain values, arrays or the losses, penalties and solvers of auctor.
     path : path
         By custom ending in ``.auctor``.
     schema : mapping, optional
@@ -187,9 +192,10 @@ def _read(path: AnyPath) -> _Content:
 
 def kinds() -> dict[str, type[Any]]:
     """Models that can be saved, by the names under which a file knows them."""
-    from auctor.saved.learners import learners
+    from auctor.saved import learners
 
-    return {name: models.estimator_class(name) for name in models.KINDS} | learners()
+    made = {name: models.estimator_class(name) for name in models.KINDS}
+    return made | learners.learners() | hierarchical.estimators()
 
 
 def _describe(model: Any, arrays: Arrays) -> Json:
@@ -210,20 +216,17 @@ def _describe(model: Any, arrays: Arrays) -> Json:
             got=name,
             todo="Pass such a model.",
         )
-    if not hasattr(model, "coef_"):
+    if not (hasattr(model, "coef_") or hasattr(model, "models_")):
         raise ParameterError(
             "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
         )
-    from auctor.saved import learners
-
-    home = models if name in models.KINDS else learners
     names = getattr(model, "feature_names_in_", None)
     return {
         "class": name,
         "params": _encoded_params(model, "params", arrays),
         "n_features_in": int(model.n_features_in_),
         "feature_names": None if names is None else [str(entry) for entry in names],
-        "fitted": home.describe(model, arrays),
+        "fitted": _home(name).describe(model, arrays),
         "schema": None,
     }
 
@@ -233,9 +236,18 @@ def _encoded_params(model: Any, where: str, arrays: Arrays) -> Json:
     return {key: encoded(value, f"{where}.{key}", arrays) for key, value in params.items()}
 
 
+def _home(name: str) -> Any:
+    """The module that describes a class and reads it again."""
+    from auctor.saved import learners
+
+    if name in models.KINDS:
+        return models
+    return hierarchical if name in hierarchical.NAMES else learners
+
+
 @dataclass(frozen=True, eq=False)
 class _Content:
-    """What a file holds: a fitted estimator, or a learner."""
+    """What a file holds: a fitted estimator, or a learner or hierarchical model whole."""
 
     meta: Json
     fitted: models.Fitted | None
@@ -255,6 +267,8 @@ class _Content:
         rest = dict(meta["fitted"])
         if name in models.KINDS:
             fitted = models.read_fitted(name, params, d, names, rest, arrays)
+        elif name in hierarchical.NAMES:
+            learner = hierarchical.read_estimator(name, params, d, rest, arrays)
         else:
             from auctor.saved.learners import learners, read_learner
 
@@ -301,6 +315,13 @@ class _Content:
             )
         if self.fitted is not None:
             return self.fitted.model
+        if self.meta["class"] in hierarchical.NAMES:
+            raise ParameterError(
+                "read_model",
+                needs="a linear model of two or more classes",
+                got=self.meta["class"],
+                todo="Read it by auctor.load.",
+            )
         from auctor.saved.learners import as_model
 
         return as_model(self.learner, self.feature_names)

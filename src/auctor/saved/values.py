@@ -44,6 +44,26 @@ def parts() -> dict[str, type[Any]]:
     return found
 
 
+@cache
+def hierarchy_parts() -> dict[str, type[Any]]:
+    """Decoders and taxonomies by the names under which a file knows them; needs scikit-learn."""
+    from auctor import hierarchy
+
+    found = (getattr(hierarchy, name) for name in hierarchy.__all__)
+    kept = (part for part in found if inspect.isclass(part))
+    return {
+        f"hierarchy.{part.__name__}": part
+        for part in kept
+        if part is hierarchy.Taxonomy or part in hierarchy.decoders.DECODERS.values()
+    }
+
+
+def known_parts(where: str) -> dict[str, type[Any]]:
+    """The parts among which a class or a name is looked for, by where it comes from."""
+    inside = where.removeprefix("auctor.").startswith("hierarchy.")
+    return hierarchy_parts() if inside else parts()
+
+
 # --- writing --------------------------------------------------------------------------------------
 
 
@@ -64,7 +84,7 @@ def encoded(value: Any, where: str, arrays: Arrays) -> Any:
         return {"dict": [encoded(list(pair), f"{where}.{k}", arrays) for k, pair in pairs]}
     if kind is np.ndarray:
         return encoded_array(value, where, arrays)
-    name = next((name for name, part in parts().items() if part is kind), None)
+    name = next((name for name, part in known_parts(kind.__module__).items() if part is kind), None)
     if name is None:
         raise ParameterError(
             "save",
@@ -143,9 +163,11 @@ def decoded(value: Any, arrays: Arrays) -> Any:
             array = np.empty(len(entries), dtype=object)
             array[:] = decoded(entries, arrays)
             return array
-        case {"part": str(name), "arguments": dict(given), **none} if not none and name in parts():
+        case {"part": str(name), "arguments": dict(given), **none} if (
+            not none and name in known_parts(name)
+        ):
             named = {key: decoded(entry, arrays) for key, entry in given.items()}
-            return _part(parts()[name], named)
+            return _part(known_parts(name)[name], named)
     raise ValueError(f"a value {str(value)[:80]}")
 
 

@@ -238,6 +238,11 @@ def _without_matrix(problem: Problem) -> bool:
     return bool((Need.CURVATURE | Need.COLUMNS) & ~problem.provides)
 
 
+def _pairs_of_bins(problem: Problem) -> bool:
+    """Losses on pairs, and data that leave columns out but do not give them one by one."""
+    return problem.loss.coupling is Coupling.GLOBAL and Need.COLUMNS not in problem.provides
+
+
 def _matrix_of_columns(problem: Problem) -> bool:
     """Few columns, or a penalty without groups for `SubspaceNewton` to use."""
     return _few(problem) or Need.TREE_PENALTY not in problem.provides
@@ -317,6 +322,7 @@ RULES = (
     Rule("lbfgs", _SMOOTH, "spine.md"),
     # Smooth losses, penalties with kinks.
     Rule("proximal_newton", _SEPARABLE | _MATRIX, "sparse.md"),
+    Rule("subspace_newton", _SEPARABLE | _TREE, "additive.md", _pairs_of_bins),
     Rule("lhac", _SEPARABLE, "sparse.md"),
     Rule(
         "block_coordinate_descent",

@@ -186,6 +186,6 @@ def _numbers(column: Any, name: str) -> Array:
             WHO,
             needs="columns of numbers",
             got=f"{values.dtype} in {name!r}",
-            todo="Encode text first, or convert a CSV file, whose text columns are encoded.",
+            todo="Encode text first, or leave the column out.",
         )
     return values.astype(np.float32 if values.dtype == np.float32 else np.float64)

@@ -1,4 +1,4 @@
-"""Conformance kit: the checks every loss, penalty, data set and solver of auctor passes.
+"""Conformance kit: the checks every loss, penalty, data set, solver and optimiser passes.
 
 A part written elsewhere runs the same ones::
 
@@ -14,6 +14,7 @@ or, one test per check::
 Beside it: `HardPrbep` and `HardRoc`, on which cutting planes need as many steps as they ever do.
 """
 
+from auctor.testing.black_box import BlackBoxSuite
 from auctor.testing.data import DataSuite
 from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.losses import LossSuite
@@ -23,6 +24,7 @@ from auctor.testing.solvers import SolverSuite
 from auctor.testing.storages import storages
 
 __all__ = [
+    "BlackBoxSuite",
     "DataSuite",
     "HardPrbep",
     "HardRoc",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from numbers import Integral
 from typing import Any, cast
@@ -14,7 +14,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import IncompatibleError, Option, ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
-from auctor.data.binned import MOST_CODES
+from auctor.data.codebook import MOST_CODES
 from auctor.penalties import BoundedElasticNet, GroupL2
 from auctor.training.bins import Bins, PairBins, levels_of
 from auctor.training.parameters import (
@@ -49,7 +49,7 @@ class CurveParameters:
     n_bins: int = 32
     monotone: Any = None
     interactions: int = 0
-    n_strengths: int = 20
+    n_strengths: int = 15
     cv: Any = 5
     rule: str = "best"
 
@@ -61,6 +61,7 @@ class AdditiveParameters(CurveParameters, ClassifierParameters):
     penalty: Any = "fused"
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)
+    standardise: bool = field(default=False, init=False)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -70,6 +71,7 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
     penalty: Any = "fused"
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)
+    standardise: bool = field(default=False, init=False)
 
 
 def check_curves(who: str, given: CurveParameters) -> None:
@@ -115,16 +117,14 @@ def _number(given: LinearParameters) -> Any:
 
 
 def plain(kind: Any, given: LinearParameters, penalty: Any, strength: float, **more: Any) -> Any:
-    """The parameters of a linear fit on binned data."""
-    names = [name for name in kind.__dataclass_fields__ if hasattr(given, name)]
-    shared = {
-        name: getattr(given, name)
-        for name in names
-        if name not in ("penalty", "strength", "l1_ratio") and kind.__dataclass_fields__[name].init
+    """The parameters of a linear fit on binned data, whose columns are scaled by their weights."""
+    own = {"penalty": penalty, "strength": strength, "l1_ratio": None, "standardise": False}
+    named = {
+        one.name: own[one.name] if one.name in own else getattr(given, one.name)
+        for one in fields(kind)
+        if one.init and (one.name in own or hasattr(given, one.name))
     }
-    if kind.__dataclass_fields__["strength"].init:
-        shared["strength"] = strength
-    return kind(penalty=penalty, **(shared | more))
+    return kind(**(named | more))
 
 
 def search_parameters(given: AdditiveParameters, penalty: Penalty, strengths: Any) -> Any:
@@ -200,7 +200,7 @@ def curve_penalty(name: str, bins: Bins, signs: IntArray) -> Penalty:
     """
     weight, line = np.empty(bins.n_params), np.zeros(bins.n_params, dtype=bool)
     lower, upper = np.full(bins.n_params, -np.inf), np.full(bins.n_params, np.inf)
-    for k, (part, book) in enumerate(zip((*bins.columns, *bins.pairs), bins.books, strict=True)):
+    for k, (part, book) in enumerate(zip(bins.parts, bins.books, strict=True)):
         here = slice(int(bins.bounds[k]), int(bins.bounds[k + 1]))
         steps = list(book.steps)
         above = np.cumsum(part.share[::-1])[::-1]
@@ -282,13 +282,6 @@ def pair_columns(bins: Bins, signs: IntArray) -> IntArray:
 def contributions(bins: Bins, theta: FloatArray, codes: Any) -> FloatArray:
     """What each part adds to the score of each row, less its mean over the training rows."""
     found = []
-    for part, table, line in zip(
-        (*bins.columns, *bins.pairs), bins.tables(theta), codes, strict=True
-    ):
+    for part, table, line in zip(bins.parts, bins.tables(theta), codes, strict=True):
         found.append(table[line] - float(part.share @ table))
     return np.column_stack(found)
-
-
-def with_pairs(bins: Bins, pairs: Sequence[PairBins]) -> Bins:
-    """The same columns with some pairs."""
-    return replace(bins, pairs=tuple(pairs))

@@ -36,6 +36,7 @@ from auctor.training.additive import (
 from auctor.training.bins import Bins
 from auctor.training.calibrate import Sigmoid
 from auctor.training.fit import linear_scores
+from auctor.training.fold_scores import Split
 from auctor.training.folds import stratified_folds
 from auctor.training.metric import METRICS, Chosen, resolve_metric
 from auctor.training.model import LinearModel, RegressionModel
@@ -46,7 +47,7 @@ from auctor.training.parameters import (
     generator,
 )
 from auctor.training.registry import resolve_loss
-from auctor.training.select import Split, StrengthSearch
+from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows, targets_of
 from auctor.training.train import Trained, train_classifier, train_regressor
 
@@ -247,7 +248,8 @@ def _train_on(
     splits: Sequence[Split] | None,
 ) -> TrainedCurves:
     """Fit the curves of some bins, at the given strength or at the best one."""
-    penalty = curve_penalty(given.penalty, bins, signs)
+    # The fit is of the positive class; where that is the first of two, its scores are negated.
+    penalty = curve_penalty(given.penalty, bins, int(rows.sign) * signs)
     binned = replace(rows, matrix=bins.encoded(rows.matrix))
     if not auto_strength(given):
         strength = float(given.strength)
@@ -266,9 +268,17 @@ def _train_on(
     )
 
 
+def with_curves(
+    linear: LinearModel | RegressionModel, bins: Bins, signs: IntArray
+) -> AdditiveModel | AdditiveRegressionModel:
+    """The additive model whose lines, jumps and cells have the weights of a linear one."""
+    named = {one.name: getattr(linear, one.name) for one in fields(linear)}
+    kind = AdditiveModel if isinstance(linear, LinearModel) else AdditiveRegressionModel
+    return kind(bins=bins, signs=signs, **named)
+
+
 def _curves(trained: Trained, bins: Bins, signs: IntArray, strength: float) -> TrainedCurves:
-    named = {one.name: getattr(trained.model, one.name) for one in fields(LinearModel)}
-    model = AdditiveModel(bins=bins, signs=signs, **named)
+    model = with_curves(trained.model, bins, signs)
     return TrainedCurves(model, trained.solutions, list(trained.warnings), strength)
 
 
@@ -277,7 +287,7 @@ def _pull(
 ) -> FloatArray:
     """Slopes of the loss in the scores of the fitted curves."""
     targets = targets_of(who, given.class_weight, rows, chosen)
-    scores = linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
+    scores = rows.sign * linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
     slopes = [
         chosen.loss.value_grad(column, target)[1]
         for column, target in zip(scores.T, targets, strict=True)
@@ -338,9 +348,8 @@ def _regression_on(
     else:
         strength = float(given.strength)
     part = plain(RegressorParameters, given, with_strength(penalty, strength), strength)
-    linear, solution = train_regressor(who, part, data, previous)
-    named = {one.name: getattr(linear, one.name) for one in fields(RegressionModel)}
-    model = AdditiveRegressionModel(bins=bins, signs=signs, **named)
+    linear, solution = train_regressor(who, part, data.matrix, target, previous)
+    model = with_curves(linear, bins, signs)
     return TrainedCurves(model, [solution], [], strength, strengths, scores)
 
 

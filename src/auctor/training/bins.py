@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.data.binned import MOST_CODES, BinnedMatrix, Codebook, pack
+from auctor.data.binned import BinnedMatrix, pack
+from auctor.data.codebook import MOST_CODES, Codebook
 from auctor.data.matrices import column_values
 from auctor.kernels.linalg.binned import search_codes
 
@@ -163,7 +164,7 @@ class PairBins:
     levels : tuple of two arrays
         Level of each code of either column; level 0 is that of missing values.
     share : array
-        Weight of the training rows by cell, ``level of first * levels of second + level of second``.
+        Weight of the training rows by cell; the levels of the second column run fastest.
     """
 
     first: int
@@ -222,9 +223,14 @@ class Bins:
         return cls([bin_column(values, weight, most) for values in column_values(matrix)])
 
     @property
+    def parts(self) -> list[ColumnBins | PairBins]:
+        """The columns, then the pairs."""
+        return [*self.columns, *self.pairs]
+
+    @property
     def books(self) -> list[Codebook]:
         """What the codes stand for: of the columns, then of the pairs."""
-        return [part.book for part in (*self.columns, *self.pairs)]
+        return [part.book for part in self.parts]
 
     @cached_property
     def bounds(self) -> IntArray:

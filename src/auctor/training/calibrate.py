@@ -22,6 +22,9 @@ SLOPE_STRENGTH = 1e-8
 #: Tolerance of Platt scaling, relative to the log-loss of a constant.
 SLOPE_TOL = 1e-8
 
+#: Added to probabilities before they are divided by their sum, so that all zero means all equal.
+TINY = 1e-300
+
 
 class Calibrator(Protocol):
     """Turns the scores of one class into its probability."""
@@ -99,3 +102,15 @@ def fit_calibrators(
         KINDS[kind].fit(column[kept], hit[kept], kept_weight)
         for column, hit in zip(scores.T, hits, strict=True)
     ]
+
+
+def joint_probabilities(calibrators: Sequence[Calibrator], scores: FloatArray) -> FloatArray:
+    """Probabilities of all classes from a column of scores for each, or for the second of two."""
+    positive = np.column_stack(
+        [c.probability(s) for c, s in zip(calibrators, scores.T, strict=True)]
+    )
+    if positive.shape[1] == 1:
+        return np.hstack([1.0 - positive, positive])
+    positive += TINY
+    shares: FloatArray = positive / positive.sum(axis=1, keepdims=True)
+    return shares

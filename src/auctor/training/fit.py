@@ -12,14 +12,15 @@ import numpy as np
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
-from auctor.core.watching import step_callback, tell_stage
-from auctor.data import Binned, Stacked, StoredData
+from auctor.core.watching import step_callback, tell_stage, watched_start
+from auctor.data import Binned, Sharded, Stacked, StoredData
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import Solver, minimise
 from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
 from auctor.solvers import GaussianDiscriminant, resolve
 from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
+from auctor.training.exact import check_maximiser, maximise_exact
 from auctor.training.metric import Chosen
 from auctor.training.parameters import LinearParameters, generator
 from auctor.training.registry import resolve_penalty
@@ -59,6 +60,7 @@ def solve_problem(
     solver: Solver[Any] | None = None,
 ) -> Solution:
     """Minimise a problem, from a start that is ignored if it does not fit."""
+    start = start if start is not None else watched_start()
     if start is not None and (
         start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
     ):
@@ -100,6 +102,11 @@ def solve_classes(
         rows = data.with_target(target)
         penalty = penalty_for(who, given, rows, chosen)
         start = start_from(given, last, chosen.loss)
+        if chosen.exact:
+            check_maximiser(who, given)
+            first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
+            solutions.append(maximise_exact(given, rows, chosen, first))
+            continue
         solver = solver_for(given, rows, chosen)
         solutions.append(solve(given, rows, chosen.loss, penalty, start, solver))
     return solutions
@@ -143,9 +150,9 @@ def each_class(problem: Problem, solution: Solution) -> list[Solution]:
         return [solution]
     scores = problem.data.scores(solution.coef)
     offsets = problem.loss.offsets_at(scores, problem.data.target)
-    parts = solution.coef.reshape(offsets.size, -1)
+    parts = solution.coef.reshape(offsets.size, -1) + 0.0  # no negative zeros
     pairs = zip(parts, offsets.tolist(), strict=True)
-    return [replace(solution, coef=coef.copy(), intercept=b) for coef, b in pairs]
+    return [replace(solution, coef=coef, intercept=b) for coef, b in pairs]
 
 
 def check_not_interrupted(solutions: Sequence[Solution]) -> None:
@@ -162,7 +169,7 @@ def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Cho
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     covariances = _shrinks(given, data, chosen) and not chosen.loss.scale_invariant
-    if covariances and not isinstance(data, Binned):
+    if covariances and not isinstance(data, Binned | Sharded):
         return L2(max(given.strength, shrinkage(data).strength))
     return penalty
 
@@ -185,7 +192,7 @@ def solver_for(
 def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
     """Whether covariances are to be shrunk."""
     ridge = isinstance(given.penalty, str) and given.penalty == "l2"
-    if not chosen.shrinks or not ridge or isinstance(data, Binned):
+    if not chosen.shrinks or not ridge or isinstance(data, Binned | Sharded):
         return False
     return fits(data) and outnumbered(data)
 

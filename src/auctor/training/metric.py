@@ -45,6 +45,8 @@ class Cut(NamedTuple):
     value: float | None = None
 
 
+#: The surrogate that is none: metrics of the ranking alone are maximised themselves.
+EXACT = "exact"
 #: ``measure(y, scores, weight)``, greater is better; labels are those of ``scores > 0``.
 Measure = Callable[[Any, FloatArray, Any], float]
 
@@ -133,6 +135,8 @@ class Chosen(NamedTuple):
     instead: str = ""
     shrinks: bool = False
     several: Several | None = None
+    #: Whether the metric itself is maximised, from the surrogate's solution on.
+    exact: bool = False
 
     def joint(self, n_classes: int) -> bool:
         """Whether so many classes are trained at once."""
@@ -386,7 +390,8 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
     spec = METRICS[known(who, "metric", name, METRICS)]
     value = _value(who, name, spec, value)
     table = spec.surrogates
-    stand_in = next(iter(table)) if surrogate == "auto" else surrogate
+    exact = surrogate == EXACT and not (spec.by_label or spec.by_level)
+    stand_in = next(iter(table)) if surrogate == "auto" or exact else surrogate
     make, instead, shrinks = table[known(who, f"surrogate for metric={metric!r}", stand_in, table)]
     weigh = spec.positive_weight
     return Chosen(
@@ -398,9 +403,10 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         None if weigh is None else lambda odds: weigh(odds, 0.0 if value is None else value),
         spec.by_level,
         spec.needs_positives,
-        instead,
+        "" if exact else instead,
         shrinks,
         spec.several,
+        exact,
     )
 
 

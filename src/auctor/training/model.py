@@ -11,16 +11,13 @@ import numpy as np
 from auctor import metrics
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, FloatArray, Target
-from auctor.data import as_matrix, feature_names, wrap
+from auctor.data import as_matrix, feature_names, stored
 from auctor.data.coerce import check_weight
-from auctor.training.calibrate import LOG_ODDS, Calibrator
+from auctor.training.calibrate import LOG_ODDS, Calibrator, joint_probabilities
 from auctor.training.fit import linear_scores
 from auctor.training.metric import Chosen, Measure, resolve_metric
 from auctor.training.registry import resolve_loss
 from auctor.training.targets import known_labels, sign_of
-
-#: Added to probabilities before they are divided by their sum, so that all zero means all equal.
-TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,7 +69,7 @@ class Linear:
                 got=f"other names, such as {_first_other(names, self.feature_names)!r}",
                 todo="Select the columns by name first.",
             )
-        data = wrap(matrix, Target(np.empty(0)), n_threads=self.n_threads)
+        data = stored(matrix, Target(np.empty(0)), n_threads=self.n_threads)
         return linear_scores(data, self.coef, self.intercept)
 
 
@@ -212,15 +209,8 @@ class LinearModel(Linear):
         if self.joint:
             return softmax(columns)
         columns = sign_of(self.classes, self.positive) * columns
-        positive = np.column_stack(
-            [c.probability(s) for c, s in zip(self.calibrators, columns.T, strict=True)]
-        )
-        if decision.ndim == 1:
-            both = [1.0 - positive, positive]
-            return np.hstack(both if self.positive else both[::-1])
-        positive += TINY
-        shares: FloatArray = positive / positive.sum(axis=1, keepdims=True)
-        return shares
+        shares = joint_probabilities(self.calibrators, columns)
+        return shares[:, ::-1] if columns.shape[1] == 1 and not self.positive else shares
 
     def score_at(
         self, decision: FloatArray, y: Array, sample_weight: Any = None, groups: Any = None

@@ -10,6 +10,7 @@ import numpy as np
 
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray
+from auctor.data import Sharded
 from auctor.data.preparation import Scaling, column_scaling, looks_scaled
 from auctor.training.parameters import LinearParameters
 from auctor.training.targets import Rows
@@ -31,6 +32,8 @@ def scaling_for(
     """
     if not isinstance(given.standardise, str) and not given.standardise:
         return None
+    if isinstance(matrix, Sharded):
+        return Scaling(np.zeros(matrix.n_columns), matrix.column_factors(weight))
     auto = isinstance(given.standardise, str)
     if auto and _bounds_weights(given.penalty, matrix.shape[1]):
         return None

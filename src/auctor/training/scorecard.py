@@ -18,6 +18,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import column_values
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.bins import MISSING, Bins, ColumnBins, PairBins
+from auctor.training.targets import sign_of
 
 #: Shifts of a column's points before they are rounded, tried one after the other: whole points are
 #: added to all rows alike, so that a fraction of one may be chosen freely.
@@ -92,6 +93,8 @@ class Scorecard:
         Whether points are whole numbers.
     largest_error : float
         By how many points rounding may move a row, at most.
+    factor : float
+        Points for a decision value more of 1; negative where the positive class is the first.
     metric : (float, float), optional
         The metric of the model's scores and of the points, on the rows that were given for it.
 
@@ -113,6 +116,7 @@ class Scorecard:
     points_to_double_odds: float
     rounded: bool
     largest_error: float
+    factor: float = 1.0
     metric: tuple[float, float] | None = None
 
     @property
@@ -256,10 +260,11 @@ def make_scorecard(
             todo="Fit one class against the rest.",
         )
     factor = slope * points_to_double_odds / math.log(2.0)
+    factor *= sign_of(model.classes, model.positive)
     start, error = base + factor * float(model.intercept[0]), 0.0
     rows: list[CardRow] = []
-    parts = [*model.bins.columns, *model.bins.pairs]
-    for part, table in zip(parts, model.bins.tables(model.coef[0]), strict=True):
+    tables = model.bins.tables(model.coef[0])
+    for k, (part, table) in enumerate(zip(model.bins.parts, tables, strict=True)):
         points = factor * table
         if rounded:
             shift = _best_shift(points, part.share)
@@ -267,7 +272,7 @@ def make_scorecard(
             error += float(np.abs(whole - points - shift).max(initial=0.0))
             start, points = start - shift, whole
         rows += (
-            _column_rows(part, points, names[parts.index(part)])
+            _column_rows(part, points, names[k])
             if isinstance(part, ColumnBins)
             else _pair_rows(part, points, model.bins.columns, names)
         )
@@ -275,7 +280,7 @@ def make_scorecard(
         error += abs(round(start) - start)
         start = round(start)
         rows = [row._replace(points=round(row.points)) for row in rows]
-    return Scorecard(rows, start, points_to_double_odds, rounded, error)
+    return Scorecard(rows, start, points_to_double_odds, rounded, error, factor)
 
 
 def _best_shift(points: FloatArray, share: FloatArray) -> float:

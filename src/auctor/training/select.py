@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
 from auctor.solvers import strength_max
 from auctor.solvers.sparse.path import check_strengths, with_strength
@@ -222,12 +222,10 @@ class StrengthSearch:
             return check_strengths(self.who, given.strengths)
         data = rows.data(given.n_threads)
         if self.penalty.smooth:
-            lengths = data.row_lengths(np.ones(data.n_columns))
-            top, ratio, per_decade = (
-                float(np.average(lengths, weights=rows.weight)),
-                SMOOTH_RATIO,
-                1.0,
-            )
+            # The mean squared length of a row: the sum of the columns' mean squares.
+            share = Target(np.empty(data.n_rows), rows.weight).share
+            top = float(data.square_gradient(share).sum())
+            ratio, per_decade = SMOOTH_RATIO, 1.0
         else:
             targets = targets_of(self.who, given.class_weight, rows, chosen)
             intercept = bool(given.fit_intercept)

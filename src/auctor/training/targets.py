@@ -11,7 +11,7 @@ from auctor.core.checks import check_choice
 from auctor.core.errors import DataError, IncompatibleError, Option, ParameterError
 from auctor.core.needs import Coupling
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import StoredData, stored
+from auctor.data import Sharded, StoredData, stored
 from auctor.data.coerce import check_weight
 from auctor.data.preparation import Scaling
 from auctor.metrics.grouped import group_codes
@@ -80,7 +80,14 @@ class Rows:
         return float(self.codes.size if self.weight is None else self.weight.sum())
 
     def take(self, index: IntArray) -> Rows:
-        """A copy of some rows."""
+        """A copy of some rows, which must be in memory."""
+        if isinstance(self.matrix, Sharded):
+            raise DataError(
+                "calibrate and threshold_cv",
+                needs="rows in memory",
+                got="data in shards",
+                todo="Set both to None, or calibrate on a sample of the rows.",
+            )
         return replace(self.beside(index), matrix=self.matrix[index])
 
     def beside(self, index: IntArray) -> Rows:

@@ -16,7 +16,7 @@ from auctor.core.errors import ConvergenceWarning, DataError
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
-from auctor.data import StoredData, wrap
+from auctor.data import StoredData, stored
 from auctor.training.advice import advice
 from auctor.training.calibrate import LOG_ODDS, Calibrator, fit_calibrators, log_odds
 from auctor.training.fit import (
@@ -70,7 +70,7 @@ def train_regressor(
     loss = resolve_loss(who, given.loss)
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     scaling = scaling_for(given, matrix, target.weight)
-    data = wrap(
+    data = stored(
         matrix if scaling is None else scaling.apply(matrix), target, n_threads=given.n_threads
     )
     (last,) = out_of_units(scaling, [previous]) or [None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
+from auctor.tune.direct import Maximised, maximise_on_sphere
 from auctor.tune.machine import LINEAR_ABOVE, Machine
 from auctor.tune.rules import KINDS
 from auctor.tune.state import State
@@ -171,6 +173,16 @@ class DfoTr:
         return self.state.points[best].copy() if best >= 0 else None
 
     @property
+    def converged(self) -> bool:
+        """Whether a run has reached the last radius."""
+        return bool(self.state.ends)
+
+    @property
+    def end(self) -> float:
+        """Resolution at which a run has converged."""
+        return self._running().last_radius
+
+    @property
     def n_failed(self) -> int:
         """Evaluations that gave no finite value."""
         return self.state.n_failed
@@ -214,6 +226,15 @@ class DfoTr:
         """A fresh engine of the same settings for another number of dimensions."""
         settings = self._settings() | {"dims": dims, "start": start}
         return type(self)(**settings)
+
+    def maximise(
+        self, value_of: Callable[[FloatArray], float], start: FloatArray, *, budget: int
+    ) -> Maximised:
+        """Maximise a function of a direction with these settings; see `maximise_metric`.
+
+        This is what ``MetricClassifier(metric="auc", surrogate="exact", solver=DfoTr(...))`` calls.
+        """
+        return maximise_on_sphere(self, lambda w, _: value_of(w), start, budget=budget)
 
     def _settings(self) -> dict[str, Any]:
         return {

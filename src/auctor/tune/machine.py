@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.tune.design import coordinate_design, far_from, spread_point
 from auctor.tune.model import Basis, Quadratic, check_model, fit_linear, fit_quadratic, full_size
-from auctor.tune.rules import Rules
+from auctor.tune.rules import REPEAT_SHARE, RIDGE, SAME_END, Rules
 from auctor.tune.state import Asked, State
 from auctor.tune.step import check_step, largest_value, trust_step
 
@@ -27,12 +27,6 @@ FAR = 2.0
 MOST_CUTS = 60
 #: Singular value of the scaled displacements below which the set spans too little.
 LEAST_SPAN = 1e-3
-#: Most repeated evaluations: they tell the size of the noise, and more cost steps.
-#: Source: benchmarks/results/dfo.md, noisy problems.
-MOST_REPEATS = 5
-#: A run that comes this close to the end of an earlier one, in units of the cube, with no lower
-#: value, ends: it would find the same point again.
-SAME_END = 0.02
 
 
 @dataclass
@@ -57,6 +51,7 @@ class Machine:
         self.most = full if dims <= FULL_UP_TO else min(full, POINTS_PER_DIM * dims + 1)
         if self.linear:
             self.most = dims + 1
+        self._last: tuple[tuple[tuple[int, ...], int, float], Basis] | None = None
 
     def begin(self) -> None:
         """Queue the first points: a design over the cube, or one along the coordinates."""
@@ -105,8 +100,11 @@ class Machine:
         state, rules = self.state, self.rules
         if self._waiting():
             return self._spread(state.points[state.center])
-        if self._seen_before():
+        if self.restarts and self._seen_before():
             self._restart()
+            return None
+        if not rules.levels and state.radius <= self.last_radius:
+            self._cut()
             return None
         span = self._widen()
         if span is not None:
@@ -163,16 +161,31 @@ class Machine:
             scaled = before * state.radius**2
             model, basis = fit_quadratic(displacements, values, scaled, self._ridge(values))
             state.hessian = model.hessian / state.radius**2
+        self._last = (self._key(), basis)
         if self.debug and not self.rules.repeats and len(values) <= self.most:
             check_model(model, displacements, values)
         return model, basis
+
+    def _basis_of(self, displacements: FloatArray, values: FloatArray) -> Basis:
+        """Lagrange functions of the members; those of the last model where they are the same."""
+        key = self._key()
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        if self.linear:
+            return fit_linear(displacements, values)[1]
+        flat = np.zeros((self.state.dims, self.state.dims))
+        return fit_quadratic(displacements, values, flat, self._ridge(values))[1]
+
+    def _key(self) -> tuple[tuple[int, ...], int, float]:
+        """What the Lagrange functions depend on."""
+        return tuple(self.state.members), self.state.center, self.state.radius
 
     def _ridge(self, values: FloatArray) -> float:
         """Regression instead of interpolation: variance of the noise over that of the curvature."""
         noise = self.state.noise()
         if not self.rules.repeats or noise == 0.0:
             return 0.0
-        return float((noise / max(float(np.ptp(values)), noise)) ** 2)
+        return RIDGE * float((noise / max(float(np.ptp(values)), noise)) ** 2)
 
     def _scaled(self) -> tuple[FloatArray, FloatArray]:
         state = self.state
@@ -242,7 +255,8 @@ class Machine:
         state = self.state
         if not self.rules.repeats:
             return None
-        if state.counts[state.center] < 2 and state.freedom < MOST_REPEATS:
+        allowed = 1.0 + REPEAT_SHARE * state.n_told
+        if state.counts[state.center] < 2 and state.n_repeats < allowed:
             return Asked(state.points[state.center].copy(), "repeat")
         return None
 
@@ -256,6 +270,7 @@ class Machine:
                 self._restart()
                 return
             # No further run: go on around the best point with the last radius.
+            state.ends.append(state.center)
             state.resolution = state.radius = 10.0 * self.last_radius
             state.queue.append(
                 spread_point(
@@ -307,8 +322,9 @@ class Machine:
         if not np.isfinite(value):
             state.n_failed += 1
             value = np.nan
-        if asked is not None and asked.role == "repeat":
-            self._tell_repeat(point, value)
+        known = self._known(point)
+        if known >= 0:
+            self._tell_repeat(known, value)
             return
         index = len(state.points)
         state.points.append(point.copy())
@@ -329,18 +345,32 @@ class Machine:
                 return self.state.pending.pop(k)
         return None
 
-    def _tell_repeat(self, point: FloatArray, value: float) -> None:
+    def _known(self, point: FloatArray) -> int:
+        """Index of a point that was told before, -1 if it was not."""
+        points = self.state.points
+        same = np.flatnonzero((np.array(points) == point).all(axis=1)) if points else np.zeros(0)
+        return int(same[0]) if same.size else -1
+
+    def _tell_repeat(self, index: int, value: float) -> None:
+        """Another value of a known point: their mean counts, and their spread is noise.
+
+        Earlier spreads count half at each repeat: noise often shrinks with the values.
+        """
         state = self.state
-        index = next(i for i in range(len(state.points)) if np.array_equal(state.points[i], point))
         if np.isnan(value):
             return
         count, mean = state.counts[index], state.values[index]
         state.counts[index] = count + 1
+        if count == 0:  # it failed the first time
+            state.values[index] = value
+            self._admit(index)
+            return
         state.values[index] = mean + (value - mean) / (count + 1)
-        state.spread += (value - mean) * (value - state.values[index])
-        state.freedom += 1
-        known = [i for i in state.members if not np.isnan(state.values[i])]
-        state.center = min(known, key=lambda i: state.values[i])
+        state.n_repeats += 1
+        state.spread = 0.5 * state.spread + (value - mean) * (value - state.values[index])
+        state.freedom = 0.5 * state.freedom + 1.0
+        if state.members:
+            state.center = min(state.members, key=lambda i: state.values[i])
 
     def _tell_failed(self, asked: Asked | None) -> None:
         """A failed evaluation: a trial shrinks the region, a lost design point is mirrored."""
@@ -408,10 +438,7 @@ class Machine:
         """
         state = self.state
         displacements, values = self._scaled()
-        if self.linear:
-            _, basis = fit_linear(displacements, values)
-        else:
-            _, basis = fit_quadratic(displacements, values, np.zeros((state.dims, state.dims)))
+        basis = self._basis_of(displacements, values)
         step = (state.points[index] - state.points[state.center]) / state.radius
         origin = step if better else np.zeros(state.dims)
         distance = np.linalg.norm(displacements - origin, axis=1)

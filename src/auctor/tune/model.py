@@ -15,9 +15,9 @@ from auctor.core.types import FloatArray
 #: Added to the diagonal of the interpolation system, in units of its largest entry. It keeps the
 #: system solvable when points coincide; the model then misses values by about this share.
 INTERPOLATION_RIDGE = 1e-14
-#: Relative error that an interpolating model may leave at its points before debug mode objects.
-#: Source: the condition numbers seen on the problems of the results file dfo.md.
-INTERPOLATION_ERROR = 1e-4
+#: Error that an interpolating model may leave at its points, in units of the range of the values,
+#: before debug mode objects: nearly collinear points are fitted to some percent.
+INTERPOLATION_ERROR = 0.05
 
 
 def full_size(dims: int) -> int:

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Largest share of the evaluations that repeats may take: they tell the size of the noise, and
+#: more cost steps. Source: benchmarks/results/dfo.md, noisy problems.
+REPEAT_SHARE = 0.05
+#: Ridge of regression, in units of the variance of the noise over that of the values.
+#: Source: benchmarks/results/dfo.md, noisy problems.
+RIDGE = 0.1
+#: A run that comes this close to the end of an earlier one, in units of the cube, with no lower
+#: value, ends: it would find the same point again.
+SAME_END = 0.02
+
 
 @dataclass(frozen=True)
 class Rules:

@@ -57,9 +57,11 @@ class State:
     last_failure: tuple[float, float] | None = None
     #: End points of earlier runs, as indices.
     ends: list[int] = field(default_factory=list)
-    #: Sum of squared differences of repeated values from their means, and its degrees of freedom.
+    #: Squared differences of repeated values from their means, and their degrees of freedom; both
+    #: are halved at each repeat.
     spread: float = 0.0
-    freedom: int = 0
+    freedom: float = 0.0
+    n_repeats: int = 0
     n_failed: int = 0
     n_told: int = 0
 

@@ -313,7 +313,7 @@ def _worst(
 @kernel
 def active_set(
     G: FloatArray, c: FloatArray, A: FloatArray, b: FloatArray, n_equal: int, x: FloatArray,
-    working: IntArray, size: int, weight: FloatArray, max_steps: int,
+    working: IntArray, size: int, weight: FloatArray, max_steps: int, refine: bool,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Minimise from the feasible x, which is overwritten; returns status, working rows and steps.
 
@@ -331,6 +331,8 @@ def active_set(
         Multipliers of the working rows, at the end.
     max_steps : int
         Changes of the working set allowed.
+    refine : bool
+        Whether to look once more, with factors computed afresh, at what looks optimal.
     """
     d, m = G.shape[0], A.shape[0]
     Q, R, L = np.empty((d, d)), np.zeros((d, d)), np.zeros((d, d))
@@ -382,7 +384,7 @@ def active_set(
         noise = ROUNDING * (math.sqrt(_dot(g, g)) + math.sqrt(_dot(c, c)))
         worst = _worst(weight, working, size, m, n_equal, noise, stuck > PATIENCE)
         if worst < 0:
-            if polished >= 2 or worn == 0:
+            if polished >= 2 or worn == 0 or not refine:
                 return OPTIMAL, size, steps
             # What looks optimal is looked at once more with fresh factors.
             worn = WORN

@@ -120,3 +120,41 @@ def polish(
     slope[:] = target - K @ beta
     rises, falls = slope[beta < high], slope[beta > low]
     return not rises.size or not falls.size or float(rises.max() - falls.min()) <= tol
+
+
+@fast_kernel
+def subtract_rows(
+    pool: Array, slots: Array, change: FloatArray, start: int, stop: int, slope: FloatArray
+) -> None:
+    """``slope[start:stop] -= sum_k change_k pool[slots_k, start:stop]``, summed in float64.
+
+    Four rows at a time, so that the slopes are read and written a quarter as often.
+    """
+    count = slots.shape[0]
+    part = slope[start:stop]
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = change[k], change[k + 1], change[k + 2], change[k + 3]
+        first, second = pool[slots[k], start:stop], pool[slots[k + 1], start:stop]
+        third, fourth = pool[slots[k + 2], start:stop], pool[slots[k + 3], start:stop]
+        for i in range(part.shape[0]):
+            part[i] -= a * first[i] + b * second[i] + c * third[i] + d * fourth[i]
+    for k in range(whole, count):
+        a, first = change[k], pool[slots[k], start:stop]
+        for i in range(part.shape[0]):
+            part[i] -= a * first[i]
+
+
+@kernel
+def gather(pool: Array, slots: Array, columns: Array, known: int, out: FloatArray) -> None:
+    """``out[i, j] = pool[slots_i, columns_j]``, a symmetric matrix of which a corner is known.
+
+    The first ``known`` rows and columns are there already; the others are read once for each pair.
+    """
+    for i in range(known, slots.shape[0]):
+        row = pool[slots[i]]
+        for j in range(i + 1):
+            out[i, j] = row[columns[j]]
+    for i in range(slots.shape[0]):
+        for j in range(max(i + 1, known), slots.shape[0]):
+            out[i, j] = out[j, i]

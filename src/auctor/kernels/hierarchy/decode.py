@@ -80,18 +80,23 @@ def tree_operator(u: FloatArray, parent: Array, phi: FloatArray, on: Array) -> N
 
 
 @kernel
-def best_prefix(p: FloatArray, order: Array, beta2: float, on: Array) -> None:
+def best_prefix(
+    p: FloatArray, order: Array, beta2: float, start: Array, empty: bool, on: Array
+) -> None:
     """The prefix of the sorted scores with the highest ``(1 + b) sum p_k / (k + b sum p)``.
 
     ``order`` lists the nodes of a row by falling score, parents before children where they tie, so
-    that every prefix obeys the taxonomy. ``b`` is beta squared.
+    that every prefix obeys the taxonomy. ``b`` is beta squared. The ``empty`` set is right with the
+    probability that no top label is there, ``prod (1 - p)`` over nodes without parents.
     """
     n, size = p.shape
     for i in range(n):
-        total = 0.0
+        total, none = 0.0, 1.0
         for t in range(size):
             total += p[i, t]
-        best, length, hits = 0.0, 0, 0.0
+            if start[t] == start[t + 1]:
+                none *= max(1.0 - p[i, t], 0.0)
+        best, length, hits = none / (1.0 + beta2) if empty else 0.0, 0, 0.0
         for k in range(size):
             hits += p[i, order[i, k]]
             value = hits / (k + 1.0 + beta2 * total)

@@ -1,11 +1,73 @@
-"""Greedy descent through a taxonomy, row by row: only the children on the way are scored."""
+"""Ways down a taxonomy, row by row: all paths from scores, the best child, the best few."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.runtime.compiled import fast_kernel
+from auctor.kernels.runtime.compiled import fast_kernel, kernel
+
+
+@kernel
+def path_scores(
+    z: FloatArray,
+    start: Array,
+    child: Array,
+    top: Array,
+    seen: Array,
+    softmax: bool,
+    inherit: bool,
+    stay: Array,
+    path: FloatArray,
+    end: FloatArray,
+) -> None:
+    """Log-probability of the path to every node, and of ending there; O(L) for a row.
+
+    ``z`` are log-odds. Without ``softmax`` a node has the conditional probability ``sigmoid(z)``,
+    and a row ends at t with ``prod_c (1 - sigmoid(z_c))``. With it, siblings share a softmax, in
+    which ending at the parent has a score of 0. ``stay[t]`` says whether rows may end at t, the
+    last entry standing for the virtual root; nodes that are not ``seen`` have no probability.
+    Without ``inherit`` probabilities are marginal: a path has that of its last node alone.
+    """
+    n, size = z.shape
+    for i in range(n):
+        for group in range(-1, size):
+            at = size if group < 0 else group
+            first = 0 if group < 0 else start[group]
+            count = top.shape[0] if group < 0 else start[group + 1] - first
+            own = 0.0 if group < 0 else path[i, group]
+            above = own if inherit else 0.0
+            known = 0
+            most = 0.0 if stay[at] else -np.inf
+            for c in range(count):
+                t = top[c] if group < 0 else child[first + c]
+                if seen[t]:
+                    known += 1
+                    most = max(most, z[i, t])
+            total = np.exp(-most) if stay[at] else 0.0
+            left = 0.0
+            for c in range(count):
+                t = top[c] if group < 0 else child[first + c]
+                if not seen[t]:
+                    path[i, t] = -np.inf
+                elif known == 1 and inherit and not stay[at]:
+                    path[i, t] = above
+                elif softmax:
+                    total += np.exp(z[i, t] - most)
+                else:
+                    # log sigmoid(z) and log(1 - sigmoid(z)) without overflow
+                    less = np.log1p(np.exp(-abs(z[i, t])))
+                    path[i, t] = above - less + min(z[i, t], 0.0)
+                    left += -less - max(z[i, t], 0.0)
+            if softmax and (known > 1 or (known == 1 and stay[at])):
+                log = most + np.log(total)
+                left = -log
+                for c in range(count):
+                    t = top[c] if group < 0 else child[first + c]
+                    if seen[t]:
+                        path[i, t] = above + z[i, t] - log
+            if group >= 0:
+                end[i, group] = own + left if stay[at] or known == 0 else -np.inf
 
 
 @fast_kernel
@@ -15,9 +77,11 @@ def descend(
     values: Array,
     coef: FloatArray,
     intercept: FloatArray,
+    scores: FloatArray,
     top: Array,
     start: Array,
     child: Array,
+    seen: Array,
     stop_below: float,
     out: Array,
 ) -> None:
@@ -25,28 +89,130 @@ def descend(
 
     ``top`` lists the nodes below the virtual root, ``child[start[t]:start[t + 1]]`` those below t.
     A row goes to the child with the highest score ``w_c . x + b_c``, an only child without asking,
-    and stops (at -1 above the top) where the best score is below ``stop_below``.
+    and stops (at -1 above the top) where the best score is below ``stop_below``. ``scores`` (n, L)
+    are taken where there are any, else computed on the way.
     """
-    for i in range(indptr.shape[0] - 1):
+    given = scores.shape[0] > 0
+    for i in range(out.shape[0]):
         at = -1
         while True:
-            if at < 0:
-                first, count = 0, top.shape[0]
-            else:
-                first, count = start[at], start[at + 1] - start[at]
-            if count == 0:
-                break
+            first = 0 if at < 0 else start[at]
+            count = top.shape[0] if at < 0 else start[at + 1] - first
+            known = 0
+            for c in range(count):
+                known += seen[top[c] if at < 0 else child[first + c]]
             best, where = -np.inf, -1
             for c in range(count):
                 t = top[c] if at < 0 else child[first + c]
+                if not seen[t]:
+                    continue
                 score = 0.0
-                if count > 1 or stop_below > -np.inf:
+                if given:
+                    score = scores[i, t]
+                elif known > 1 or stop_below > -np.inf:
                     score = intercept[t]
                     for k in range(indptr[i], indptr[i + 1]):
                         score += values[k] * coef[t, indices[k]]
-                if score > best:
+                if where < 0 or score > best:
                     best, where = score, t
-            if best < stop_below:
+            if where < 0 or best < stop_below:
                 break
             at = where
         out[i] = at
+
+
+@fast_kernel
+def beam_search(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    coef: FloatArray,
+    intercept: FloatArray,
+    scores: FloatArray,
+    top: Array,
+    start: Array,
+    child: Array,
+    seen: Array,
+    softmax: bool,
+    inherit: bool,
+    stay: Array,
+    beam: int,
+    out: Array,
+) -> None:
+    """The best end among the ``beam`` most likely paths kept at every step.
+
+    ``coef`` and ``intercept`` give log-odds. Ends compete with the paths that go on; a path that
+    has ended stays in the beam with its probability. Probabilities as in `path_scores`.
+    """
+    given = scores.shape[0] > 0
+    size = intercept.shape[0]
+    node, value, done = np.empty(beam, np.int64), np.empty(beam), np.empty(beam, np.bool_)
+    room = size + 2 * beam + 1
+    next_node, next_value = np.empty(room, np.int64), np.empty(room)
+    next_done = np.empty(room, np.bool_)
+    for i in range(out.shape[0]):
+        kept = 1
+        node[0], value[0], done[0] = -1, 0.0, False
+        while True:
+            count_next, open_paths = 0, False
+            for b in range(kept):
+                if done[b]:
+                    next_node[count_next], next_value[count_next] = node[b], value[b]
+                    next_done[count_next] = True
+                    count_next += 1
+                    continue
+                at = node[b]
+                slot = size if at < 0 else at
+                first = 0 if at < 0 else start[at]
+                count = top.shape[0] if at < 0 else start[at + 1] - first
+                above = value[b] if inherit else 0.0
+                begin, most, left = count_next, 0.0 if stay[slot] else -np.inf, 0.0
+                for c in range(count):
+                    t = top[c] if at < 0 else child[first + c]
+                    if not seen[t]:
+                        continue
+                    if given:
+                        z = scores[i, t]
+                    else:
+                        z = intercept[t]
+                        for k in range(indptr[i], indptr[i + 1]):
+                            z += values[k] * coef[t, indices[k]]
+                    next_node[count_next], next_value[count_next] = t, z
+                    next_done[count_next] = False
+                    count_next += 1
+                    most = max(most, z)
+                known = count_next - begin
+                if known == 1 and inherit and not stay[slot]:
+                    next_value[begin] = above
+                elif softmax and known > 0:
+                    total = np.exp(-most) if stay[slot] else 0.0
+                    for c in range(begin, count_next):
+                        total += np.exp(next_value[c] - most)
+                    log = most + np.log(total)
+                    left = -log
+                    for c in range(begin, count_next):
+                        next_value[c] += above - log
+                else:
+                    for c in range(begin, count_next):
+                        z = next_value[c]
+                        less = np.log1p(np.exp(-abs(z)))
+                        next_value[c] = above - less + min(z, 0.0)
+                        left += -less - max(z, 0.0)
+                open_paths = open_paths or known > 0
+                if at >= 0 and (known == 0 or stay[slot]):
+                    next_node[count_next], next_value[count_next] = at, value[b] + left
+                    next_done[count_next] = True
+                    count_next += 1
+            # The best of them, by repeated selection; the first of equal ones.
+            kept = min(beam, count_next)
+            for b in range(kept):
+                best = b
+                for c in range(b + 1, count_next):
+                    if next_value[c] > next_value[best]:
+                        best = c
+                node[b], value[b], done[b] = next_node[best], next_value[best], next_done[best]
+                next_node[best], next_value[best] = next_node[b], next_value[b]
+                next_done[best] = next_done[b]
+            if not open_paths:
+                break
+        out[i] = node[0]

@@ -102,11 +102,16 @@ def _tail_moments(
 ) -> None:
     """Mass of ``t[j:end]`` and its moment about ``t[j]``, for every j.
 
-    Sums of non-negative terms, so that an outlier below cancels nothing above it.
+    Sums of non-negative terms, so that an outlier below cancels nothing above it. The masses are
+    slopes of the loss, so what each addition rounds off is carried to the next (Kahan): of equal
+    shares they are counts times the share to the last bit or two, however many rows there are.
     """
     mass[end] = moment[end] = 0.0
+    lost = 0.0
     for j in range(end - 1, begin - 1, -1):
-        mass[j] = mass[j + 1] + q[j]
+        term = q[j] - lost
+        mass[j] = mass[j + 1] + term
+        lost = (mass[j] - mass[j + 1]) - term
         moment[j] = 0.0
         if j + 1 < end:
             moment[j] = moment[j + 1] + mass[j + 1] * (t[j + 1] - t[j])

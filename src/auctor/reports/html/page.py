@@ -36,16 +36,16 @@ def render(info: ReportInfo) -> str:
     Exact values stand in the ``value`` attribute of each ``<data>`` element beside the rounded
     text.
     """
-    script = _asset("report.js")
+    script = asset("report.js")
     first = info.models[0]
     return (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(
             info=info,
             first=first,
             policy=_policy(script),
-            style=_asset("report.css"),
+            style=asset("report.css"),
             script=script,
             numbers=embed(threshold.numbers(first)),
             panel=threshold.panel(info),
@@ -60,7 +60,7 @@ def render(info: ReportInfo) -> str:
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
     """The templates, with the words and numbers of `auctor.reports.text` as filters."""
     jinja2 = require("jinja2", extra="cli", who="the HTML report")
     environment: Environment = jinja2.Environment(
@@ -96,7 +96,8 @@ def embed(value: object) -> str:
     return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file of the page: its style or its script."""
     return resources.files("auctor.reports.html").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import scipy
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import IncompatibleError, ParameterError
 from auctor.core.linalg import floored, spd_solve
-from auctor.core.needs import Need
+from auctor.core.needs import Access, Need
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes, expected_error
@@ -125,7 +125,7 @@ class GaussianDiscriminant:
     shrinkage: str | float | None = None
     covariance: Covariance = "full"
 
-    needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM | Need.ROWS | Need.DENSE
+    needs = Need.SCALE_INVARIANT_LOSS | Need.SMOOTH_PENALTY | Need.GRAM
 
     def __post_init__(self) -> None:
         who = "GaussianDiscriminant"
@@ -166,7 +166,15 @@ class GaussianDiscriminant:
         data, d = problem.data, problem.n_columns
         ridge = 0.5 * problem.ridge[:d]
         even = bool((ridge == ridge[0]).all())
-        moments = class_moments(data, self.covariance, reduce=even, counts=problem.counts)
+        whole = (Access.ROWS | Access.DENSE) in data.access
+        if self.shrinkage == "auto" and not whole:
+            raise IncompatibleError(
+                "GaussianDiscriminant",
+                needs="row access for shrinkage='auto'",
+                got=f"{type(data).__name__} data",
+                todo="Pass a number as shrinkage, or none.",
+            )
+        moments = class_moments(data, self.covariance, reduce=even and whole, counts=problem.counts)
         k = moments.mean.shape[1]  # less than d in a basis of the rows
         level = ridge if k == d else np.full(k, ridge[0])
         if self.shrinkage is None:

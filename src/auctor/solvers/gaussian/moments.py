@@ -12,6 +12,7 @@ from scipy.linalg import eigh
 from auctor.core.checks import check_int
 from auctor.core.cost import product_passes
 from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.core.needs import Access
 from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
 from auctor.core.types import ClassRows, FloatArray, IntArray
@@ -189,8 +190,18 @@ def class_moments(
     work.passes += data.gram_passes()
     parts = []
     for rows, m in zip(data.target.classes, mean, strict=True):
-        matrix = data.rows(rows.rows).gram(rows.share) - np.outer(m, m)
+        if Access.ROWS in data.access:
+            matrix = data.rows(rows.rows).gram(rows.share) - np.outer(m, m)
+        else:  # a sum over blocks of rows, wherever they are
+            matrix = data.gram(_spread(data, rows)) - np.outer(m, m)
         again = np.flatnonzero(np.diag(matrix) < CANCELLED * m * m)
+        if again.size and Access.ROWS not in data.access:
+            raise IncompatibleError(
+                "Gaussian moments",
+                needs="columns whose mean does not dwarf their deviation, where rows are not read",
+                got=f"column {again[0]}",
+                todo="Subtract its mean.",
+            )
         if again.size:
             work.passes += product_passes(again.size)
             matrix[again] = _centred_gram(data, rows, m, again)

@@ -1,0 +1,195 @@
+"""Products of binned data against dense ones, memory, and the time of fits against peers."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.run import Settings, bar, interleave, table
+
+name = "additive_speed"
+ROWS, COLUMNS = 100_000, 96
+#: Shape of the timed fits.
+FIT_ROWS, FIT_COLUMNS = 50_000, 100
+#: Rows and columns of the comparison with EBM, which takes minutes on more.
+EBM_ROWS, EBM_COLUMNS = 2_000, 10
+
+
+def run(settings: Settings) -> dict[str, object]:
+    """Products side by side, then fits."""
+    cells: dict[str, object] = {}
+    products, memory, rows = _products(settings, cells)
+    fits, fit_rows = _fits(settings, cells)
+    return {
+        "title": "Products, memory and time of fits, one thread",
+        "bars": [
+            bar(
+                "scores: CPU over that of numpy's float64 X @ w",
+                products["scores"],
+                0.5,
+                at_least=False,
+            ),
+            bar(
+                "gradient: CPU over that of numpy's float64 X.T @ r",
+                products["gradient"],
+                0.5,
+                at_least=False,
+            ),
+            bar(
+                "scores: CPU over that of auctor's own dense kernel",
+                products["scores, own"],
+                0.5,
+                at_least=False,
+            ),
+            bar(
+                "gradient: CPU over auctor's own dense kernel",
+                products["gradient, own"],
+                0.5,
+                at_least=False,
+            ),
+            bar("bytes per entry", memory, 1.3, at_least=False),
+            bar(
+                "fit at one strength: CPU over LightGBM's default",
+                fits["lightgbm"],
+                2.0,
+                at_least=False,
+            ),
+            bar("EBM's CPU over that of strength='auto'", fits["ebm"], 5.0),
+        ],
+        "tables": [
+            table(f"Products, {ROWS:,} x {COLUMNS}", ["product", "CPU s", "ns per entry"], rows),
+            table("Fits", ["fit", "rows", "columns", "CPU s"], fit_rows),
+            table(
+                "Paths of 12 strengths, pairwise squared hinge, fused",
+                ["rows x columns", "lhac CPU s", "subspace_newton CPU s", "ratio"],
+                _paths(settings),
+            ),
+        ],
+        "notes": [
+            "Dense float64 products are measured twice: numpy's (OpenBLAS) and auctor's own dense "
+            "kernels, which run at the speed of memory on this machine."
+        ],
+        "cells": cells,
+    }
+
+
+def _products(
+    settings: Settings, cells: dict[str, object]
+) -> tuple[dict[str, float], float, list[list[object]]]:
+    from auctor.core.types import Target
+    from auctor.data import Binned, Dense
+    from auctor.training.bins import Bins
+
+    rng = np.random.default_rng(0)
+    n = ROWS // 5 if settings.quick else ROWS
+    X = rng.normal(size=(n, COLUMNS))
+    target = Target(np.where(rng.random(n) < 0.3, 1.0, -1.0))
+    matrix = Bins.of(X).encoded(X)
+    binned, dense = Binned(matrix, target, n_threads=1), Dense(X, target, n_threads=1)
+    w, r = rng.normal(size=matrix.shape[1]), rng.normal(size=n)
+    v = rng.normal(size=COLUMNS)
+    calls: dict[str, Callable[[], object]] = {
+        "scores, binned": lambda: binned.scores(w),
+        "scores, numpy": lambda: X @ v,
+        "scores, auctor dense": lambda: dense.scores(v),
+        "gradient, binned": lambda: binned.gradient(r),
+        "gradient, numpy": lambda: X.T @ r,
+        "gradient, auctor dense": lambda: dense.gradient(r),
+    }
+    for call in calls.values():
+        call()
+    clocks = interleave(calls, 5 if settings.quick else 15, inner=3)
+    for label, clock in clocks.items():
+        cells[label] = clock.summary()
+    cpu = {label: float(clock.summary()["cpu"]) for label, clock in clocks.items()}
+    rows = [[label, seconds, 1e9 * seconds / X.size] for label, seconds in cpu.items()]
+    ratios = {}
+    for product in ("scores", "gradient"):
+        ratios[product] = cpu[f"{product}, binned"] / cpu[f"{product}, numpy"]
+        ratios[f"{product}, own"] = cpu[f"{product}, binned"] / cpu[f"{product}, auctor dense"]
+    return ratios, matrix.n_bytes / X.size, rows
+
+
+def problem(n: int, p: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows whose label depends on curves of ten columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    z = np.sin(2 * X[:, 0]) + (X[:, 1] > 0.5) + X[:, 2] - 0.5 * X[:, 3] ** 2
+    z += 0.3 * X[:, 4:10].sum(axis=1) + 0.7 * rng.logistic(size=n)
+    return X, z > 1.5
+
+
+def _cpu(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def _fits(
+    settings: Settings, cells: dict[str, object]
+) -> tuple[dict[str, object], list[list[object]]]:
+    from auctor import AdditiveClassifier
+
+    ratios: dict[str, object] = {"lightgbm": None, "ebm": None}
+    rows: list[list[object]] = []
+    n, p = (FIT_ROWS // 10, FIT_COLUMNS) if settings.quick else (FIT_ROWS, FIT_COLUMNS)
+    X, y = problem(n, p)
+    AdditiveClassifier(strength=1e-3, n_threads=1).fit(X[:500], y[:500])  # compiles
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = _cpu(lambda: AdditiveClassifier(strength=3e-3, n_threads=1).fit(X, y))
+        rows.append(["auctor, one strength", n, p, ours])
+        try:
+            from lightgbm import LGBMClassifier
+
+            theirs = _cpu(lambda: LGBMClassifier(n_jobs=1, verbose=-1).fit(X, y))
+            rows.append(["lightgbm, 100 trees", n, p, theirs])
+            ratios["lightgbm"] = ours / theirs
+        except ImportError:
+            pass
+        n, p = EBM_ROWS, EBM_COLUMNS
+        X, y = problem(n, p)
+        ours = _cpu(lambda: AdditiveClassifier(n_threads=1).fit(X, y))
+        rows.append(["auctor, strength auto", n, p, ours])
+        try:
+            from interpret.glassbox import ExplainableBoostingClassifier
+
+            theirs = _cpu(lambda: ExplainableBoostingClassifier(n_jobs=1).fit(X, y))
+            rows.append(["EBM, defaults", n, p, theirs])
+            ratios["ebm"] = theirs / ours
+        except ImportError:
+            pass
+    cells["fits"] = rows
+    return ratios, rows
+
+
+def _paths(settings: Settings) -> list[list[object]]:
+    """A path of the pairwise squared hinge with the solvers that need no columns."""
+    from auctor.core.types import Target
+    from auctor.data import Binned
+    from auctor.losses import PairwiseSquaredHinge
+    from auctor.problem import Problem
+    from auctor.solvers import regularisation_path, strength_max
+    from auctor.training.additive import KINKED_RATIO, curve_penalty
+    from auctor.training.bins import Bins
+
+    rows: list[list[object]] = []
+    for n, p in ((1_000, 10), (3_000, 20), (10_000, 10)):
+        X, y = problem(n, p)
+        bins = Bins.of(X)
+        data = Binned(bins.encoded(X), Target(np.where(y, 1.0, -1.0)), n_threads=1)
+        penalty = curve_penalty("fused", bins, np.zeros(p, dtype=np.int64))
+        task = Problem(PairwiseSquaredHinge(), penalty, data)
+        strengths = np.geomspace(1.0, KINKED_RATIO, 12) * strength_max(task)
+        row: list[object] = [f"{n} x {p}"]
+        for solver in ("lhac", "subspace_newton"):
+
+            def path(solver: str = solver, task: object = task, levels: object = strengths) -> None:
+                regularisation_path(task, strengths=levels, solver=solver, on_failure="ignore")
+
+            row.append(_cpu(path))
+        rows.append([*row, row[1] / row[2]])
+    return rows

@@ -1,0 +1,11 @@
+"""The bars of the issue on additive models and scorecards."""
+
+from __future__ import annotations
+
+from benchmarks.sections import additive_checks, additive_quality, additive_speed
+
+name = "additive"
+title = "Additive models: products of bytes, time of a fit, test AUC, monotone curves, scorecards"
+sections = (additive_speed, additive_checks, additive_quality)
+#: Parts of the time budget.
+shares = {"additive_speed": 1.0, "additive_checks": 1.0, "additive_quality": 4.0}

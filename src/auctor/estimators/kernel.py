@@ -1,0 +1,133 @@
+"""What the kernel machines share: the kernel, the solver's limits, the fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import ConvergenceWarning, DataError
+from auctor.core.types import FloatArray, IntArray
+from auctor.data.coerce import LARGEST
+from auctor.estimators.base import TableEstimator
+from auctor.kernel_machine.dual import DualSolution
+from auctor.kernel_machine.functions import KernelFunction, Linear, Polynomial, Rbf
+from auctor.kernel_machine.machine import KernelModel, Limits, check_definite, make_points
+from auctor.kernel_machine.points import Points, squared_lengths
+
+Kernel = str | Callable[[Any, Any], Any]
+
+
+class KernelEstimator(TableEstimator):
+    """What the kernel machines share: parameters of the kernel and of the solver."""
+
+    kernel: Kernel
+    C: float
+    gamma: float | str
+    degree: int
+    coef0: float
+    tol: float
+    max_iter: int
+    cache_bytes: int
+    n_threads: int | None
+
+    model_: KernelModel
+    support_: IntArray
+    dual_coef_: FloatArray
+    gamma_: float
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _check_shared(self) -> None:
+        who = self._who
+        if not callable(self.kernel):
+            check_choice(who, "kernel", self.kernel, tuple(KERNELS))
+        check_real(who, "C", self.C, low=0.0, open_low=True, high=LARGEST)
+        if isinstance(self.gamma, str):
+            check_choice(who, "gamma", self.gamma, ("scale", "auto"))
+        else:
+            check_real(who, "gamma", self.gamma, low=0.0, open_low=True)
+        check_int(who, "degree", self.degree, low=1)
+        check_real(who, "coef0", self.coef0, low=0.0)
+        check_real(who, "tol", self.tol, low=0.0, open_low=True)
+        check_int(who, "max_iter", self.max_iter, low=1)
+        check_int(who, "cache_bytes", self.cache_bytes, low=1)
+
+    def _limits(self) -> Limits:
+        return Limits(self.tol, self.max_iter, self.cache_bytes, self.n_threads, self._who)
+
+    def _matrix(self, X: Any, *, reset: bool) -> Any:
+        """Rows as the kernel takes them: C-contiguous or CSR."""
+        matrix = self._read(X, reset=reset)
+        if not isinstance(matrix, np.ndarray):
+            matrix = matrix.tocsr()
+        if self.kernel != "precomputed":
+            return matrix
+        if not isinstance(matrix, np.ndarray):
+            matrix = matrix.toarray()
+        if reset and matrix.shape[0] != matrix.shape[1]:
+            raise DataError(
+                self._who,
+                needs="a square kernel matrix",
+                got=f"shape {matrix.shape}",
+                todo="Pass the kernel of the training rows with themselves.",
+            )
+        return matrix
+
+    def _points(self, matrix: Any, kept: IntArray, weight: FloatArray | None) -> Points:
+        """The rows that take part, with the kernel; sets ``gamma_``."""
+        self.gamma_ = self._width(matrix, weight)
+        kernel: Any = self.kernel
+        if isinstance(kernel, str):
+            kernel = KERNELS[kernel](self)
+        points = make_points(matrix, kernel, self._limits())
+        check_definite(points, self._who)
+        return points if kept.size == points.size else points.only(kept)
+
+    def _width(self, matrix: Any, weight: FloatArray | None) -> float:
+        """The number that ``gamma`` stands for."""
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        n, columns = matrix.shape
+        if self.gamma == "auto":
+            return float(1.0 / columns)
+        share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+        # The variance of all entries, each row by its weight.
+        mean = float(np.asarray(matrix.T @ share).sum()) / columns
+        if isinstance(matrix, np.ndarray):
+            spread = float(squared_lengths(matrix - mean) @ share) / columns
+        else:
+            spread = float(squared_lengths(matrix) @ share) / columns - mean**2
+        return float(1.0 / (columns * spread)) if spread > 0.0 else 1.0
+
+    def _warn(self, found: list[DualSolution]) -> list[Warning]:
+        late = [one for one in found if not one.converged]
+        if not late:
+            return []
+        worst = max(one.violation for one in late)
+        return [
+            ConvergenceWarning(
+                f"{self._who} stopped after {self.max_iter} blocks: the optimality conditions are "
+                f"violated by {worst:.3g}, the tolerance is {self.tol:.3g}.",
+                todo="Increase {option} or {option2}, or scale the columns.",
+                option=("max_iter", "tol"),
+            )
+        ]
+
+    def _keep(self, kept: IntArray, model: KernelModel, support: IntArray) -> None:
+        self.model_, self.support_ = model, kept[support]
+        self.dual_coef_, self.intercept_ = model.coef.T, model.intercept
+
+
+#: Kernels by name; a callable is the other way, and None stands for a matrix of kernel values.
+KERNELS: dict[str, Callable[[KernelEstimator], KernelFunction | None]] = {
+    "linear": lambda given: Linear(),
+    "poly": lambda given: Polynomial(given.gamma_, given.degree, given.coef0),
+    "rbf": lambda given: Rbf(given.gamma_),
+    "precomputed": lambda given: None,
+}

@@ -1,0 +1,46 @@
+"""The curves of additive models as parts of an ONNX graph."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+from auctor.export.graph import Graph
+from auctor.training.bins import Bins
+
+
+def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
+    """Sums of table entries: the code of a value is the number of cuts below it, plus one."""
+    tables = [np.column_stack(found) for found in zip(*map(bins.tables, coef), strict=True)]
+    axis = graph.constant("code_axis", np.array([1]))
+    one, none = (graph.constant(f"code_{k}", np.array([[k]])) for k in (1, 0))
+    used = {j for pair in bins.pairs for j in (pair.first, pair.second)}
+    codes: dict[int, str] = {}
+    for j, column in enumerate(bins.columns):
+        if not tables[j].any() and j not in used:
+            continue
+        x = graph.add("Gather", graph.rows, graph.constant(f"column_{j}", np.array([j])), axis=1)
+        cuts = graph.constant(f"cuts_{j}", column.cuts[None, :])
+        above = graph.add("Cast", graph.add("Greater", x, cuts), to=graph.kinds.INT64)
+        code = graph.add("Add", graph.add("ReduceSum", above, axis), one)
+        codes[j] = graph.add("Where", graph.add("IsNaN", x), none, code)
+    places = [(j, code) for j, code in codes.items()]
+    for k, pair in enumerate(bins.pairs):
+        first, second = (
+            graph.add("Gather", graph.constant(f"levels_{k}_{j}", level.astype(np.int64)), codes[j])
+            for j, level in zip((pair.first, pair.second), pair.levels, strict=True)
+        )
+        width = graph.constant(f"width_{k}", np.array([[pair.shape[1]]]))
+        cell = graph.add("Add", graph.add("Mul", first, width), second)
+        places.append((len(bins.columns) + k, cell))
+    total = graph.add("Expand", offset, _shape(graph, coef.shape[0]))
+    for j, code in places:
+        entries = graph.add("Gather", graph.constant(f"table_{j}", tables[j]), code, axis=0)
+        total = graph.add("Add", total, graph.add("Squeeze", entries, axis))
+    return total
+
+
+def _shape(graph: Graph, k: int) -> str:
+    """The shape (rows, k)."""
+    rows = graph.add("Shape", graph.rows, start=0, end=1)
+    return graph.add("Concat", rows, graph.constant("scores_of_a_row", np.array([k])), axis=0)

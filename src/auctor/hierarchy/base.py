@@ -1,0 +1,144 @@
+"""What both hierarchical estimators share: reading rows and labels, calibrating, reporting."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from auctor.core.checks import check_choice, check_real
+from auctor.core.errors import DataError, DataWarning
+from auctor.core.types import Array, FloatArray
+from auctor.data import as_matrix
+from auctor.data.coerce import check_weight
+from auctor.hierarchy.labels import Form, Labels, read_labels
+from auctor.hierarchy.nodes import NodeSettings, node_loss
+from auctor.hierarchy.report import measure
+from auctor.hierarchy.taxonomy import Taxonomy
+from auctor.reports.nodes import TaxonomyReport
+from auctor.training.registry import resolve_penalty
+
+#: Labels without rows that a warning names.
+NAMED = 5
+
+
+class Rows(NamedTuple):
+    """What `fit` was given, checked."""
+
+    matrix: Any
+    on: Array
+    weight: FloatArray | None
+
+
+class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
+    """Rows with labels of a taxonomy."""
+
+    taxonomy: Taxonomy | None
+    loss: Any
+    penalty: Any
+    strength: float
+    solver: Any
+    tol: float
+    max_iter: int
+
+    taxonomy_: Taxonomy
+    form_: Form
+    models_: Any
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of all labels."""
+        return self.models_.coef
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Intercepts of all labels."""
+        found: FloatArray = self.models_.intercept
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def node_report(self, X: Any, y: Any, *, title: str = "Taxonomy") -> TaxonomyReport:
+        """Measures of every label and overall on rows X with labels y.
+
+        ``auctor.reports.render_taxonomy`` draws the answer, worst labels first.
+        """
+        truth = self._truth(y)
+        return measure(truth, self.predict_indicator(X), self.taxonomy_, title)
+
+    def predict_indicator(self, X: Any) -> Array:
+        """Predicted labels as a 0/1 matrix (n, n_labels)."""
+        raise NotImplementedError
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def _truth(self, y: Any) -> Array:
+        """Labels of test rows as a 0/1 matrix."""
+        check_is_fitted(self, "models_")
+        return read_labels(type(self).__name__, y, self.taxonomy_).indicator
+
+    def _settings(self, loss: Any = None) -> NodeSettings:
+        who = type(self).__name__
+        check_real(who, "strength", self.strength, low=0.0)
+        check_real(who, "tol", self.tol, low=0.0, open_low=True)
+        return NodeSettings(
+            node_loss(who, self.loss if loss is None else loss),
+            lambda: resolve_penalty(who, self.penalty, self.strength, None),
+            self.solver,
+            self.tol,
+            self.max_iter,
+        )
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, broken: str) -> Rows:
+        """Rows and labels; sets what `fit` sets of them."""
+        who = type(self).__name__
+        check_choice(who, "broken", broken, ("close", "refuse"))
+        if self.taxonomy is not None and not isinstance(self.taxonomy, Taxonomy):
+            raise DataError(
+                who,
+                needs="a Taxonomy",
+                got=repr(self.taxonomy)[:80],
+                todo="Make one by Taxonomy.from_parents, from_edges or from_paths.",
+            )
+        matrix = as_matrix(X, who=who)
+        labels: Labels = read_labels(who, y, self.taxonomy, broken)
+        n = matrix.shape[0]
+        if labels.indicator.shape[0] != n:
+            raise DataError(
+                who,
+                needs="labels for every row",
+                got=f"{labels.indicator.shape[0]} for {n} rows",
+                todo="Pass as many.",
+            )
+        weight = None if sample_weight is None else check_weight(sample_weight, n, who=who)
+        self.taxonomy_, self.form_ = labels.taxonomy, labels.form
+        validate_data(self, X, skip_check_array=True)
+        counted = labels.indicator if weight is None else labels.indicator[weight > 0.0]
+        self.adopt_seen(np.atleast_1d(counted.any(axis=0)))
+        if self.empty_labels_:
+            more = ", ..." if len(self.empty_labels_) > NAMED else ""
+            warnings.warn(
+                f"{who}: {len(self.empty_labels_)} labels have no rows and are never predicted: "
+                f"{', '.join(repr(name) for name in self.empty_labels_[:NAMED])}{more}.",
+                DataWarning,
+                stacklevel=3,
+            )
+        return Rows(matrix, labels.indicator, weight)
+
+    def adopt_seen(self, seen: Array) -> None:
+        """Which labels have rows."""
+        self.seen_ = seen
+        self.empty_labels_ = [self.taxonomy_.names[t] for t in np.flatnonzero(~seen)]
+
+    def _read(self, X: Any) -> Any:
+        check_is_fitted(self, "models_")
+        matrix = as_matrix(X, who=type(self).__name__)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return matrix

@@ -1,0 +1,54 @@
+"""Measures of a hierarchical model, for every label and overall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auctor.core.types import Array
+from auctor.hierarchy import metrics
+from auctor.hierarchy.taxonomy import Taxonomy
+from auctor.reports.nodes import NodeMeasures, TaxonomyReport
+
+
+def measure(truth: Array, predicted: Array, taxonomy: Taxonomy, title: str) -> TaxonomyReport:
+    """Precision, recall and F1 of every label, and of all together in several ways."""
+    a, b = metrics.check_sets("node_report", truth, predicted)
+    hits, there, said = (one.sum(axis=0) for one in (a & b, a, b))
+    each = metrics.label_scores(a, b)
+    nodes = [
+        NodeMeasures(
+            name=str(taxonomy.names[t]),
+            parents=tuple(int(above) for above in taxonomy.parents.of(t)),
+            rows=int(there[t]),
+            predicted=int(said[t]),
+            hits=int(hits[t]),
+            precision=float(each.precision[t]),
+            recall=float(each.recall[t]),
+            f1=float(each.f[t]),
+        )
+        for t in range(taxonomy.n_nodes)
+    ]
+    return TaxonomyReport(title, int(a.shape[0]), tuple(nodes), overall(a, b, taxonomy))
+
+
+def overall(truth: Any, predicted: Any, taxonomy: Taxonomy) -> dict[str, float]:
+    """Measures over all labels, by the names that people use for them."""
+    found = {
+        f"F1 by {word}": metrics.set_scores(truth, predicted, average=average).f
+        for word, average in (("example", "example"), ("entry (micro)", "micro"))
+    }
+    seen = np.asarray(truth).any(axis=0)
+    macro = metrics.set_scores(truth[:, seen], predicted[:, seen], average="macro")
+    found["F1 by label (macro)"] = macro.f
+    hierarchical = metrics.hierarchical_scores(truth, predicted, taxonomy)
+    found["hierarchical precision"] = hierarchical.precision
+    found["hierarchical recall"] = hierarchical.recall
+    found["Jaccard"] = metrics.jaccard(truth, predicted)
+    found["Hamming loss"] = metrics.hamming(truth, predicted)
+    if taxonomy.is_tree:
+        found["tree distance"] = metrics.tree_distance(truth, predicted, taxonomy)
+    for level, value in enumerate(metrics.by_level(truth, predicted, taxonomy)):
+        found[f"F1 of level {level + 1}"] = float(value)
+    return found

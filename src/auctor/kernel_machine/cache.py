@@ -1,0 +1,80 @@
+"""Rows of a kernel matrix, computed in blocks and kept while there is room."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from auctor.core.errors import ParameterError
+from auctor.core.types import Array, IntArray
+from auctor.kernel_machine.points import Points, Strip, strips
+from auctor.kernels.runtime.parallel import run_tasks
+
+
+class RowCache:
+    """Rows of the kernel matrix of a set of points; the least recently used ones make room.
+
+    Parameters
+    ----------
+    points : Points
+    cache_bytes : int
+        Memory for rows; two rows at least.
+    n_threads : int
+    who : str
+        Name used in error messages.
+    """
+
+    def __init__(self, points: Points, cache_bytes: int, n_threads: int, who: str) -> None:
+        row = points.size * points.dtype.itemsize
+        room = cache_bytes // row
+        if room < 2:
+            raise ParameterError(
+                who,
+                needs=f"a cache of two rows, {2 * row} bytes, or more",
+                got=f"{cache_bytes} bytes",
+                todo="Increase {option}.",
+                option="cache_bytes",
+            )
+        self.points, self.n_threads = points, n_threads
+        self.room = int(min(room, points.size))
+        self.pool = np.empty((self.room, points.size), points.dtype)  # pages are touched as needed
+        self.computed = 0
+        self._slot = np.full(points.size, -1, dtype=np.int64)
+        self._owner = np.full(self.room, -1, dtype=np.int64)
+        self._used = np.zeros(self.room, dtype=np.int64)  # when, by the count of requests
+        self._request = 0
+
+    def slots(self, index: IntArray) -> Array:
+        """Where in ``pool`` the rows of some points are, at most ``room`` of them."""
+        self._request += 1
+        known = self._slot[index] >= 0
+        self._used[self._slot[index[known]]] = self._request
+        missing = np.unique(index[~known])
+        if missing.size:
+            # Slots never used come first; those of this request are the last that could go.
+            taken = np.sort(np.argsort(self._used, kind="stable")[: missing.size])
+            evicted = self._owner[taken]
+            self._slot[evicted[evicted >= 0]] = -1
+            self._owner[taken], self._slot[missing] = missing, taken
+            self._used[taken] = self._request
+            most = self.points.most_rows
+            for first in range(0, missing.size, most):
+                part = slice(first, first + most)
+                self._compute(missing[part], taken[part])
+            self.computed += missing.size
+        return self._slot[index].astype(np.uint64)
+
+    def _compute(self, index: IntArray, slots: IntArray) -> None:
+        strip = self.points.against(self.points.rows(index))
+        ranges = strips(self.points.size, index.size)
+        run_tasks([partial(self._fill, strip, slots, *r) for r in ranges], self.n_threads)
+
+    def _fill(self, strip: Strip, slots: IntArray, start: int, stop: int) -> None:
+        first, last = int(slots[0]), int(slots[-1])
+        if last - first == slots.size - 1:  # neighbours: written where they belong
+            strip(start, stop, self.pool[first : last + 1, start:stop])
+            return
+        values = np.empty((slots.size, stop - start), self.points.dtype)
+        strip(start, stop, values)
+        self.pool[slots, start:stop] = values

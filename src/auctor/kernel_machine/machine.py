@@ -1,0 +1,221 @@
+"""Fitting support vector machines and kernel ridge regression, and predicting with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from auctor.core.errors import DataError
+from auctor.core.types import FloatArray, IntArray
+from auctor.kernel_machine.cache import RowCache
+from auctor.kernel_machine.dual import (
+    Dual,
+    DualSolution,
+    indefinite,
+    solve_blocks,
+    solve_matrix,
+)
+from auctor.kernel_machine.functions import KernelFunction
+from auctor.kernel_machine.points import (
+    CalledPoints,
+    GivenPoints,
+    Points,
+    ProductPoints,
+    squared_lengths,
+    strips,
+)
+from auctor.kernels.runtime.parallel import available_threads, quiet_blas, run_tasks
+
+#: Variables of the dual up to which the whole matrix is kept in float64 and the solution is exact.
+EXACT_SIZE = 1000
+#: Violation to reach there, in units of the margin; what rounding allows.
+EXACT_TOL = 1e-9
+#: Rounds of pairs and exact steps there.
+EXACT_ROUNDS = 10
+#: Share of the tolerance that rounding of a kernel value may take; beyond it float64 is used.
+ROUNDING_SHARE = 0.01
+#: Rows of which kernel ridge regression keeps the whole matrix in float64 (3.2 gigabytes).
+RIDGE_ROWS = 20_000
+#: Rows that predictions treat at a time.
+PREDICTED_ROWS = 1024
+#: Eigenvalue of a given kernel matrix, as a share of its largest entry, that counts as negative.
+NEGATIVE = 1e-8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and with what.
+
+    Parameters
+    ----------
+    tol : float > 0
+        Violation of the optimality conditions to reach, in units of the margin or the target.
+    max_iter : int
+        Blocks of variables to solve.
+    cache_bytes : int
+        Memory for kernel rows.
+    n_threads : int, optional
+    who : str
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    cache_bytes: int = 1 << 29
+    n_threads: int | None = None
+    who: str = "auctor"
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """Scores ``K(x, points) coef + intercept``.
+
+    Parameters
+    ----------
+    points : Points
+    coef : (n_points, k) array
+    intercept : (k,) array
+    n_threads : int, optional
+    """
+
+    points: Points
+    coef: FloatArray
+    intercept: FloatArray
+    n_threads: int | None = None
+
+    def scores(self, matrix: Any) -> FloatArray:
+        """The k scores of every row."""
+        n = matrix.shape[0]
+        out = np.empty((n, self.intercept.size))
+        step = min(PREDICTED_ROWS, self.points.most_rows)
+        coef = self.coef.astype(self.points.dtype)
+
+        def part(start: int) -> None:
+            stop = min(start + step, n)
+            strip = self.points.against(matrix[start:stop])
+            total = np.tile(self.intercept, (stop - start, 1))
+            for first, last in strips(self.points.size, stop - start):
+                values = np.empty((stop - start, last - first), self.points.dtype)
+                strip(first, last, values)
+                total += values @ coef[first:last]
+            out[start:stop] = total
+
+        with quiet_blas():
+            tasks = [partial(part, start) for start in range(0, n, step)]
+            run_tasks(tasks, available_threads(self.n_threads))
+        return out
+
+
+def make_points(
+    matrix: Any, kernel: KernelFunction | Callable[[Any, Any], Any] | None, limits: Limits
+) -> Points:
+    """Points for a kernel function, a callable, or None for a matrix of kernel values."""
+    if kernel is None:
+        return GivenPoints(matrix)
+    if not isinstance(kernel, KernelFunction):
+        return CalledPoints(matrix, kernel, limits.who)
+    top = float(squared_lengths(matrix).max(initial=0.0)) * kernel.scale
+    small = matrix.shape[0] <= EXACT_SIZE
+    rounding = float(np.finfo(np.float32).eps) * top
+    double = small or rounding > ROUNDING_SHARE * limits.tol
+    return ProductPoints(matrix, kernel, np.float64 if double else np.float32)
+
+
+def whole_matrix(points: Points) -> FloatArray:
+    """The kernel matrix of the points in float64, symmetric."""
+    index = np.arange(points.size)
+    K = np.empty((points.size, points.size), points.dtype)
+    for start in range(0, points.size, points.most_rows):
+        part = slice(start, start + points.most_rows)
+        points.against(points.rows(index[part]))(0, points.size, K[part])
+    matrix: FloatArray = 0.5 * (K + K.T).astype(np.float64)
+    return matrix
+
+
+def check_definite(points: Points, who: str) -> None:
+    """Refuse a given or called kernel with a negative eigenvalue, where it is small enough."""
+    if isinstance(points, ProductPoints) or points.size > EXACT_SIZE:
+        return
+    K = whole_matrix(points)
+    lowest = float(np.linalg.eigvalsh(K)[0])
+    if lowest < -NEGATIVE * float(np.abs(K).max()):
+        raise indefinite(who, lowest)
+
+
+def classification(signs: FloatArray, caps: FloatArray) -> Dual:
+    """Dual of the hinge loss: labels as targets, each variable on the side of its label."""
+    positive = signs > 0.0
+    low, high = np.where(positive, 0.0, -caps), np.where(positive, caps, 0.0)
+    return Dual(signs, low, high, np.arange(signs.size))
+
+
+def regression(y: FloatArray, caps: FloatArray, epsilon: float, shift: float) -> Dual:
+    """Dual of the epsilon tube around ``y + shift``: two variables for each row."""
+    target = np.concatenate((y + shift - epsilon, y + shift + epsilon))
+    none = np.zeros_like(caps)
+    rows = np.arange(y.size)
+    return Dual(
+        target, np.concatenate((none, -caps)), np.concatenate((caps, none)), np.tile(rows, 2)
+    )
+
+
+def solve_dual(points: Points, dual: Dual, limits: Limits) -> DualSolution:
+    """Solve for all points: exactly where they are few, else on blocks."""
+    with quiet_blas():
+        if dual.target.size <= EXACT_SIZE:
+            tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), limits.tol)
+            found = solve_matrix(whole_matrix(points), dual, tol, EXACT_ROUNDS)
+            if found.violation <= limits.tol:
+                return found
+        threads = available_threads(limits.n_threads)
+        cache = RowCache(points, limits.cache_bytes, threads, limits.who)
+        return solve_blocks(cache, dual, limits.tol, limits.max_iter, limits.who)
+
+
+def solve_ridge(
+    points: Points, y: FloatArray, caps: FloatArray, who: str
+) -> tuple[FloatArray, float, float]:
+    """Kernel ridge regression with an unpenalised intercept: coefficients, intercept and gap.
+
+    Minimises ``b'Kb/2 + sum caps r^2/2`` with ``r = y - K b - intercept``: then ``r = b / caps``.
+    """
+    if y.size > RIDGE_ROWS:
+        raise DataError(
+            who,
+            needs=f"at most {RIDGE_ROWS:,} rows for the squared loss, whose matrix it factorises",
+            got=f"{y.size:,}",
+            todo="Use {option}, or fewer rows.",
+            option="loss",
+        )
+    K = whole_matrix(points)
+    shifted = K.copy()
+    shifted[np.diag_indices_from(shifted)] += 1.0 / caps
+    factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+    both = cho_solve(factor, np.column_stack((np.ones(y.size), y)), check_finite=False)
+    intercept = float(both[:, 1].sum() / both[:, 0].sum())
+    beta = both[:, 1] - intercept * both[:, 0]
+    smooth = K @ beta
+    residual = y - smooth - intercept
+    primal = 0.5 * beta @ smooth + 0.5 * caps @ residual**2
+    dual = y @ beta - 0.5 * beta @ smooth - 0.5 * (beta**2 / caps).sum()
+    return beta, intercept, max(0.0, float(primal - dual))
+
+
+def combine(
+    points: Points,
+    parts: Sequence[tuple[IntArray, FloatArray]],
+    intercepts: Sequence[float],
+    n_threads: int | None,
+) -> tuple[KernelModel, IntArray]:
+    """One model of several score functions, over the points that any of them uses."""
+    support = np.unique(np.concatenate([index[beta != 0.0] for index, beta in parts]))
+    coef = np.zeros((support.size, len(parts)))
+    for k, (index, beta) in enumerate(parts):
+        used = beta != 0.0
+        coef[np.searchsorted(support, index[used]), k] = beta[used]
+    kept = points.only(support)
+    return KernelModel(kept, coef, np.asarray(intercepts, dtype=np.float64), n_threads), support

@@ -1,0 +1,46 @@
+"""Inner products of compressed rows with a block of dense ones, as a block of kernel rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import Array
+from auctor.kernels.runtime.compiled import fast_kernel
+
+#: Rows whose products are kept before they are written: 16 floats fill a cache line of the result.
+TILE = 16
+
+
+@fast_kernel
+def products_with_block(
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    offset: Array,
+    block: Array,
+    block_offset: Array,
+    start: int,
+    stop: int,
+    out: Array,
+) -> None:
+    """``out[j, i - start] = <row i, column j of block> + offset_i + block_offset_j``.
+
+    For the rows i from ``start`` to ``stop``. ``block`` is (columns, size): the products of one
+    entry of a row with the whole block are one contiguous loop. They are collected for a few rows
+    and then written across.
+    """
+    size = block.shape[1]
+    tile = np.empty((TILE, size), out.dtype)
+    for first in range(start, stop, TILE):
+        count = min(TILE, stop - first)
+        for t in range(count):
+            sums = tile[t]
+            for j in range(size):
+                sums[j] = offset[first + t] + block_offset[j]
+            for at in range(indptr[first + t], indptr[first + t + 1]):
+                value, column = values[at], block[indices[at]]
+                for j in range(size):
+                    sums[j] += value * column[j]
+        for j in range(size):
+            for t in range(count):
+                out[j, first - start + t] = tile[t, j]

@@ -1,0 +1,112 @@
+"""A taxonomy with the measures of every label, drawn as a tree, worst labels first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from auctor.reports.html.figures import Figure, NumberTable
+from auctor.reports.html.page import asset, templates
+from auctor.reports.nodes import LEAST_ROWS, NodeMeasures, TaxonomyReport
+from auctor.reports.text import number
+
+#: Labels that are drawn: a tree of more is a wall of text; the worst of them are listed.
+MOST_DRAWN = 250
+#: Labels in the list of the worst.
+MOST_LISTED = 40
+#: Height of a line of the tree, in units of the drawing's view box.
+LINE = 18
+#: Width of the tree.
+WIDTH = 720
+#: How far a child is set in from its parent.
+INDENT = 18
+#: Where the bars begin.
+BARS = 430
+#: Length of the bar of a measure of 1.
+BAR = 180
+#: Letters of a name that are drawn.
+LETTERS = 48
+
+
+def render_taxonomy(report: TaxonomyReport) -> str:
+    """One self-contained HTML page; needs jinja2.
+
+    Examples
+    --------
+    >>> node = NodeMeasures("animal", (), 10, 9, 9, 1.0, 0.9, 0.95)
+    >>> page = render_taxonomy(TaxonomyReport("Animals", 10, (node,), {"Jaccard": 0.9}))
+    >>> "animal" in page and "<svg" in page
+    True
+    """
+    worst = report.worst()[:MOST_LISTED]
+    table = NumberTable(
+        "Worst labels",
+        ("Label", "F1", "Precision", "Recall", "Rows", "Predicted"),
+        [
+            (
+                node.name,
+                *(number(value, ".3f") for value in (node.f1, node.precision, node.recall)),
+                f"{node.rows:,}",
+                f"{node.predicted:,}",
+            )
+            for node in worst
+        ],
+    )
+    return (
+        templates()
+        .get_template("taxonomy.html.j2")
+        .render(
+            report=report,
+            style=asset("report.css"),
+            worst=Figure("Worst labels first", table=table),
+            tree=tree_svg(report.nodes),
+            drawn=min(len(report.nodes), MOST_DRAWN),
+            least_rows=LEAST_ROWS,
+        )
+    )
+
+
+def tree_svg(nodes: Sequence[NodeMeasures]) -> str:
+    """The tree with a bar of F1 for every label; among siblings the worst comes first.
+
+    A label with several parents is drawn under the first.
+    """
+    order = _drawing_order(nodes)[:MOST_DRAWN]
+    height = LINE * (len(order) + 1)
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Taxonomy with F1 by label">',
+        f'<text class="axis" x="{BARS}" y="{LINE - 6}">F1 and rows</text>',
+    ]
+    places = {place: line for line, (place, _) in enumerate(order)}
+    for line, (place, depth) in enumerate(order):
+        node, x, y = nodes[place], INDENT * depth, LINE * (line + 1)
+        above = node.parents[0] if node.parents else None
+        if above is not None:
+            turn, top = x - INDENT + 4, LINE * (places[above] + 1) + LINE - 4
+            parts.append(
+                f'<polyline class="line grid" points="{turn},{top} {turn},{y + 9} {x},{y + 9}"/>'
+            )
+        name = node.name if len(node.name) <= LETTERS else f"{node.name[: LETTERS - 1]}…"
+        parts.append(f'<text class="axis" x="{x + 3}" y="{y + 13}">{escape(name)}</text>')
+        tone = "negative" if node.f1 >= 0.5 else "positive"
+        bar = f'x="{BARS}" y="{y + 4}" height="{LINE - 7}"'
+        parts.append(f'<rect class="area {tone}" {bar} width="{BAR * node.f1:.1f}"/>')
+        text = f"{node.f1:.3f}, {node.rows:,}" if node.rows or node.predicted else "no rows"
+        parts.append(f'<text x="{BARS + BAR + 8}" y="{y + 13}">{text}</text>')
+    return "\n".join([*parts, "</svg>"])
+
+
+def _drawing_order(nodes: Sequence[NodeMeasures]) -> list[tuple[int, int]]:
+    """Places and depths from the top down, every label before its children."""
+    below: dict[int, list[int]] = {}
+    for place, node in enumerate(nodes):
+        below.setdefault(node.parents[0] if node.parents else -1, []).append(place)
+    waiting = [(-1, -1)]
+    order: list[tuple[int, int]] = []
+    while waiting:
+        place, depth = waiting.pop()
+        if place >= 0:
+            order.append((place, depth))
+        children = sorted(below.get(place, ()), key=lambda c: (nodes[c].f1, -nodes[c].rows))
+        waiting += [(child, depth + 1) for child in reversed(children)]
+    return order

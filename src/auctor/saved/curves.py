@@ -1,0 +1,98 @@
+"""What a file says of the curves of an additive model: bins of columns and of pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auctor.core.types import Array, IntArray
+from auctor.data.codebook import MOST_CODES
+from auctor.saved.values import Arrays, Json, floats, need
+from auctor.training.bins import Bins, ColumnBins, PairBins
+
+#: Arrays of a column that are kept one after the other.
+_LISTS = ("cuts", "line", "share", "steps")
+#: Numbers of a column.
+_NUMBERS = ("middle", "scale", "low", "high")
+
+
+def describe_curves(bins: Bins, signs: IntArray, arrays: Arrays) -> Json:
+    """The bins of a model; the arrays are put aside, those of all columns one after the other."""
+    columns = bins.columns
+    for name in _LISTS:
+        kind = np.int64 if name == "steps" else np.float64
+        lists = [np.asarray(getattr(column, name), dtype=kind) for column in columns]
+        arrays[f"bins.{name}"] = np.concatenate(lists)
+    arrays["bins.sizes"] = np.array([[c.cuts.size, c.steps.size] for c in columns], dtype=np.int64)
+    arrays["bins.numbers"] = np.array([[getattr(c, n) for n in _NUMBERS] for c in columns])
+    arrays["bins.signs"] = np.asarray(signs, dtype=np.int64)
+    for k, pair in enumerate(bins.pairs):
+        arrays[f"pair.{k}.columns"] = np.array([pair.first, pair.second], dtype=np.int64)
+        arrays[f"pair.{k}.first"], arrays[f"pair.{k}.second"] = (
+            level.astype(np.int64) for level in pair.levels
+        )
+        arrays[f"pair.{k}.share"] = pair.share
+    return {"pairs": len(bins.pairs)}
+
+
+def read_curves(entry: Any, d: int, arrays: Arrays) -> tuple[Bins, IntArray]:
+    """The bins of a file, checked, and the direction of every column."""
+    need(isinstance(entry, dict) and entry.keys() == {"pairs"}, "a number of pairs")
+    count = entry["pairs"]
+    need(type(count) is int and 0 <= count <= d * d, "a number of pairs")
+    sizes = _whole(arrays.pop("bins.sizes"), (d, 2), MOST_CODES)
+    numbers = floats(arrays.pop("bins.numbers"), (d, len(_NUMBERS)))
+    signs = arrays.pop("bins.signs")
+    need(signs.dtype == np.int64 and signs.shape == (d,), "a direction for each column")
+    need(bool((np.abs(signs) <= 1).all()), "directions")
+    whole = {name: arrays.pop(f"bins.{name}") for name in _LISTS}
+    cuts, steps = sizes[:, 0], sizes[:, 1]
+    lengths = {"cuts": cuts, "line": cuts + 2, "share": cuts + 2, "steps": steps}
+    parts = {}
+    for name, array in whole.items():
+        if name == "steps":
+            _whole(array, (int(steps.sum()),), MOST_CODES)
+        else:
+            floats(array, (int(lengths[name].sum()),))
+        parts[name] = np.split(array, np.cumsum(lengths[name])[:-1])
+    columns = [
+        _column({name: parts[name][j] for name in _LISTS}, numbers[j].tolist()) for j in range(d)
+    ]
+    pairs = [_pair(k, columns, arrays) for k in range(count)]
+    return Bins(columns, tuple(pairs)), signs
+
+
+def _whole(array: Array, shape: tuple[int, ...], most: int) -> Array:
+    need(array.dtype == np.int64 and array.shape == shape, f"whole numbers of shape {shape}")
+    need(bool(((array >= 0) & (array < most)).all()), "numbers of codes")
+    return array
+
+
+def _shares(share: Array) -> None:
+    need(bool((share >= 0.0).all()) and abs(float(share.sum()) - 1.0) < 1e-6, "shares of rows")
+
+
+def _column(lists: dict[str, Array], numbers: list[float]) -> ColumnBins:
+    cuts, steps = lists["cuts"], lists["steps"]
+    need(cuts.size + 2 <= MOST_CODES and bool((np.diff(cuts) > 0.0).all()), "cuts that increase")
+    inside = not steps.size or (steps[0] >= 2 and steps[-1] < cuts.size + 2)
+    need(bool(inside) and bool((np.diff(steps) > 0).all()), "steps at codes, increasing")
+    need(bool((np.diff(lists["line"][1:]) >= 0.0).all()), "a line that rises")
+    need(numbers[1] > 0.0, "a positive scale")
+    _shares(lists["share"])
+    return ColumnBins(cuts, lists["line"], lists["share"], steps, *numbers)
+
+
+def _pair(k: int, columns: list[ColumnBins], arrays: Arrays) -> PairBins:
+    first, second = _whole(arrays.pop(f"pair.{k}.columns"), (2,), len(columns)).tolist()
+    levels = []
+    for side, j in (("first", first), ("second", second)):
+        level = _whole(arrays.pop(f"pair.{k}.{side}"), (columns[j].size,), MOST_CODES)
+        need(level[0] == 0 and bool(np.isin(np.diff(level), (0, 1)).all()), "levels of codes")
+        levels.append(level.astype(np.uint8))
+    cells = (int(levels[0][-1]) + 1) * (int(levels[1][-1]) + 1)
+    need(cells <= MOST_CODES, "cells of a pair")
+    share = floats(arrays.pop(f"pair.{k}.share"), (cells,))
+    _shares(share)
+    return PairBins(first, second, (levels[0], levels[1]), share)

@@ -1,0 +1,99 @@
+"""What a file says of an estimator of auctor.hierarchy: its taxonomy, weights and decoder."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from auctor.saved.values import (
+    Arrays,
+    Json,
+    decoded,
+    decoded_matrix,
+    encoded,
+    encoded_array,
+    encoded_matrix,
+    floats,
+    need,
+)
+
+#: Estimators by the names under which a file knows them.
+NAMES = ("HierarchicalMultiLabel", "TopDownClassifier")
+
+
+def estimators() -> dict[str, type[Any]]:
+    """The classes; imports scikit-learn."""
+    from auctor import hierarchy
+
+    return {name: getattr(hierarchy, name) for name in NAMES}
+
+
+def describe(estimator: Any, arrays: Arrays) -> Json:
+    """What was fitted; its arrays are put aside."""
+    coef: Any = estimator.models_.coef
+    dense = np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64)
+    entry: Json = {
+        "taxonomy": encoded(estimator.taxonomy_, "taxonomy", arrays),
+        "form": estimator.form_.name,
+        "sparse": bool(hasattr(coef, "toarray")),
+        "coef": encoded_matrix(dense, "coef", arrays),
+    }
+    vectors = {
+        "intercept": estimator.models_.intercept,
+        "slope": estimator.calibration_.slope,
+        "offset": estimator.calibration_.offset,
+        "seen": estimator.seen_,
+    }
+    if hasattr(estimator, "stays_"):
+        vectors["stays"] = estimator.stays_
+    else:
+        entry["decoder"] = encoded(estimator.decoder_, "decoder", arrays)
+        entry["objective"] = encoded(float(estimator.objective_), "objective", arrays)
+    return entry | {name: encoded_array(one, name, arrays) for name, one in vectors.items()}
+
+
+def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
+    """The estimator that a file describes, checked; takes its entries and arrays."""
+    from auctor.hierarchy.calibration import Calibration
+    from auctor.hierarchy.labels import Form
+    from auctor.hierarchy.nodes import NodeModels
+    from auctor.hierarchy.taxonomy import Taxonomy
+
+    kind = estimators()[name]
+    need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
+    estimator = kind(**params)
+    estimator.check_parameters()
+    taxonomy = decoded(fitted.pop("taxonomy"), arrays)
+    need(isinstance(taxonomy, Taxonomy), "a taxonomy")
+    size = taxonomy.n_nodes
+    estimator.taxonomy_, estimator.form_ = taxonomy, Form[fitted.pop("form")]
+    coef: Any = decoded_matrix(fitted.pop("coef"), (size, d), arrays)
+    if fitted.pop("sparse"):
+        coef = csr_array(coef)
+    intercept, slope, offset = (
+        floats(decoded(fitted.pop(key), arrays), (size,))
+        for key in ("intercept", "slope", "offset")
+    )
+    estimator.models_ = NodeModels(coef, intercept)
+    estimator.calibration_ = Calibration(slope, offset)
+    estimator.adopt_seen(_flags(fitted.pop("seen"), size, arrays))
+    if name == "TopDownClassifier":
+        _ = taxonomy.parent  # refuses labels with several parents
+        estimator.adopt_ends(_flags(fitted.pop("stays"), size, arrays))
+        need(estimator.ends_.size > 0, "a class")
+    else:
+        estimator.classes_ = list(taxonomy.names)
+        estimator.decoder_ = decoded(fitted.pop("decoder"), arrays)
+        need(hasattr(estimator.decoder_, "decode"), "a decoder")
+        estimator.objective_ = float(decoded(fitted.pop("objective"), arrays))
+    return estimator
+
+
+def _flags(entry: Any, size: int, arrays: Arrays) -> Any:
+    found = decoded(entry, arrays)
+    good = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (size,)
+    need(good, "a flag for every label")
+    return found

@@ -1,0 +1,147 @@
+"""Checkpoints of a fit: the best point of every solve, so that a fit that was ended can go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from auctor.core.archive import read_archive, write_archive
+from auctor.core.checks import check_int
+from auctor.core.errors import DataError
+from auctor.core.files import AnyPath, check_destination
+from auctor.core.json import as_json
+from auctor.core.result import Step
+from auctor.core.types import Array
+from auctor.core.watching import Watcher, watch
+
+WHO = "Checkpoint"
+KIND = "fit checkpoint"
+#: Version of the file.
+FORMAT = 1
+#: Steps between two writes, unless said otherwise.
+EVERY = 10
+#: Writing may take this share of the time: where it is slow, fewer steps are written.
+SHARE = 0.1
+
+
+class Checkpoint(Watcher):
+    """Keeps the best point of every solve in a file, and lets the same fit go on from there.
+
+    What is kept are parameters, which any solver can start from, in the order of the solves of a
+    fit. What a solver remembers beside them (curvature, cuts) is found again.
+
+    Parameters
+    ----------
+    path : path
+        Read if it exists. It is written whole or not at all.
+    data : mapping
+        What the rows are known by; a file of other rows is refused. `Sharded.fingerprint` has it.
+    parameters : mapping
+        Of the fit; a file of others is refused.
+    every : int >= 1
+        Steps between two writes.
+    inner : Watcher, optional
+        Told everything, too.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from auctor import MetricClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.ckpt")
+    ...     checkpoint = Checkpoint(path, {"rows": 4}, {"metric": "log_loss"})
+    ...     with checkpoint.keeping():
+    ...         model = MetricClassifier("log_loss").fit(X, y)
+    ...     Checkpoint(path, {"rows": 4}, {"metric": "log_loss"}).resumed
+    True
+    """
+
+    def __init__(
+        self,
+        path: AnyPath,
+        data: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        *,
+        every: int = EVERY,
+        inner: Watcher | None = None,
+    ) -> None:
+        check_int(WHO, "every", every, low=1)
+        self.path = check_destination(path, who=WHO)
+        self._of = {"data": as_json(dict(data)), "parameters": as_json(dict(parameters))}
+        self._every, self._inner = every, inner or Watcher()
+        self._points: dict[str, Array] = {}
+        self._lowest: dict[str, float] = {}
+        self._solve = ""
+        self._count = self._steps = 0
+        self._written, self._took = 0.0, 0.0
+        self.resumed = self.path.exists()
+        if self.resumed:
+            self._points = _read(self.path, self._of)
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Watch the fits of the block; at its end, whatever ended it, the best point is written."""
+        try:
+            with watch(self):
+                yield
+        finally:
+            if self._points:
+                self.write()
+
+    def start(self) -> Array | None:
+        """Where the next solve begins: the best point that is known of it."""
+        return self._points.get(f"w{self._count}")
+
+    def on_fit(self, target: float) -> None:
+        """A solve begins."""
+        self._solve, self._steps = f"w{self._count}", 0
+        self._count += 1
+        self._inner.on_fit(target)
+
+    def on_step(self, step: Step) -> bool | None:
+        """Keep the best point, and write it now and then."""
+        if step.value <= self._lowest.get(self._solve, float("inf")):
+            self._lowest[self._solve] = step.value
+            self._points[self._solve] = step.w.copy()
+        self._steps += 1
+        waited = time.perf_counter() - self._written
+        if self._steps % self._every == 0 and waited * SHARE >= self._took:
+            self.write()
+        return self._inner.on_step(step)
+
+    def on_stage(self, stage: str, number: int, total: int) -> None:
+        """A part of the fit begins."""
+        self._inner.on_stage(stage, number, total)
+
+    def on_point(self, strength: float, solution: Any, number: int, total: int) -> bool | None:
+        """A path has come to a strength."""
+        return self._inner.on_point(strength, solution, number, total)
+
+    def write(self) -> None:
+        """Write what is known now."""
+        start = time.perf_counter()
+        write_archive(self.path, {"format": FORMAT, **self._of}, self._points, who=WHO, kind=KIND)
+        self._written = time.perf_counter()
+        self._took = self._written - start
+
+
+def _read(path: Path, wanted: Mapping[str, Any]) -> dict[str, Array]:
+    """The points of a file, which must be of the same rows and parameters."""
+    meta, points = read_archive(path, who=WHO, format=FORMAT, kind=KIND)
+    for what in ("data", "parameters"):
+        found, now = meta.get(what), wanted[what]
+        if found == now:
+            continue
+        known = found if isinstance(found, dict) else {}
+        names = [name for name in now if known.get(name) != now[name]] or sorted(known)
+        raise DataError(
+            WHO,
+            needs=f"the {what} that {path.name} was written with",
+            got=f"another {names[0]}: {now.get(names[0])!r} instead of {known.get(names[0])!r}",
+            todo="Pass those, or remove the checkpoint to start again.",
+        )
+    return points

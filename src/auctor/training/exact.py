@@ -1,0 +1,73 @@
+"""Training on the metric itself: a search over directions from the surrogate's solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from auctor.core.errors import ParameterError
+from auctor.core.result import Solution, Status
+from auctor.core.types import FloatArray
+from auctor.data import StoredData
+from auctor.training.metric import Chosen
+from auctor.training.parameters import LinearParameters
+
+
+class Maximiser(Protocol):
+    """What ``surrogate="exact"`` needs of a solver; `auctor.tune.DfoTr` has it."""
+
+    def maximise(
+        self, value_of: Callable[[FloatArray], float], start: FloatArray, *, budget: int
+    ) -> Any:
+        """``coef``, ``value``, ``evaluations``, ``converged``, ``radius``, ``last_radius``."""
+        ...
+
+
+def check_maximiser(who: str, given: LinearParameters) -> None:
+    """Refuse a solver that cannot maximise a metric."""
+    if isinstance(given.solver, str | type) or not hasattr(given.solver, "maximise"):
+        raise ParameterError(
+            who,
+            needs="a solver for surrogate='exact' that needs no derivatives",
+            got=f"solver={given.solver!r}",
+            todo="Pass {option}=auctor.tune.DfoTr(kind='stepwise', restarts=False).",
+            option="solver",
+        )
+
+
+def maximise_exact(
+    given: LinearParameters, data: StoredData, chosen: Chosen, start: Solution
+) -> Solution:
+    """Turn the surrogate's solution into the direction of the largest metric.
+
+    Columns are searched in units of their standard deviation, so that one radius suits all. The
+    value of the solution is one minus the metric, its gap the last radius: no bound.
+    """
+    y, weight = data.target.y, data.target.weight
+    share = np.full(data.n_rows, 1.0 / data.n_rows)
+    variance = data.square_gradient(share) - data.gradient(share) ** 2
+    scale = np.sqrt(np.maximum(variance, 0.0))
+    scale[scale == 0.0] = 1.0
+
+    def metric(direction: FloatArray) -> float:
+        return chosen.measure(y, data.scores(direction / scale), weight)
+
+    solver: Maximiser = given.solver
+    found = solver.maximise(metric, start.coef * scale, budget=given.max_iter)
+    return replace(
+        start,
+        coef=found.coef / scale,
+        intercept=0.0,
+        value=1.0 - found.value,
+        gap=found.last_radius if found.converged else found.radius,
+        certified=False,
+        tol=found.last_radius,
+        status=Status.CONVERGED if found.converged else Status.MAX_ITER,
+        n_iter=found.evaluations,
+        evaluations=start.evaluations + found.evaluations,
+        passes=start.passes + found.evaluations,
+        solver=type(given.solver).__name__,
+    )

@@ -1,0 +1,324 @@
+"""Minimise a function of numbers: auctor's face of the engine, and SciPy's."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import OptimizeResult
+
+from auctor.core.checks import check_int, check_real, check_vector
+from auctor.core.errors import DataError, DataWarning
+from auctor.core.types import FloatArray
+from auctor.tune.engine import DfoTr
+
+#: Half the width of the box of an unbounded variable, in units of max(1, |x0|): far enough to be no
+#: bound in practice, near enough for 1e-12 of it to be resolved in floating point.
+UNBOUNDED = 1e3
+#: First radius of unbounded variables, in the same units (NEWUOA's usual choice).
+UNBOUNDED_RADIUS = 1.0
+#: First radius in a box, as a share of its width. Source: benchmarks/results/dfo.md, three wells.
+BOX_RADIUS = 0.25
+#: Distance that restarts of unbounded problems keep to the start, in units of the first radius.
+RESTART_REACH = 20.0
+
+
+def minimise_black_box(
+    fun: Callable[[FloatArray], float],
+    x0: npt.ArrayLike,
+    *,
+    bounds: Any = None,
+    budget: int = 100,
+    max_seconds: float | None = None,
+    timeout: float | None = None,
+    kind: str = "smooth",
+    radius: float | None = None,
+    restarts: bool = True,
+    seed: int | None = None,
+    on_step: Callable[[OptimizeResult], object] | None = None,
+    engine: DfoTr | None = None,
+) -> OptimizeResult:
+    """Minimise a function from its values alone, in few evaluations.
+
+    Parameters
+    ----------
+    fun : callable
+        From an array of shape (d,) to a number. NaN, infinity or an exception marks the point as
+        failed, and the search goes on.
+    x0 : (d,) array
+        Start, inside the bounds.
+    bounds : sequence of (low, high) or `scipy.optimize.Bounds`, optional
+        None or infinity for no bound. Variables whose bounds are equal stay where they are.
+    budget : int > 0
+        Evaluations.
+    max_seconds : float, optional
+        Ends the search at the first evaluation after so many seconds.
+    timeout : float, optional
+        Seconds after which one evaluation counts as failed. It goes on in a thread that is left
+        alone, since Python cannot end it.
+    kind : {"smooth", "noisy", "stepwise"}
+        See `DfoTr`.
+    radius : float, optional
+        First radius, as a share of the box; by default a quarter of it, or ``max(1, |x0|)``
+        where some variable has no bounds.
+    restarts : bool
+        Spend what is left of the budget on runs from elsewhere once one has converged.
+    seed : int, optional
+    on_step : callable, optional
+        Called with ``x``, ``fun``, ``nfev`` of the best so far after every evaluation; returning
+        True ends the search.
+    engine : DfoTr, optional
+        A saved search to go on with; it must be one of as many free variables.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        ``x``, ``fun``, ``nfev``, ``nit`` (runs), ``n_failed``, ``success``, ``status``,
+        ``message``, ``history`` (evaluated points and values), ``engine``.
+
+    Examples
+    --------
+    >>> found = minimise_black_box(lambda x: (x[0] - 1) ** 2 + (x[1] + 2) ** 2, [0.0, 0.0],
+    ...                            bounds=[(-5, 5), (-5, 5)], budget=40)
+    >>> bool(found.fun < 1e-10)
+    True
+    """
+    who = "minimise_black_box"
+    check_int(who, "budget", budget, low=1)
+    if timeout is not None:
+        check_real(who, "timeout", timeout, low=0.0, open_low=True)
+    box = _Box(who, x0, bounds)
+    if engine is None:
+        engine = box.engine(kind=kind, radius=radius, restarts=restarts, seed=seed)
+    elif box.free.size and engine.state.dims != box.free.size:
+        raise DataError(
+            who,
+            needs=f"a search of {box.free.size} free variables to go on with",
+            got=f"one of {engine.state.dims}",
+            todo="Pass the {option} of the same space.",
+            option="engine",
+        )
+    begin = time.monotonic()
+    points: list[FloatArray] = []
+    values: list[float] = []
+    status, message = 1, "The budget of evaluations is spent."
+    while len(values) < budget:
+        u = engine.ask()[0]
+        x = box.place(u)
+        value = guarded(fun, x, timeout)
+        engine.tell([u], [value])
+        points.append(x)
+        values.append(value)
+        if on_step is not None and on_step(_result(box, engine, points, values)):
+            status, message = 99, "A callback asked to stop."
+            break
+        if (engine.converged and not restarts) or not box.free.size:
+            status, message = 0, "The trust region has shrunk to its last radius."
+            break
+        if max_seconds is not None and time.monotonic() - begin > max_seconds:
+            status, message = 2, "The time budget is spent."
+            break
+    found = _result(box, engine, points, values)
+    if len(values) <= box.free.size and status == 1:
+        message += f" It was below d + 1 = {box.free.size + 1}: no model was made."
+    if not np.isfinite(found.fun):
+        status, message = 3, "Every evaluation failed."
+        warnings.warn(DataWarning(who, does=f"found no finite value in {len(values)} evaluations"),
+                      stacklevel=2)  # fmt: skip
+    elif found.n_failed:
+        message += f" {found.n_failed} of {len(values)} evaluations failed."
+    found.update(status=status, message=message, success=status == 0 or engine.converged)
+    return found
+
+
+def dfo_tr(
+    fun: Callable[..., float],
+    x0: npt.ArrayLike,
+    args: tuple[Any, ...] = (),
+    *,
+    bounds: Any = None,
+    constraints: Sequence[Any] = (),
+    callback: Callable[..., object] | None = None,
+    maxfev: int | None = None,
+    **options: Any,
+) -> OptimizeResult:
+    """A method for `scipy.optimize.minimize`: ``minimize(fun, x0, method=auctor.tune.dfo_tr)``.
+
+    Parameters
+    ----------
+    fun, x0, args, bounds, callback
+        As SciPy passes them.
+    constraints
+        Refused.
+    maxfev : int, optional
+        Evaluations, ``100 (d + 1)`` by default.
+    options
+        ``kind``, ``radius``, ``restarts`` (False by default), ``seed``, ``max_seconds``,
+        ``timeout`` of `minimise_black_box`; derivatives are ignored.
+
+    Examples
+    --------
+    >>> from scipy.optimize import minimize, rosen
+    >>> found = minimize(rosen, [-1.2, 1.0], method=dfo_tr, options={"maxfev": 200})
+    >>> bool(found.fun < 1e-8)
+    True
+    """
+    if constraints:
+        raise DataError(
+            "dfo_tr", needs="no constraints but bounds", got="some", todo="Use method='COBYQA'."
+        )
+    known = {"kind", "radius", "restarts", "seed", "max_seconds", "timeout"}
+    passed = {name: value for name, value in options.items() if name in known}
+    unknown = set(options) - known - {"jac", "hess", "hessp", "tol", "disp"}
+    if unknown:
+        raise DataError(
+            "dfo_tr",
+            needs=f"options among maxfev, {', '.join(sorted(known))}",
+            got=", ".join(sorted(unknown)),
+            todo="Leave the others out.",
+        )
+    start = np.atleast_1d(np.asarray(x0, dtype=np.float64))
+
+    def on_step(best: OptimizeResult) -> object:
+        try:
+            return callback(best.x) if callback is not None else None
+        except StopIteration:
+            return True
+
+    return minimise_black_box(
+        lambda x: fun(x, *args),
+        start,
+        bounds=bounds,
+        budget=100 * (start.size + 1) if maxfev is None else maxfev,
+        on_step=None if callback is None else on_step,
+        **({"restarts": False} | passed),
+    )
+
+
+def guarded(fun: Callable[[Any], Any], x: Any, timeout: float | None = None) -> float:
+    """The value of a function, NaN where it raises, takes too long or returns no number."""
+    found = [float("nan")]
+
+    def call() -> None:
+        try:
+            found[0] = float(np.asarray(fun(x), dtype=np.float64).reshape(()))
+        except Exception:
+            found[0] = float("nan")
+
+    if timeout is None:
+        call()
+    else:
+        thread = threading.Thread(target=call, daemon=True)
+        thread.start()
+        thread.join(timeout)
+        if thread.is_alive():
+            return float("nan")
+    return found[0]
+
+
+class _Box:
+    """The free variables of a problem as a cube."""
+
+    def __init__(self, who: str, x0: npt.ArrayLike, bounds: Any) -> None:
+        self.x0 = check_vector(who, "x0", np.atleast_1d(x0))
+        if not self.x0.size:
+            raise DataError(who, needs="at least one variable", got="none", todo="Pass a start.")
+        low, high = _ends(who, bounds, self.x0.size)
+        if not (low <= high).all():
+            raise DataError(
+                who,
+                needs="lower bounds no greater than upper bounds",
+                got=f"{low[low > high][0]:g} above {high[low > high][0]:g}",
+                todo="Swap them.",
+            )
+        if not ((self.x0 >= low) & (self.x0 <= high)).all():
+            raise DataError(
+                who,
+                needs="a start inside the bounds",
+                got=f"{self.x0.tolist()}",
+                todo="Clip {option} to them.",
+                option="x0",
+            )
+        self.hard_low, self.hard_high = low, high
+        # Unbounded variables share one scale, that of the largest start.
+        scale = max(1.0, float(np.abs(self.x0).max()))
+        self.unbounded = not (np.isfinite(low).all() and np.isfinite(high).all())
+        self.low = np.where(np.isfinite(low), low, self.x0 - UNBOUNDED * scale)
+        self.high = np.where(np.isfinite(high), high, self.x0 + UNBOUNDED * scale)
+        if self.unbounded:
+            self.low = np.maximum(self.low, self.x0 - UNBOUNDED * scale)
+            self.high = np.minimum(self.high, self.x0 + UNBOUNDED * scale)
+        self.free = np.flatnonzero(self.low < self.high)
+
+    def engine(self, *, kind: str, radius: float | None, restarts: bool, seed: int | None) -> DfoTr:
+        """An engine that starts at ``x0``."""
+        if not self.free.size:
+            return DfoTr(1, kind=kind, seed=seed)
+        low, high = self.low[self.free], self.high[self.free]
+        start = np.clip((self.x0[self.free] - low) / (high - low), 0.0, 1.0)
+        first, reach, last = BOX_RADIUS, 1.0, None
+        if self.unbounded:
+            first = UNBOUNDED_RADIUS / (2.0 * UNBOUNDED)
+            reach, last = RESTART_REACH * first, 1e-8 * first
+        return DfoTr(
+            self.free.size,
+            kind=kind,
+            start=start,
+            radius=first if radius is None else radius,
+            restarts=restarts,
+            reach=reach,
+            last_radius=last,
+            seed=seed,
+        )
+
+    def place(self, u: FloatArray) -> FloatArray:
+        """Variables at a point of the cube, never outside their bounds."""
+        found = self.x0.copy()
+        if self.free.size:
+            low, high = self.low[self.free], self.high[self.free]
+            found[self.free] = (1.0 - u) * low + u * high
+        placed: FloatArray = np.clip(found, self.hard_low, self.hard_high)
+        return placed
+
+
+def _ends(who: str, bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
+    if bounds is None:
+        return np.full(d, -np.inf), np.full(d, np.inf)
+    if hasattr(bounds, "lb"):
+        pairs = np.column_stack([np.broadcast_to(bounds.lb, d), np.broadcast_to(bounds.ub, d)])
+    else:
+        pairs = np.array(
+            [[-np.inf if a is None else a, np.inf if b is None else b] for a, b in bounds],
+            dtype=np.float64,
+        )
+    if pairs.shape != (d, 2) or np.isnan(pairs).any():
+        raise DataError(
+            who,
+            needs=f"{d} pairs of bounds",
+            got=f"shape {pairs.shape}",
+            todo="Pass one (low, high) for each variable.",
+        )
+    return pairs[:, 0].astype(np.float64), pairs[:, 1].astype(np.float64)
+
+
+def _result(
+    box: _Box, engine: DfoTr, points: list[FloatArray], values: list[float]
+) -> OptimizeResult:
+    best = engine.best_point
+    fields: dict[str, Any] = dict(
+        x=box.x0.copy() if best is None else box.place(best),
+        fun=engine.best_value,
+        nfev=len(values),
+        nit=engine.state.run + 1,
+        n_failed=engine.n_failed,
+        history=(points, values),
+        engine=engine,
+    )
+    found = OptimizeResult()
+    found.update(fields)
+    return found

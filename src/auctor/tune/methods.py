@@ -1,0 +1,145 @@
+"""Ways to search a unit cube, behind one call: the engine, chance, Nelder-Mead, and Optuna's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import minimize
+
+from auctor.core.errors import ParameterError
+from auctor.core.rng import as_rng
+from auctor.core.types import FloatArray
+from auctor.tune.engine import DfoTr
+from auctor.tune.space import Space
+
+#: First radius of the trust region in a space of parameters, as a share of each range.
+#: Source: benchmarks/results/dfo.md, tuning problems.
+SEARCH_RADIUS = 0.25
+#: Resolution at which a run ends: differences of a thousandth of a range are below the noise of
+#: cross-validation.
+SEARCH_LAST_RADIUS = 2e-2
+
+
+class BudgetSpent(Exception):
+    """Raised by the evaluator when no evaluation is left: methods need no counting."""
+
+
+#: From points of the cube to values to minimise, NaN where one failed; raises `BudgetSpent`.
+Evaluator = Callable[[list[FloatArray]], list[float]]
+
+
+class Method(Protocol):
+    """Searches until the evaluator raises `BudgetSpent`."""
+
+    def __call__(
+        self, evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
+    ) -> None:
+        """Search a space from a start, asking for so many points at a time."""
+        ...
+
+
+def search_dfo_tr(
+    evaluate: Evaluator,
+    space: Space,
+    *,
+    start: FloatArray,
+    batch: int,
+    seed: int,
+    engine: DfoTr | None = None,
+) -> None:
+    """The trust region, from the start on; ``engine`` goes on with another search."""
+    if engine is None:
+        engine = DfoTr(
+            space.dims,
+            start=start,
+            radius=SEARCH_RADIUS,
+            last_radius=SEARCH_LAST_RADIUS,
+            seed=seed,
+        )
+    while True:
+        points = engine.ask(batch)
+        engine.tell(points, evaluate(list(points)))
+
+
+def search_random(
+    evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
+) -> None:
+    """Points drawn uniformly from the cube."""
+    rng = as_rng(seed)
+    while True:
+        evaluate(list(rng.random((batch, space.dims))))
+
+
+def search_nelder_mead(
+    evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
+) -> None:
+    """SciPy's Nelder-Mead in the cube, again from a random point whenever it has converged."""
+    rng = as_rng(seed)
+
+    def value(u: FloatArray) -> float:
+        found = evaluate([np.clip(u, 0.0, 1.0)])[0]
+        return found if np.isfinite(found) else np.inf
+
+    while True:
+        minimize(
+            value,
+            start,
+            method="Nelder-Mead",
+            bounds=[(0.0, 1.0)] * space.dims,
+            options={"xatol": 1e-3, "fatol": 1e-6},
+        )
+        start = rng.random(space.dims)
+
+
+def search_tpe(
+    evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
+) -> None:
+    """Optuna's tree-structured Parzen estimator."""
+    from auctor.tune.optuna_sampler import search_optuna
+
+    search_optuna("TPESampler", evaluate, space, start=start, batch=batch, seed=seed)
+
+
+def search_gp(
+    evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
+) -> None:
+    """Optuna's Gaussian process."""
+    from auctor.tune.optuna_sampler import search_optuna
+
+    search_optuna("GPSampler", evaluate, space, start=start, batch=batch, seed=seed)
+
+
+METHODS: dict[str, Method] = {
+    "dfo-tr": search_dfo_tr,
+    "random": search_random,
+    "nelder-mead": search_nelder_mead,
+    "tpe": search_tpe,
+    "gp": search_gp,
+}
+
+
+def resolve_method(who: str, method: Any) -> Method:
+    """A method from its name, from an engine of its own settings, or from a callable."""
+    if isinstance(method, str) and method in METHODS:
+        return METHODS[method]
+    if isinstance(method, DfoTr):
+        settings = method
+
+        def search(
+            evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
+        ) -> None:
+            engine = settings.with_dims(space.dims, start)
+            search_dfo_tr(evaluate, space, start=start, batch=batch, seed=seed, engine=engine)
+
+        return search
+    if callable(method):
+        found: Method = method
+        return found
+    raise ParameterError(
+        who,
+        needs=f"method to be one of {', '.join(map(repr, METHODS))} or a DfoTr",
+        got=f"{method!r}",
+        todo="Pass one of these.",
+    )

@@ -1,0 +1,377 @@
+"""Spaces of parameters and their embedding in the unit cube."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+from auctor.core.errors import DataError, DataWarning
+from auctor.core.types import FloatArray
+
+#: Probability that a scipy distribution without an end leaves out on that side: the cube needs one.
+TAIL = 1e-3
+
+
+class Dimension(Protocol):
+    """A parameter: how many coordinates of the cube it takes, and the way there and back."""
+
+    @property
+    def width(self) -> int:
+        """Coordinates of the cube."""
+        ...
+
+    def decode(self, u: FloatArray) -> Any:
+        """The value at some coordinates."""
+        ...
+
+    def encode(self, value: Any) -> FloatArray:
+        """Coordinates of a value; the inverse of `decode` but for rounding."""
+        ...
+
+
+def _check_range(who: str, low: float, high: float, log: bool) -> None:
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high) or (log and low <= 0.0):
+        raise DataError(
+            who,
+            needs="finite ends, low <= high" + (", above 0 on a log scale" if log else ""),
+            got=f"({low!r}, {high!r})",
+            todo="Pass the range to search.",
+        )
+
+
+@dataclass(frozen=True)
+class Float:
+    """A real number between two ends, on a log scale if asked.
+
+    Examples
+    --------
+    >>> Float(1e-4, 1.0, log=True).decode(np.array([0.5]))
+    0.01
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range("Float", self.low, self.high, self.log)
+
+    @property
+    def width(self) -> int:
+        """One coordinate; none where both ends are equal."""
+        return int(self.low < self.high)
+
+    def decode(self, u: FloatArray) -> float:
+        """The number at a coordinate, never outside the ends."""
+        if not self.width:
+            return self.low
+        share = float(u[0])
+        if self.log:
+            value = math.exp((1.0 - share) * math.log(self.low) + share * math.log(self.high))
+            value = float(f"{value:.15g}")
+        else:
+            value = (1.0 - share) * self.low + share * self.high
+        return min(max(value, self.low), self.high)
+
+    def encode(self, value: Any) -> FloatArray:
+        """The coordinate of a number."""
+        if not self.width:
+            return np.zeros(0)
+        low, high, at = self.low, self.high, float(value)
+        if self.log:
+            low, high, at = math.log(low), math.log(high), math.log(at)
+        return np.array([(at - low) / (high - low)])
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number between two ends, both included, each with an equal part of the coordinate.
+
+    Examples
+    --------
+    >>> [Integer(1, 3).decode(np.array([u])) for u in (0.0, 0.4, 0.5, 1.0)]
+    [1, 2, 2, 3]
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range("Integer", self.low, self.high, self.log)
+
+    def _real(self) -> Float:
+        low, high = self.low - 0.5, self.high + 0.5
+        return Float(max(low, 0.5) if self.log else low, high, self.log)
+
+    @property
+    def width(self) -> int:
+        """One coordinate; none where both ends are equal."""
+        return int(self.low < self.high)
+
+    def decode(self, u: FloatArray) -> int:
+        """The number at a coordinate."""
+        if not self.width:
+            return int(self.low)
+        return int(min(max(math.floor(self._real().decode(u) + 0.5), self.low), self.high))
+
+    def encode(self, value: Any) -> FloatArray:
+        """The middle of a number's part of the coordinate."""
+        return self._real().encode(value) if self.width else np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One of some choices.
+
+    Two choices share one coordinate, cut in the middle. With more, every choice has a coordinate
+    of its own and the largest wins: no order is invented, and a model sees the value of each
+    choice as a direction. Moves smaller than the distance to the next choice change nothing, so
+    that ``kind="stepwise"`` suits spaces with them.
+    """
+
+    choices: tuple[Any, ...]
+
+    def __init__(self, choices: Sequence[Any]) -> None:
+        super().__setattr__("choices", tuple(choices))
+        if not self.choices:
+            raise DataError(
+                "Categorical", needs="at least one choice", got="none", todo="Pass some choices."
+            )
+
+    @property
+    def width(self) -> int:
+        """No coordinate for one choice, one for two, else as many as choices."""
+        count = len(self.choices)
+        return count - 1 if count <= 2 else count
+
+    def decode(self, u: FloatArray) -> Any:
+        """The choice at some coordinates."""
+        count = len(self.choices)
+        if count == 1:
+            return self.choices[0]
+        return self.choices[int(u[0] >= 0.5) if count == 2 else int(np.argmax(u))]
+
+    def encode(self, value: Any) -> FloatArray:
+        """Coordinates of a choice: its own high, the others low."""
+        index = next(i for i, one in enumerate(self.choices) if one is value or one == value)
+        count = len(self.choices)
+        if count == 1:
+            return np.zeros(0)
+        if count == 2:
+            return np.array([0.25 + 0.5 * index])
+        found = np.full(count, 0.25)
+        found[index] = 0.75
+        return found
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """One of some numbers in increasing order, each with an equal part of the coordinate."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def width(self) -> int:
+        """One coordinate; none for a single number."""
+        return int(len(self.values) > 1)
+
+    def decode(self, u: FloatArray) -> Any:
+        """The number at a coordinate."""
+        count = len(self.values)
+        return self.values[min(int(float(u[0]) * count), count - 1) if self.width else 0]
+
+    def encode(self, value: Any) -> FloatArray:
+        """The middle of a number's part."""
+        if not self.width:
+            return np.zeros(0)
+        return np.array([(self.values.index(value) + 0.5) / len(self.values)])
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A scipy.stats distribution; a coordinate is a probability."""
+
+    frozen: Any
+
+    @property
+    def width(self) -> int:
+        """One coordinate."""
+        return 1
+
+    def _ends(self) -> tuple[float, float]:
+        low, high = self.frozen.support()
+        return (0.0 if math.isfinite(low) else TAIL), (1.0 if math.isfinite(high) else 1.0 - TAIL)
+
+    def decode(self, u: FloatArray) -> Any:
+        """The quantile at a coordinate."""
+        low, high = self._ends()
+        found = self.frozen.ppf(low + (high - low) * float(u[0]))
+        start, end = self.frozen.support()
+        found = min(max(found, start), end)
+        return int(found) if hasattr(self.frozen, "pmf") or self._discrete() else float(found)
+
+    def _discrete(self) -> bool:
+        return hasattr(getattr(self.frozen, "dist", None), "pmf")
+
+    def encode(self, value: Any) -> FloatArray:
+        """The probability below a value."""
+        low, high = self._ends()
+        below = float(self.frozen.cdf(value))
+        if self._discrete():
+            below -= 0.5 * float(self.frozen.pmf(value))
+        return np.array([min(max((below - low) / (high - low), 0.0), 1.0)])
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """A parameter that exists only beside some value of another one.
+
+    A model of the whole cube cannot tell what a parameter does where it is absent, so that it is
+    drawn independently, uniformly in its own range; `Space` says so in a warning.
+
+    Parameters
+    ----------
+    dimension : anything that a space takes
+    when : mapping
+        Names of other parameters and the value, or the list of values, they must have.
+    """
+
+    dimension: Any
+    when: Mapping[str, Any]
+
+    def holds(self, found: Mapping[str, Any]) -> bool:
+        """Whether the parameter exists beside these values."""
+        return all(
+            found.get(name) in (wanted if isinstance(wanted, list | tuple | set) else (wanted,))
+            for name, wanted in self.when.items()
+        )
+
+
+def as_dimension(name: str, given: Any) -> Dimension:
+    """A parameter from a dimension, a list, a pair of ends or a scipy distribution.
+
+    Examples
+    --------
+    >>> as_dimension("C", [1, 10, 100])
+    Ordinal(values=(1, 10, 100))
+    >>> as_dimension("kernel", ["rbf", "linear"])
+    Categorical(choices=('rbf', 'linear'))
+    """
+    if hasattr(given, "decode") and hasattr(given, "encode"):
+        found: Dimension = given
+        return found
+    if hasattr(given, "ppf") and hasattr(given, "support"):
+        return Distribution(given)
+    if isinstance(given, list | np.ndarray | range):
+        choices = list(given)
+        ordered = len(choices) > 2 and all(
+            isinstance(one, Real | Integral) and not isinstance(one, bool) for one in choices
+        )
+        if ordered and all(a < b for a, b in pairwise(choices)):
+            return Ordinal(tuple(choices))
+        return Categorical(choices)
+    if isinstance(given, tuple) and len(given) == 2 and all(isinstance(x, Real) for x in given):
+        whole = all(isinstance(x, Integral) for x in given)
+        return Integer(*given) if whole else Float(float(given[0]), float(given[1]))
+    raise DataError(
+        "Space",
+        needs=f"{name} to be a Float, an Integer, a Categorical, a list or a scipy distribution",
+        got=f"{given!r}",
+        todo="Pass one of these.",
+    )
+
+
+class Space:
+    """Named parameters in the unit cube.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Names and what `as_dimension` takes: `Float`, `Integer`, `Categorical`, `Conditional`, a
+        list (numbers in increasing order keep their order), a pair of ends, or a distribution of
+        scipy.stats with ``ppf``.
+
+    Examples
+    --------
+    >>> space = Space({"C": Float(1e-3, 1e3, log=True), "kernel": ["rbf", "linear"]})
+    >>> space.dims
+    2
+    >>> space.decode(np.array([0.5, 0.9]))
+    {'C': 1.0, 'kernel': 'linear'}
+    """
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        if not isinstance(parameters, Mapping) or not parameters:
+            raise DataError(
+                "Space",
+                needs="a mapping of at least one parameter",
+                got="none" if isinstance(parameters, Mapping) else type(parameters).__name__,
+                todo="Pass names and ranges, such as {'C': Float(1e-3, 1e3, log=True)}.",
+            )
+        self.conditional = {k: v for k, v in parameters.items() if isinstance(v, Conditional)}
+        self.dimensions = {
+            name: as_dimension(name, given)
+            for name, given in parameters.items()
+            if name not in self.conditional
+        }
+        self.beside = {k: as_dimension(k, v.dimension) for k, v in self.conditional.items()}
+        self.dims = sum(one.width for one in self.dimensions.values())
+
+    def warning(self, who: str) -> DataWarning | None:
+        """What to say where some parameters are conditional."""
+        if not self.conditional:
+            return None
+        return DataWarning(
+            who,
+            does=f"draws {', '.join(self.conditional)} independently: conditional parameters are "
+            "in no model",
+        )
+
+    def decode(self, u: FloatArray, rng: np.random.Generator | None = None) -> dict[str, Any]:
+        """The parameters at a point of the cube; conditional ones are drawn from ``rng``."""
+        found: dict[str, Any] = {}
+        at = 0
+        for name, dimension in self.dimensions.items():
+            found[name] = dimension.decode(u[at : at + dimension.width])
+            at += dimension.width
+        for name, condition in self.conditional.items():
+            if rng is not None and condition.holds(found):
+                dimension = self.beside[name]
+                found[name] = dimension.decode(rng.random(dimension.width))
+        return found
+
+    def encode(self, found: Mapping[str, Any]) -> FloatArray:
+        """The point of the cube of some parameters; refused where one is missing or outside."""
+        parts = []
+        for name, dimension in self.dimensions.items():
+            try:
+                part = dimension.encode(found[name])
+            except (KeyError, StopIteration, ValueError, TypeError) as error:
+                raise DataError(
+                    "Space",
+                    needs=f"a value of {name} inside its range",
+                    got=f"{found.get(name)!r}",
+                    todo="Pass every parameter of the space.",
+                ) from error
+            if not ((part >= 0.0) & (part <= 1.0)).all():
+                raise DataError(
+                    "Space",
+                    needs=f"{name} inside its range",
+                    got=f"{found[name]!r}",
+                    todo="Move it inside, or widen the range.",
+                )
+            parts.append(part)
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def signature(self) -> dict[str, str]:
+        """Names and ranges as text: a saved history of another space is refused by it."""
+        return {name: repr(one) for name, one in self.dimensions.items()} | {
+            name: repr(one) for name, one in self.conditional.items()
+        }

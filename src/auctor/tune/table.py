@@ -1,0 +1,135 @@
+"""Candidates of a search, when their folds are cut short, and the table of results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from auctor.core.types import FloatArray
+
+
+@dataclass
+class Candidate:
+    """Parameters, the results of each evaluated fold, and the mean score of the leading metric."""
+
+    parameters: dict[str, Any]
+    folds: dict[int, dict[str, float]] = field(default_factory=dict)
+    value: float = np.nan
+
+    def scores(self, metric: str, part: str = "test") -> dict[int, float]:
+        """Score of each evaluated fold."""
+        return {k: fold[f"{part}_{metric}"] for k, fold in self.folds.items()}
+
+
+def hopeless(candidate: Candidate, others: Sequence[Candidate], metric: str) -> bool:
+    """Whether the best score seen on each remaining fold would still leave it below the best.
+
+    ``(own scores on the folds done + the best of all candidates on each other fold) / folds`` is
+    compared with the best mean. A candidate that beats every other one on a remaining fold by
+    much could have been cut wrongly.
+    """
+    whole = [one for one in others if np.isfinite(one.value)]
+    if not whole:
+        return False
+    done = candidate.scores(metric)
+    if any(not np.isfinite(score) for score in done.values()):
+        return True  # one fold failed: the mean will not be finite
+    records: dict[int, float] = {}
+    for one in whole:
+        for k, score in one.scores(metric).items():
+            records[k] = max(score, records.get(k, -np.inf))
+    rest = [record for k, record in records.items() if k not in done]
+    if not rest:
+        return False
+    bound = float(np.mean([*done.values(), *rest]))
+    return bound < max(one.value for one in whole)
+
+
+def mean_score(
+    candidate: Candidate, others: Sequence[Candidate], metric: str, n_splits: int
+) -> float:
+    """Mean over the folds; that of a cut candidate is estimated from the folds that it has.
+
+    The estimate is the best candidate's mean plus the mean difference on the folds of both.
+    """
+    own = candidate.scores(metric)
+    if len(own) == n_splits or not np.isfinite(list(own.values())).all():
+        return float(np.mean(list(own.values())))
+    whole = [one for one in others if np.isfinite(one.value) and len(one.folds) == n_splits]
+    best = max(whole, key=lambda one: one.value)
+    theirs = best.scores(metric)
+    return best.value + float(np.mean([score - theirs[k] for k, score in own.items()]))
+
+
+def cv_results(
+    candidates: Sequence[Candidate], metrics: list[str], n_splits: int
+) -> dict[str, Any]:
+    """The table that scikit-learn calls ``cv_results_``."""
+    table: dict[str, Any] = {}
+    for what in ("fit_time", "score_time"):
+        times = [[fold[what] for fold in one.folds.values()] for one in candidates]
+        table[f"mean_{what}"] = np.array([np.mean(each) for each in times])
+        table[f"std_{what}"] = np.array([np.std(each) for each in times])
+    for name in dict.fromkeys(name for one in candidates for name in one.parameters):
+        column = np.ma.MaskedArray(np.empty(len(candidates), dtype=object), mask=True)
+        for i, one in enumerate(candidates):
+            if name in one.parameters:
+                column[i] = one.parameters[name]
+        table[f"param_{name}"] = column
+    table["params"] = [one.parameters for one in candidates]
+    parts = ["test"]
+    if any(f"train_{metrics[0]}" in fold for one in candidates for fold in one.folds.values()):
+        parts.append("train")
+    for metric in metrics:
+        for part in parts:
+            _scores(table, candidates, metric, part, n_splits)
+    table["n_folds"] = np.array([len(one.folds) for one in candidates])
+    return table
+
+
+def _scores(
+    table: dict[str, Any],
+    candidates: Sequence[Candidate],
+    metric: str,
+    part: str,
+    n_splits: int,
+) -> None:
+    """Columns of one metric: each split, mean, standard deviation and, for the test, rank."""
+    grid = np.full((len(candidates), n_splits), np.nan)
+    for i, one in enumerate(candidates):
+        for k, score in one.scores(metric, part).items():
+            grid[i, k] = score
+    for k in range(n_splits):
+        table[f"split{k}_{part}_{metric}"] = grid[:, k]
+    means, spreads = _by_row(grid, candidates)
+    if part == "test":
+        means = _estimated(means, grid, candidates, n_splits)
+    table[f"mean_{part}_{metric}"], table[f"std_{part}_{metric}"] = means, spreads
+    if part == "test":
+        low = np.where(np.isnan(means), -np.inf, means)
+        ranks = rankdata(-low, method="min").astype(np.int32)
+        table[f"rank_{part}_{metric}"] = ranks
+
+
+def _by_row(grid: FloatArray, candidates: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
+    rows = [grid[i, sorted(one.folds)] for i, one in enumerate(candidates)]
+    return np.array([row.mean() for row in rows]), np.array([row.std() for row in rows])
+
+
+def _estimated(
+    means: FloatArray, grid: FloatArray, candidates: Sequence[Candidate], n_splits: int
+) -> FloatArray:
+    """Means with those of cut candidates estimated against the best of the whole ones."""
+    whole = np.array([len(one.folds) == n_splits for one in candidates])
+    if whole.all() or not np.isfinite(means[whole]).any():
+        return means
+    best = int(np.flatnonzero(whole)[np.nanargmax(means[whole])])
+    found = means.copy()
+    for i in map(int, np.flatnonzero(~whole)):
+        have = sorted(candidates[i].folds)
+        found[i] = means[best] + (grid[i, have] - grid[best, have]).mean()
+    return found

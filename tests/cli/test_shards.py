@@ -1,0 +1,135 @@
+"""`auctor convert` to shards, and `auctor train` on them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import auctor
+from auctor.cli.main import main
+from auctor.core.watching import Watcher
+from auctor.data import open_shards
+from auctor.estimators import MetricClassifier
+from auctor.training.checkpoint import Checkpoint
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = X @ [1.0, -1.0, 0.5, 0.0] + rng.normal(size=300) > 1.0
+    lines = [
+        ",".join(f"{v:.6f}" for v in row) + f",{int(hit)}" for row, hit in zip(X, y, strict=True)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["a,b,c,d,y", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def shards(table, tmp_path, capsys):
+    folder = tmp_path / "rows.shards"
+    assert main(["convert", str(table), str(folder), "--label", "y"]) == 0
+    assert capsys.readouterr().out.startswith("300 rows, 4 columns: ")
+    return folder
+
+
+def run(*arguments):
+    return main(["train", *map(str, arguments)])
+
+
+def test_the_model_is_that_of_the_file(shards, tmp_path, capsys):
+    out = tmp_path / "model.auctor"
+    assert run(shards, "--metric", "auc", "--memory", "2GB", "--strength", 1e-3, "--out", out,
+               "--json") == 0  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    data = open_shards(shards)
+    model = MetricClassifier("auc", strength=1e-3, random_state=0).fit(data)
+    np.testing.assert_array_equal(auctor.load(out).coef_, model.coef_)
+    assert found["score"] == model.score(data, data.row_labels())
+    assert found["gap"] == model.gap_
+    assert found["certified"]
+
+
+def test_the_strength_is_fixed_and_said(shards, tmp_path, capsys):
+    assert run(shards, "--out", tmp_path / "m.auctor") == 0
+    out, err = capsys.readouterr()
+    assert "certified gap" in out
+    assert "strength 0.0001" in err
+
+
+def test_the_same_line_goes_on_and_other_lines_are_refused(shards, tmp_path, capsys):
+    line = [shards, "--metric", "log_loss", "--solver", "lbfgs", "--tol", 1e-9, "--strength", 1e-4]
+    line += ["--out", tmp_path / "m.auctor", "--checkpoint", tmp_path / "run.ckpt", "--json"]
+    run(*line, "--max-iter", 4)
+    first = json.loads(capsys.readouterr().out)
+    assert first["status"] == "max_iter"
+    assert run(*line) == 0
+    out, err = capsys.readouterr()
+    second = json.loads(out)
+    assert "going on from" in err
+    assert second["gap"] < first["gap"]
+    assert second["status"] == "converged"
+    assert run(*line) == 0
+    assert json.loads(capsys.readouterr().out)["n_iter"] <= 1
+
+    assert run(*line, "--penalty", "l1") == 2
+    assert "another penalty: 'l1' instead of 'l2'" in capsys.readouterr().err
+    other = sorted(shards.glob("*.shard"))[0]
+    from auctor.data.shards import write_shard
+
+    rng = np.random.default_rng(1)
+    write_shard(other, rng.normal(size=(300, 4)), np.arange(300) % 2, names=list("abcd"))
+    assert run(*line) == 2
+    assert "another checksum" in capsys.readouterr().err
+
+
+class CtrlC(Watcher):
+    """Presses it after some steps."""
+
+    def __init__(self, steps):
+        self.left = steps
+
+    def on_step(self, step):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_keeps_the_best_point(shards, tmp_path):
+    data, path = open_shards(shards), tmp_path / "run.ckpt"
+    model = MetricClassifier("log_loss", solver="lbfgs", tol=1e-10)
+    kept = Checkpoint(path, data.fingerprint(), {}, inner=CtrlC(5))
+    with kept.keeping(), pytest.warns(UserWarning, match="Interrupted"):
+        model.fit(data)
+    interrupted = model.solution_
+    again = Checkpoint(path, data.fingerprint(), {})
+    assert again.resumed
+    with again.keeping():
+        model.fit(data)
+    assert model.solution_.trace.value[0] <= interrupted.value + 1e-12
+    wanted = MetricClassifier("log_loss", solver="lbfgs", tol=1e-10).fit(data)
+    assert model.solution_.value == pytest.approx(wanted.solution_.value, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (["--memory", "10"], "memory for one shard"),
+        (["--memory", "much"], "a size, such as 2GB"),
+        (["--calibrate", "sigmoid"], "shards with --calibrate"),
+        (["--positive", "7"], "one of the labels"),
+        (["--solver", "coordinate_descent", "--penalty", "l1"], "CoordinateDescent needs"),
+    ],
+)
+def test_bad_options_are_refused_by_name(shards, tmp_path, capsys, extra, said):
+    assert run(shards, "--out", tmp_path / "m.auctor", "--strength", "1e-3", *extra) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "m.auctor").exists()
+
+
+def test_converting_what_shards_cannot_hold_is_refused(table, tmp_path, capsys):
+    folder = tmp_path / "x.shards"
+    assert main(["convert", str(table), str(folder), "--missing", "median"]) == 2
+    assert "without missing values" in capsys.readouterr().err
+    assert not folder.exists()

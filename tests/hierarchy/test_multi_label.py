@@ -1,0 +1,229 @@
+"""HierarchicalMultiLabel: every decoder, labels, weights, bad input, files, learned weights."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import auctor
+from auctor.core.errors import DataError, DataWarning, ParameterError
+from auctor.hierarchy import (
+    ExpectedF,
+    Flat,
+    HierarchicalMultiLabel,
+    HierarchicalOperator,
+    Taxonomy,
+    TopK,
+    tune_decoder,
+)
+from auctor.hierarchy.calibration import Calibration
+
+TREE = Taxonomy.from_paths(["a/b/c", "a/b/d", "a/e", "f/g", "f/h"])
+GRAPH = Taxonomy.from_parents({"a": None, "f": None, "b": "a", "g": "f", "x": ["b", "g"]})
+
+
+def rows(taxonomy, n=300, seed=0):
+    """Label sets that follow linear scores, closed upwards."""
+    rng = np.random.default_rng(seed)
+    W = np.random.default_rng(7).normal(size=(6, taxonomy.n_nodes))
+    X = rng.normal(size=(n, 6))
+    on = X @ W + 0.5 * rng.normal(size=(n, taxonomy.n_nodes)) > 1.5
+    return X, taxonomy.close(on)
+
+
+X, Y = rows(TREE)
+NEW, TRUE = rows(TREE, 200, 1)
+NAMES = ["expected_f", "flat", "leaf_reduce", "root_map", "hierarchical", "top_k", "mandatory_leaf"]
+
+
+@pytest.mark.parametrize("decoder", [*NAMES, TopK(2), HierarchicalOperator(each="level")], ids=str)
+@pytest.mark.parametrize("taxonomy", [TREE, GRAPH], ids=["tree", "graph"])
+def test_sets_obey_the_taxonomy(decoder, taxonomy):
+    A, on = rows(taxonomy)
+    model = HierarchicalMultiLabel(taxonomy, decoder=decoder, random_state=0).fit(A, on)
+    said = model.predict(rows(taxonomy, 200, 1)[0])
+    assert said.dtype == np.int64
+    assert taxonomy.violations(said).size == 0
+    assert said.any()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "square"])
+def test_expected_f_is_right_for_every_loss(loss):
+    """Calibration makes probabilities of any score: no loss is far behind the best."""
+    strength = 1e-3
+    model = HierarchicalMultiLabel(TREE, loss=loss, strength=strength, random_state=0).fit(X, Y)
+    assert model.score(NEW, TRUE) > 0.68
+    shown = model.predict_proba(NEW).mean(axis=0)
+    np.testing.assert_allclose(shown, TRUE.mean(axis=0), atol=0.08)
+
+
+def test_calibration_of_each_label_and_of_rare_ones():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(4000, 3)) * 2.0
+    on = rng.random(z.shape) < 1.0 / (1.0 + np.exp(-(z - 0.5)))
+    on[:, 2] = False
+    on[:5, 2] = True
+    found = Calibration.fit(z / np.array([4.0, 2.0, 1.0]), on)
+    np.testing.assert_allclose(found.slope[:2], [4.0, 2.0], rtol=0.1)
+    np.testing.assert_allclose(found.offset[:2], -0.5, atol=0.15)
+    shared = Calibration.fit(z, on, shared=True)
+    assert np.unique(shared.slope).size == 1
+    # Five rows have no slope of their own.
+    assert (
+        found.slope[2] == Calibration.fit(z / np.array([4.0, 2.0, 1.0]), on, shared=True).slope[0]
+    )
+
+
+@pytest.mark.parametrize("each", ["level", "label"])
+def test_learned_weights_are_no_worse_where_they_were_learned(each):
+    rng = np.random.default_rng(0)
+    scores = np.clip(Y * 0.3 + rng.uniform(size=Y.shape) * 0.7, 0.0, 1.0)
+    one = tune_decoder(HierarchicalOperator(), scores, Y, TREE)
+    many = tune_decoder(HierarchicalOperator(each=each), scores, Y, TREE)
+    assert many.objective > one.objective
+    assert many.evaluations <= 40 + 10 * TREE.n_nodes
+
+
+@pytest.mark.parametrize("objective", ["f1", "micro_f1", "jaccard", "hamming"])
+def test_tuning_follows_its_objective(objective):
+    model = HierarchicalMultiLabel(TREE, decoder="flat", objective=objective, random_state=0)
+    tuned = model.fit(X, Y).score(X, Y)
+    fixed = clone(model).set_params(decoder=Flat(0.9), tune=False).fit(X, Y).score(X, Y)
+    assert tuned > fixed
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC()], ids=str)
+def test_other_peoples_models(estimator):
+    model = HierarchicalMultiLabel(TREE, estimator=estimator, random_state=0).fit(X, Y)
+    assert model.score(NEW, TRUE) > 0.68
+
+
+def test_labels_of_every_form():
+    sets = TREE.label_sets(Y)
+    settings = {"taxonomy": TREE, "random_state": 0}
+    wanted = HierarchicalMultiLabel(**settings).fit(X, Y).predict(NEW)
+    as_sets = HierarchicalMultiLabel(**settings).fit(X, sets).predict(NEW)
+    np.testing.assert_array_equal(TREE.close(as_sets), wanted)
+    sparse = HierarchicalMultiLabel(**settings).fit(csr_array(X), csr_array(Y.astype(int)))
+    assert (sparse.predict(NEW) == wanted).mean() > 0.99
+    # hiclass's arrays of several paths
+    cube = np.full((len(sets), 5, 3), "", dtype=object)
+    for row, names in zip(cube, sets, strict=True):
+        leaves = [n for n in names if not any(m.startswith(f"{n}/") for m in names)]
+        for path, name in zip(row, leaves, strict=False):
+            path[: name.count("/") + 1] = name.split("/")
+    cubes = HierarchicalMultiLabel(**settings).fit(X, cube).predict(NEW)
+    np.testing.assert_array_equal(TREE.close(cubes), wanted)
+
+
+def test_a_label_without_rows_is_said_once_and_never_predicted():
+    bigger = Taxonomy.from_paths([*TREE.names, "z/never"])
+    sets = TREE.label_sets(Y)
+    model = HierarchicalMultiLabel(bigger, decoder=TopK(9), random_state=0)
+    with pytest.warns(DataWarning, match="2 labels have no rows .*'z', 'z/never'") as said:
+        model.fit(X, sets)
+    assert len(said) == 1
+    assert not any("z" in row for row in model.predict(NEW))
+    assert model.predict_proba(NEW)[:, [bigger.index("z")]].max() == 0.0
+
+
+def test_rows_without_labels_are_sets_too():
+    on = Y.copy()
+    on[:100] = False
+    model = HierarchicalMultiLabel(TREE, random_state=0).fit(X, on)
+    assert model.decoder_.empty
+    assert not model.predict(X).any(axis=1).all()
+    assert model.score(X, on) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("params", "y", "message"),
+    [
+        ({}, [["a"], ["q"]], "labels of the taxonomy; got 'q'"),
+        ({}, [["a"], "f"], "labels of one kind"),
+        ({}, [["a"], [3]], "labels of one type"),
+        ({}, np.ones((2, 3)), "a 0/1 matrix with 8 columns"),
+        ({}, np.full((2, 8), 2), "a 0/1 matrix"),
+        ({}, [["a"]], "1 for 2 rows"),
+        ({}, None, "requires y to be passed"),
+        ({"broken": "refuse"}, TREE.indicator([["a/b"], ["a"]]), "together with their parents"),
+        ({"taxonomy": None}, np.ones((2, 8)), "a taxonomy for a 0/1 matrix"),
+    ],
+)
+def test_bad_labels_are_refused(params, y, message):
+    with pytest.raises(DataError, match=message):
+        HierarchicalMultiLabel(**{"taxonomy": TREE, **params}).fit(np.eye(2), y)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"decoder": "best"}, {"decoder": 3}, {"objective": "auc"}, {"cv": 1}, {"loss": "none"},
+        {"strength": -1.0}, {"broken": "mend"},
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_refused(params):
+    with pytest.raises(ParameterError):
+        HierarchicalMultiLabel(TREE, **params).fit(X, Y)
+
+
+def test_a_taxonomy_with_one_label():
+    on = (X[:, :1] > 0).astype(int)
+    model = HierarchicalMultiLabel(Taxonomy(["a"]), random_state=0).fit(X, on)
+    assert (model.predict(X) == on).mean() > 0.9
+
+
+def test_scores_that_are_nan_are_refused():
+    with pytest.raises(DataError, match="got NaN"):
+        ExpectedF().decode(np.full((1, TREE.n_nodes), np.nan), TREE)
+
+
+def test_weights_count():
+    weight = np.where(Y[:, TREE.index("f")], 5.0, 0.2)
+    plain, heavy = (
+        HierarchicalMultiLabel(TREE, random_state=0).fit(X, Y, sample_weight=w)
+        for w in (None, weight)
+    )
+    column = TREE.index("f")
+    assert heavy.predict(NEW)[:, column].mean() > plain.predict(NEW)[:, column].mean()
+    assert heavy.score(X, Y, sample_weight=weight) != heavy.score(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::auctor.core.errors.DataWarning")
+def test_scikit_learn_agrees():
+    """Labels that are numbers are sets of one; weights move rows between folds."""
+    folds = "calibration and tuning are out of fold, and folds are drawn by row"
+    check_estimator(
+        HierarchicalMultiLabel(),
+        on_skip=None,
+        expected_failed_checks={
+            "check_sample_weight_equivalence_on_dense_data": folds,
+            "check_sample_weight_equivalence_on_sparse_data": folds,
+        },
+    )
+
+
+def test_search_and_files(tmp_path):
+    search = GridSearchCV(
+        HierarchicalMultiLabel(TREE, random_state=0), {"strength": [1e-3, 10.0]}, cv=3
+    ).fit(X, Y)
+    assert search.best_params_ == {"strength": 1e-3}
+    for decoder in ("expected_f", HierarchicalOperator(each="level")):
+        model = HierarchicalMultiLabel(TREE, decoder=decoder, random_state=0).fit(X, Y)
+        auctor.save(model, tmp_path / "m")
+        other = auctor.load(tmp_path / "m")
+        np.testing.assert_array_equal(other.predict(NEW), model.predict(NEW))
+        np.testing.assert_array_equal(other.predict_proba(NEW), model.predict_proba(NEW))
+        auctor.save(other, tmp_path / "again")
+        assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+    theirs = HierarchicalMultiLabel(TREE, estimator=LogisticRegression()).fit(X, Y)
+    with pytest.raises(ParameterError, match="estimator"):
+        auctor.save(theirs, tmp_path / "no")
+    from auctor.saved import read_model
+
+    with pytest.raises(ParameterError, match=r"auctor\.load"):
+        read_model(tmp_path / "m")
