@@ -73,6 +73,30 @@ def covariance(names):
     assert all(one.converged for one in names["path"])
 
 
+def zigzag(names):
+    steps = {name: len(points) - 1 for name, points in names["walks"].items()}
+    assert steps["Newton"] == 1
+    assert names["found"].n_iter == 2
+    assert steps["gradient, exact steps"] > 5 * steps["BFGS"]
+
+
+def poisson(names):
+    fits, errors, misled = names["fits"], names["errors"], names["misled"]
+    assert fits["gradient descent"].evaluations > 50 * fits["Levenberg-Marquardt"].evaluations
+    assert errors["gradient descent"] > 10 * errors["Levenberg-Marquardt"]
+    assert errors["Levenberg-Marquardt"] < 2.5e-5
+    assert misled["Gauss-Newton"].value > 0.1
+    assert misled["Levenberg-Marquardt"].value < 1e-4
+
+
+def stochastic(names):
+    passes = names["passes"]
+    assert passes["Sgd", 1_000] > passes["Sgd", 100_000]
+    assert passes["Sgd", 100_000] == 1
+    assert passes["Lbfgs", 100_000] > 1
+    assert passes["Lbfgs", "digits"] < passes["Sgd", "digits"]
+
+
 def margins(names):
     assert "classes that a hyperplane separates" in names["refusal"]
     assert abs(names["hard"].value - names["dual"].dual_value) < 1e-8
@@ -104,6 +128,9 @@ CHECKS = {
         review_team,
         auc_or_log_loss,
         covariance,
+        zigzag,
+        poisson,
+        stochastic,
         margins,
         swiss_roll,
     )

@@ -37,12 +37,15 @@ if TYPE_CHECKING:
     from auctor.solvers.sparse.proximal_newton import ProximalNewton
     from auctor.solvers.sparse.quasi_newton import ProximalQuasiNewton
     from auctor.solvers.sparse.subspace import SubspaceNewton
+    from auctor.solvers.stochastic.first_order import Adam, Sgd
+    from auctor.solvers.stochastic.second_order import StochasticLbfgs, SubsampledNewton
     from auctor.solvers.wide.row_space import RowSpace
 
 #: Where each name lives.
 _HOMES = {
     "AcceleratedGradient": "published.accelerated_gradient",
     "AcceleratedProximalQuasiNewton": "sparse.accelerated",
+    "Adam": "stochastic.first_order",
     "AsRows": "kinked.sets",
     "Bfgs": "smooth.bfgs",
     "BlockCoordinateDescent": "sparse.block",
@@ -71,9 +74,12 @@ _HOMES = {
     "ProximalPoint": "kinked.smoothing",
     "ProximalQuasiNewton": "sparse.quasi_newton",
     "RowSpace": "wide.row_space",
+    "Sgd": "stochastic.first_order",
     "SmoothFirst": "kinked.presets",
     "Spdam": "published.spdam",
     "StochasticCoordinateDescent": "published.stochastic_coordinate",
+    "StochasticLbfgs": "stochastic.second_order",
+    "SubsampledNewton": "stochastic.second_order",
     "SubspaceNewton": "sparse.subspace",
     "conjugate_gradient": "smooth.conjugate",
     "regularisation_path": "sparse.path",
@@ -84,6 +90,7 @@ _HOMES = {
 __all__ = [
     "AcceleratedGradient",
     "AcceleratedProximalQuasiNewton",
+    "Adam",
     "AsRows",
     "Bfgs",
     "BlockCoordinateDescent",
@@ -112,9 +119,12 @@ __all__ = [
     "ProximalPoint",
     "ProximalQuasiNewton",
     "RowSpace",
+    "Sgd",
     "SmoothFirst",
     "Spdam",
     "StochasticCoordinateDescent",
+    "StochasticLbfgs",
+    "SubsampledNewton",
     "SubspaceNewton",
     "choose",
     "conjugate_gradient",

@@ -50,6 +50,10 @@ SOLVERS = {
     "pair_dual": "PairDualAscent",
     "prox_svrg": "ProxSvrg",
     "spdam": "Spdam",
+    "sgd": "Sgd",
+    "adam": "Adam",
+    "subsampled_newton": "SubsampledNewton",
+    "stochastic_lbfgs": "StochasticLbfgs",
 }
 
 

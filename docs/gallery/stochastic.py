@@ -1,0 +1,50 @@
+"""Random rows or all rows: stochastic against full gradients as data grow.
+
+The cost of a rough solution by stochastic gradients does not depend on the number of rows; that of
+methods that read all of them does. For many digits it is the other way round.
+"""
+
+import numpy as np
+
+from auctor import Problem, losses, penalties
+from auctor.data import as_data
+from auctor.minimise import minimise
+from auctor.solvers import Lbfgs, Newton, Sgd
+
+# %%
+# ## One per cent of the first gap
+#
+# Passes over the data, until 99 per cent of what can be gained is gained. One pass of stochastic
+# gradients over many rows is many steps.
+
+rng = np.random.default_rng(0)
+truth = rng.normal(size=30) / np.sqrt(30)
+passes = {}
+for n in (1_000, 10_000, 100_000):
+    X = rng.normal(size=(n, 30))
+    y = np.where(X @ truth + rng.normal(size=n) > 0.0, 1.0, -1.0)
+    problem = Problem(losses.Logistic(), penalties.L2(0.01), as_data(X, y), fit_intercept=False)
+    best = minimise(problem, Newton(), tol=1e-8).value
+    first = problem.evaluate(np.zeros(30)).value - best
+    goal = best + 0.01 * first
+    for name, solver in {"Sgd": Sgd(step_size=0.1, batch=100), "Lbfgs": Lbfgs()}.items():
+        found = minimise(
+            problem,
+            solver,
+            tol=0.0,
+            rng=0,
+            max_iter=200,
+            on_step=lambda step, goal=goal: step.value <= goal,
+            on_failure="ignore",
+        )
+        passes[name, n] = found.n_iter
+        print(f"{n:7} rows  {name:6} {found.n_iter:3} iterations, each over all rows once or more")
+
+# %%
+# The epochs of stochastic gradients fall as rows grow, to the single one that is the least an epoch
+# can be; those of L-BFGS stay. To ten digits:
+
+for name, solver in {"Sgd": Sgd(step_size=0.1, batch=100), "Lbfgs": Lbfgs()}.items():
+    found = minimise(problem, solver, tol=1e-8, rng=0, max_iter=60, on_failure="ignore")
+    print(f"{name:6} {found.n_iter:3} iterations, gap {found.gap:.0e}")
+    passes[name, "digits"] = found.n_iter

@@ -1,0 +1,1 @@
+"""Solvers that take many steps for each pass, each on a few random rows."""

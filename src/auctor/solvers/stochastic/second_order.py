@@ -1,0 +1,155 @@
+"""Stochastic steps with curvature: subsampled Newton, and L-BFGS from batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from auctor.core.checks import check_int, check_real
+from auctor.core.needs import Need
+from auctor.core.types import FloatArray
+from auctor.problem import Problem
+from auctor.solvers.lbfgs import Memory
+from auctor.solvers.line_search import Ray, backtrack
+from auctor.solvers.smooth.conjugate import truncated_cg
+from auctor.solvers.stochastic.base import (
+    Batches,
+    Stochastic,
+    StochasticState,
+    Walk,
+    gradient_at,
+)
+
+
+@dataclass(frozen=True)
+class SubsampledNewton(Stochastic):
+    """Newton directions from one batch for the gradient and another for the curvature.
+
+    Each direction is a few conjugate-gradient products; a search with Armijo's test on the batch of
+    the gradient gives its step. For columns of very different scales.
+
+    Parameters
+    ----------
+    step_size : float > 0
+        First trial of the search.
+    batch, schedule, decay
+        As for `Sgd`; the schedule is that of the first trial.
+    curvature_batch : int >= 1
+        Rows of the curvature.
+    armijo : float in (0, 1)
+        Share of the decrease promised by the slope that a step must keep on the batch. A large one
+        also protects against following a batch too far.
+    max_cg : int >= 1
+        Products of a direction.
+    forcing : float in (0, 1)
+        Share of the gradient that a direction may leave.
+
+    References
+    ----------
+    Byrd, Chin, Neveitt, Nocedal, On the use of stochastic Hessian information, 2011.
+    """
+
+    step_size: float | None = 1.0
+    batch: int = 64
+    schedule: str = "halving"
+    decay: float = 200.0
+    curvature_batch: int = 256
+    armijo: float = 0.5
+    max_cg: int = 20
+    forcing: float = 0.1
+
+    needs = Stochastic.needs | Need.CURVATURE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        who = type(self).__name__
+        check_int(who, "curvature_batch", self.curvature_batch, low=1)
+        check_int(who, "max_cg", self.max_cg, low=1)
+        check_real(who, "armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
+
+    def advance(self, batches: Batches, walk: Walk, batch: int, step: float) -> None:
+        """One direction and its search; a search that fails leaves the point where it is."""
+        rows = batches.draw(batch)
+        point = rows.evaluate(walk.w)
+        bent = batches.draw(max(batch, self.curvature_batch))
+        hessian = bent.hessian(bent.evaluate(walk.w))
+        gradient = rows.total_gradient(point)
+        if not np.isfinite(gradient).all():
+            return
+        found = truncated_cg(
+            hessian.matvec, gradient, lambda v: v, rtol=self.forcing, max_iter=self.max_cg
+        )
+        trial = backtrack(Ray(rows, point, found.step), step, shrink=0.9, armijo=self.armijo)
+        if trial is not None:
+            walk.w = trial.point.w
+
+
+@dataclass(frozen=True)
+class StochasticLbfgs(Stochastic):
+    """L-BFGS directions of batch gradients; curvature pairs come now and then, from larger batches.
+
+    Both gradients of a pair are of the same rows, so that their difference is curvature and not
+    noise; pairs without positive curvature are skipped.
+
+    Parameters
+    ----------
+    step_size : float > 0
+        In units of a quasi-Newton step. Near 1 without decay it may diverge.
+    batch, schedule, decay
+        As for `Sgd`.
+    curvature_batch : int >= 1
+        Rows of a pair.
+    every : int >= 1
+        Steps between pairs.
+    memory : int >= 1
+        Pairs kept.
+
+    References
+    ----------
+    Byrd, Hansen, Nocedal, Singer, A stochastic quasi-Newton method for large-scale optimization,
+    2016.
+    """
+
+    step_size: float | None = 0.2
+    batch: int = 64
+    schedule: str = "halving"
+    decay: float = 200.0
+    curvature_batch: int = 256
+    every: int = 10
+    memory: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        who = type(self).__name__
+        check_int(who, "curvature_batch", self.curvature_batch, low=1)
+        check_int(who, "every", self.every, low=1)
+        check_int(who, "memory", self.memory, low=1)
+
+    def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> StochasticState:
+        """State at the starting point, without pairs."""
+        state = super().init(problem, w, rng)
+        state.walk.pairs = Memory(self.memory, problem.n_params)
+        return state
+
+    def advance(self, batches: Batches, walk: Walk, batch: int, step: float) -> None:
+        """One step, and every few of them a pair."""
+        pairs = walk.pairs
+        gradient = gradient_at(batches.draw(batch), walk.w)
+        if pairs is None or not pairs.count:
+            # Of unit length at most in the scores: nothing is known of the curvature yet.
+            squares = batches.problem.column_squares.sum() + batches.problem.ridge.max()
+            direction = gradient / max(float(squares), 1e-300)
+        else:
+            direction = pairs.solve(gradient)
+        if walk.size == 1.0:
+            walk.u = walk.w
+        walk.w = walk.w - step * direction
+        walk.size += 1.0
+        if pairs is not None and int(walk.size) % self.every == 1 % self.every:
+            rows = batches.draw(max(batch, self.curvature_batch))
+            change = gradient_at(rows, walk.w) - gradient_at(rows, walk.u)
+            if np.isfinite(change).all():
+                pairs.add(walk.w - walk.u, change)
+            walk.u = walk.w
