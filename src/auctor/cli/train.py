@@ -35,6 +35,7 @@ from auctor.cli.options import (
     Verbose,
     ZeroBased,
     check_outputs,
+    class_weights,
     command_line,
     examples,
     read,
@@ -427,7 +428,7 @@ def make_table(params: dict[str, Any]) -> TableClassifier:
         | {
             "strength": _number(params["strength"]),
             "threshold": _number(params["threshold"]),
-            "class_weight": _class_weight(params["class_weight"]),
+            "class_weight": class_weights(params["class_weight"]),
         }
     )
     table.make_model()
@@ -439,35 +440,6 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _class_weight(text: str | None) -> str | dict[str, float] | None:
-    """``balanced``, or weights by label as text.
-
-    Examples
-    --------
-    >>> _class_weight("yes=10,no=1")
-    {'yes': 10.0, 'no': 1.0}
-    """
-    from auctor.core.errors import ParameterError
-
-    if text is None or text == "balanced":
-        return text
-    weights = {}
-    for part in text.split(","):
-        name, equals, value = part.rpartition("=")
-        try:
-            weights[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals or not name.strip():
-            raise ParameterError(
-                WHO,
-                needs="class weights as balanced or LABEL=WEIGHT,...",
-                got=f"{text!r}",
-                todo="Write it so.",
-            )
-    return weights
 
 
 def _progress(*, verbose: bool, quiet: bool) -> Progress:
