@@ -316,6 +316,35 @@ def yes_no(who: str, option: str, text: str) -> bool | str:
     return text if text == "auto" else text == "yes"
 
 
+def class_weights(text: str | None, who: str = "auctor train") -> str | dict[str, float] | None:
+    """``balanced``, or weights by label as text.
+
+    Examples
+    --------
+    >>> class_weights("yes=10,no=1")
+    {'yes': 10.0, 'no': 1.0}
+    """
+    from auctor.core.errors import ParameterError
+
+    if text is None or text == "balanced":
+        return text
+    weights = {}
+    for part in text.split(","):
+        name, equals, value = part.rpartition("=")
+        try:
+            weights[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise ParameterError(
+                who,
+                needs="class weights as balanced or LABEL=WEIGHT,...",
+                got=f"{text!r}",
+                todo="Write it so.",
+            )
+    return weights
+
+
 # --- help ------------------------------------------------------------------------------------
 
 

@@ -190,28 +190,33 @@ def class_moments(
     work.passes += data.gram_passes()
     parts = []
     for rows, m in zip(data.target.classes, mean, strict=True):
-        if Access.ROWS in data.access:
-            matrix = data.rows(rows.rows).gram(rows.share) - np.outer(m, m)
-        else:  # a sum over blocks of rows, wherever they are
-            matrix = data.gram(_spread(data, rows)) - np.outer(m, m)
-        again = np.flatnonzero(np.diag(matrix) < CANCELLED * m * m)
-        if again.size and Access.ROWS not in data.access:
-            raise IncompatibleError(
-                "Gaussian moments",
-                needs="columns whose mean does not dwarf their deviation, where rows are not read",
-                got=f"column {again[0]}",
-                todo="Subtract its mean.",
-            )
-        if again.size:
-            work.passes += product_passes(again.size)
-            matrix[again] = _centred_gram(data, rows, m, again)
-            matrix[:, again] = matrix[again].T
+        matrix = _class_covariance(data, rows, m, work)
         if isinstance(covariance, int | np.integer):
             matrix = _banded(matrix, int(covariance))
         elif mask is not None:
             matrix = np.where(mask, matrix, 0.0)
         parts.append(matrix)
     return ClassMoments(prior, mean, np.stack(parts), lambda w: w)
+
+
+def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Counts) -> FloatArray:
+    """Covariances of one class: of its rows, or as a sum over blocks of rows wherever they are."""
+    by_row = Access.ROWS in data.access
+    gram = data.rows(rows.rows).gram(rows.share) if by_row else data.gram(_spread(data, rows))
+    matrix = gram - np.outer(mean, mean)
+    again = np.flatnonzero(np.diag(matrix) < CANCELLED * mean * mean)
+    if again.size and not by_row:
+        raise IncompatibleError(
+            "Gaussian moments",
+            needs="columns whose mean does not dwarf their deviation, where rows are not read",
+            got=f"column {again[0]}",
+            todo="Subtract its mean.",
+        )
+    if again.size:
+        work.passes += product_passes(again.size)
+        matrix[again] = _centred_gram(data, rows, mean, again)
+        matrix[:, again] = matrix[again].T
+    return matrix
 
 
 def _spread(data: Data, rows: ClassRows) -> FloatArray:

@@ -1,0 +1,32 @@
+"""Generated rows as folders of shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from auctor.data.shards import cut_rows, shard_path, write_shard
+
+
+def rows(n: int, entries: int, d: int, seed: int = 0) -> tuple[csr_array, np.ndarray]:
+    """Rows of float32 entries in random columns, with a noisy linear label, 10 % positive."""
+    rng = np.random.default_rng(seed)
+    # One column of every stretch of d / entries: sorted, and none twice.
+    stretch = d // entries
+    indices = np.arange(entries) * stretch + rng.integers(0, stretch, size=(n, entries))
+    values = rng.normal(size=(n, entries)).astype(np.float32)
+    indptr = np.arange(0, n * entries + 1, entries)
+    X = csr_array((values.ravel(), indices.ravel().astype(np.int32), indptr), shape=(n, d))
+    w = rng.normal(size=d) * (rng.random(d) < 0.1)
+    scores = X @ w
+    scores = scores + 0.5 * scores.std() * rng.normal(size=n)
+    return X, np.where(scores > np.quantile(scores, 0.9), 1.0, -1.0)
+
+
+def write(folder: Path, X: csr_array, y: np.ndarray, n_bytes: int) -> None:
+    """Cut rows into shards of about so many bytes."""
+    folder.mkdir()
+    for number, some in enumerate(cut_rows(X, n_bytes)):
+        write_shard(shard_path(folder, number), X[some], y[some])

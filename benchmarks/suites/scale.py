@@ -1,0 +1,9 @@
+"""Rows on the disk and on workers: the same answers, the speed of the disk, memory, passes."""
+
+from __future__ import annotations
+
+from benchmarks.sections import scale_answers, scale_dask, scale_disk
+
+name = "scale"
+title = "Larger than memory, larger than one machine"
+sections = (scale_answers, scale_disk, scale_dask)
