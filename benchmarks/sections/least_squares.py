@@ -58,7 +58,7 @@ def run(settings: Settings) -> dict[str, object]:
         ],
         "notes": [
             f"Both stop at a gradient of {TOL:g}; ours in the 2-norm, SciPy's in the max.",
-            "With 1,000 rows, which are read several times, stochastic gradients need fewer.",
+            "With 1,000 rows stochastic gradients need 9,900. The step was chosen on these data.",
         ],
         "cells": cells,
     }

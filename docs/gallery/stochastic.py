@@ -42,7 +42,7 @@ for n in (1_000, 10_000, 100_000):
 
 # %%
 # The epochs of stochastic gradients fall as rows grow, to the single one that is the least an epoch
-# can be; those of L-BFGS stay. To ten digits:
+# can be; those of L-BFGS stay. To a gap of 1e-8:
 
 for name, solver in {"Sgd": Sgd(step_size=0.1, batch=100), "Lbfgs": Lbfgs()}.items():
     found = minimise(problem, solver, tol=1e-8, rng=0, max_iter=60, on_failure="ignore")
