@@ -64,7 +64,7 @@ def test_title_and_costs(trained, table, tmp_path, capsys):
 def test_text_and_default_name(trained, table, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["report", str(trained), str(table)]) == 0
-    assert capsys.readouterr().out == "Report: report.html\n"
+    assert capsys.readouterr().out == "Report: report.html; positive class: yes\n"
     assert (tmp_path / "report.html").exists()
 
 
