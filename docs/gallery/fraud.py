@@ -1,8 +1,8 @@
 """Rare fraud: five payments in a thousand.
 
 Card payments, about 0.5 % of them fraud of three different kinds, with some wrong labels: the data
-of `auctor.cli.demo_data`. Three ways to train are tuned alike and compared on rows they have not seen, with
-a paired test; then a threshold is chosen for a stated cost.
+of `auctor.cli.demo_data`. Three ways to train are tuned alike and compared on rows they have not
+seen, with a paired test; then a threshold is chosen for a stated cost.
 """
 
 import matplotlib.pyplot as plt
