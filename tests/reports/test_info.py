@@ -163,7 +163,9 @@ def test_comparisons_are_of_the_model_with_the_others(info, scored):
 
 
 def test_warnings_are_kept_and_added_to(info, make_solution):
-    assert info.warnings == ("Column <x> is constant.",)
+    given, own = info.warnings
+    assert given == "Column <x> is constant."
+    assert own.startswith("Over-fitting: the AUC of the training rows, 0.9000")
     y = np.array([0, 1] * 40)
     found = report(
         y,
@@ -208,3 +210,14 @@ def test_plain_is_json(info):
     assert back["data"]["n_columns"] == 4
     assert plain(np.float64("nan")) is None
     assert plain(np.int32(3)) == 3
+
+
+def test_over_fitting_is_flagged_beyond_the_interval_only():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    scores = y + rng.normal(size=200)
+    low = report(y, Candidate("m", scores, train_auc=0.5)).warnings
+    high = report(y, Candidate("m", scores, train_auc=0.9999)).warnings
+    assert not any("Over-fitting" in text for text in low)
+    (said,) = [text for text in high if "Over-fitting" in text]
+    assert "0.9999" in said

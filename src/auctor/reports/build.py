@@ -315,4 +315,11 @@ def _own_warnings(candidate: Candidate, model: ModelInfo) -> list[str]:
         found.append("All test rows have the same score: the model does not tell them apart.")
     elif table.tp[table.chosen] + table.fp[table.chosen] == 0:
         found.append("No test row has a score above the model's threshold.")
+    auc = model.headline.auc
+    if candidate.train_auc > auc.high:
+        found.append(
+            f"Over-fitting: the AUC of the training rows, {candidate.train_auc:.4f}, is above the "
+            f"95 % interval of the test rows, {auc.low:.4f} to {auc.high:.4f}. A greater strength "
+            "or more rows would help."
+        )
     return found

@@ -47,9 +47,6 @@ class Finding(NamedTuple):
     kind: str
     note: Note
 
-    def __str__(self) -> str:
-        return str(self.note.warning("check_table"))
-
 
 class Seen(NamedTuple):
     """One column as it was read: numbers, or positions in words with their counts."""
@@ -76,7 +73,7 @@ def check_columns(
     found: list[Finding] = []
     hit = _hits(labels, block.n_rows)
     for seen in _columns(block, look, file, kinds):
-        found += _ranked(seen, labels, hit)
+        found += _ranked(seen, hit)
         if seen.name not in settled:
             found += _number(seen) if seen.numbers is not None else _text(seen)
     return found
@@ -253,7 +250,7 @@ def _sample(rows: int) -> Any:
     return slice(None, None, -(-rows // MOST_RANKED))
 
 
-def _ranked(seen: Seen, labels: Array | None, hit: Array | None) -> Iterator[Finding]:
+def _ranked(seen: Seen, hit: Array | None) -> Iterator[Finding]:
     """Whether a column alone ranks the labels too well to be true."""
     if hit is None:
         return
