@@ -40,7 +40,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", MODELS, ids=[str(k) for k in range(len(MODELS))])
 def test_every_way_finds_separated_classes(model):
     fitted = clone(model).set_params(random_state=0).fit(X, Y)
     assert fitted.score(NEW, TRUE) > 0.95
