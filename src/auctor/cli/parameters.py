@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from auctor.cli.options import class_weights
+
 if TYPE_CHECKING:
     from auctor.estimators import TableClassifier
 
@@ -32,7 +34,7 @@ def make_table(who: str, params: dict[str, Any]) -> TableClassifier:
         | {
             "strength": _number(params["strength"]),
             "threshold": _number(params["threshold"]),
-            "class_weight": _class_weight(who, params["class_weight"]),
+            "class_weight": class_weights(params["class_weight"], who),
         }
     )
     table.make_model()
@@ -68,32 +70,3 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _class_weight(who: str, text: str | None) -> str | dict[str, float] | None:
-    """``balanced``, or weights by label as text.
-
-    Examples
-    --------
-    >>> _class_weight("auctor train", "yes=10,no=1")
-    {'yes': 10.0, 'no': 1.0}
-    """
-    from auctor.core.errors import ParameterError
-
-    if text is None or text == "balanced":
-        return text
-    weights = {}
-    for part in text.split(","):
-        name, equals, value = part.rpartition("=")
-        try:
-            weights[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals or not name.strip():
-            raise ParameterError(
-                who,
-                needs="class weights as balanced or LABEL=WEIGHT,...",
-                got=f"{text!r}",
-                todo="Write it so.",
-            )
-    return weights
