@@ -49,7 +49,6 @@ found = column_curves(curves, bands)[:2]
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.5))
 for curve, ax in zip(found, axes, strict=True):
     draw_curve(curve, ax)
-figure.tight_layout()
 
 # %%
 # ## Why was this one flagged?

@@ -118,6 +118,25 @@ def swiss_roll(names):
     assert widths[10_000.0] < max(widths.values())
 
 
+def scorecard(names):
+    whole, points = names["card"].metric
+    assert names["curves"].score(names["loans"][names["test"]], names["failed"][names["test"]]) > (
+        names["linear"].score(names["scaled"][names["test"]], names["failed"][names["test"]])
+    )
+    assert points > whole - 0.01
+
+
+def taxonomy(names):
+    assert names["model"].score(names["X_new"], names["labels_new"]) > 0.6
+    assert names["topics"].violations(names["model"].predict_indicator(names["X_new"])).size == 0
+    assert "<svg" in names["page"]
+
+
+def tuning(names):
+    assert max(names["errors"]) < 1e-4
+    assert -names["found"].fun >= -names["validation_auc"](names["start"])
+
+
 CHECKS = {
     check.__name__: check
     for check in (
@@ -133,6 +152,9 @@ CHECKS = {
         stochastic,
         margins,
         swiss_roll,
+        scorecard,
+        taxonomy,
+        tuning,
     )
 }
 
