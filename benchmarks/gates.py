@@ -1,12 +1,11 @@
 """Where a rule of the decision table pays: `AsRows` against `CutsFirst` on generated data.
 
-``python -m benchmarks.gates`` writes ``benchmarks/results/as_rows.{json,md}``. The reach of the
+``python -m benchmarks.gates`` writes ``benchmarks/results/as_rows.md``. The reach of the
 rows is their mean squared length over the strength of the penalty.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -106,7 +105,6 @@ def main() -> None:
         *cells,
     ]
     (RESULTS / "as_rows.md").write_text("\n".join(text) + "\n", encoding="utf-8")
-    (RESULTS / "as_rows.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

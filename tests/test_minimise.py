@@ -285,4 +285,4 @@ def test_solvers_resolve_from_names_and_objects():
     assert resolve("lbfgs", problem) == type(resolve("lbfgs", problem))()
     assert resolve(Exact(direct=False), problem) == Exact(direct=False)
     with pytest.raises(ParameterError, match="'auto', one of 'exact'"):
-        resolve("sgd", problem)
+        resolve("no_such_solver", problem)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from unittest import mock
 
 import numpy as np
-from auctor.solvers.sparse.pairs import Pairs
 from threadpoolctl import threadpool_limits
 
 from auctor.data import as_data
@@ -24,6 +23,7 @@ from auctor.solvers import (
     StochasticCoordinateDescent,
 )
 from auctor.solvers.sparse import proximal_newton
+from auctor.solvers.sparse.matrices import LbfgsMatrix
 from benchmarks.run import Settings, bar, table
 
 name = "cost"
@@ -116,7 +116,7 @@ def _ring(quick: bool) -> tuple[list, dict]:
     n, m = 200_000, 10
     rng = np.random.default_rng(0)
     s = rng.normal(size=n)
-    ring, kept = Pairs(m, n, 1.0), [rng.normal(size=n) for _ in range(m)]
+    ring, kept = LbfgsMatrix(m, n, 1.0), [rng.normal(size=n) for _ in range(m)]
     for _ in range(m):
         ring.add(s, 2.0 * s)
     S, slot = np.zeros((m, n)), 0
@@ -133,7 +133,7 @@ def _ring(quick: bool) -> tuple[list, dict]:
 
     row, stack, whole = _least(append), _least(rebuild), _least(lambda: ring.add(s, 2.0 * s))
     rows = [["append in place", 1e3 * row], ["column_stack", 1e3 * stack],
-            ["Pairs.add: two vectors and all inner products", 1e3 * whole]]  # fmt: skip
+            ["LbfgsMatrix.add: two vectors and all inner products", 1e3 * whole]]  # fmt: skip
     return (
         [bar("A5: column_stack / append in place, n = 200,000, m = 10", stack / row, 5.0)],
         table("A5: a new pair", ["what", "ms"], rows),

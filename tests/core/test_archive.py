@@ -256,7 +256,7 @@ def test_every_changed_byte_is_refused_or_harmless(tmp_path):
 
 
 def test_kinds_are_kept_apart(tmp_path):
-    assert set(FOLDERS) == {"model", "checkpoint"}
+    assert set(FOLDERS) == {"model", "checkpoint", "fit checkpoint"}
     write_archive(tmp_path / "x", {"format": 1}, {}, who="t", kind="checkpoint")
     with pytest.raises(DataError, match="needs a model; got a checkpoint"):
         read(tmp_path / "x")

@@ -538,7 +538,7 @@ def test_class_weights_that_overflow():
         ({"l1_ratio": 0.5}, "elastic_net"),
         ({"penalty": "elastic_net", "l1_ratio": 2.0}, "l1_ratio"),
         ({"penalty": "elastic_net", "l1_ratio": "x"}, "l1_ratio"),
-        ({"solver": "sgd"}, "'newton', 'lbfgs_then_newton', 'lbfgs'"),
+        ({"solver": "no_such_solver"}, "'newton', 'lbfgs_then_newton', 'lbfgs'"),
     ],
 )
 def test_parameters_out_of_range(params, message):

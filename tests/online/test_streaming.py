@@ -43,7 +43,9 @@ def stream(n=700, d=6, seed=0, p=0.3):
 
 
 def exact(X, y, strength, weight=None):
-    model = MetricClassifier("auc", surrogate="square", strength=strength, solver="exact")
+    model = MetricClassifier(
+        "auc", surrogate="square", strength=strength, solver="exact", standardise=False
+    )
     return model.fit(X, y, weight).coef_[0]
 
 
@@ -313,7 +315,7 @@ def test_many_columns_rank_well_without_tuning(scale):
     X, y = text(scale=scale)
     model = StreamingAUC().fit(X[:4000], y[:4000])
     assert "scatter" not in model.state_
-    best = MetricClassifier("auc", surrogate="square", strength=1e-2 * scale**2)
+    best = MetricClassifier("auc", surrogate="square", strength=1e-2 * scale**2, standardise=False)
     best.fit(X[:4000], y[:4000])
     assert model.score(X[4000:], y[4000:]) > best.score(X[4000:], y[4000:]) - 0.03
     assert abs(model.auc_ - model.score(X[4000:], y[4000:])) < 0.1

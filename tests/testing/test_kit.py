@@ -19,7 +19,13 @@ def test_discovery_finds_the_concrete_parts_only():
     names = [kind.__name__ for kind in discover.losses()]
     assert "Logistic" in names
     assert not {"BaseLoss", "Pointwise", "Pairwise"} & set(names)
-    assert [kind.__name__ for kind in discover.storages()] == ["Dense", "Sparse"]
+    assert [kind.__name__ for kind in discover.storages()] == [
+        "Binned",
+        "Dense",
+        "Sharded",
+        "Sparse",
+        "Stacked",
+    ]
     assert {"Newton", "Fista", "Continuation"} <= {kind.__name__ for kind in discover.solvers()}
 
 

@@ -83,7 +83,7 @@ def watch(watcher: Watcher) -> Iterator[None]:
     >>> with watch(Objective()):
     ...     model = MetricClassifier("auc", surrogate="square", strength=1.0).fit(X, y)
     0 1.0
-    1 0.2
+    1 0.22
     """
     token = _current.set(watcher)
     try:

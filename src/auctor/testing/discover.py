@@ -47,7 +47,7 @@ def losses(package: ModuleType = auctor.losses) -> list[type[Any]]:
     Examples
     --------
     >>> [kind.__name__ for kind in losses()][:3]
-    ['Absolute', 'EpsilonInsensitive', 'ExpectedAuc']
+    ['Absolute', 'AveragePrecision', 'EpsilonInsensitive']
     """
     return public_classes(package, "value_grad", "check_target")
 

@@ -210,7 +210,7 @@ class Bins:
     >>> X = np.array([[0.0, 5.0], [1.0, 6.0], [2.0, 5.0]])
     >>> bins = Bins.of(X)
     >>> bins.encoded(X).to_dense().shape
-    (3, 4)
+    (3, 3)
     """
 
     columns: Sequence[ColumnBins]

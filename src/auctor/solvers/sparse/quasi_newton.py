@@ -163,15 +163,18 @@ class Effort(NamedTuple):
     order: str | None = None
 
 
+def _practical_passes(solver: ProximalQuasiNewton, k: int, n: int) -> int:
+    return budget("linear", k, PRACTICAL_RATE)
+
+
+def _theoretical_passes(solver: ProximalQuasiNewton, k: int, n: int) -> int:
+    return max(1, math.ceil(theoretical_steps(k, n, solver.conditioning) / max(n, 1)))
+
+
 #: Effort on an inexact subproblem, by the name that users type; the theory is about random steps.
 EFFORTS = {
-    "practical": Effort(lambda solver, k, n: budget("linear", k, PRACTICAL_RATE)),
-    "theoretical": Effort(
-        lambda solver, k, n: max(
-            1, math.ceil(theoretical_steps(k, n, solver.conditioning) / max(n, 1))
-        ),
-        "iid",
-    ),
+    "practical": Effort(_practical_passes),
+    "theoretical": Effort(_theoretical_passes, "iid"),
 }
 
 
