@@ -62,7 +62,8 @@ def test_every_rule_names_a_results_file_and_a_solver(rule):
 
 def test_the_evidence_of_a_rule_mentions_a_benchmark_with_numbers():
     for name in {rule.evidence for rule in RULES}:
-        assert (RESULTS / name).with_suffix(".json").stat().st_size > 1000
+        text = (RESULTS / name).read_text(encoding="utf-8")
+        assert text.count("|") > 50  # tables of numbers
 
 
 @pytest.mark.parametrize("penalty", [L2(1e-3), L2(10.0), L1(1e-2), NoPenalty()], ids=repr)
