@@ -1,10 +1,26 @@
 """Dask collections: rows stay on the workers, the model is that of the rows in memory."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
 from auctor import MetricClassifier
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, DataLost
+from auctor.core.result import Status
+from auctor.core.types import Target
+from auctor.dask import from_dask
+from auctor.data import Dense, Sharded
+from auctor.data.workers import MemoryWorkers
+from auctor.losses import FBeta, Logistic, PairwiseHinge, PairwiseSquaredHinge, Prbep
+from auctor.minimise import minimise
+from auctor.penalties import L1, L2
+from auctor.problem import Problem
+from auctor.solvers import Lbfgs, choose
 
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 arrays = pytest.importorskip("dask.array", reason="the extra dask is not installed")
@@ -33,7 +49,8 @@ def client():
 @pytest.mark.parametrize(("metric", "solver"), [("auc", "cuts_first"), ("log_loss", "lbfgs")])
 def test_the_model_is_that_of_the_rows_in_memory(client, metric, solver):
     # "auto" takes solvers in memory that need columns, and dense columns are centred there.
-    same = {"strength": 1e-2, "solver": solver, "standardise": False}
+    surrogate = "hinge" if metric == "auc" else "auto"
+    same = {"surrogate": surrogate, "strength": 1e-2, "solver": solver, "standardise": False}
     rows, labels = arrays.from_array(X, chunks=(150, 5)), arrays.from_array(Y, chunks=150)
     far = MetricClassifier(metric, **same).fit(rows, labels)
     near = MetricClassifier(metric, **same).fit(X, Y)
@@ -41,36 +58,102 @@ def test_the_model_is_that_of_the_rows_in_memory(client, metric, solver):
     np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-9)
 
 
-def test_a_killed_worker_is_replaced(client):
-    from auctor.dask import from_dask
-    from auctor.losses import Logistic
-    from auctor.minimise import minimise
-    from auctor.penalties import L2
-    from auctor.problem import Problem
-    from auctor.solvers import Lbfgs
-
+def signed(client):
     signs = np.where(Y == "fraud", 1.0, -1.0)
-    data = from_dask(arrays.from_array(X, chunks=(150, 5)), arrays.from_array(signs, chunks=150))
-    killed = []
+    rows, labels = arrays.from_array(X, chunks=(150, 5)), arrays.from_array(signs, chunks=150)
+    return from_dask(rows, labels, client=client)
+
+
+@pytest.mark.parametrize("gather_below", [np.inf, 0.0], ids=["gather", "workers"])
+@pytest.mark.parametrize("loss", [Logistic(), PairwiseSquaredHinge()], ids=repr)
+def test_a_fit_goes_on_when_a_worker_is_killed(client, loss, gather_below):
+    data = signed(client)
+    data.workers.gather_below = gather_below
+    seconds = []
 
     def kill(step):
-        if step.iteration == 2 and not killed:
-            killed.append(True)
-            worker = next(iter(client.scheduler_info()["workers"]))
-            client.retire_workers([worker], close_workers=True)
+        seconds.append(step.seconds)
+        if step.iteration == 3:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
-    problem = Problem(Logistic(), L2(1e-2), data)
-    found = minimise(problem, Lbfgs(), tol=1e-8, on_step=kill)
-    from auctor.data import as_data
+    wanted = minimise(Problem(loss, L2(1e-2), data), Lbfgs(), tol=1e-8)
+    found = minimise(Problem(loss, L2(1e-2), data), Lbfgs(), tol=1e-8, on_step=kill)
+    assert found.n_iter == wanted.n_iter > 4
+    assert np.diff(seconds).max() < 30.0
+    np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-12)
+    client.wait_for_workers(2)
 
-    wanted = minimise(Problem(Logistic(), L2(1e-2), as_data(X, signs)), Lbfgs(), tol=1e-8)
-    assert killed
-    np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-9)
+
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    [(Logistic(), L1(1e-2)), (PairwiseHinge(), L2(1e-2)), (Prbep(), L2(1e-2)), (FBeta(), L1(1e-2))],
+    ids=repr,
+)
+def test_the_answer_is_that_of_shards_here(client, loss, penalty):
+    data = signed(client)
+    data.workers.gather_below = 0.0
+    pieces = np.array_split(np.arange(600), 4)
+    near = Sharded(
+        MemoryWorkers([Dense(X[i], Target(data.target.y[i]), n_threads=1) for i in pieces])
+    )
+    far, here = Problem(loss, penalty, data), Problem(loss, penalty, near)
+    given = {"tol": 1e-2, "max_iter": 8, "rng": 0, "on_failure": "ignore"}
+    found, wanted = minimise(far, choose(far), **given), minimise(here, choose(here), **given)
+    np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-10, atol=1e-12)
+    assert found.value == pytest.approx(wanted.value, rel=1e-12)
+
+
+def test_a_lost_scheduler_ends_a_fit_with_its_best_point(tmp_path):
+    note = tmp_path / "scheduler.json"
+    cli = [sys.executable, "-m"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen(
+        [*cli, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard",
+         "--scheduler-file", note], **quiet,
+    )  # fmt: skip
+    worker = subprocess.Popen(
+        [*cli, "distributed.cli.dask_worker", "--scheduler-file", note, "--no-dashboard"], **quiet
+    )
+    try:
+        client = distributed.Client(scheduler_file=str(note), set_as_default=False)
+        client.wait_for_workers(1, timeout=60)
+        data, killed = signed(client), []
+
+        def kill(step):
+            if step.iteration == 3:
+                scheduler.kill()
+                scheduler.wait()
+                killed.append(time.perf_counter())
+
+        problem = Problem(Logistic(), L2(1e-3), data)
+        with pytest.warns(UserWarning, match="no longer be read"):
+            found = minimise(problem, Lbfgs(), tol=1e-8, on_step=kill)
+        assert found.status is Status.LOST
+        assert found.coef.any()
+        with pytest.raises(DataLost, match="a cluster that answers"):
+            data.scores(found.coef)
+        assert time.perf_counter() - killed[0] < 30.0
+        client.close(timeout=1)
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+
+
+def test_another_version_on_a_worker_is_refused(client, monkeypatch):
+    monkeypatch.setattr("auctor.dask.workers.own_version", lambda: "0.0.1")
+    with pytest.raises(DataError, match=r"on every worker, as it is here; got 0\.0\.1 on tcp"):
+        signed(client)
+
+    def fails():
+        raise ModuleNotFoundError("No module named 'auctor'")
+
+    monkeypatch.setattr("auctor.dask.workers.own_version", fails)
+    with pytest.raises(DataError, match="auctor installed on every worker"):
+        signed(client)
 
 
 def test_other_chunks_are_refused(client):
-    from auctor.dask import from_dask
-
     with pytest.raises(DataError, match="as many partitions of y as of X"):
         from_dask(arrays.from_array(X, chunks=(150, 5)), arrays.ones(600, chunks=200))
 
@@ -94,3 +177,23 @@ def test_auto_finds_the_same_optimum_on_unknown_chunks(client, metric):
 def test_more_workers_than_partitions(client):
     rows, labels = arrays.from_array(X, chunks=(600, 5)), arrays.from_array(Y, chunks=600)
     assert MetricClassifier("auc", strength=1e-2).fit(rows, labels).score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "auc"])
+def test_predictions_are_lazy_and_those_of_the_rows_in_memory(client, metric):
+    frames = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    model = MetricClassifier(metric, strength=1e-2).fit(X, Y)
+    rows = arrays.from_array(X, chunks=(250, 3))
+    methods = ["predict", "decision_function"] + (["predict_proba"] if metric != "auc" else [])
+    for method in methods:
+        wanted = getattr(model, method)(X)
+        found = getattr(model, method)(rows)
+        assert isinstance(found, arrays.Array)
+        assert found.shape == wanted.shape
+        np.testing.assert_array_equal(found.compute(), wanted)
+    table = pandas.DataFrame(X, columns=list("abcde"), index=np.arange(600) + 7)
+    named = MetricClassifier(metric, strength=1e-2).fit(table, Y)
+    found = named.predict(frames.from_pandas(table, npartitions=3)).compute()
+    np.testing.assert_array_equal(found.to_numpy(), named.predict(table))
+    np.testing.assert_array_equal(found.index, table.index)

@@ -97,6 +97,30 @@ def test_an_absent_label_is_refused(tmp_path):
     assert not (tmp_path / "rows.shards").exists()
 
 
+def test_other_names_than_those_of_its_siblings_are_refused(tmp_path):
+    write_shard(shard_path(tmp_path, 0), X, Y, names=["a", "b", "c"])
+    write_shard(shard_path(tmp_path, 1), X, Y, names=["a", "b", "z"])
+    with pytest.raises(DataError, match=r"or other names, in 000001\.shard"):
+        open_shards(tmp_path)
+
+
+def test_a_shard_of_two_to_the_31_entries_is_refused(tmp_path, monkeypatch):
+    from scipy.sparse import csr_array
+
+    from auctor.data import shards
+
+    assert shards.MOST_ENTRIES == 2**31 - 1
+    monkeypatch.setattr(shards, "MOST_ENTRIES", 3)  # as many entries would take 24 GB
+    with pytest.raises(DataError, match="at most 3 entries in a shard; got 4"):
+        write_shard(tmp_path / "a.shard", csr_array(np.ones((2, 2))), Y[:2])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_shard_at_all_is_refused(tmp_path):
+    with pytest.raises(DataError, match="a folder with shards"):
+        open_shards(tmp_path)
+
+
 def test_calibration_needs_rows_in_memory(tmp_path):
     write_shards([(X, Y)], tmp_path / "rows.shards")
     data = open_shards(tmp_path / "rows.shards")

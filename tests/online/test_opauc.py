@@ -159,8 +159,11 @@ SQUARE = [Opauc(), AdaOam(), MiniBatchAuc(), OnlineGaussianAuc()]
 def test_too_many_columns_are_refused_before_memory_is_taken(model, monkeypatch):
     X = sparse.csr_array(([1.0], ([0], [61_999])), shape=(2, 62_000))
     monkeypatch.setattr(room, "total_memory", lambda: 16 * 2**30)
-    with pytest.raises(DataError, match=r"62000 columns.* GiB.*StreamingAUC|62000.* GiB.*rank"):
-        model.fit(X, [0, 1])
+    wanted = r"62000 columns.* GiB.*StreamingAUC|62000.* GiB.*rank"
+    with monkeypatch.context() as patch:
+        patch.setattr(type(model), "fresh_state", lambda *_: pytest.fail("memory is taken"))
+        with pytest.raises(DataError, match=wanted):
+            model.fit(X, [0, 1])
     grown = clone(model).set_params(grow=True).fit(np.eye(2), [0, 1])
     with pytest.raises(DataError, match="62000 columns"):
         grown.partial_fit(X, [0, 1])

@@ -31,6 +31,11 @@ LEARNERS = [
 EVERY = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 
 
+def one_quick(learners):
+    """The first learner at once; the others, which share its base class, where time is long."""
+    return [learners[0], *(pytest.param(some, marks=pytest.mark.slow) for some in learners[1:])]
+
+
 def same(one, two):
     assert one.keys() == two.keys()
     return all(np.array_equal(one[name], two[name]) for name in one)
@@ -61,6 +66,13 @@ def test_sparse_and_dense_rows_agree(learner, thin):
     for kind in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix):
         other = learned(learner, kind(X), y, weight, 50)
         np.testing.assert_allclose(other.coef_, dense.coef_, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", one_quick(LEARNERS), ids=repr)
+def test_wide_indices_and_single_precision_agree(learner, thin):
+    """Each is a compilation of its own for every learner, so that most of them are slow."""
+    X, y, weight = thin()
+    dense = learned(learner, X, y, weight, 50)
     wide = sparse.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     other = learned(learner, wide, y, weight, 50)
@@ -181,16 +193,18 @@ EXPECTED = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "learner",
-    [
-        Spam(),
-        Spam(penalty="l1"),
-        Solam(),
-        RegSolam(),
-        Fsauc(),
-        Oam(),
-        PassiveAggressive(),
-        UniExp(),
-    ],
+    one_quick(
+        [
+            Spam(),
+            Spam(penalty="l1"),
+            Solam(),
+            RegSolam(),
+            Fsauc(),
+            Oam(),
+            PassiveAggressive(),
+            UniExp(),
+        ]
+    ),
     ids=repr,
 )
 def test_scikit_learn(learner):

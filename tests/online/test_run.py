@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from auctor.cli.stream import learners
+from auctor.cli.learners import learners
 from auctor.core.errors import DataError, ParameterError
 from auctor.online import Oam, Spam, StreamingAUC, learn, load_checkpoint
 from auctor.online.checkpoint import read_checkpoint
@@ -63,8 +63,13 @@ def test_a_stream_is_learned_as_its_rows_are(make, path):
 
 
 @makers
-@pytest.mark.parametrize("chunk_rows", [1, 37, 1000])
-@pytest.mark.parametrize("stop", [1, 150, 333, 500])
+@pytest.mark.parametrize(
+    ("chunk_rows", "stop"),
+    [(37, 1), (37, 333), (1000, 150)]
+    + [pytest.param(1, stop, marks=pytest.mark.slow) for stop in (1, 150, 333, 500)]
+    + [pytest.param(37, stop, marks=pytest.mark.slow) for stop in (150, 500)]
+    + [pytest.param(1000, stop, marks=pytest.mark.slow) for stop in (1, 333, 500)],
+)
 def test_resuming_is_as_if_nothing_had_happened(make, chunk_rows, stop, path, tmp_path):
     def source():
         return open_stream(path, chunk_rows=chunk_rows, n_features=12)
@@ -172,25 +177,23 @@ def test_kill_in_the_middle(path, tmp_path):
     whole = Oam(random_state=1)
     learn(whole, open_stream(path, n_features=12))
     kept = tmp_path / "kept"
-    for _ in range(2):
-        kept.unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(path), str(kept)], stderr=subprocess.PIPE, text=True
-        )
-        try:
-            wait_for(kept, process)
-        finally:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-        meta, _ = read_checkpoint(kept)
-        assert meta["row"] % 20 == 0 or meta["row"] == 500
-        (tmp_path / ".kept.99999.tmp").write_bytes(b"half")
-        learner = Oam(random_state=1)
-        done = learn(learner, open_stream(path, chunk_rows=50, n_features=12), checkpoint=kept,
-                     every=20, resume=True)  # fmt: skip
-        assert done.rows == 500
-        assert same(learner, whole)
-        assert sorted(os.listdir(tmp_path)) == ["kept", "rows.svm"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path), str(kept)], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_for(kept, process)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    meta, _ = read_checkpoint(kept)
+    assert meta["row"] % 20 == 0 or meta["row"] == 500
+    (tmp_path / ".kept.99999.tmp").write_bytes(b"half")
+    learner = Oam(random_state=1)
+    done = learn(learner, open_stream(path, chunk_rows=50, n_features=12), checkpoint=kept,
+                 every=20, resume=True)  # fmt: skip
+    assert done.rows == 500
+    assert same(learner, whole)
+    assert sorted(os.listdir(tmp_path)) == ["kept", "rows.svm"]
 
 
 def test_an_interrupt_keeps_what_was_learned(path, tmp_path):

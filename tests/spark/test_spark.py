@@ -56,11 +56,12 @@ def test_the_answers_are_those_of_the_rows_in_memory(frame):
         found = minimise(far, choose(far), tol=1e-6)
         wanted = minimise(near, choose(near), tol=1e-6)
         assert abs(found.value - wanted.value) <= found.gap + wanted.gap
-    model = MetricClassifier("auc", strength=1e-2).fit(data)
-    np.testing.assert_allclose(
-        model.coef_, MetricClassifier("auc", strength=1e-2).fit(X, Y).coef_, rtol=1e-6
-    )
+    with pytest.raises(DataError, match=r"data\.workers\.close\(\)"):
+        from_spark(frame, ["a"], "y")
+    model, near = (MetricClassifier("auc", surrogate="hinge", strength=1e-2) for _ in range(2))
+    model.fit(data)
     data.workers.close()
+    np.testing.assert_allclose(model.coef_, near.fit(X, Y).coef_, rtol=1e-6)
 
 
 def test_columns_and_slots_are_checked_first(frame):
@@ -70,3 +71,73 @@ def test_columns_and_slots_are_checked_first(frame):
         from_spark(frame, ["nothing"], "y")
     with pytest.raises(DataError, match="the slots of the cluster"):
         from_spark(frame, ["a"], "y", n_tasks=50)
+
+
+def test_labels_of_text_vectors_and_weights(frame):
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.sql.functions import expr
+
+    import auctor
+
+    named = frame.withColumn("kind", expr("if(y > 0, 'bad', 'good')")).withColumn(
+        "w", expr("if(a > 0, 2.0D, 1.0D)")
+    )
+    vectors = VectorAssembler(inputCols=["a", "b", "c"], outputCol="v").transform(named)
+    data = auctor.data.spark(vectors, "v", "kind", weight="w")
+    model = MetricClassifier("f1", surrogate="logistic", strength=1e-2, standardise=False).fit(data)
+    data.workers.close()
+    assert model.classes_.tolist() == ["bad", "good"]
+    assert model.pos_label_ == "bad"
+    near = MetricClassifier("f1", surrogate="logistic", strength=1e-2, standardise=False)
+    near.fit(X, np.where(Y > 0, "bad", "good"), sample_weight=1.0 + (X[:, 0] > 0))
+    np.testing.assert_allclose(model.coef_, near.coef_, atol=1e-4)
+    with pytest.raises(DataError, match="StringIndexer"):
+        auctor.data.spark(named.withColumn("kind", expr("string(floor(a))")), ["a"], "kind")
+    with pytest.raises(DataError, match="dropna"):
+        auctor.data.spark(named.withColumn("y", expr("if(a > 1, null, y)")), ["a"], "y")
+    with pytest.raises(DataError, match="an empty frame"):
+        auctor.data.spark(named.where("a > 100"), ["a"], "y")
+
+
+def test_an_estimator_of_spark_ml(frame, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.evaluation import BinaryClassificationEvaluator
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+    from pyspark.sql.functions import expr
+
+    from auctor.spark import SparkMetricClassifier
+
+    labelled = frame.withColumn("label", expr("if(y > 0, 1.0, 0.0)"))
+    assemble = VectorAssembler(inputCols=["a", "b", "c"], outputCol="features")
+    classify = SparkMetricClassifier(metric="log_loss", strength=1e-2, tol=1e-8)
+    fitted = Pipeline(stages=[assemble, classify]).fit(labelled)
+    near = MetricClassifier("log_loss", strength=1e-2, tol=1e-8).fit(X, Y > 0)
+    np.testing.assert_allclose(fitted.stages[-1].fitted.coef_, near.coef_, atol=1e-5)
+
+    fitted.write().overwrite().save(str(tmp_path / "pipe"))
+    for model in (fitted, PipelineModel.load(str(tmp_path / "pipe"))):
+        rows = model.transform(labelled).orderBy("a").collect()
+        order = np.argsort(X[:, 0])
+        found = np.array([row.probability[1] for row in rows])
+        np.testing.assert_allclose(found, near.predict_proba(X[order])[:, 1], atol=1e-5)
+        raw = np.array([row.rawPrediction[1] for row in rows])
+        np.testing.assert_array_equal([row.prediction for row in rows], raw > 0)
+
+    grid = ParamGridBuilder().addGrid(classify.strength, [1e-3, 1e3]).build()
+    search = CrossValidator(
+        estimator=Pipeline(stages=[assemble, classify]),
+        estimatorParamMaps=grid,
+        evaluator=BinaryClassificationEvaluator(metricName="areaUnderPR"),
+        numFolds=2,
+        seed=0,
+    )
+    best = search.fit(labelled)
+    assert best.bestModel.stages[-1].fitted.strength == 1e-3
+    again = SparkMetricClassifier.load(_saved(classify, tmp_path / "estimator"))
+    assert again.getOrDefault(again.metric) == "log_loss"
+
+
+def _saved(stage, path):
+    stage.save(str(path))
+    return str(path)

@@ -1,5 +1,8 @@
 """Data sets behind one protocol: two products, and capabilities where the storage has them."""
 
+from importlib import import_module
+from typing import Any
+
 from auctor.data.binned import Binned, BinnedMatrix
 from auctor.data.codebook import Codebook
 from auctor.data.coerce import StoredData, as_data, as_matrix, feature_names, stored, wrap
@@ -24,3 +27,10 @@ __all__ = [
     "stored",
     "wrap",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``spark``, which makes a data set of a Spark DataFrame and needs the extra of that name."""
+    if name == "spark":
+        return import_module("auctor.spark").from_spark
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

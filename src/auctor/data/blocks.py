@@ -49,7 +49,7 @@ class InMemory:
         return other
 
     @cached_property
-    def kinds(self) -> DuplicateRows:
+    def duplicate_rows(self) -> DuplicateRows:
         """Equal rows side by side, in an order that depends on what they hold alone.
 
         Rows are compared by a random projection, which sums every row in the same order.

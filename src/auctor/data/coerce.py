@@ -267,7 +267,7 @@ def _table_to_array(X: Any, who: str) -> Array:
             who,
             needs="numeric columns",
             got=f"non-numeric {', '.join(map(repr, bad[:5]))}",
-            todo="Encode text, categories and dates first.",
+            todo="Use TableClassifier, or encode text, categories and dates first.",
         )
     array = X.to_numpy() if hasattr(X, "to_numpy") else None
     if array is None or array.dtype == object:

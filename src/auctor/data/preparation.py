@@ -209,8 +209,33 @@ def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = Non
     >>> scaling.mean, scaling.factor
     (array([3., 0.]), array([0.5, 1. ]))
     """
-    n, d = matrix.shape
+    n = matrix.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    mean, variance, full = _moments(matrix, share)
+    varies = (variance > 0.0) & ~_only_zero_one(matrix, share)
+    factor = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
+    return Scaling(np.where(varies & full & centre, mean, 0.0), factor)
+
+
+def column_moments(matrix: Any) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of every column.
+
+    Examples
+    --------
+    >>> column_moments(np.array([[1.0, 2.0], [5.0, 2.0]]))
+    (array([3., 2.]), array([2., 0.]))
+    """
+    n = matrix.shape[0]
+    mean, variance, _ = _moments(matrix, np.full(n, 1.0 / n))
+    return mean, np.sqrt(variance)
+
+
+def _moments(matrix: Any, share: FloatArray) -> tuple[FloatArray, FloatArray, Array]:
+    """Weighted mean and variance of every column, and whether it stores all its entries.
+
+    The variance of a column that does not vary, but for rounding, is 0.
+    """
+    n, d = matrix.shape
     data = wrap(matrix, Target(np.empty(0)))
     mean = data.gradient(share)
     if is_dense(matrix):
@@ -225,9 +250,8 @@ def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = Non
             dense = matrix[:, np.flatnonzero(full)].toarray()
             variance[full] = _variance_around(dense, mean[full], share)
             varies[full] = variance[full] > EXACT_ROUNDING * mean[full] ** 2
-    varies &= (variance > np.finfo(np.float64).tiny) & ~_only_zero_one(matrix, share)
-    factor = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
-    return Scaling(np.where(varies & full & centre, mean, 0.0), factor)
+    varies &= variance > np.finfo(np.float64).tiny
+    return mean, np.where(varies, variance, 0.0), full
 
 
 def looks_scaled(matrix: Any, scaling: Scaling) -> bool:

@@ -17,6 +17,9 @@ from auctor.data.shards import ALIGNMENT, ShardHeader
 READERS = 2
 #: Buffers beside those being filled: the one that is worked on.
 SPARE = 1
+#: Share of the machine's memory up to which the system may keep the files' pages, so that the next
+#: pass need not read them from the disk; pages of larger sets would only push out those of others.
+CACHED = 0.5
 
 
 class Ring:
@@ -42,6 +45,8 @@ class Ring:
             )
         count = min(len(headers), READERS + SPARE, max(1, memory // max(1, largest)))
         self._buffers = [_aligned(largest) for _ in range(count)]
+        total = sum(header.n_bytes for header in headers)
+        self._forget = hasattr(os, "posix_fadvise") and total > CACHED * _physical_memory()
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
         """The number and the bytes of every shard, in order; bytes are valid until the next."""
@@ -57,7 +62,7 @@ class Ring:
                         return
                     number, header = following
                     buffer = free.popleft()
-                    ahead.append((number, buffer, pool.submit(_read, header, buffer)))
+                    ahead.append((number, buffer, pool.submit(_read, header, buffer, self._forget)))
 
             refill()
             while ahead:
@@ -75,8 +80,16 @@ def _aligned(size: int) -> Array:
     return room[shift : shift + size]
 
 
-def _read(header: ShardHeader, buffer: Array) -> None:
-    """Fill a buffer with the bytes of a shard, and let the system forget the file's pages."""
+def _physical_memory() -> int:
+    """Bytes of memory of this machine; 0 where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def _read(header: ShardHeader, buffer: Array, forget: bool) -> None:
+    """Fill a buffer with the bytes of a shard; if so asked, let the system forget its pages."""
     try:
         with header.path.open("rb", buffering=0) as file:
             view = buffer.data[: header.n_bytes]
@@ -86,7 +99,7 @@ def _read(header: ShardHeader, buffer: Array) -> None:
                 if got == 0:
                     raise _lost(header, f"its end after {done} bytes")
                 done += got
-            if hasattr(os, "posix_fadvise"):
+            if forget:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     except OSError as error:
         raise _lost(header, error.strerror or str(error)) from error

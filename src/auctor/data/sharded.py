@@ -16,6 +16,7 @@ from auctor.core.files import AnyPath
 from auctor.core.needs import Access
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.shards import open_folder
+from auctor.data.spread import Holder, ordered_sum
 from auctor.data.workers import FileWorkers, MemoryWorkers, ShardFacts, Workers
 
 #: Bytes of the ring of buffers, unless said otherwise.
@@ -35,7 +36,7 @@ class Sharded:
 
     It offers the two products, sums of second order and, with few columns, Gram matrices: what a
     stream of blocks can offer. Sums are made in the order of the shards, so that the same seed
-    gives the same bits whoever holds them.
+    gives the same bits on any number of workers.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class Sharded:
     target : Target, optional
         Instead of that of the shards.
     labels : (negative, positive), optional
-        The labels behind -1 and +1.
+        The labels behind -1 and +1; None where the targets are the labels themselves.
     factor : array, optional
         Of every column: the data are ``X * factor``.
     """
@@ -60,13 +61,17 @@ class Sharded:
         names: tuple[str, ...] | None = None,
         target: Target | None = None,
         facts: list[ShardFacts] | None = None,
-        labels: tuple[Any, Any] = (-1.0, 1.0),
+        labels: tuple[Any, Any] | None = (-1.0, 1.0),
         factor: FloatArray | None = None,
+        holder: Holder | None = None,
     ) -> None:
         self.workers, self.names, self.labels, self._factor = workers, names, labels, factor
         self._facts = check_facts(workers.facts()) if facts is None else facts
         self._given = target
-        self._ends = np.cumsum([facts.n_rows for facts in self._facts])
+        lengths = [facts.n_rows for facts in self._facts]
+        self._ends = np.cumsum(lengths)
+        #: The workers as keepers of vectors, shared by all views of the same shards.
+        self.holder = Holder(workers, lengths) if holder is None else holder
 
     @classmethod
     def examples(cls, X: FloatArray, target: Target, n_threads: int | None) -> dict[str, Sharded]:
@@ -114,7 +119,7 @@ class Sharded:
         if self._given is not None:
             return self._given
         targets = [facts.target for facts in self._facts]
-        y = np.concatenate([target.y for target in targets])
+        y = np.concatenate([target.y for target in targets], dtype=np.float64)
         if all(target.weight is None for target in targets):
             return Target(y)
         parts = [np.ones(t.n_rows) if t.weight is None else t.weight for t in targets]
@@ -140,10 +145,12 @@ class Sharded:
 
     def row_labels(self) -> Array:
         """The label of every row, as it stood in the table."""
+        if self.labels is None:
+            return self.target.y
         return np.array(self.labels)[(self.target.y > 0.0).astype(np.int64)]
 
-    def labelled(self, target: Target, labels: tuple[Any, Any]) -> Sharded:
-        """The same rows with a target of -1 and +1, and the labels behind them."""
+    def labelled(self, target: Target, labels: tuple[Any, Any] | None) -> Sharded:
+        """The same rows with a target of -1 and +1, and the labels behind them, or of numbers."""
         return self._changed(target=target, labels=labels)
 
     def with_target(self, target: Target) -> Sharded:
@@ -169,60 +176,53 @@ class Sharded:
             varies[:] = False
         return np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
 
-    def _changed(self, **change: Any) -> Sharded:
-        now: dict[str, Any] = {
+    def settings(self) -> dict[str, Any]:
+        """What another view of the same shards is made with, beside the workers."""
+        return {
             "names": self.names,
             "target": self._given,
             "facts": self._facts,
             "labels": self.labels,
             "factor": self._factor,
+            "holder": self.holder,
         }
-        return Sharded(self.workers, **now | change)
 
-    def _split(self, values: FloatArray) -> list[FloatArray]:
-        return np.split(values, self._ends[:-1])
+    def _changed(self, **change: Any) -> Sharded:
+        return Sharded(self.workers, **self.settings() | change)
 
     def _times(self, values: FloatArray) -> FloatArray:
         return values if self._factor is None else values * self._factor
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
-        answers = self.workers.each("scores", [(self._times(w), offset)] * len(self._facts))
-        return np.concatenate(answers)
+        return np.concatenate(self.holder.ask("scores", self._times(w), offset))
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """``X.T @ dscores``."""
-        return self._times(self._sum("gradient", self._split(dscores)))
+        return self._times(self.holder.total("gradient", self.holder.split(dscores)))
 
     def square_gradient(self, h: FloatArray) -> FloatArray:
         """Diagonal of ``X.T @ diag(h) @ X``."""
-        return self._times(self._times(self._sum("square_gradient", self._split(h))))
+        squares = self.holder.total("square_gradient", self.holder.split(h))
+        return self._times(self._times(squares))
 
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
-        inside = self._times(v)
-        answers = self.workers.each("sandwich", [(part, inside, offset) for part in self._split(h)])
-        total = self._times(_total([one for one, _ in answers]))
+        return self._joined(
+            self.holder.ask("sandwich", self.holder.split(h), self._times(v), offset)
+        )
+
+    def _joined(self, answers: list[tuple[FloatArray, float]]) -> tuple[FloatArray, float]:
+        total = self._times(ordered_sum([one for one, _ in answers]))
         return total, float(sum(one for _, one in answers))
 
     def gram(self, h: FloatArray) -> FloatArray:
         """``X.T @ diag(h) @ X`` for ``h >= 0``."""
-        return self._times(self._times(self._sum("gram", self._split(h))).T)
+        return self._times(self._times(self.holder.total("gram", self.holder.split(h))).T)
 
     def gram_passes(self, index: IntArray | None = None) -> float:
         """Cost of `gram` in units of `sandwich`."""
         return product_passes(self.n_columns)
-
-    def _sum(self, method: str, parts: list[FloatArray]) -> FloatArray:
-        return _total(self.workers.each(method, [(part,) for part in parts]))
-
-
-def _total(parts: list[FloatArray]) -> FloatArray:
-    """A sum in the order of the parts."""
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total
 
 
 def check_facts(facts: list[ShardFacts]) -> list[ShardFacts]:

@@ -32,7 +32,7 @@ from auctor.data.sparse import Sparse
 
 MAGIC = b"AUCTORSH"
 VERSION = 1
-#: Arrays begin at multiples of so many bytes: a cache line, and what vector loads like.
+#: Arrays begin at multiples of this many bytes: one cache line, aligned for vector loads.
 ALIGNMENT = 64
 #: Largest header, in bytes, that is believed: names of a million columns.
 LARGEST_HEADER = 1 << 28
@@ -189,7 +189,7 @@ def write_shard(
     else:
         X = np.ascontiguousarray(X)
         arrays["X"] = _little(X).reshape(-1)
-    arrays["y"] = _compact(np.asarray(y, dtype=np.float64))
+    arrays["y"] = compact(np.asarray(y, dtype=np.float64))
     if weight is not None:
         arrays["weight"] = np.asarray(weight, dtype="<f8")
     parts, offset = {}, 0
@@ -232,7 +232,7 @@ def _little(values: Array) -> Array:
     return values.astype("<f4" if values.dtype == np.float32 else "<f8", copy=False)
 
 
-def _compact(y: FloatArray) -> Array:
+def compact(y: FloatArray) -> Array:
     """Targets in one byte where they are small integers, such as -1 and +1."""
     small = y.astype(np.int8)
     return small if np.array_equal(small, y) else y.astype("<f8", copy=False)
@@ -351,7 +351,7 @@ def open_folder(path: AnyPath, *, who: str = "open_shards") -> ShardFolder:
 
 
 def cut_rows(X: Any, n_bytes: int = SHARD_BYTES) -> Iterator[slice]:
-    """Slices of rows of about so many bytes each."""
+    """Slices of rows of about ``n_bytes`` bytes each."""
     n = X.shape[0]
     parts: Any = X
     total = parts.data.nbytes + parts.indices.nbytes if issparse(X) else parts.nbytes

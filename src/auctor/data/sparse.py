@@ -133,6 +133,13 @@ class Sparse(InMemory):
         """The columns ``index`` with the targets of all rows."""
         return Sparse(self._X[:, index], self.target, n_threads=self.n_threads)
 
+    def without_empty_columns(self) -> tuple[Sparse, IntArray]:
+        """The columns that have entries, with the targets of all rows, and where they were."""
+        X = self._X if self.by_rows else self._X.tocsr()
+        kept, place = np.unique(X.indices, return_inverse=True)
+        made = type(X)((X.data, place.astype(X.indices.dtype), X.indptr), (X.shape[0], kept.size))
+        return Sparse(made, self.target, n_threads=self.n_threads), kept
+
     @cached_property
     def _row_lines(self) -> Columns:
         return Columns(*(self._parts if self.by_rows else unsigned(self._X.tocsr())))

@@ -7,6 +7,8 @@ results do not depend on who computed them.
 
 from __future__ import annotations
 
+import math
+import weakref
 import zlib
 from collections.abc import Sequence
 from functools import partial
@@ -16,8 +18,9 @@ import numpy as np
 
 from auctor.core.types import FloatArray, Target
 from auctor.data.dense import Dense
+from auctor.data.on_rows import ROW_METHODS, filled
 from auctor.data.ring import Ring
-from auctor.data.shards import ShardFolder, check_payload
+from auctor.data.shards import ShardFolder, check_payload, compact
 from auctor.data.sparse import Sparse
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
@@ -33,7 +36,14 @@ class ShardFacts(NamedTuple):
 
 
 class Workers(Protocol):
-    """Holders of shards; the only interface between a data set and an engine."""
+    """Holders of shards; the only interface between a data set and an engine.
+
+    ``gather_below`` is the number of scores and slopes of an evaluation below which they all come
+    to the driver: losses that are evaluated by the workers move fewer numbers in more calls. It is
+    infinite where nothing has to travel.
+    """
+
+    gather_below: float
 
     def facts(self) -> list[ShardFacts]:
         """Shapes and targets of all shards, in their order."""
@@ -49,9 +59,35 @@ def facts_of(data: Dense | Sparse, checksum: int | None = None) -> ShardFacts:
     return ShardFacts(data.n_rows, data.n_columns, data.n_entries, data.target, checksum)
 
 
-def call(data: Dense | Sparse, method: str, arguments: tuple[Any, ...]) -> Any:
-    """A method of a shard; what every worker runs."""
-    return SHARD_METHODS[method](data, *arguments)
+def call(
+    data: Dense | Sparse, method: str, arguments: tuple[Any, ...], kept: Sequence[Any] = ()
+) -> Any:
+    """A method of a shard, whose arguments may be formulas of kept results; what workers run."""
+    return SHARD_METHODS[method](data, *(filled(one, kept) for one in arguments))
+
+
+#: Results kept beside the shards of this process, by who asked for them and their numbers.
+_RESIDENT: weakref.WeakKeyDictionary[Any, dict[tuple[int, int], Any]] = weakref.WeakKeyDictionary()
+
+
+def _resident(
+    data: Dense | Sparse,
+    owner: int,
+    number: int | None,
+    method: str,
+    arguments: tuple[Any, ...],
+    numbers: Sequence[int],
+    dropped: Sequence[int],
+) -> Any:
+    """Call a method with results that are kept beside the shard, and keep its own if numbered."""
+    room = _RESIDENT.setdefault(data, {})
+    for old in dropped:
+        room.pop((owner, old), None)
+    answer = call(data, method, arguments, [room[owner, one] for one in numbers])
+    if number is None:
+        return answer
+    room[owner, number] = answer
+    return None
 
 
 def _scores(data: Dense | Sparse, w: FloatArray, offset: float) -> FloatArray:
@@ -95,11 +131,15 @@ SHARD_METHODS: dict[str, Any] = {
     "sandwich": _sandwich,
     "gram": _gram,
     "largest": _largest,
+    "resident": _resident,
+    **ROW_METHODS,
 }
 
 
 class MemoryWorkers:
     """Shards in the memory of this process, on its threads."""
+
+    gather_below: float = math.inf
 
     def __init__(self, shards: Sequence[Dense | Sparse], n_threads: int | None = None) -> None:
         self._shards = list(shards)
@@ -123,6 +163,8 @@ class MemoryWorkers:
 class FileWorkers:
     """Shards on the disk, read through a ring of buffers for every call."""
 
+    gather_below: float = math.inf
+
     def __init__(self, folder: ShardFolder, memory: int) -> None:
         self._headers = folder.headers
         self._ring = Ring(folder.headers, memory)
@@ -134,9 +176,9 @@ class FileWorkers:
             header = self._headers[number]
             check_payload(header, payload)
             facts = facts_of(header.data(payload), header.checksum)
-            target = facts.target
-            weight = None if target.weight is None else target.weight.copy()
-            found.append(facts._replace(target=Target(target.y.copy(), weight)))
+            y, weight = compact(facts.target.y), facts.target.weight
+            kept = Target(y.copy(), None if weight is None else weight.copy())
+            found.append(facts._replace(target=kept))
         return found
 
     def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

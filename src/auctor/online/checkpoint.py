@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from auctor.core.files import AnyPath
 from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier
 from auctor.online.state import check_state
+from auctor.tables.schema import Schema
 
 FORMAT = 1
 WHO = KIND = "checkpoint"
@@ -30,13 +31,18 @@ _PLAIN = "biufcSU"
 LONGEST = 1 << 20
 
 
-def save_checkpoint(
-    path: AnyPath, learner: OnlineClassifier, row: int, label: str | None = None
-) -> None:
-    """Write what a learner knows after ``row`` rows of its stream, whole or not at all.
+class Origin(NamedTuple):
+    """Where rows come from: the name of the label column, and how columns became numbers."""
 
-    ``label`` is the name of the label column, where it has one.
-    """
+    label: str | None = None
+    schema: Schema | None = None
+
+
+def save_checkpoint(
+    path: AnyPath, learner: OnlineClassifier, row: int, origin: Origin | None = None
+) -> None:
+    """Write what a learner knows after ``row`` rows of its stream, whole or not at all."""
+    origin = origin or Origin()
     state = getattr(learner, "state_", {})
     arrays = {name: np.asarray(array) for name, array in state.items()}
     classes = getattr(learner, "classes_", None)
@@ -51,7 +57,8 @@ def save_checkpoint(
         "skipped_rows": int(getattr(learner, "skipped_rows_", 0)),
         "n_features_in": None if d is None else int(d),
         "feature_names": None if names is None else [str(name) for name in names],
-        "label": label,
+        "label": origin.label,
+        "schema": None if origin.schema is None else origin.schema.to_json(),
         "classes": None if classes is None else _encoded(classes),
     }
     write_archive(path, meta, arrays, who=WHO, kind=KIND)
@@ -65,8 +72,8 @@ def load_checkpoint(path: AnyPath, learner: OnlineClassifier) -> int:
     return restore(path, learner)[0]
 
 
-def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, str | None]:
-    """The same, with the name of the label column; older checkpoints have none."""
+def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
+    """The same, with where the rows come from, as far as the checkpoint knows it."""
     meta, arrays = read_checkpoint(path)
     _check_same(path, meta, learner)
     try:
@@ -77,6 +84,8 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, str | None]:
         label = meta.get("label")
         if not isinstance(label, str | None):
             raise ValueError(f"{label!r:.40} as label")
+        schema = meta.get("schema")
+        origin = Origin(label, None if schema is None else Schema.from_json(schema))
         if d is not None:
             check_state(learner, arrays, d)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
@@ -89,7 +98,7 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, str | None]:
         learner.adopt(arrays, d)
     if names is not None:
         learner.feature_names_in_ = names
-    return row, label
+    return row, origin
 
 
 def read_checkpoint(path: AnyPath) -> tuple[dict[str, Any], dict[str, Array]]:

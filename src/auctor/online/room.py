@@ -19,7 +19,7 @@ def total_memory() -> float:
 
 
 def too_large(who: str, d: int, numbers: float, advice: str) -> DataError:
-    """The error for a state of so many numbers for d columns."""
+    """The error for a state of ``numbers`` numbers for d columns."""
     size, most = NUMBER * numbers / 2**30, total_memory() / 2**30
     return DataError(
         who,
@@ -30,6 +30,6 @@ def too_large(who: str, d: int, numbers: float, advice: str) -> DataError:
 
 
 def check_room(who: str, d: int, numbers: float, advice: str) -> None:
-    """Refuse a state of so many numbers that is larger than the machine's memory."""
+    """Refuse a state of ``numbers`` numbers that is larger than the machine's memory."""
     if NUMBER * numbers > total_memory():
         raise too_large(who, d, numbers, advice)

@@ -20,7 +20,7 @@ from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.files import check_destination, remove_leftovers
 from auctor.core.types import Array
 from auctor.online.base import OnlineClassifier
-from auctor.online.checkpoint import restore, save_checkpoint
+from auctor.online.checkpoint import Origin, restore, save_checkpoint
 from auctor.online.labels import distinct_labels, missing_labels
 from auctor.tables import Chunk
 from auctor.tables.stream import open_stream, same_columns
@@ -108,10 +108,10 @@ def learn(
     if limit is not None:
         check_int("learn", "limit", limit, low=1)
     path = None if checkpoint is None else Path(checkpoint)
-    done, label = _prepare(learner, path, resume)
+    done, origin = _prepare(learner, path, resume)
     saved = done
     chunks, classes = _with_classes(open_stream(source), learner, classes)
-    chunks = _same(chunks, learner, label)
+    chunks = _same(chunks, learner, origin)
     start = time.perf_counter()
     begun_at = done
 
@@ -128,36 +128,43 @@ def learn(
                 with interrupt.held():
                     whole = False
                     learner.learn_rows(piece.matrix, piece.labels, classes, names=_names(piece))
-                    classes, label = None, label or piece.label
+                    classes = None
+                    origin = Origin(origin.label or piece.label, origin.schema or piece.schema)
                     done += piece.n_rows
                     whole = True
                     if path is not None and done % every == 0:
-                        saved = _save(path, learner, done, label)
+                        saved = _save(path, learner, done, origin)
                     if progress is not None:
                         progress(now())
     except (KeyboardInterrupt, DataError):
         if path is not None and whole and saved < done:
-            _save(path, learner, done, label)
+            _save(path, learner, done, origin)
         raise
     finally:
         chunks.close()
     if path is not None and saved < done:
-        _save(path, learner, done, label)
+        _save(path, learner, done, origin)
     return now()
 
 
-def _save(path: Path, learner: OnlineClassifier, row: int, label: str | None) -> int:
-    save_checkpoint(path, learner, row, label)
+def _save(path: Path, learner: OnlineClassifier, row: int, origin: Origin) -> int:
+    save_checkpoint(path, learner, row, origin)
     return row
 
 
-def _same(
-    chunks: Any, learner: OnlineClassifier, label: str | None
-) -> Generator[Chunk, None, None]:
+def _same(chunks: Any, learner: OnlineClassifier, origin: Origin) -> Generator[Chunk, None, None]:
     """The same chunks; refuses other columns or labels than those of the checkpoint."""
     names = getattr(learner, "feature_names_in_", None)
+    label, schema = origin
     try:
         for chunk in chunks:
+            if schema is not None and chunk.schema != schema:
+                raise DataError(
+                    "learn",
+                    needs="columns that are read as for the checkpoint",
+                    got="other first rows or other options for columns",
+                    todo="Pass the same source and options, or another checkpoint.",
+                )
             same_columns(None if names is None else tuple(names), _names(chunk))
             if label is not None and chunk.label not in (None, label):
                 raise DataError(
@@ -168,7 +175,7 @@ def _same(
                     option=Option("label", label),
                 )
             yield chunk
-            names = label = None  # the first one says it all
+            names = label = schema = None  # the first one says it all
     finally:
         chunks.close()
 
@@ -179,8 +186,8 @@ def running_auc(learner: OnlineClassifier) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
 
 
-def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tuple[int, str | None]:
-    """Restore a checkpoint where one is asked for; returns the rows to pass over and the label."""
+def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tuple[int, Origin]:
+    """Restore a checkpoint where one is asked for; returns rows to pass over, and their origin."""
     if path is None:
         if resume:
             raise ParameterError(
@@ -190,11 +197,11 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
                 todo="Pass {option} with its path.",
                 option="checkpoint",
             )
-        return 0, None
+        return 0, Origin()
     check_destination(path, who="learn")
     remove_leftovers(path)
     if not path.exists():
-        return 0, None
+        return 0, Origin()
     if not resume:
         raise ParameterError(
             "learn",

@@ -49,7 +49,7 @@ def certify(problem: Problem, point: Point, dual: Point | None) -> tuple[Point, 
         return point, certificate(problem, point, dual)
     source = point if dual is None else dual
     if source.imbalance:
-        source = source.problem.centred(source)
+        source = source.problem.with_best_intercept(source)
         moved = problem.evaluate(
             problem.join(problem.coef(point.w), problem.intercept(source.w)),
             scores=point.scores + (problem.intercept(source.w) - problem.intercept(point.w)),

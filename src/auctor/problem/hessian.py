@@ -131,9 +131,10 @@ class Hessian:
         return full
 
     def _matrix_from(self, data: FullData, h: FloatArray) -> FloatArray:
-        active = np.flatnonzero(h)
-        if active.size <= ACTIVE_SHARE * h.size and Access.ROWS in data.access:
-            data, h = data.rows(active), h[active]
+        if Access.ROWS in data.access:
+            active = np.flatnonzero(h)
+            if active.size <= ACTIVE_SHARE * h.size:
+                data, h = data.rows(active), h[active]
         self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
         gram = data.gram(h)
         if self._has_intercept:
@@ -233,16 +234,16 @@ class Hessian:
         rows = self._distinct
         passes = data.gram_passes(rows)
         size = max(SAMPLE_RATIO * self._ridge.shape[0], int(rows.size * SAMPLE_PASSES / passes))
-        few = int(np.count_nonzero(data.kinds.total(h))) <= 2 * size
+        few = int(np.count_nonzero(data.duplicate_rows.total(h))) <= 2 * size
         small = data.entries(rows) * passes <= SMALL_WORK
         return few or small or passes <= FULL_MATRIX_PASSES, size
 
     @cached_property
     def _distinct(self) -> IntArray:
         """One row of each kind that has weight."""
-        kinds, weight = self._data.kinds, self._data.target.weight
-        first = kinds.order[kinds.starts]
-        return first if weight is None else first[kinds.total(weight) > 0.0]
+        duplicates, weight = self._data.duplicate_rows, self._data.target.weight
+        first = duplicates.order[duplicates.starts]
+        return first if weight is None else first[duplicates.total(weight) > 0.0]
 
     def _plan_pairs(self, p: int) -> tuple[bool, int]:
         """Whether to use all pairs, else how many to sample; decided like `_plan`."""
@@ -269,14 +270,14 @@ class Hessian:
         most of a rare column is drawn for sure. What a row has of it for its curvature changes
         slowly and is kept.
         """
-        kinds, kept, whole = self._data.kinds, self._kept, float(h.sum())
+        duplicates, kept, whole = self._data.duplicate_rows, self._kept, float(h.sum())
         if not whole < DRIFT * kept.total < DRIFT * DRIFT * whole:
             kept.total, kept.parts = whole, self._part_of_diagonal(h)
-        part = kept.parts[kinds.order[kinds.starts]]
-        curvature = kinds.total(h)
+        part = kept.parts[duplicates.order[duplicates.starts]]
+        curvature = duplicates.total(h)
         draws, total = systematic(curvature * part, size)
         drawn, times = np.unique(draws, return_counts=True)
-        rows = kinds.order[kinds.starts[drawn]]
+        rows = duplicates.order[duplicates.starts[drawn]]
         weight = times * (total / size) / part[drawn]
         return self._matrix_from(self._data.rows(rows), weight)
 

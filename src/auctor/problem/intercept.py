@@ -10,6 +10,7 @@ import numpy as np
 
 from auctor.core.protocols import Data, Loss
 from auctor.core.shift import EXACT
+from auctor.core.types import FloatArray
 from auctor.problem.certificate import duality_gap
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class NullModel:
         self._loss, self._data, self._objective = loss, data, objective
         self._has_intercept = has_intercept
         self._slope: float | None = None
-        self._point: Point | None = None
+        self._known: tuple[FloatArray, FloatArray] | None = None
 
     @cached_property
     def intercept(self) -> float:
@@ -65,10 +66,14 @@ class NullModel:
         """
         if not problem.loss.smooth:
             return self.excess
-        if self._point is None:
+        if self._known is None:
             null = problem.join(np.zeros(problem.n_columns), self.intercept)
-            self._point = problem.centred(problem.evaluate(null))
-        return duality_gap(problem, self._point, self._point)
+            point = problem.with_best_intercept(problem.evaluate(null))
+            self._known = point.w, point.gradient
+        else:  # its scores and slopes, which may be of many rows, are cheaper to find than to keep
+            w, gradient = self._known
+            point = problem.evaluate(w).with_gradient(gradient)
+        return duality_gap(problem, point, point)
 
     def slope(self, problem: Problem) -> float:
         """Its largest slope in a column, or the rounding of the sums that slopes are."""

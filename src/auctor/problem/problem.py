@@ -20,6 +20,7 @@ from auctor.problem.hessian import Hessian, RowParts
 from auctor.problem.intercept import NullModel, with_best_intercept
 from auctor.problem.memory import PathMemory
 from auctor.problem.objective import Objective
+from auctor.problem.placed import constant_scores, named, place
 from auctor.problem.point import Point
 from auctor.problem.provides import data_provides, loss_provides, penalty_provides
 from auctor.problem.ratio import RatioObjective
@@ -70,9 +71,12 @@ class Problem:
         #: Loss and penalty as one function: a sum, or for scale-invariant losses a ratio.
         self.objective: Objective = RatioObjective() if loss.scale_invariant else Objective()
         self.objective.check(loss, penalty)
-        self.loss, self.penalty = loss, penalty
+        self.penalty = penalty
+        self._named = named(loss), named(data)
+        #: Where the rows are on other machines, losses are evaluated there by the rule of `place`.
+        self.loss, placed = place(loss, data)
         #: Typed with every capability; one may be used where `provides` has its flag.
-        self.data = cast(FullData, data)
+        self.data = cast(FullData, placed)
         self.fit_intercept = fit_intercept
         self.has_intercept = fit_intercept and not loss.shift_invariant
         self.n_columns = data.n_columns
@@ -81,7 +85,9 @@ class Problem:
         self.columns = ColumnStatistics(
             self.data, self.counts, self.has_intercept or loss.shift_invariant
         )
-        self.null = NullModel(loss, data, self.objective, has_intercept=self.has_intercept)
+        self.null = NullModel(
+            self.loss, self.data, self.objective, has_intercept=self.has_intercept
+        )
         #: The loss at the latest scores; problems that differ in the loss or the penalty share it.
         self._latest: list[Evaluation] = []
         #: What the solves of a path share; a problem solved alone has none.
@@ -104,11 +110,24 @@ class Problem:
         other.penalty, other.null, other.memory = penalty, self.null, self.memory
         return other
 
+    def on_rows(self, index: IntArray, counts: Counts) -> Problem:
+        """The same problem on some of the rows; their work is counted apart."""
+        rows = self.data.rows(index)
+        return Problem(
+            self.loss, self.penalty, rows, fit_intercept=self.fit_intercept, counts=counts
+        )
+
     def keeping(self) -> Problem:
         """The same problem, whose solvers leave models and columns to those after them."""
         other = copy(self)
         other.memory = PathMemory()
         return other
+
+    @property
+    def described(self) -> str:
+        """Loss, penalty and data by their names."""
+        loss, data = self._named
+        return f"{loss} with {type(self.penalty).__name__} on {data} data"
 
     @cached_property
     def provides(self) -> Need:
@@ -130,10 +149,10 @@ class Problem:
         weight = self.data.target.weight
         if Access.ROWS not in self.data.access:
             return self.data.n_rows if weight is None else int(np.count_nonzero(weight))
-        kinds = self.data.kinds
+        duplicates = self.data.duplicate_rows
         if weight is None:
-            return int(kinds.starts.size)
-        return int(np.count_nonzero(kinds.total(weight)))
+            return int(duplicates.starts.size)
+        return int(np.count_nonzero(duplicates.total(weight)))
 
     # --- parameters -------------------------------------------------------------------------
 
@@ -176,7 +195,7 @@ class Problem:
         """Scores of a parameter vector; linear, so also the change along a direction."""
         coef, intercept = self.coef(direction), self.intercept(direction)
         if not coef.any():
-            return np.full(self.data.n_rows, intercept)
+            return constant_scores(self.data, intercept)
         self.counts.passes += 1
         return self.data.scores(coef, intercept)
 
@@ -242,7 +261,7 @@ class Problem:
 
     # --- optimality -------------------------------------------------------------------------
 
-    def centred(self, point: Point) -> Point:
+    def with_best_intercept(self, point: Point) -> Point:
         """The point with its intercept moved to the exact minimiser; no pass over the data."""
         return with_best_intercept(self, point)
 

@@ -45,7 +45,9 @@ class RatioObjective(Objective):
 
     def start(self, problem: Problem) -> FloatArray:
         """The difference of the class means: zeros would have no direction."""
-        return problem.centred(problem.evaluate(problem.join(_contrast(problem), 0.0))).w
+        return problem.with_best_intercept(
+            problem.evaluate(problem.join(_contrast(problem), 0.0))
+        ).w
 
     def evaluate(self, problem: Problem, w: FloatArray, scores: FloatArray) -> Point:
         """The loss with the ridge as variance; the penalty itself is not in the value."""

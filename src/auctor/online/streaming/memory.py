@@ -153,7 +153,7 @@ def remembered(state: State, first: int, last: int) -> Kept:
     part = slice(int(ends[0]), int(ends[-1]))
     columns, lengths = state["kept_columns"][part], np.diff(ends)
     if lengths.size and lengths.min() < lengths.max() and not state["kept_columns"].size:
-        columns = _prefixes(lengths)
+        columns = prefixes(lengths)
     lines = Columns(ends - ends[0], columns, state["kept_values"][part])
     return Kept(lines, state["kept_signed"][start:stop], state["kept_place"][start:stop])
 
@@ -183,7 +183,7 @@ def _draws(place: IntArray, seed: int) -> FloatArray:
     return (z ^ (z >> np.uint64(31))).astype(np.float64) * 2.0**-64
 
 
-def _prefixes(length: IntArray) -> Array:
+def prefixes(length: IntArray) -> Array:
     """Columns 0, 1, ... of each row."""
     starts = np.repeat(np.cumsum(length) - length, length)
     return (np.arange(starts.size) - starts).astype(np.uint32)
@@ -193,7 +193,7 @@ def _name_columns(state: State) -> None:
     """From now on rows have gaps: write down the columns of all."""
     n = int(state["kept_rows"][0])
     columns = np.zeros(state["kept_values"].size, dtype=np.uint32)
-    names = _prefixes(np.diff(state["kept_ends"][: n + 1]))
+    names = prefixes(np.diff(state["kept_ends"][: n + 1]))
     columns[: names.size] = names
     state["kept_columns"] = columns
 
@@ -225,7 +225,7 @@ def _entries(ends: Array, index: IntArray) -> tuple[Array | slice, IntArray]:
 
 
 def _widen(state: State, rows: int, entries: int) -> None:
-    """Room for so many rows and entries, in powers of two."""
+    """Numbers of rows and of entries to allocate, rounded up to powers of two."""
     needs = {"kept_values": entries, "kept_signed": rows, "kept_place": rows, "kept_ends": rows}
     if state["kept_columns"].size:
         needs["kept_columns"] = entries

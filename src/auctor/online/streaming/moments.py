@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from auctor.core.linalg import spd_solve
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import moments
 from auctor.kernels.runtime.parallel import quiet_blas
-from auctor.online.base import OnlineClassifier, State, pad_columns
+from auctor.online.base import AnswerCache, OnlineClassifier, State, pad_columns
+from auctor.online.streaming import merging
 
 #: Which axes of the arrays of the state belong to columns.
 AXES = {"mean": (1,), "total": (1,), "scatter": (1, 2), "block": (1,)}
@@ -158,6 +159,31 @@ class MomentClassifier(OnlineClassifier):
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
         add_rows(state, rows, y, weight)
         state["clock"] += y.size
+
+    def merge(self, other: Self) -> Self:
+        """Take in what another learner has learned from other rows.
+
+        Class means and covariances add up: the result is that of one learner that has seen the rows
+        of both, up to rounding. The other learner stays as it is.
+
+        Parameters
+        ----------
+        other : learner of the same class
+            With the same parameters and columns, which forgets nothing.
+        """
+        merging.check_alike(self, other)
+        theirs = {name: array.copy() for name, array in other.state_.items()}
+        self._merge(self.state_, theirs)
+        self.rows_seen_ += other.rows_seen_
+        self.skipped_rows_ += other.skipped_rows_
+        self._answers = AnswerCache()
+        return self
+
+    def _merge(self, state: State, theirs: State) -> None:
+        """Add the state of a learner of other rows."""
+        for each in (state, theirs):
+            flush(each)
+        merging.add_moments(state, theirs)
 
     def _solution(self, state: State, found: Moments) -> FloatArray:
         """Weights of all columns, zero for those that no row has had yet."""

@@ -15,7 +15,7 @@ POINTS = 256
 
 
 def fresh_window(size: int, every: int) -> State:
-    """A window of no rows, and a trace with a point every so many rows."""
+    """A window of no rows, and a trace with a point every ``every`` rows."""
     return {
         "window_score": np.zeros(size),
         "window_label": np.zeros(size),

@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.errors import IncompatibleError
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import adaptive
 from auctor.kernels.online.moments import judge_rows
 from auctor.online.base import State, pad_columns
-from auctor.online.streaming import memory, ranker, remembering, running_auc
+from auctor.online.streaming import memory, merging, ranker, remembering, running_auc
 from auctor.online.streaming.moments import (
     NAMES,
     MomentClassifier,
@@ -32,7 +33,7 @@ FIRST_REFRESH = 16
 LAST_REFRESH = 1 << 16
 #: A solution is renewed after this share of the rows it rests on.
 REFRESH_SHARE = 0.125
-#: But not before so many rows per column: factorising costs O(d^3), as much as d rows of O(d^2).
+#: But not before this many rows per column: factorising costs O(d^3), as much as d rows of O(d^2).
 REFRESH_COLUMNS = 1.0
 #: Strengths tried side by side when none is given, as multiples of the average variance.
 RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
@@ -82,7 +83,7 @@ class StreamingAUC(MomentClassifier):
     forget : float >= 2, optional
         Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
     max_exact_columns : int
-        Up to so many columns the covariances of both classes are kept.
+        Up to this many columns the covariances of both classes are kept.
     window : int
         Rows in the running estimate of the AUC.
     trace_every : int
@@ -333,6 +334,28 @@ class StreamingAUC(MomentClassifier):
     @property
     def _wide_ridge(self) -> float:
         return 0.5 * (self.strength or 0.0)
+
+    def _merge(self, state: State, theirs: State) -> None:
+        """Add the state of a learner of other rows; scores and choices are made anew."""
+        who = f"{self._who}.merge"
+        for each in (state, theirs):
+            if "scatter" not in each:
+                raise IncompatibleError(
+                    who,
+                    needs=f"at most {self.max_exact_columns} columns, whose covariances add up",
+                    got=f"{self._width(each)}",
+                    todo="Raise {option}.",
+                    option="max_exact_columns",
+                )
+            if "counted" in each:
+                merging.check_complete(who, each)
+        super()._merge(state, theirs)
+        state["margins"] += theirs["margins"]
+        merging.add_window(state, theirs)
+        self._refresh(state)
+        if "counted" in state:
+            merging.add_memory(state, theirs, 1e6 * self.memory)
+            remembering.renew(state, self._aim, self._means(state))
 
     # --- answers --------------------------------------------------------------------------------
 

@@ -1,0 +1,36 @@
+"""Predictions for Dask collections: one block of rows at a time, when they are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def lazily(estimator: Any, method: str, X: Any) -> Any:
+    """A collection of what a method of a fitted estimator says of each partition.
+
+    Arrays give arrays, frames give series, or frames where there are several numbers a row.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    method : {"predict", "decision_function", "predict_proba"}
+    X : dask array or DataFrame
+    """
+    answer = getattr(estimator, method)
+    if hasattr(X, "map_partitions"):
+        return X.map_partitions(_of_frame, answer)
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    example = answer(np.zeros((1, X.shape[1])))
+    if example.ndim == 1:
+        return X.map_blocks(answer, drop_axis=1, dtype=example.dtype)
+    return X.map_blocks(answer, chunks=(X.chunks[0], (example.shape[1],)), dtype=example.dtype)
+
+
+def _of_frame(rows: Any, answer: Any) -> Any:
+    """What a method says of a pandas table, with the index of its rows."""
+    from pandas import DataFrame, Series
+
+    found = answer(rows)
+    return Series(found, rows.index) if found.ndim == 1 else DataFrame(found, rows.index)

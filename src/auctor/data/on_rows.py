@@ -1,0 +1,399 @@
+"""What a worker does with numbers of its rows: formulas, sums, and losses of its part of the rows.
+
+A vector with one number for each row, such as scores, need not come to the driver: every worker
+keeps its part, and is sent formulas of such vectors. A loss that adds up over the rows, or over the
+pairs, is evaluated part by part: with ``share`` the weight of a part among all rows, the loss of
+all is the sum of ``share`` times the loss of each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from auctor.core.curvature import Curvature
+from auctor.core.protocols import Loss
+from auctor.core.types import Array, FloatArray, IntArray, Target
+from auctor.kernels.losses.thresholds import Flips, Threshold, next_above, ramp_sums
+
+
+class Slot(NamedTuple):
+    """Stands for a kept result in what is sent: the place in a list, and the part that is meant."""
+
+    place: int
+    part: str = ""
+
+
+class Formula(NamedTuple):
+    """A function of numpy, by its name, of vectors and numbers."""
+
+    name: str
+    parts: tuple[Any, ...]
+
+
+def filled(given: Any, kept: Sequence[Any]) -> Any:
+    """What was sent, with kept results in their places and formulas evaluated."""
+    if isinstance(given, Slot):
+        found = kept[given.place]
+        return getattr(found, given.part) if given.part else found
+    if isinstance(given, Formula):
+        function = getattr(np, given.name)
+        assert isinstance(function, np.ufunc)  # nothing else of numpy is meant to be called
+        return function(*(filled(part, kept) for part in given.parts))
+    return given
+
+
+# --- vectors --------------------------------------------------------------------------------
+
+
+def _constant(data: Any, value: float) -> FloatArray:
+    return np.full(data.n_rows, value)
+
+
+def _combined(data: Any, values: FloatArray) -> FloatArray:
+    return values
+
+
+def _total(data: Any, values: FloatArray) -> float:
+    return float(values.sum())
+
+
+def _dot(data: Any, first: FloatArray, second: FloatArray) -> float:
+    return float(first @ second)
+
+
+def _extremes(data: Any, values: Array) -> tuple[float, float]:
+    if not values.size:
+        return np.inf, -np.inf
+    return float(values.min()), float(values.max())
+
+
+# --- losses over rows -----------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """The rows of a worker as a loss sees them, and their share of the weight of all rows.
+
+    For losses over pairs they are all rows of the rarer class, ``n_rare`` of them, followed by the
+    ``own`` rows of the other class, whose share of that class counts; ``rare`` are the rows of the
+    rarer class that this worker has.
+    """
+
+    target: Target
+    share: float
+    own: IntArray
+    rare: IntArray
+    n_rare: int = 0
+
+    def whole(self, scores: FloatArray, rare: FloatArray) -> FloatArray:
+        """Numbers of the rarer class and of the own rows, side by side."""
+        return np.concatenate([rare, scores[self.own]])
+
+    @property
+    def row_share(self) -> FloatArray:
+        """The share of every row among all."""
+        if not self.share:
+            return np.zeros(self.target.n_rows)
+        return self.share * self.target.share
+
+
+class Evaluated(NamedTuple):
+    """A loss at scores: its value, the sum of its slopes and of their sizes, and the slopes.
+
+    ``rare`` are slopes of the rows of a rarer class, which may be with other workers.
+    """
+
+    value: float
+    total: float
+    size: float
+    slopes: FloatArray
+    rare: FloatArray
+
+
+NOTHING: FloatArray = np.empty(0)
+
+
+def _placed_rows(data: Any, y: Array, weight: FloatArray | None, share: float) -> Part:
+    target = Target(y.astype(np.float64), weight)
+    return Part(target, share, np.arange(data.n_rows), np.empty(0, dtype=np.int64))
+
+
+def _row_loss(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Evaluated:
+    if not part.share:
+        return _evaluated(0.0, np.zeros_like(scores))
+    value, slopes = loss.value_grad(scores, part.target)
+    return _evaluated(part.share * value, part.share * slopes)
+
+
+def _evaluated(value: float, slopes: FloatArray, rare: FloatArray = NOTHING) -> Evaluated:
+    return Evaluated(value, float(slopes.sum()), float(np.abs(slopes).sum()), slopes, rare)
+
+
+def _told(data: Any, found: Evaluated) -> tuple[float, float, float, FloatArray]:
+    """What of an evaluation goes to the driver."""
+    return found.value, found.total, found.size, found.rare
+
+
+def _row_curvature(data: Any, loss: Loss, part: Part, scores: FloatArray) -> FloatArray:
+    if not part.share:
+        return np.zeros_like(scores)
+    return part.share * loss.curvature(scores, part.target).diagonal
+
+
+def _row_shifted(
+    data: Any, loss: Loss, part: Part, scores: FloatArray, t: float, curved: bool
+) -> tuple[float, float, float, float]:
+    if not part.share:
+        return 0.0, 0.0, 0.0, 0.0
+    shifts = loss.shifts(scores, part.target)
+    found = shifts.at(t)
+    curve = shifts.curve(t) if curved else 0.0
+    return tuple(part.share * one for one in (*found, curve))  # type: ignore[return-value]
+
+
+class Steps(NamedTuple):
+    """Where the slopes of the rows step up, and what they sum to before."""
+
+    values: FloatArray
+    goal: float
+    mass: float
+    finite: bool
+
+
+def _row_steps(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Steps | None:
+    if not part.share:
+        return Steps(NOTHING, 0.0, 0.0, True)
+    found = loss.shifts(scores, part.target).steps()
+    if found is None:
+        return None
+    values, before = found
+    goal, mass = float(part.row_share @ before), float(part.row_share.sum())
+    return Steps(values, goal, mass, bool(np.isfinite(values).all()))
+
+
+def _steps_told(data: Any, steps: Steps | None) -> tuple[float, float, float] | None:
+    return None if steps is None else (steps.goal, steps.mass, float(steps.finite))
+
+
+def _row_conjugate(data: Any, loss: Loss, part: Part, slopes: FloatArray) -> float | None:
+    if not part.share:
+        return 0.0 if not slopes.any() else None
+    found = loss.conjugate(slopes / part.share, part.target)
+    return None if found is None else part.share * found
+
+
+def _row_tangent(data: Any, loss: Loss, part: Part, scores: FloatArray) -> float | None:
+    if not part.share:
+        return 0.0
+    found = loss.tangent(scores, part.target)
+    return None if found is None else part.share * found
+
+
+def _row_centre(data: Any, loss: Loss, part: Part, slopes: FloatArray) -> FloatArray:
+    return loss.centre(slopes / part.share, part.target) if part.share else np.zeros_like(slopes)
+
+
+# --- losses over pairs ----------------------------------------------------------------------
+
+
+def _placed_pairs(
+    data: Any,
+    y: Array,
+    weight: FloatArray | None,
+    share: float,
+    rare: float,
+    n_rare: int,
+    rare_weight: FloatArray | None,
+) -> Part:
+    own, mine = np.flatnonzero(y == -rare), np.flatnonzero(y == rare)
+    labels = np.concatenate([np.full(n_rare, rare), np.full(own.size, -rare)])
+    if weight is None or rare_weight is None:
+        return Part(Target(labels), share, own, mine, n_rare)
+    weights = np.concatenate([rare_weight, weight[own]])
+    return Part(Target(labels, weights), share, own, mine, n_rare)
+
+
+def _pair_loss(
+    data: Any, loss: Loss, part: Part, scores: FloatArray, rare: FloatArray
+) -> Evaluated:
+    """The loss of pairs with the own rows; the slopes of the rarer class are partial sums."""
+    slopes, partial = np.zeros_like(scores), np.zeros(part.n_rare)
+    if not part.share:
+        return _evaluated(0.0, slopes, partial)
+    value, found = loss.value_grad(part.whole(scores, rare), part.target)
+    slopes[part.own] = part.share * found[part.n_rare :]
+    return _evaluated(part.share * value, slopes, part.share * found[: part.n_rare])
+
+
+def _pair_curvature(
+    data: Any, loss: Loss, part: Part, scores: FloatArray, rare: FloatArray
+) -> Curvature | None:
+    if not part.share:
+        return None
+    return loss.curvature(part.whole(scores, rare), part.target)
+
+
+def _pair_diagonal(
+    data: Any, curvature: Curvature | None, part: Part, like: FloatArray
+) -> Evaluated:
+    if curvature is None:
+        return _evaluated(0.0, np.zeros_like(like), np.zeros(part.n_rare))
+    return _apart(part, like, curvature.diagonal)
+
+
+def _pair_product(
+    data: Any, curvature: Curvature | None, part: Part, change: FloatArray, rare: FloatArray
+) -> Evaluated:
+    """The curvature of pairs with the own rows times a change of the scores."""
+    if curvature is None:
+        return _evaluated(0.0, np.zeros_like(change), np.zeros(part.n_rare))
+    return _apart(part, change, curvature.matvec(part.whole(change, rare)))
+
+
+def _apart(part: Part, like: FloatArray, found: FloatArray) -> Evaluated:
+    out = np.zeros_like(like)
+    out[part.own] = part.share * found[part.n_rare :]
+    return _evaluated(0.0, out, part.share * found[: part.n_rare])
+
+
+def _class_total(data: Any, part: Part, slopes: FloatArray, rare: bool) -> float:
+    """Sum over the rows of one class: the rarer one, which is not the own, or the other."""
+    return float(slopes[part.rare if rare else part.own].sum())
+
+
+def _rare_ones(data: Any, part: Part, values: FloatArray) -> FloatArray:
+    """Numbers of the rows of the rarer class."""
+    return values[part.rare]
+
+
+def _joined(data: Any, part: Part, own: FloatArray, rare: FloatArray) -> FloatArray:
+    """Numbers of the own rows and of those of the rarer class."""
+    out = own.copy()
+    out[part.rare] = rare
+    return out
+
+
+# --- losses around a threshold --------------------------------------------------------------
+
+
+class PartedThresholdLoss(Protocol):
+    """A loss of sets of rows that is a sum over rows once a threshold of the scores is known."""
+
+    def raised(self, scores: FloatArray, y: FloatArray, margins: Any) -> FloatArray:
+        """Scores with the margin added to those of the negatives."""
+
+    def around_threshold(
+        self, u: FloatArray, y: FloatArray, share: FloatArray, at: Threshold, margins: Any
+    ) -> tuple[float, FloatArray]:
+        """What rows with raised scores u add to the loss, and its slopes."""
+
+    def centre_of(
+        self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Any
+    ) -> FloatArray:
+        """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
+
+    def flips_of(
+        self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Any, most: float
+    ) -> Flips:
+        """The flips behind the slopes."""
+
+
+def _raised(
+    data: Any, loss: PartedThresholdLoss, part: Part, scores: FloatArray, margins: Any
+) -> FloatArray:
+    return loss.raised(scores, part.target.y, margins)
+
+
+def _ramped(
+    data: Any, values: FloatArray, part: Part, cuts: FloatArray, width: float
+) -> tuple[FloatArray, FloatArray]:
+    """Mass on one side of each of some thresholds, and kinks of that function below each."""
+    ends = (0.0, width) if width else (0.0,)
+    kinks = [sum(np.count_nonzero(values < cut - end) for end in ends) for cut in cuts]
+    return ramp_sums(values, part.row_share, cuts, width), np.array(kinks, dtype=np.float64)
+
+
+def _between(
+    data: Any, values: FloatArray, part: Part, low: float, high: float, width: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rows whose kinks are within two thresholds, and sums of those whose are not.
+
+    Rows wholly below count in full, rows on the ramp throughout by their mean, rows above not.
+    """
+    share = part.row_share
+    inside = (values >= low) & (values <= high)
+    if width:
+        inside |= (values + width >= low) & (values + width <= high)
+    below = ~inside & (values + width < low)
+    ramp = ~inside & ~below & (values < low)
+    above = ~inside & (values > high)
+    sums = [share[below].sum(), share[ramp].sum(), share[ramp] @ values[ramp], share[above].sum()]
+    return values[inside], share[inside], np.array(sums)
+
+
+def _next_above(data: Any, values: FloatArray, part: Part, low: float) -> float:
+    found = next_above(values, part.row_share, low)
+    return float(found) if found > low else np.inf
+
+
+def _threshold_loss(
+    data: Any,
+    loss: PartedThresholdLoss,
+    part: Part,
+    raised: FloatArray,
+    at: Threshold,
+    margins: Any,
+) -> Evaluated:
+    share = part.row_share
+    value, slopes = loss.around_threshold(raised, part.target.y, share, at, margins)
+    return _evaluated(value, slopes)
+
+
+def _threshold_flips(
+    data: Any, loss: PartedThresholdLoss, part: Part, slopes: FloatArray, margins: Any, most: float
+) -> tuple[float, ...]:
+    found = loss.flips_of(slopes, part.target.y, part.row_share, margins, most)
+    return tuple(float(one) for one in found)
+
+
+def _threshold_centre(
+    data: Any, loss: PartedThresholdLoss, part: Part, slopes: FloatArray, margins: Any
+) -> FloatArray:
+    return loss.centre_of(slopes, part.target.y, part.row_share, margins)
+
+
+#: What a worker can be asked for by name, beside products with its rows.
+ROW_METHODS: dict[str, Callable[..., Any]] = {
+    "constant": _constant,
+    "combined": _combined,
+    "total": _total,
+    "dot": _dot,
+    "extremes": _extremes,
+    "placed_rows": _placed_rows,
+    "row_loss": _row_loss,
+    "told": _told,
+    "row_curvature": _row_curvature,
+    "row_shifted": _row_shifted,
+    "row_steps": _row_steps,
+    "steps_told": _steps_told,
+    "row_conjugate": _row_conjugate,
+    "row_tangent": _row_tangent,
+    "row_centre": _row_centre,
+    "placed_pairs": _placed_pairs,
+    "pair_loss": _pair_loss,
+    "pair_curvature": _pair_curvature,
+    "pair_diagonal": _pair_diagonal,
+    "pair_product": _pair_product,
+    "rare_ones": _rare_ones,
+    "joined": _joined,
+    "raised": _raised,
+    "ramped": _ramped,
+    "between": _between,
+    "next_above": _next_above,
+    "threshold_loss": _threshold_loss,
+    "threshold_flips": _threshold_flips,
+    "threshold_centre": _threshold_centre,
+    "class_total": _class_total,
+}

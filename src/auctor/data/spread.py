@@ -1,0 +1,312 @@
+"""Vectors whose parts stay with the workers, and what is asked of them.
+
+A `Spread` stands for a vector with one number for each row. Arithmetic with it makes formulas,
+which the workers evaluate when a sum, a product with the rows or a loss is asked for; only that
+answer travels. Whatever else numpy is asked to do with one brings the numbers here.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from auctor.core.types import Array
+from auctor.data.on_rows import Formula, Slot
+from auctor.data.workers import Workers
+
+#: Functions of numpy that are evaluated by the workers; those of one and of two arguments alike.
+FUNCTIONS = frozenset(
+    {
+        "absolute",
+        "add",
+        "divide",
+        "isfinite",
+        "maximum",
+        "minimum",
+        "multiply",
+        "negative",
+        "square",
+        "subtract",
+    }
+)
+
+#: A kept result of every shard, in the order of the shards.
+References = Sequence[Any]
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """Workers that keep results until the driver forgets the references to them."""
+
+    def keep(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
+    ) -> References:
+        """Call a method on every shard and leave its results there."""
+
+    def ask(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
+    ) -> list[Any]:
+        """Call a method on every shard, and return its results in the order of the shards."""
+
+
+class Key:
+    """The name of a kept result; the workers drop it soon after the driver does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Residents:
+    """Results kept beside the shards, for engines whose shards stay where they are."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers, self._numbers = workers, count()
+        self._owner = int(np.random.default_rng().integers(1 << 62))
+        self._dropped: list[int] = []
+
+    def keep(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
+    ) -> References:
+        """Call a method on every shard and leave its results there."""
+        key = Key(next(self._numbers))
+        self._call(key.number, method, arguments, kept)
+        weakref.finalize(key, self._dropped.append, key.number)
+        return [key] * len(arguments)
+
+    def ask(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
+    ) -> list[Any]:
+        """Call a method on every shard, and return its results in the order of the shards."""
+        return self._call(None, method, arguments, kept)
+
+    def _call(
+        self,
+        number: int | None,
+        method: str,
+        arguments: Sequence[tuple[Any, ...]],
+        kept: Sequence[Sequence[Any]],
+    ) -> list[Any]:
+        if number is None and not any(kept):
+            return self._workers.each(method, arguments)
+        dropped = self._dropped.copy()
+        del self._dropped[: len(dropped)]
+        sent = [
+            (self._owner, number, method, given, [key.number for key in keys], dropped)
+            for given, keys in zip(arguments, kept, strict=True)
+        ]
+        return self._workers.each("resident", sent)
+
+
+@dataclass
+class Traffic:
+    """Numbers that went to the workers and came back, and the calls that moved them."""
+
+    floats: int = 0
+    calls: int = 0
+
+
+class PerShard(NamedTuple):
+    """An argument that differs from shard to shard."""
+
+    parts: Sequence[Any]
+
+
+class Leaf(NamedTuple):
+    """A kept vector, or the part of kept results with a name."""
+
+    references: References
+    part: str = ""
+
+
+class Holder:
+    """The workers of a data set as keepers of vectors; everything that travels is counted here."""
+
+    def __init__(self, workers: Workers, lengths: Sequence[int]) -> None:
+        self.lengths = list(lengths)
+        self._ends = np.cumsum(self.lengths)[:-1]
+        self._keeping = workers if isinstance(workers, Keeping) else Residents(workers)
+        self.traffic = Traffic()
+
+    def split(self, values: Array) -> PerShard:
+        """A vector of this process, cut into the rows of the shards."""
+        return PerShard(np.split(values, self._ends))
+
+    def sent(self, values: Array) -> Leaf:
+        """A vector of this process, sent to the workers and kept there."""
+        return self.keep("combined", self.split(values))
+
+    def ask(self, method: str, *arguments: Any) -> list[Any]:
+        """Answers of a method, in the order of the shards."""
+        answers = self._keeping.ask(method, *self._sent(arguments))
+        self.traffic.floats += count_floats(answers)
+        return answers
+
+    def total(self, method: str, *arguments: Any) -> Any:
+        """The sum of the answers, made in the order of the shards."""
+        return ordered_sum(self.ask(method, *arguments))
+
+    def keep(self, method: str, *arguments: Any, part: str = "") -> Leaf:
+        """Results of a method that stay with the workers."""
+        return Leaf(self._keeping.keep(method, *self._sent(arguments)), part)
+
+    def _sent(self, arguments: Sequence[Any]) -> tuple[list[tuple[Any, ...]], list[list[Any]]]:
+        """What every shard is sent: its arguments, and the kept results that they refer to."""
+        sent, kept = [], []
+        for shard in range(len(self.lengths)):
+            known: list[Any] = []
+            sent.append(tuple(_of_shard(one, shard, known) for one in arguments))
+            kept.append(known)
+        self.traffic.floats += count_floats(sent)
+        self.traffic.calls += 1
+        return sent, kept
+
+
+def _of_shard(given: Any, shard: int, known: list[Any]) -> Any:
+    """An argument as one shard gets it."""
+    if isinstance(given, Spread):
+        return _of_shard(given.formula, shard, known)
+    if isinstance(given, Leaf):
+        known.append(given.references[shard])
+        return Slot(len(known) - 1, given.part)
+    if isinstance(given, Formula):
+        return Formula(given.name, tuple(_of_shard(one, shard, known) for one in given.parts))
+    if isinstance(given, PerShard):
+        return given.parts[shard]
+    return given
+
+
+def count_floats(given: Any) -> int:
+    """Numbers in what is sent or received, wherever they stand."""
+    if isinstance(given, np.ndarray):
+        return int(given.size)
+    if isinstance(given, float | np.floating):
+        return 1
+    if isinstance(given, tuple | list):
+        return sum(count_floats(one) for one in given)
+    return 0
+
+
+def ordered_sum(parts: Sequence[Any]) -> Any:
+    """A sum in the order of the parts; of vectors, a new one."""
+    total = parts[0] + 0.0
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+class Spread(np.lib.mixins.NDArrayOperatorsMixin):
+    """A vector with one number for each row, whose parts stay with the workers.
+
+    Parameters
+    ----------
+    holder : Holder
+    formula : Leaf or Formula
+    known : mapping, optional
+        Sums that came with it: ``"total"`` of the numbers and ``"size"`` of their absolute values.
+    """
+
+    ndim = 1
+    dtype = np.dtype(np.float64)
+
+    def __init__(
+        self, holder: Holder, formula: Leaf | Formula, known: dict[str, float] | None = None
+    ) -> None:
+        self.holder, self.formula, self._known = holder, formula, known or {}
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return sum(self.holder.lengths)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Rows, as numpy says it."""
+        return (self.size,)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        values = np.concatenate(self.holder.ask("combined", self))
+        return values if dtype is None else values.astype(dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.asarray(self)[index]  # brings all of them here
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Formulas where the workers know the function, numpy on this side otherwise."""
+        if isinstance(options.get("out", (None,))[0], Spread):
+            options.pop("out")  # ``a += b`` gives a new vector in the place of a
+        plain = method == "__call__" and not options
+        if plain and ufunc is np.matmul and all(one.ndim == 1 for one in inputs):
+            return self._dot(*inputs)
+        if plain and ufunc.__name__ in FUNCTIONS and all(_fits(one) for one in inputs):
+            parts = tuple(self._part(one) for one in inputs)
+            known = {}
+            if ufunc is np.absolute and "size" in self._known:
+                known = {"total": self._known["size"]}
+            return Spread(self.holder, Formula(ufunc.__name__, parts), known)
+        here = [np.asarray(one) if isinstance(one, Spread) else one for one in inputs]
+        return getattr(ufunc, method)(*here, **options)
+
+    def _part(self, given: Any) -> Any:
+        if isinstance(given, Spread):
+            return given.formula
+        if isinstance(given, np.ndarray) and given.ndim:
+            return self.holder.sent(given)
+        return float(given)
+
+    def _dot(self, first: Any, second: Any) -> float:
+        return float(self.holder.total("dot", self._part(first), self._part(second)))
+
+    def settle(self) -> Spread:
+        """Have the workers keep the numbers, instead of the formula that they come from."""
+        if not isinstance(self.formula, Leaf):
+            self.formula = self.holder.keep("combined", self)
+        return self
+
+    def copy(self) -> Spread:
+        """Itself: nothing writes into one."""
+        return self
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> float:
+        """The sum, made in the order of the shards."""
+        if "total" not in self._known:
+            self._known["total"] = float(self.holder.total("total", self))
+        return self._known["total"]
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> float:
+        """The mean."""
+        return self.sum() / self.size
+
+    def max(self, axis: Any = None, out: Any = None, initial: float = -np.inf) -> float:
+        """The largest number; NaN where there is one."""
+        return float(np.max([high for _, high in self._extremes()], initial=initial))
+
+    def min(self, axis: Any = None, out: Any = None, initial: float = np.inf) -> float:
+        """The least number; NaN where there is one."""
+        return float(np.min([low for low, _ in self._extremes()], initial=initial))
+
+    def all(self, axis: Any = None, out: Any = None) -> bool:
+        """Whether no entry is zero or false, for entries that are not negative."""
+        return bool(self.min() > 0.0)
+
+    def any(self, axis: Any = None, out: Any = None) -> bool:
+        """Whether some entry is not zero."""
+        low, high = zip(*self._extremes(), strict=True)
+        return bool(min(low) < 0.0 or max(high) > 0.0)
+
+    def _extremes(self) -> list[tuple[float, float]]:
+        return self.holder.ask("extremes", self)
+
+
+def _fits(given: Any) -> bool:
+    """Whether workers can be sent it: a number, or a vector of all rows."""
+    return isinstance(given, Spread | float | int | np.floating) or (
+        isinstance(given, np.ndarray) and given.ndim <= 1
+    )

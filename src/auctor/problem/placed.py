@@ -1,0 +1,391 @@
+"""Losses evaluated where the rows are, when the rows are on other machines.
+
+The rule, which `place` follows, depends on the loss and on its target alone. With n rows, of which
+P are of the rarer class, and W shards:
+
+* rows in this process, or so few that more calls would take longer than all scores (2 n below
+  ``gather_below`` of the engine): scores come here and slopes go back, 2 n numbers an evaluation;
+* a loss over rows: every worker evaluates its part of the rows;
+* a loss over pairs, without groups, if ``3 W P < 2 n``: the scores of the rarer class go to all
+  workers, each of which evaluates the pairs of its own rows of the other class;
+* a loss around a threshold (precision at k, break-even point): sums over the workers find the
+  threshold, every worker evaluates its part of the rows;
+* everything else: scores come here and slopes go back.
+
+Each way gives the same numbers up to the rounding of sums.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
+from auctor.core.evaluation import Evaluation
+from auctor.core.needs import Splits
+from auctor.core.protocols import Data, Loss, Shifts
+from auctor.core.shift import ShiftedScores
+from auctor.core.types import FloatArray, IntArray, Target
+from auctor.data.placed import PlacedRows
+from auctor.data.sharded import Sharded
+from auctor.data.shards import compact
+from auctor.data.spread import Leaf, PerShard, Spread, ordered_sum
+from auctor.kernels.losses.thresholds import Flips
+from auctor.problem.placed_threshold import PlacedShifts, placed_threshold
+
+#: Numbers that pass for each row of the rarer class and each shard: its scores, partial slopes, and
+#: slopes.
+PER_RARE = 3
+
+
+def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
+    """Loss and data as a problem uses them: where the rule says so, evaluated by the workers."""
+    if isinstance(loss, PlacedLoss):
+        return cast(Loss, loss), loss.rows
+    rows = data.rows if isinstance(data, PlacedRows) else data
+    if not isinstance(rows, Sharded) or 2 * rows.n_rows < rows.workers.gather_below:
+        return loss, rows
+    kind = KINDS.get(loss.splits)
+    if kind is None or not kind.pays(rows):
+        return loss, rows
+    found = kind(loss, data if isinstance(data, PlacedRows) else PlacedRows(rows))
+    return cast(Loss, found), found.rows
+
+
+def named(part: object) -> str:
+    """The name of the class of a loss or of data, wherever it is evaluated."""
+    if isinstance(part, PlacedLoss):
+        return type(part.inner).__name__
+    return type(part.rows if isinstance(part, PlacedRows) else part).__name__
+
+
+def constant_scores(data: Data, value: float) -> FloatArray:
+    """The same score for every row, where the rows are."""
+    if isinstance(data, PlacedRows):
+        return data.constant(value)
+    return np.full(data.n_rows, value)
+
+
+class PlacedLoss:
+    """A loss whose scores may be with the workers; plain scores are evaluated here.
+
+    Parameters
+    ----------
+    inner : Loss
+    rows : PlacedRows
+    parts : Leaf, optional
+        What the workers know of the target; sent to them by default.
+    shift : Spread, optional
+        What is added to the scores.
+    """
+
+    def __init__(
+        self,
+        inner: Loss,
+        rows: PlacedRows,
+        parts: Leaf | None = None,
+        shift: Spread | None = None,
+    ) -> None:
+        self.inner, self.rows, self.shift = inner, rows, shift
+        self.holder = rows.holder
+        self._parts = parts
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "inner" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def __repr__(self) -> str:
+        return repr(self.inner)
+
+    @staticmethod
+    def pays(rows: Sharded) -> bool:
+        """Whether less travels than all scores and slopes."""
+        return True
+
+    @property
+    def parts(self) -> Leaf:
+        """What the workers know of the target; sent once for every target."""
+        if self._parts is None:
+            self._parts = self._sent_parts()
+        return self._parts
+
+    def _sent_parts(self) -> Leaf:
+        target = self.rows.target
+        y, weight = self._labels(target)
+        totals = [float(one.sum()) for one in weight.parts] if weight else self.holder.lengths
+        shares = [one / max(sum(totals), 1e-300) for one in totals]
+        return self.holder.keep("placed_rows", y, weight, PerShard(shares))
+
+    def _labels(self, target: Target) -> tuple[PerShard, PerShard | None]:
+        y, weight = compact(target.y), target.weight
+        return self.holder.split(y), None if weight is None else self.holder.split(weight)
+
+    def _like(self, inner: Loss | None, shift: Spread | None = None) -> PlacedLoss | None:
+        """Another loss of the same kind on the same rows."""
+        return None if inner is None else type(self)(inner, self.rows, self.parts, shift)
+
+    def _at(self, scores: Spread) -> Spread:
+        scores.settle()
+        return scores if self.shift is None else cast(Spread, scores + self.shift)
+
+    # --- the protocol of losses -----------------------------------------------------------------
+
+    def value(self, scores: FloatArray, target: Target) -> float:
+        """Weighted mean loss."""
+        if isinstance(scores, Spread):
+            return self.value_grad(scores, target)[0]
+        return self.inner.value(scores, target)
+
+    def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
+        """Weighted mean loss and its gradient in the scores."""
+        if isinstance(scores, Spread):
+            value, slopes = self._evaluated(self._at(scores))
+            return value, cast(FloatArray, slopes)
+        return self.inner.value_grad(scores, target)
+
+    def curvature(self, scores: FloatArray, target: Target) -> Curvature:
+        """Second derivative in the scores."""
+        if isinstance(scores, Spread):
+            return self._curved(self._at(scores), target)
+        return self.inner.curvature(scores, target)
+
+    def evaluation(
+        self, scores: FloatArray, target: Target, near: Evaluation | None = None
+    ) -> Evaluation:
+        """The loss at some scores."""
+        if isinstance(scores, Spread):
+            return Evaluation(cast(Loss, self), scores, target)
+        return self.inner.evaluation(scores, target, near)
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
+        if isinstance(scores, Spread):
+            return ShiftedScores(cast(Loss, self), scores, target)
+        return self.inner.shifts(scores, target)
+
+    def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
+        """``sup_s dscores.s - R(s)``, or ``None`` when there is no closed form."""
+        if self.shift is not None:
+            return None
+        if isinstance(dscores, Spread):
+            return self._conjugate(dscores, target)
+        return self.inner.conjugate(dscores, target)
+
+    def tangent(self, scores: FloatArray, target: Target) -> float | None:
+        """Offset of a plane, parallel to it here, below the loss it smooths; ``None``: unknown."""
+        if self.shift is not None:
+            return None
+        return self.inner.tangent(scores, target)
+
+    def smoothed(self, width: float) -> PlacedLoss | None:
+        """A smooth lower bound within O(width), or ``None``."""
+        return None if self.shift is not None else self._like(self.inner.smoothed(width))
+
+    def smoothed_around(
+        self, width: float, slopes: FloatArray, target: Target
+    ) -> PlacedLoss | None:
+        """The smoothed form that penalises the distance of its slopes from given ones."""
+        if not isinstance(slopes, Spread):
+            slopes = self.rows.spread(slopes)
+        shift = cast(Spread, width * self.centre(slopes, target))
+        return self._like(self.inner.smoothed(width), shift.settle())
+
+    def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
+        """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
+        if isinstance(dscores, Spread):
+            return cast(FloatArray, Spread(self.holder, self._centre(dscores, target)))
+        return self.inner.centre(dscores, target)
+
+    # --- what a kind of loss has of its own -----------------------------------------------------
+
+    def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
+        raise NotImplementedError
+
+    def _curved(self, scores: Spread, target: Target) -> Curvature:
+        return self.inner.curvature(np.asarray(scores), target)
+
+    def _conjugate(self, slopes: Spread, target: Target) -> float | None:
+        return self.inner.conjugate(np.asarray(slopes), target)
+
+    def _centre(self, slopes: Spread, target: Target) -> Leaf:
+        raise NotImplementedError
+
+
+class PlacedSum(PlacedLoss):
+    """A loss over rows, evaluated by every worker for its own."""
+
+    def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
+        return told(self, self.holder.keep("row_loss", self.inner, self.parts, scores))
+
+    def _curved(self, scores: Spread, target: Target) -> Curvature:
+        kept = self.holder.keep("row_curvature", self.inner, self.parts, scores)
+        return LowRankCurvature(cast(FloatArray, Spread(self.holder, kept)))
+
+    def shifts(self, scores: FloatArray, target: Target) -> Shifts:
+        """The loss as a function of a constant added to all scores."""
+        if isinstance(scores, Spread):
+            return PlacedShifts(self.inner, self.parts, self._at(scores))
+        return self.inner.shifts(scores, target)
+
+    def _conjugate(self, slopes: Spread, target: Target) -> float | None:
+        return _known_sum(self.holder.ask("row_conjugate", self.inner, self.parts, slopes))
+
+    def tangent(self, scores: FloatArray, target: Target) -> float | None:
+        """Offset of a plane, parallel to it here, below the loss it smooths; ``None``: unknown."""
+        if self.shift is None and isinstance(scores, Spread):
+            return _known_sum(self.holder.ask("row_tangent", self.inner, self.parts, scores))
+        return super().tangent(scores, target)
+
+    def _centre(self, slopes: Spread, target: Target) -> Leaf:
+        return self.holder.keep("row_centre", self.inner, self.parts, slopes)
+
+
+class PlacedPairs(PlacedLoss):
+    """A loss over pairs: all workers know the scores of the rarer class."""
+
+    @staticmethod
+    def pays(rows: Sharded) -> bool:
+        """Whether less travels than all scores and slopes."""
+        target = rows.target
+        rare = min(side.rows.size for side in target.classes)
+        few = PER_RARE * len(rows.holder.lengths) * rare < 2 * rows.n_rows
+        return target.groups is None and few and rare > 0
+
+    @property
+    def _rare(self) -> float:
+        positive, negative = self.rows.target.classes
+        return 1.0 if positive.rows.size <= negative.rows.size else -1.0
+
+    @cached_property
+    def _rare_ends(self) -> IntArray:
+        """Where the rows of the rarer class of each shard end, but for the last."""
+        rare = self.holder.split(self.rows.target.y == self._rare)
+        return np.cumsum([np.count_nonzero(one) for one in rare.parts])[:-1]
+
+    def _sent_parts(self) -> Leaf:
+        target, rare = self.rows.target, self._rare
+        y, weight = self._labels(target)
+        if weight is None:
+            totals = [float(np.count_nonzero(one == -rare)) for one in y.parts]
+            given = None
+        else:
+            both = zip(y.parts, weight.parts, strict=True)
+            totals = [float(weights[one == -rare].sum()) for one, weights in both]
+            given = cast(Any, target.weight)[target.y == rare]
+        shares = PerShard([one / sum(totals) for one in totals])
+        n_rare = int(np.count_nonzero(target.y == rare))
+        return self.holder.keep("placed_pairs", y, weight, shares, rare, n_rare, given)
+
+    def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
+        found = self.holder.keep(
+            "pair_loss", self.inner, self.parts, scores, self._gathered(scores)
+        )
+        return self._joined(found)
+
+    def _gathered(self, values: Spread) -> FloatArray:
+        return np.concatenate(self.holder.ask("rare_ones", self.parts, values))
+
+    def _joined(self, found: Leaf) -> tuple[float, Spread]:
+        """The value, and the numbers of both classes, each with the worker that has its row."""
+        answers = self.holder.ask("told", found)
+        value, total, size = np.sum([one[:3] for one in answers], axis=0)
+        rare = ordered_sum([one[3] for one in answers])
+        own = Leaf(found.references, "slopes")
+        mine = PerShard(np.split(rare, self._rare_ends))
+        kept = self.holder.keep("joined", self.parts, own, mine)
+        known = {
+            "total": float(total + rare.sum()),
+            "size": float(size + np.abs(rare).sum()),
+        }
+        return float(value), Spread(self.holder, kept, known)
+
+    def _curved(self, scores: Spread, target: Target) -> Curvature:
+        if self.inner.low_rank:  # a few columns, which solvers want to see
+            return super()._curved(scores, target)
+        bend = self.holder.keep(
+            "pair_curvature", self.inner, self.parts, scores, self._gathered(scores)
+        )
+        diagonal = self._joined(self.holder.keep("pair_diagonal", bend, self.parts, scores))[1]
+
+        def product(v: FloatArray) -> FloatArray:
+            change = v if isinstance(v, Spread) else self.rows.spread(v)
+            found = self.holder.keep(
+                "pair_product", bend, self.parts, change, self._gathered(cast(Spread, change))
+            )
+            return cast(FloatArray, self._joined(found)[1])
+
+        return PairCurvature(cast(FloatArray, diagonal), product, None)
+
+    def _conjugate(self, slopes: Spread, target: Target) -> float | None:
+        of_total = getattr(self.inner, "conjugate_of_total", None)
+        if of_total is None:
+            return super()._conjugate(slopes, target)
+        if of_total(0.0) is None:
+            return None
+        rare = self._rare > 0.0
+        found: float | None = of_total(
+            float(self.holder.total("class_total", self.parts, slopes, rare))
+        )
+        return found
+
+
+class PlacedThreshold(PlacedLoss):
+    """A loss around a threshold of the scores, which sums over the workers find."""
+
+    @cached_property
+    def _margins(self) -> Any:
+        return cast(Any, self.inner).margins(self.rows.target)
+
+    @cached_property
+    def _largest_share(self) -> float:
+        return float(self.rows.target.share.max())
+
+    def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
+        inner, margins = cast(Any, self.inner), self._margins
+        raised = Spread(self.holder, self.holder.keep("raised", inner, self.parts, scores, margins))
+        at = placed_threshold(raised, self.parts, 1.0 - margins.top, inner.width)
+        if at is None:
+            return math.nan, cast(Spread, scores * math.nan)
+        kept = self.holder.keep("threshold_loss", inner, self.parts, raised, at, margins)
+        value, slopes = told(self, kept)
+        return margins.floor + value, slopes
+
+    def _conjugate(self, slopes: Spread, target: Target) -> float | None:
+        inner = cast(Any, self.inner)
+        if inner.smooth:
+            return None
+        sums = self.holder.ask(
+            "threshold_flips", inner, self.parts, slopes, self._margins, self._largest_share
+        )
+        positive, negative, slope, size, outside = np.sum(sums, axis=0)
+        flips = Flips(positive, negative, slope, size, int(outside))
+        found: float | None = inner.conjugate_of_flips(flips, self._margins)
+        return found
+
+    def _centre(self, slopes: Spread, target: Target) -> Leaf:
+        return self.holder.keep("threshold_centre", self.inner, self.parts, slopes, self._margins)
+
+
+KINDS: dict[Splits, type[PlacedLoss]] = {
+    Splits.ROWS: PlacedSum,
+    Splits.PAIRS: PlacedPairs,
+    Splits.THRESHOLD: PlacedThreshold,
+}
+
+
+def told(loss: PlacedLoss, kept: Leaf) -> tuple[float, Spread]:
+    """The value of a kept evaluation, and its slopes."""
+    answers = loss.holder.ask("told", kept)
+    value, total, size = np.sum([one[:3] for one in answers], axis=0)
+    known = {"total": float(total), "size": float(size)}
+    return float(value), Spread(loss.holder, Leaf(kept.references, "slopes"), known)
+
+
+def _known_sum(answers: list[float | None]) -> float | None:
+    """A sum, ``None`` where a worker knows no answer."""
+    known = [one for one in answers if one is not None]
+    return float(sum(known)) if len(known) == len(answers) else None

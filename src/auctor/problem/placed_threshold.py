@@ -1,0 +1,108 @@
+"""Thresholds of scores that stay with the workers, by sums over the workers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from auctor.core.protocols import Loss, Shifted
+from auctor.core.types import Array, FloatArray
+from auctor.data.spread import Leaf, Spread, ordered_sum
+from auctor.kernels.losses.thresholds import Threshold, threshold
+
+#: Thresholds that are tried at once: a round of calls takes as long as some passes over the scores.
+CUTS = 8
+#: Rows near the threshold that are brought here for the exact answer.
+NEAR = 64
+#: Rounds that narrow the threshold down; each divides its range by nine, to the last digit.
+ROUNDS = 20
+
+
+class PlacedShifts:
+    """A loss over rows as a function of a constant; sums over the workers at every constant."""
+
+    def __init__(self, loss: Loss, parts: Leaf, scores: Spread) -> None:
+        self._loss, self._parts, self._scores = loss, parts, scores.settle()
+        self._holder = scores.holder
+        self._last: tuple[float, Shifted, float] | None = None
+
+    def _asked(self, t: float) -> tuple[float, Shifted, float]:
+        if self._last is None or self._last[0] != t:
+            curved = self._loss.order >= 2
+            answers = self._holder.ask(
+                "row_shifted", self._loss, self._parts, self._scores, t, curved
+            )
+            value, slope, size, curve = np.sum(answers, axis=0)
+            found = Shifted(float(value), float(slope), float(size))
+            self._last = t, found, float(curve)
+        return self._last
+
+    def at(self, t: float) -> Shifted:
+        """Value and slope with t added."""
+        return self._asked(t)[1]
+
+    def curve(self, t: float) -> float:
+        """Second derivative with t added; 0 where the loss has none."""
+        return self._asked(t)[2]
+
+    def steps(self) -> tuple[FloatArray, FloatArray] | None:
+        """They stay with the workers."""
+        return None
+
+    def root(self) -> float | None:
+        """The best constant: a quantile of the steps of the rows, where each has one."""
+        loss, parts, holder = self._loss, self._parts, self._holder
+        if loss.smooth:
+            return None  # a search takes fewer numbers
+        kept = holder.keep("row_steps", loss, parts, self._scores)
+        told = holder.ask("steps_told", kept)
+        if any(one is None for one in told):
+            return None
+        goal, mass, _ = np.sum(told, axis=0)
+        if not (0.0 < goal < mass and all(finite for _, _, finite in told)):
+            return None
+        width = float(getattr(loss, "width", 0.0))
+        steps = Spread(holder, Leaf(kept.references, "values"))
+        found = placed_threshold(steps, parts, float(goal), width)
+        if found is None or width or found.mix != 1.0:
+            return None if found is None else found.low
+        above = min(holder.ask("next_above", steps, parts, found.low))
+        return 0.5 * (found.low + (above if math.isfinite(above) else found.low))
+
+
+def placed_threshold(values: Spread, parts: Leaf, goal: float, width: float) -> Threshold | None:
+    """The threshold t with ``sum share ramp(t - values) = goal``; ``None`` where one is NaN.
+
+    Sums at a few thresholds narrow it down, until the rows near it are few; those come here, the
+    others as their sums, which decide the same.
+    """
+    holder = values.holder
+    low, high = values.min(), values.max()
+    if math.isnan(low) or math.isnan(high):
+        return None
+    high = max(high + width, float(np.nextafter(high, math.inf)))
+    low = min(low, float(np.nextafter(low, -math.inf)))
+    near: float = 2 * len(values)
+    for _ in range(ROUNDS):
+        cuts = np.linspace(low, high, CUTS + 2)[1:-1]
+        if near <= NEAR or not low < cuts[0] < cuts[-1] < high:
+            break
+        answers = holder.ask("ramped", values, parts, cuts, width)
+        sums = ordered_sum([one for one, _ in answers])
+        kinks = ordered_sum([one for _, one in answers])
+        under, over = np.flatnonzero(sums < goal), np.flatnonzero(sums > goal)
+        below = kinks[under[-1]] if under.size else 0.0
+        above = kinks[over[0]] if over.size else math.inf
+        low, high = (
+            float(cuts[under[-1]]) if under.size else low,
+            float(cuts[over[0]]) if over.size else high,
+        )
+        near = above - below
+    inside = holder.ask("between", values, parts, low, high, width)
+    below, ramp, along, above = ordered_sum([sums for *_, sums in inside])
+    mean = along / ramp if ramp else low
+    around: Array = np.array([low - 2.0 * width - 1.0, mean, high + width + 1.0])
+    where = np.concatenate([around, *[one for one, *_ in inside]])
+    share = np.concatenate([[below, ramp, above], *[one for _, one, _ in inside]])
+    return threshold(where, share, goal, width)
