@@ -13,12 +13,16 @@ from auctor.hierarchy import (
     RootMap,
     Taxonomy,
     TopK,
+    tune_decoder,
 )
+from auctor.hierarchy.subgradients import Surrogate
+from auctor.hierarchy.tuning import OBJECTIVES
 from auctor.penalties import TreeL2
 
 TOY = Taxonomy.from_parents({"root": None, "left": "root", "right": "root"})
 DECODERS = [
     LeafReduce(0.6), RootMap(0.4), HierarchicalOperator(0.5), ExpectedF(), ExpectedF(2.0, 0.7),
+    ExpectedF(coherence="raise"),
     TopK(2), MandatoryLeaf(), MandatoryLeaf(path=False),
 ]  # fmt: skip
 
@@ -50,11 +54,18 @@ def test_the_corrected_toy(scores, flat, root_map, leaf_reduce, operator):
         assert kind(0.5).decode([scores], TOY).astype(int).tolist() == [sets]
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_a_thousand_taxonomies_without_a_violation(several):
+@pytest.mark.parametrize(
+    ("count", "largest"),
+    [(50, 12), pytest.param(500, 60, marks=pytest.mark.slow)],
+    ids=["quick", "a thousand"],
+)
+@pytest.mark.parametrize("several", [False, True], ids=["trees", "graphs"])
+def test_random_taxonomies_without_a_violation(several, count, largest):
     rng = np.random.default_rng(int(several))
-    for _ in range(500):
-        taxonomy = random_taxonomy(rng, int(rng.integers(1, 12)), several)
+    graphs = 0
+    for _ in range(count):
+        taxonomy = random_taxonomy(rng, int(rng.integers(1, largest)), several)
+        graphs += not taxonomy.is_tree
         scores = rng.uniform(size=(3, taxonomy.n_nodes)).round(1)
         for decoder in DECODERS:
             on = decoder.decode(scores, taxonomy)
@@ -62,6 +73,7 @@ def test_a_thousand_taxonomies_without_a_violation(several):
         inside = [kind(0.5).decode(scores, taxonomy) for kind in (RootMap, Flat, LeafReduce)]
         assert (inside[0] <= inside[1]).all()
         assert (inside[1] <= inside[2]).all()
+    assert graphs > count // 4 if several else graphs == 0
 
 
 def test_the_operator_keeps_the_support_of_the_prox():
@@ -70,13 +82,14 @@ def test_the_operator_keeps_the_support_of_the_prox():
         taxonomy = random_taxonomy(rng, 9)
         phi, u = rng.uniform(0.1, 1.0, size=9), rng.uniform(0.01, 1.0, size=9)
         prox = TreeL2(1.0, taxonomy.parent, weights=phi).prox(u, 1.0)
-        on = HierarchicalOperator(phi).decode([u], taxonomy)[0]
-        np.testing.assert_array_equal(on, prox > 0.0)
+        shrunk, kept = HierarchicalOperator(phi).prox([u], taxonomy)
+        np.testing.assert_allclose(shrunk[0], prox, atol=1e-12)
+        np.testing.assert_array_equal(kept[0], prox > 0.0)
 
 
 def test_the_dual_of_overlapping_groups_is_the_tree_pass_on_a_tree():
     from auctor.hierarchy.decoders import DAG_SWEEPS, DAG_TOL, descendants
-    from auctor.kernels.hierarchy import decode as kernels
+    from auctor.kernels.hierarchy import operator
 
     rng = np.random.default_rng(4)
     for _ in range(50):
@@ -84,31 +97,106 @@ def test_the_dual_of_overlapping_groups_is_the_tree_pass_on_a_tree():
         phi, u = rng.uniform(0.1, 1.0, size=8), rng.uniform(0.05, 1.0, size=(4, 8))
         start, below = descendants(taxonomy)
         on = np.zeros(u.shape, dtype=bool)
-        kernels.dag_operator(u, below, start, phi, DAG_SWEEPS, DAG_TOL, on)
-        np.testing.assert_array_equal(on, HierarchicalOperator(phi).decode(u, taxonomy))
+        v = np.empty(u.shape)
+        operator.dag_operator(u, below, start, phi, DAG_SWEEPS, DAG_TOL, v, on)
+        shrunk, kept = HierarchicalOperator(phi).prox(u, taxonomy)
+        np.testing.assert_array_equal(on, kept)
+        np.testing.assert_allclose(v, shrunk, atol=1e-7)
+
+
+def test_the_dual_of_overlapping_groups_minimises_the_prox_objective():
+    """No set of groups is a tree here: a label with two parents, against a general minimiser."""
+    from scipy.optimize import minimize
+
+    from auctor.hierarchy.decoders import descendants
+
+    graph = Taxonomy.from_parents({"a": None, "b": None, "c": ["a", "b"], "d": ["c"], "e": "b"})
+    start, below = descendants(graph)
+    groups = [below[start[t] : start[t + 1]] for t in range(graph.n_nodes)]
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        phi, u = rng.uniform(0.05, 0.4, size=5), rng.uniform(0.3, 1.0, size=5)
+
+        def value(v, u=u, phi=phi):
+            norms = [np.sqrt((v[g] ** 2).sum() + 1e-18) for g in groups]
+            return 0.5 * ((u - v) ** 2).sum() + phi @ norms
+
+        shrunk, _ = HierarchicalOperator(phi).prox([u], graph)
+        found = minimize(value, u, method="BFGS", options={"gtol": 1e-9})
+        assert value(shrunk[0]) <= found.fun + 1e-9
+        np.testing.assert_allclose(shrunk[0], found.x, atol=1e-4)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["tree", "graph"])
+@pytest.mark.parametrize("objective", ["f1", "micro_f1", "jaccard", "hamming"])
+def test_subgradients_through_the_prox_are_finite_differences(objective, several):
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        taxonomy = random_taxonomy(rng, 8, several)
+        u, phi = rng.uniform(size=(6, 8)), rng.uniform(0.05, 0.5, size=8)
+        on = taxonomy.close(rng.random((6, 8)) < 0.3)
+        on[0] = False  # a row without labels
+        soft = Surrogate(objective, u, on, taxonomy, rng.uniform(0.5, 2.0, size=6), half=0.05)
+        step = 1e-6 * np.eye(8)
+        wanted = [
+            (soft.value(HierarchicalOperator(phi + h)) - soft.value(HierarchicalOperator(phi - h)))
+            / 2e-6
+            for h in step
+        ]
+        found = soft.phi_gradient(HierarchicalOperator(phi))
+        np.testing.assert_allclose(found, wanted, atol=2e-5)
+        assert np.abs(wanted).max() > 1e-3
+
+
+def test_the_soft_objective_is_the_objective_of_decided_sets():
+    """Where every entry of the prox is 0 or large, soft sets are the sets."""
+    rng = np.random.default_rng(9)
+    taxonomy = random_taxonomy(rng, 6)
+    on = taxonomy.close(rng.random((30, 6)) < 0.3)
+    said = taxonomy.close(rng.random((30, 6)) < 0.3)
+    for name, exact in OBJECTIVES.items():
+        soft = Surrogate(name, 1e9 * said, on, taxonomy, None)
+        value = soft.value(HierarchicalOperator(1e-3))
+        assert value == pytest.approx(exact(on, said, None), abs=1e-6)
 
 
 def expected_f(p, mask):
     return 2 * p[mask].sum() / (mask.sum() + p.sum())
 
 
-def test_expected_f_is_the_best_closed_prefix():
+@pytest.mark.parametrize("coherence", ["lower", "raise"])
+def test_expected_f_is_the_best_closed_prefix(coherence):
     rng = np.random.default_rng(5)
     for _ in range(40):
         taxonomy = random_taxonomy(rng, 6)
         p = rng.uniform(size=(1, 6))
-        on = ExpectedF().decode(p, taxonomy)[0]
-        low = p[0].copy()
-        for t in range(6):
+        on = ExpectedF(coherence=coherence).decode(p, taxonomy)[0]
+        whole = p[0].copy()
+        for t in range(6) if coherence == "lower" else range(5, -1, -1):
             for above in taxonomy.parents.of(t):
-                low[t] = min(low[t], low[above])
+                if coherence == "lower":
+                    whole[t] = min(whole[t], whole[above])
+                else:
+                    whole[above] = max(whole[t], whole[above])
         best = max(
-            expected_f(low, mask)
+            expected_f(whole, mask)
             for bits in range(1, 64)
             for mask in [np.array([bits >> t & 1 for t in range(6)], dtype=bool)]
             if taxonomy.violations(mask[None]).size == 0
         )
-        assert expected_f(low, on) == pytest.approx(best, rel=1e-12)
+        assert expected_f(whole, on) == pytest.approx(best, rel=1e-12)
+
+
+def test_tuning_chooses_how_scores_become_coherent():
+    """Inner labels with random scores: what the leaves say has to go up."""
+    rng = np.random.default_rng(2)
+    taxonomy = Taxonomy.from_paths(["a/b", "a/c", "d/e", "d/f"])
+    on = taxonomy.close([[["a/b", "a/c", "d/e", "d/f"][k]] for k in rng.integers(4, size=200)])
+    good = np.clip(0.6 * on + 0.3 * rng.random(on.shape), 0.0, 1.0)
+    scores = np.where(taxonomy.leaves, good, rng.random(on.shape))
+    assert tune_decoder(ExpectedF(), scores, on, taxonomy).decoder.coherence == "raise"
+    scores = np.where(taxonomy.leaves, rng.random(on.shape), good)
+    assert tune_decoder(ExpectedF(), scores, on, taxonomy).decoder.coherence == "lower"
 
 
 @pytest.mark.parametrize("decoder", [*DECODERS, Flat()])

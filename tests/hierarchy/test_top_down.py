@@ -92,14 +92,66 @@ def test_path_scores_are_those_of_the_definition(softmax, inherit):
     kernels.path_scores(z, start, child, top, seen, softmax, inherit, stay, path, end)
     wanted = [brute_ends(row, taxonomy, softmax, inherit, stay) for row in z]
     np.testing.assert_allclose(end, wanted, atol=1e-10)
-    # A beam as wide as the tree is exact.
-    found = np.empty(20, dtype=np.int64)
-    none = np.zeros(0, dtype=np.uint32)
-    kernels.beam_search(
-        none, none, np.zeros(0), np.empty((0, 0)), np.zeros(taxonomy.n_nodes), z, top, start,
-        child, seen, softmax, inherit, stay, taxonomy.n_nodes, found,
+    # A beam as wide as the tree is exact, with dense weights and with compressed ones.
+    size = taxonomy.n_nodes
+    rows, unit = csr_array(z), csr_array(np.eye(size))
+    none = np.zeros(0, dtype=np.int64)
+    for weights in (
+        (np.eye(size), none, none, np.zeros(0)),
+        (np.empty((0, 0)), unit.indptr.astype(int), unit.indices.astype(int), unit.data),
+    ):
+        found = np.empty(20, dtype=np.int64)
+        kernels.beam_search(
+            rows.indptr, rows.indices, rows.data, *weights, np.zeros(size), top, start, child,
+            seen, softmax, inherit, stay, size, found,
+        )  # fmt: skip
+        assert found.tolist() == np.argmax(wanted, axis=1).tolist()
+
+
+@pytest.mark.parametrize("path", ["best", "greedy", "beam"])
+@pytest.mark.parametrize("mandatory_leaf", [True, False])
+def test_sparse_weights_give_the_paths_of_dense_ones(path, mandatory_leaf):
+    model = TopDownClassifier(
+        negatives="siblings", path=path, mandatory_leaf=mandatory_leaf, penalty="l1",
+        strength=1e-2, loss="logistic", calibrate=True, random_state=0,
     )  # fmt: skip
-    assert found.tolist() == np.argmax(wanted, axis=1).tolist()
+    wanted = model.fit(X, Y).predict(NEW)
+    assert 0 < np.count_nonzero(model.coef_) < model.coef_.size
+    assert (wanted == TRUE).mean() > 0.8
+    model.models_ = model.models_._replace(coef=csr_array(model.coef_))
+    np.testing.assert_array_equal(model.predict(NEW), wanted)
+    np.testing.assert_array_equal(model.predict(csr_array(NEW)), wanted)
+
+
+def test_many_weights_are_kept_sparse_and_small_ones_are_cut(monkeypatch):
+    """Beyond DENSE_ENTRIES weights; those below SPARSE_SHARE of the largest of a label go."""
+    from auctor.hierarchy import nodes
+
+    settings = {"negatives": "siblings", "loss": "logistic", "path": "greedy", "tol": 1e-8}
+    dense = TopDownClassifier(**settings).fit(X, Y)
+    monkeypatch.setattr(nodes, "DENSE_ENTRIES", 10)
+    sparse = TopDownClassifier(**settings).fit(X, Y)
+    assert sparse.coef_.format == "csr"
+    kept = np.abs(dense.coef_) > nodes.SPARSE_SHARE * np.abs(dense.coef_).max(axis=1)[:, None]
+    np.testing.assert_allclose(sparse.coef_.toarray(), np.where(kept, dense.coef_, 0.0))
+    np.testing.assert_array_equal(sparse.predict(NEW), dense.predict(NEW))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "penalty"), [("node", "l1"), ("node", "l2"), ("parent", "l2")]
+)
+def test_leaving_out_empty_columns_changes_nothing(strategy, penalty):
+    """Rows with far fewer entries than columns, against the same rows with the columns they use."""
+    rng = np.random.default_rng(3)
+    wide = np.zeros((len(X), 5000))
+    used = np.sort(rng.choice(5000, size=X.shape[1], replace=False))
+    wide[:, used] = X
+    settings = {"strategy": strategy, "negatives": "siblings", "penalty": penalty, "tol": 1e-9}
+    settings |= {"loss": "logistic", "strength": 1e-2, "max_iter": 2000}
+    narrow = TopDownClassifier(**settings).fit(csr_array(X), Y)
+    whole = TopDownClassifier(**settings).fit(csr_array(wide), Y)
+    np.testing.assert_allclose(whole.coef_[:, used], narrow.coef_, atol=1e-4)
+    assert np.count_nonzero(whole.coef_) == np.count_nonzero(whole.coef_[:, used])
 
 
 def test_a_flat_tree_against_all_rows_is_one_vs_rest():

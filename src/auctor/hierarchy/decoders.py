@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from auctor.core.checks import check_int, check_real
+from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.kernels.hierarchy import decode as kernels
+from auctor.kernels.hierarchy import operator
 
 #: Most sweeps of the dual ascent on a directed acyclic graph; it converges linearly.
 DAG_SWEEPS = 200
 #: Largest change of a dual variable, in units of the scores, at which it ends.
 DAG_TOL = 1e-9
+#: Ways to make scores coherent.
+COHERENCE = ("lower", "raise")
 
 
 class Decoder(Protocol):
@@ -124,6 +127,9 @@ class HierarchicalOperator:
         Weights of the groups: larger ones drop more.
     each : {"one", "level", "label"}
         Whether tuning finds one weight, one for each level or one for each label.
+    search : {"dfo", "subgradient"}
+        How they are found: by `DfoTr`, from values of the objective alone, or by subgradients of a
+        smooth stand-in for the objective through the prox.
 
     References
     ----------
@@ -133,6 +139,7 @@ class HierarchicalOperator:
 
     phi: Any = 0.5
     each: str = "one"
+    search: str = "dfo"
 
     #: The parameter that is tuned, and what is tried: norms of probabilities.
     tuned: ClassVar[str] = "phi"
@@ -140,18 +147,53 @@ class HierarchicalOperator:
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
+        return self.prox(scores, taxonomy)[1]
+
+    def prox(self, scores: Any, taxonomy: Taxonomy) -> tuple[FloatArray, Array]:
+        """The prox of the scores, (n, n_nodes), and the labels that it keeps.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_parents({"root": None, "left": "root", "right": "root"})
+        >>> shrunk, kept = HierarchicalOperator(0.5).prox([[0.3, 0.9, 0.8]], taxonomy)
+        >>> shrunk.round(4), kept
+        (array([[0.0428, 0.057 , 0.0428]]), array([[ True,  True,  True]]))
+        """
         who = "HierarchicalOperator"
         u = np.maximum(check_scores(who, scores, taxonomy), 0.0)
         phi = level_weights(self.phi, taxonomy, who, "phi")
         check_real(who, "phi", float(phi.min()), low=0.0)
-        on = np.zeros(u.shape, dtype=bool)
+        v = np.empty(u.shape)
         if taxonomy.is_tree:
-            kernels.tree_operator(u, taxonomy.parent, phi, on)
-            return on
+            operator.tree_operator(u, taxonomy.parent, phi, v)
+            return v * u, v > 0.0
+        on = np.empty(u.shape, dtype=bool)
         start, below = descendants(taxonomy)
-        kernels.dag_operator(u, below, start, phi, DAG_SWEEPS, DAG_TOL, on)
+        operator.dag_operator(u, below, start, phi, DAG_SWEEPS, DAG_TOL, v, on)
         kernels.all_above(on, *taxonomy.parents)
-        return on
+        return np.where(on, v, 0.0), on
+
+    def phi_gradient(self, scores: Any, slope: FloatArray, taxonomy: Taxonomy) -> FloatArray:
+        """``sum_i slope_i . dP(u_i) / dphi``, a number for every label.
+
+        Parameters
+        ----------
+        scores : (n, n_nodes) array
+        slope : (n, n_nodes) array
+            Derivative of a function of the prox in its entries.
+        taxonomy : Taxonomy
+        """
+        who = "HierarchicalOperator"
+        u = np.maximum(check_scores(who, scores, taxonomy), 0.0)
+        phi = level_weights(self.phi, taxonomy, who, "phi")
+        found = np.zeros(taxonomy.n_nodes)
+        if taxonomy.is_tree:
+            operator.tree_operator_gradient(u, taxonomy.parent, phi, slope, found)
+        else:
+            start, below = descendants(taxonomy)
+            shrunk, _ = self.prox(u, taxonomy)
+            operator.dag_operator_gradient(below, start, phi, shrunk, slope, found)
+        return found
 
 
 @dataclass(frozen=True)
@@ -170,11 +212,16 @@ class ExpectedF:
     empty : bool
         Whether a set may be empty; its F is 1 where the truth is empty too. The estimator allows it
         where training rows without labels do.
+    coherence : {"lower", "raise"}
+        How scores are made coherent: labels are lowered to the least score above them, or raised
+        to the largest score below them. Raising is better where the models of inner labels are the
+        weaker ones, as where an inner label joins classes that have little in common.
     """
 
     beta: float = 1.0
     temper: float = 1.0
     empty: bool = False
+    coherence: str = "lower"
 
     #: The parameter that is tuned, and what is tried around 1.
     tuned: ClassVar[str] = "temper"
@@ -192,11 +239,16 @@ class ExpectedF:
         1.8,
     )
 
+    def variants(self) -> tuple[ExpectedF, ...]:
+        """Decoders whose parameter is tuned, the best of all being taken."""
+        return tuple(replace(self, coherence=one) for one in COHERENCE)
+
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
         check_real("ExpectedF", "beta", self.beta, low=0.0, open_low=True)
         check_real("ExpectedF", "temper", self.temper, low=0.0, open_low=True)
-        p = coherent("ExpectedF", scores, taxonomy)
+        check_choice("ExpectedF", "coherence", self.coherence, COHERENCE)
+        p = coherent("ExpectedF", scores, taxonomy, self.coherence)
         p = np.clip(p, 0.0, None) ** self.temper
         on = np.zeros(p.shape, dtype=bool)
         start = taxonomy.parents.start
@@ -265,10 +317,14 @@ DECODERS: dict[str, type[Any]] = {
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def coherent(who: str, scores: Any, taxonomy: Taxonomy) -> FloatArray:
-    """Scores in which no label is above its parents: each lowered to the least above it."""
+def coherent(who: str, scores: Any, taxonomy: Taxonomy, coherence: str = "lower") -> FloatArray:
+    """Scores in which no label is above its parents.
+
+    Each is lowered to the least score above it, or raised to the largest one below it.
+    """
     p = check_scores(who, scores, taxonomy)
-    kernels.at_most_parents(p, *taxonomy.parents)
+    change = kernels.at_most_parents if coherence == "lower" else kernels.at_least_children
+    change(p, *taxonomy.parents)
     return p
 
 

@@ -15,10 +15,12 @@ from sklearn.base import clone
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, Stacked
+from auctor.hierarchy.policies import measured_rule
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.losses import Hinge, Logistic, Squared, SquaredHinge
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import minimise
+from auctor.penalties import Separable
 from auctor.penalties.repeated import Repeated
 from auctor.problem import Problem
 from auctor.solvers import resolve
@@ -26,6 +28,10 @@ from auctor.training.registry import as_loss, known
 
 #: Weights below this share of the largest of their label are dropped when weights are kept sparse.
 SPARSE_SHARE = 1e-3
+#: Stored entries of a node's rows for every column below which its empty columns are left out: the
+#: copy costs a sort of the entries, and vectors as long as all columns cost more. Source: set by
+#: hand; most columns have entries from about three entries for each.
+OCCUPIED_SHARE = 2.0
 #: Weights of all labels, in entries, up to which they are kept as a dense matrix: 400 MB.
 DENSE_ENTRIES = 50_000_000
 
@@ -53,12 +59,21 @@ class NodeTask(NamedTuple):
     positive: FloatArray
 
 
+class Node(NamedTuple):
+    """What rules by node may ask for."""
+
+    depth: int
+    n_columns: int
+    #: Mean squared length of all rows.
+    squared_length: float = 1.0
+
+
 @dataclass(frozen=True)
 class NodeSettings:
     """What all models share.
 
     ``solver`` is a name, an object, or a callable that takes the number of rows and columns and the
-    depth of a node and returns one of these: a policy by node.
+    depth of a node and returns one of these: a policy by node. "auto" is `policies.measured_rule`.
     """
 
     loss: Loss
@@ -82,7 +97,8 @@ class NodeModels(NamedTuple):
         """``X @ coef.T + intercept``, dense (n, k)."""
         product: Any = X @ self.coef.T
         dense: FloatArray = product.toarray() if hasattr(product, "toarray") else product
-        return dense + self.intercept
+        dense += self.intercept
+        return dense
 
 
 #: Score of a label that is never, or always, there in its rows.
@@ -100,8 +116,9 @@ def train_nodes(
 ) -> NodeModels:
     """Train a binary model for every task, side by side on threads."""
     levels = [0] * len(tasks) if depth is None else depth
+    length = float(data.row_lengths(np.ones(data.n_columns)).mean())
     jobs = [
-        partial(_train, data, task, settings, weight, int(level))
+        partial(_train, data, task, settings, weight, Node(int(level), data.n_columns, length))
         for task, level in zip(tasks, levels, strict=True)
     ]
     return _gathered(data.n_columns, [[at] for at in range(len(jobs))], jobs, n_threads)
@@ -133,7 +150,7 @@ def train_parents(
     Where rows end at the parent, its scores are those against ending: ending has a score of 0.
     """
     jobs = [
-        partial(_train_parent, data, task, settings, weight, int(level))
+        partial(_train_parent, data, task, settings, weight, Node(int(level), data.n_columns))
         for task, level in zip(tasks, depth, strict=True)
     ]
     return _gathered(data.n_columns, [task.nodes for task in tasks], jobs, n_threads, count)
@@ -165,11 +182,14 @@ def _gathered(
     return NodeModels(vstack(rows, format="csr") if sparse else np.vstack(rows), intercept)
 
 
-def _solver(settings: NodeSettings, part: Dense | Sparse, depth: int) -> Any:
+def _solver(settings: NodeSettings, problem: Problem, node: Node) -> Any:
+    """The solver of a node."""
     solver = settings.solver
-    if callable(solver) and not hasattr(solver, "step"):
-        return solver(part.n_rows, part.n_columns, depth)
-    return solver
+    if isinstance(solver, str) and solver == "auto":
+        solver = measured_rule(problem, node.squared_length)
+    elif callable(solver) and not hasattr(solver, "step"):
+        solver = solver(problem.data.n_rows, node.n_columns, node.depth)
+    return resolve(solver, problem)
 
 
 def _train(
@@ -177,7 +197,7 @@ def _train(
     task: NodeTask,
     settings: NodeSettings,
     weight: FloatArray | None,
-    depth: int,
+    node: Node,
 ) -> Weights:
     positive = task.positive > 0.0
     own = weight if weight is None or task.rows is None else weight[task.rows]
@@ -187,10 +207,12 @@ def _train(
     if not (~positive & heavy).any():
         return np.zeros((1, data.n_columns)), np.array([CERTAIN])
     part = data if task.rows is None else data.rows(task.rows)
+    penalty = settings.penalty()
+    part, kept = _occupied(part, penalty)
     target = Target(np.where(positive, 1.0, -1.0), own)
-    problem = Problem(settings.loss, settings.penalty(), part.with_target(target))
-    found = _minimised(problem, _solver(settings, part, depth), settings)
-    return found.coef[None, :], np.array([found.intercept])
+    problem = Problem(settings.loss, penalty, part.with_target(target))
+    found = _minimised(problem, _solver(settings, problem, node), settings)
+    return _placed(found.coef[None, :], kept, data.n_columns), np.array([found.intercept])
 
 
 def _train_parent(
@@ -198,7 +220,7 @@ def _train_parent(
     task: ParentTask,
     settings: NodeSettings,
     weight: FloatArray | None,
-    depth: int,
+    node: Node,
 ) -> Weights:
     d, size = data.n_columns, len(task.nodes)
     own = weight if weight is None or task.rows is None else weight[task.rows]
@@ -210,18 +232,19 @@ def _train_parent(
         return coef, intercept
     rows = np.flatnonzero(kept) if task.rows is None else task.rows[kept]
     part = data if rows.size == data.n_rows else data.rows(rows)
-    k = classes.size
+    k, penalty = classes.size, settings.penalty()
+    part, columns = _occupied(part, penalty)
     target = one_hot(codes, k, None if own is None else own[kept])
     problem = Problem(
         Softmax(k),
-        Repeated(settings.penalty(), k),
+        Repeated(penalty, k),
         Stacked(part, target, k),
         fit_intercept=False,
     )
-    found = _minimised(problem, _solver(settings, part, depth), settings)
+    found = _minimised(problem, _solver(settings, problem, node), settings)
     scores = problem.data.scores(found.coef)
     offsets = Softmax(k).offsets_at(scores, target)
-    weights = found.coef.reshape(k, d)
+    weights = _placed(found.coef.reshape(k, part.n_columns), columns, d)
     if classes[-1] == size:  # the score of ending at the parent is taken off all others
         weights, offsets = weights[:-1] - weights[-1], offsets[:-1] - offsets[-1]
         classes = classes[:-1]
@@ -229,10 +252,34 @@ def _train_parent(
     return coef, intercept
 
 
+def _occupied(part: Dense | Sparse, penalty: Penalty) -> tuple[Dense | Sparse, IntArray | None]:
+    """The node's rows without empty columns, where most are, and the columns that are left.
+
+    The best weight of an empty column is 0 under a penalty that is the same for all columns and
+    smallest there.
+    """
+    if not isinstance(part, Sparse) or part.n_entries >= OCCUPIED_SHARE * part.n_columns:
+        return part, None
+    if not isinstance(penalty, Separable) or any(level.ndim for level in penalty.levels):
+        return part, None
+    if not penalty.levels[2] <= 0.0 <= penalty.levels[3]:
+        return part, None
+    return part.without_empty_columns()
+
+
+def _placed(weights: FloatArray, kept: IntArray | None, d: int) -> FloatArray:
+    """Weights (k, kept) among all columns, (k, d)."""
+    if kept is None:
+        return weights
+    out = np.zeros((weights.shape[0], d))
+    out[:, kept] = weights
+    return out
+
+
 def _minimised(problem: Problem, solver: Any, settings: NodeSettings) -> Any:
     return minimise(
         problem,
-        resolve(solver, problem),
+        solver,
         tol=settings.tol,
         max_iter=settings.max_iter,
         rng=0,

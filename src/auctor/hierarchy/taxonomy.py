@@ -12,6 +12,7 @@ import numpy as np
 
 from auctor.core.errors import DataError
 from auctor.core.types import Array, IntArray
+from auctor.kernels.hierarchy.decode import any_below
 
 WHO = "Taxonomy"
 
@@ -286,10 +287,8 @@ class Taxonomy:
     def close(self, labels: Any) -> Array:
         """Rows with all ancestors of their labels; takes label sets or a 0/1 matrix."""
         matrix = isinstance(labels, np.ndarray) and labels.ndim == 2
-        Y = labels.astype(bool) if matrix else self.indicator(labels)
-        for t in range(self.n_nodes - 1, -1, -1):
-            for above in self.parents.of(t):
-                Y[:, above] |= Y[:, t]
+        Y = labels.astype(bool, order="C") if matrix else self.indicator(labels)
+        any_below(Y, *self.parents)
         return Y
 
     def violations(self, Y: Array) -> IntArray:

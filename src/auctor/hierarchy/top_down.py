@@ -70,8 +70,8 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         Whether probabilities are fitted on held-out rows. By default where the loss has none.
     solver : str, solver object, or callable
         A callable is a policy by node: it takes the number of rows and of columns and the depth of
-        a node and returns a solver, as `auctor.hierarchy.policies` do; "auto" asks the decision
-        table of `auctor.solvers` at every node.
+        a node and returns a solver, as `auctor.hierarchy.policies` do; "auto" is
+        `policies.measured_rule`.
     tol : float
     max_iter : int
     n_threads : int, optional
@@ -149,6 +149,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         who = type(self).__name__
         self.check_parameters()
         matrix, on, weight = self._read_rows(X, y, sample_weight, "close")
+        on = np.asfortranarray(on)  # labels are read one by one from here on
         _ = self.taxonomy_.parent  # refuses labels with several parents
         self._check_rows(who, on)
         self._set_ends(on)
@@ -171,19 +172,15 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         matrix = self._read(X)
         found = np.empty(matrix.shape[0], dtype=np.int64)
         if self.path == "best":
+            # Without products along paths, the most likely end has the highest log-odds.
+            plain = not self._siblings() and (self.mandatory_leaf or not self.stays_.any())
+            scores = self._log_odds if plain else self._ends
             for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
-                ends = self._ends(_part(matrix, at))[:, self.ends_]
+                ends = scores(_part(matrix, at))[:, self.ends_]
                 found[at] = self.ends_[np.argmax(ends, axis=1)]
             return found
         lines: Dense | Sparse = wrap(matrix, Target(np.empty(0)), n_threads=1)
-        rows = lines.row_lines()
-        if not hasattr(self.models_.coef, "toarray"):
-            self._descend(rows, *self._log_odds_weights(), np.empty((0, 0)), found)
-            return found
-        for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
-            self._descend(
-                rows, np.empty((0, 0)), np.zeros(0), self._log_odds(_part(matrix, at)), found[at]
-            )
+        self._descend(lines.row_lines(), found)
         return found
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -275,7 +272,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
 
     def _set_ends(self, on: Array) -> None:
         """Where paths may end: leaves with rows, and inner nodes at which rows end."""
-        below = np.zeros(on.shape, dtype=bool)
+        below = np.zeros(on.shape, dtype=bool, order="F")
         for t, above in enumerate(self.taxonomy_.parent):
             if above >= 0:
                 below[:, above] |= on[:, t]
@@ -364,11 +361,19 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
     def _log_odds(self, matrix: Any) -> FloatArray:
         return self.calibration_.log_odds(self.models_.scores(matrix))
 
-    def _log_odds_weights(self) -> tuple[FloatArray, FloatArray]:
-        """Weights and intercepts whose scores are log-odds."""
+    def _log_odds_weights(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Weights and intercepts whose scores are log-odds, for kernels: dense, or compressed."""
         slope, offset = self.calibration_
-        coef = self.models_.coef if (slope == 1.0).all() else self.models_.coef * slope[:, None]
-        return np.ascontiguousarray(coef), self.models_.intercept * slope + offset
+        intercept = self.models_.intercept * slope + offset
+        coef: Any = self.models_.coef
+        same = bool((slope == 1.0).all())
+        if not hasattr(coef, "toarray"):
+            none = np.zeros(0, dtype=np.int64)
+            dense = np.ascontiguousarray(coef if same else coef * slope[:, None])
+            return dense, none, none, np.zeros(0), intercept
+        values = coef.data if same else coef.data * np.repeat(slope, np.diff(coef.indptr))
+        start, column = (one.astype(np.int64) for one in (coef.indptr, coef.indices))
+        return np.empty((0, 0)), start, column, values, intercept
 
     def _tree(self) -> tuple[Array, Array, Array, Array]:
         """The children of all nodes, the top nodes, and the nodes with rows, for kernels."""
@@ -388,26 +393,16 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         kernels.path_scores(z, *self._tree(), *self._rules(), path, end)
         return end
 
-    def _descend(
-        self,
-        rows: Columns,
-        coef: FloatArray,
-        intercept: FloatArray,
-        scores: FloatArray,
-        out: IntArray,
-    ) -> None:
+    def _descend(self, rows: Columns, out: IntArray) -> None:
         """Greedy descent or beam search; only the children on the way are scored."""
         start, child, top, seen = self._tree()
+        coef, starts, columns, values, intercept = self._log_odds_weights()
+        weights = (coef, starts, columns, values, intercept, top, start, child, seen)
         if self.path == "beam":
-            if intercept.size == 0:
-                intercept = np.zeros(self.taxonomy_.n_nodes)
-            rules = self._rules()
-            kernels.beam_search(
-                *rows, coef, intercept, scores, top, start, child, seen, *rules, self.beam, out
-            )
+            kernels.beam_search(*rows, *weights, *self._rules(), self.beam, out)
             return
         stop = -np.inf if self.mandatory_leaf else float(np.log(self.stop / (1.0 - self.stop)))
-        kernels.descend(*rows, coef, intercept, scores, top, start, child, seen, stop, out)
+        kernels.descend(*rows, *weights, stop, out)
 
 
 def _chunks(n: int, size: int) -> list[slice]:

@@ -124,9 +124,7 @@ def descend_rows(
 
 
 @fast_kernel
-def times_inverse(
-    W: FloatArray, indptr: Array, column: Array, step: FloatArray, U: FloatArray
-) -> None:
+def times_inverse(W: Array, indptr: Array, column: Array, step: Array, U: Array) -> None:
     """``U = D W``, for the symmetric matrix D of a step on the free pairs."""
     p = W.shape[0]
     U[:] = 0.0
@@ -145,17 +143,18 @@ def times_inverse(
 
 @fast_kernel
 def sandwich(
-    W: FloatArray,
+    W: Array,
     indptr: Array,
     row: Array,
     column: Array,
-    step: FloatArray,
-    U: FloatArray,
-    out: FloatArray,
+    step: Array,
+    U: Array,
+    out: Array,
 ) -> None:
     """``(W D W)_ij`` of the free pairs, for the symmetric matrix D of a step on them.
 
-    ``U`` is room for ``D W``, and then for its transpose, so that all loops read rows.
+    ``U`` is room for ``D W``, and then for its transpose, so that all loops read rows. All arrays
+    of numbers are float64, or all float32.
     """
     p = W.shape[0]
     times_inverse(W, indptr, column, step, U)
@@ -167,7 +166,7 @@ def sandwich(
                     U[i, k], U[k, i] = U[k, i], U[i, k]
     for a in range(row.shape[0]):
         i, j = row[a], column[a]
-        total = 0.0
+        total = W.dtype.type(0.0)
         for k in range(p):
             total += W[i, k] * U[j, k]
         out[a] = total
@@ -236,11 +235,14 @@ def inverse_of_slopes(S: FloatArray, slopes: FloatArray, W: FloatArray) -> None:
 
 
 @kernel
-def dual_point(S: FloatArray, slopes: FloatArray, strengths: FloatArray, Z: FloatArray) -> None:
+def dual_point(
+    S: FloatArray, packed: FloatArray, slopes: FloatArray, strengths: FloatArray, Z: FloatArray
+) -> None:
     """A point of ``|Z_ij - S_ij| <= strength_ij`` with the diagonal of S, near the inverse of X.
 
-    The inverse is scaled to that diagonal from both sides, which keeps it positive definite, and
-    then clipped.
+    An entry that is not zero in X is at its bound, ``S_ij + strength_ij sign(X_ij)``, as it is at
+    the optimum. The others are those of the inverse, scaled from both sides to the diagonal of S,
+    and clipped.
     """
     p, at = S.shape[0], 0
     every = int(strengths.shape[0] > 1)
@@ -254,8 +256,11 @@ def dual_point(S: FloatArray, slopes: FloatArray, strengths: FloatArray, Z: Floa
         at += 1
         for j in range(i + 1, p):
             most = strengths[every * i, every * j]
-            near = (S[i, j] - 0.5 * slopes[at]) * scale[i] * scale[j]
-            Z[i, j] = S[i, j] + min(max(near - S[i, j], -most), most)
+            if packed[at] != 0.0:
+                Z[i, j] = S[i, j] + (most if packed[at] > 0.0 else -most)
+            else:
+                near = (S[i, j] - 0.5 * slopes[at]) * scale[i] * scale[j]
+                Z[i, j] = S[i, j] + min(max(near - S[i, j], -most), most)
             at += 1
     mirror_upper(Z)
 

@@ -6,8 +6,6 @@ Nodes are numbered with parents first; ``start`` and ``index`` list the parents 
 
 from __future__ import annotations
 
-import numpy as np
-
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
@@ -55,31 +53,6 @@ def at_least_children(p: FloatArray, start: Array, index: Array) -> None:
 
 
 @kernel
-def tree_operator(u: FloatArray, parent: Array, phi: FloatArray, on: Array) -> None:
-    """Nodes that the prox of ``sum_t phi_t |v_D(t)|`` keeps, on a tree; O(L) for a row.
-
-    Up: ``rho_t = max(1 - phi_t / sqrt(eta_t), 0)`` and ``eta_parent += eta_t rho_t^2``, where
-    ``eta_t`` starts as ``u_t^2``. Down: a node is kept if its own factor and those of all ancestors
-    are positive.
-    """
-    n, size = u.shape
-    eta, rho = np.empty(size + 1), np.empty(size)
-    for i in range(n):
-        for t in range(size):
-            eta[t] = u[i, t] * u[i, t]
-        eta[size] = 0.0
-        for t in range(size - 1, -1, -1):
-            norm = np.sqrt(eta[t])
-            rho[t] = 1.0 - phi[t] / norm if norm > phi[t] else 0.0
-            above = parent[t] if parent[t] >= 0 else size
-            eta[above] += eta[t] * rho[t] * rho[t]
-        for t in range(size):
-            above = parent[t]
-            kept = rho[t] > 0.0 and (above < 0 or on[i, above])
-            on[i, t] = kept
-
-
-@kernel
 def best_prefix(
     p: FloatArray, order: Array, beta2: float, start: Array, empty: bool, on: Array
 ) -> None:
@@ -113,47 +86,3 @@ def first_k(order: Array, k: int, on: Array) -> None:
     for i in range(n):
         for place in range(size):
             on[i, order[i, place]] = place < k
-
-
-@kernel
-def dag_operator(
-    u: FloatArray, below: Array, start: Array, phi: FloatArray, sweeps: int, tol: float, on: Array
-) -> None:
-    """Nodes that the prox of overlapping groups keeps, by cyclic ascent on its dual.
-
-    Group t holds the descendants ``below[start[t]:start[t + 1]]`` of node t with t itself. With
-    ``v = u - sum_t zeta_t``, ``zeta_t`` is replaced by the projection of ``v_g + zeta_t`` onto the
-    ball of radius ``phi_t``, in turn, until no group moves by more than ``tol``. A group is zero
-    where its ``v_g`` is, and the nodes below it are dropped.
-    """
-    n, size = u.shape
-    zeta = np.empty(below.shape[0])
-    v = np.empty(size)
-    for i in range(n):
-        v[:] = u[i]
-        zeta[:] = 0.0
-        for _ in range(sweeps):
-            moved = 0.0
-            for t in range(size - 1, -1, -1):
-                square = 0.0
-                for a in range(start[t], start[t + 1]):
-                    v[below[a]] += zeta[a]
-                    square += v[below[a]] ** 2
-                norm = np.sqrt(square)
-                share = 1.0 if norm <= phi[t] else phi[t] / norm
-                for a in range(start[t], start[t + 1]):
-                    new = share * v[below[a]]
-                    moved = max(moved, abs(new - zeta[a]))
-                    zeta[a] = new
-                    v[below[a]] -= new
-            if moved <= tol:
-                break
-        for t in range(size):
-            on[i, t] = True
-        for t in range(size):
-            square = 0.0
-            for a in range(start[t], start[t + 1]):
-                square += v[below[a]] ** 2
-            if np.sqrt(square) <= 10.0 * tol:
-                for a in range(start[t], start[t + 1]):
-                    on[i, below[a]] = False

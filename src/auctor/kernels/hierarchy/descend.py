@@ -71,13 +71,55 @@ def path_scores(
 
 
 @fast_kernel
+def node_score(
+    first: int,
+    last: int,
+    indices: Array,
+    values: Array,
+    t: int,
+    coef: FloatArray,
+    weight_start: Array,
+    weight_column: Array,
+    weight_value: FloatArray,
+    intercept: FloatArray,
+) -> float:
+    """``w_t . x + b_t`` of the row whose entries are ``first`` to ``last``.
+
+    Weights are the rows of ``coef``, or, where it is empty, compressed rows with rising columns, in
+    which every entry of x is looked up by halving.
+    """
+    score: float = intercept[t]
+    if coef.shape[0] > 0:
+        for k in range(first, last):
+            score += values[k] * coef[t, indices[k]]
+        return score
+    low, end = weight_start[t], weight_start[t + 1]
+    for k in range(first, last):
+        column = indices[k]
+        high = end
+        while low < high:
+            middle = (low + high) // 2
+            if weight_column[middle] < column:
+                low = middle + 1
+            else:
+                high = middle
+        if low == end:
+            break
+        if weight_column[low] == column:
+            score += values[k] * weight_value[low]
+    return score
+
+
+@fast_kernel
 def descend(
     indptr: Array,
     indices: Array,
     values: Array,
     coef: FloatArray,
+    weight_start: Array,
+    weight_column: Array,
+    weight_value: FloatArray,
     intercept: FloatArray,
-    scores: FloatArray,
     top: Array,
     start: Array,
     child: Array,
@@ -89,10 +131,9 @@ def descend(
 
     ``top`` lists the nodes below the virtual root, ``child[start[t]:start[t + 1]]`` those below t.
     A row goes to the child with the highest score ``w_c . x + b_c``, an only child without asking,
-    and stops (at -1 above the top) where the best score is below ``stop_below``. ``scores`` (n, L)
-    are taken where there are any, else computed on the way.
+    and stops (at -1 above the top) where the best score is below ``stop_below``. Weights as in
+    `node_score`.
     """
-    given = scores.shape[0] > 0
     for i in range(out.shape[0]):
         at = -1
         while True:
@@ -107,12 +148,11 @@ def descend(
                 if not seen[t]:
                     continue
                 score = 0.0
-                if given:
-                    score = scores[i, t]
-                elif known > 1 or stop_below > -np.inf:
-                    score = intercept[t]
-                    for k in range(indptr[i], indptr[i + 1]):
-                        score += values[k] * coef[t, indices[k]]
+                if known > 1 or stop_below > -np.inf:
+                    score = node_score(
+                        indptr[i], indptr[i + 1], indices, values, t,
+                        coef, weight_start, weight_column, weight_value, intercept,
+                    )  # fmt: skip
                 if where < 0 or score > best:
                     best, where = score, t
             if where < 0 or best < stop_below:
@@ -127,8 +167,10 @@ def beam_search(
     indices: Array,
     values: Array,
     coef: FloatArray,
+    weight_start: Array,
+    weight_column: Array,
+    weight_value: FloatArray,
     intercept: FloatArray,
-    scores: FloatArray,
     top: Array,
     start: Array,
     child: Array,
@@ -141,10 +183,9 @@ def beam_search(
 ) -> None:
     """The best end among the ``beam`` most likely paths kept at every step.
 
-    ``coef`` and ``intercept`` give log-odds. Ends compete with the paths that go on; a path that
+    Weights give log-odds, as in `node_score`. Ends compete with the paths that go on; a path that
     has ended stays in the beam with its probability. Probabilities as in `path_scores`.
     """
-    given = scores.shape[0] > 0
     size = intercept.shape[0]
     node, value, done = np.empty(beam, np.int64), np.empty(beam), np.empty(beam, np.bool_)
     room = size + 2 * beam + 1
@@ -171,12 +212,10 @@ def beam_search(
                     t = top[c] if at < 0 else child[first + c]
                     if not seen[t]:
                         continue
-                    if given:
-                        z = scores[i, t]
-                    else:
-                        z = intercept[t]
-                        for k in range(indptr[i], indptr[i + 1]):
-                            z += values[k] * coef[t, indices[k]]
+                    z = node_score(
+                        indptr[i], indptr[i + 1], indices, values, t,
+                        coef, weight_start, weight_column, weight_value, intercept,
+                    )  # fmt: skip
                     next_node[count_next], next_value[count_next] = t, z
                     next_done[count_next] = False
                     count_next += 1

@@ -37,21 +37,21 @@ def first_twins(
 ) -> int:
     """Set ``twin`` of every row to the first row of ``order`` equal to it; returns how many differ.
 
-    ``order`` sorts the rows by ``keys``, which are equal for equal rows; the first of each kind
-    are moved to its front, in their order.
+    ``order`` sorts the rows by ``keys``, which are equal for equal rows; the first row of each
+    group of equal rows is moved to the front of ``order``.
     """
-    kinds = run = 0
+    distinct = run = 0
     for s in range(order.shape[0]):
         i = order[s]
-        if kinds == 0 or keys[i] != keys[order[kinds - 1]]:
-            run = kinds
+        if distinct == 0 or keys[i] != keys[order[distinct - 1]]:
+            run = distinct
         twin[i] = i
-        for k in range(run, kinds):
+        for k in range(run, distinct):
             other = order[k]
             if y[i] == y[other] and same_row(indptr, indices, values, i, other):
                 twin[i] = other
                 break
         if twin[i] == i:
-            order[kinds] = i
-            kinds += 1
-    return kinds
+            order[distinct] = i
+            distinct += 1
+    return distinct

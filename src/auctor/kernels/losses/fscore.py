@@ -18,7 +18,8 @@ from auctor.kernels.runtime.compiled import kernel
 BLOCK = 64
 #: Levels whose weight is below exp(-CUT) of the largest are not looked for.
 CUT = 45.0
-#: Levels from which a lattice is not refined: so many tie where scores drown the levels.
+#: With this many tied levels the lattice is not refined: the scores are too large to tell levels
+#: apart.
 MOST_LEVELS = 1 << 15
 #: Rounding of a sum of shares.
 ROUNDING = 1e-15
@@ -81,7 +82,7 @@ def worst_labelling(
     return best, best_i, best_j, best_part
 
 
-class Side(NamedTuple):
+class SortedScores(NamedTuple):
     """Ascending values with weights, ready for sums of ramps and of smoothed hinges.
 
     ``mass`` of the first i values, their ``moment`` about the last of them, and the moments
@@ -113,9 +114,9 @@ def _prepare(value: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatAr
     return mass, moment, block
 
 
-def side_of(value: FloatArray, weight: FloatArray) -> Side:
+def sorted_scores(value: FloatArray, weight: FloatArray) -> SortedScores:
     """A side over ascending values."""
-    return Side(value, weight, *_prepare(value, weight))
+    return SortedScores(value, weight, *_prepare(value, weight))
 
 
 @kernel
@@ -132,7 +133,7 @@ def _position(value: FloatArray, x: float, inclusive: bool) -> int:
 
 
 @kernel
-def _sums(side: Side, t: float, width: float) -> tuple[float, float, float]:
+def _sums(side: SortedScores, t: float, width: float) -> tuple[float, float, float]:
     """Sums over a side of ramps, of their slopes times width, and of smoothed hinges of t - v."""
     value, weight = side.value, side.weight
     first, last = _position(value, t - width, True), _position(value, t, False)
@@ -162,7 +163,13 @@ def _sums(side: Side, t: float, width: float) -> tuple[float, float, float]:
 
 @kernel
 def _level(
-    pos: Side, neg: Side, factor: float, phi: float, width: float, guess: float, level: FloatArray
+    pos: SortedScores,
+    neg: SortedScores,
+    factor: float,
+    phi: float,
+    width: float,
+    guess: float,
+    level: FloatArray,
 ) -> None:
     """``1 - phi`` plus the smoothed worst margin of labellings with F <= phi, as a `levels` row."""
     m = pos.mass[-1]
@@ -197,7 +204,9 @@ def _level(
 
 
 @kernel
-def levels(pos: Side, neg: Side, factor: float, width: float, fine: int, heat: float) -> FloatArray:
+def levels(
+    pos: SortedScores, neg: SortedScores, factor: float, width: float, fine: int, heat: float
+) -> FloatArray:
     """Levels ``j / 2^fine`` of F that come near the largest value, one per row.
 
     Columns: phi, value, multiplier, and the masses flipped and on the ramp, of positives and of

@@ -14,7 +14,7 @@ import scipy
 
 from auctor.core.types import FloatArray
 
-#: So many standard deviations away a Gaussian has no mass in double precision.
+#: Beyond this many standard deviations a Gaussian has no mass in double precision.
 FAR = 40.0
 #: Smallest variance of a class, as a fraction of the squared spread of both, for a threshold.
 NARROW = 1e-20

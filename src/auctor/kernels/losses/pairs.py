@@ -44,8 +44,9 @@ def hinge_windows(
 
     H is the smoothed hinge ``H(z) = 0 (z <= 0), z^2/(2 width) (z <= width), z - width/2``, and
     ``level[i]``, if asked for, ``sum_j q_j H(t_j - a_i)``. One sweep moves the window
-    ``0 < t - a_i < width`` (bounds stored in ``low``, ``high``). Its moments are kept relative to
-    the current ``a_i``, so their rounding is that of ``width`` and not that of the scores.
+    ``0 < t - a_i < width`` (bounds stored in ``low``, ``high``, unless those are empty). Its
+    moments are kept relative to the current ``a_i``, so their rounding is that of ``width`` and not
+    that of the scores.
     """
     mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
     total = 0.0
@@ -80,7 +81,8 @@ def hinge_windows(
                 sum1 += q[last] * z
                 sum2 += q[last] * z * z
                 last += 1
-            low[i], high[i] = first, last
+            if low.shape[0] > 0:
+                low[i], high[i] = first, last
             # Beyond the window H(z) = z - width/2, inside z^2 / (2 width).
             rise = value = 0.0
             if last < end:
@@ -131,7 +133,7 @@ def square_windows(
 ) -> float:
     """Return ``sum_ij p_i q_j max(0, t_j - a_i)^2``; set ``slope[i]`` to the sum of derivatives.
 
-    The window of row i, ``low[i]:high[i]``, holds all t above ``a_i``.
+    The window of row i, ``low[i]:high[i]``, holds all t above ``a_i``; empty arrays store none.
     """
     mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
     second = np.empty(t.shape[0] + 1)
@@ -149,7 +151,8 @@ def square_windows(
         for i in range(a_starts[g], a_starts[g + 1]):
             while first < end and t[first] <= a[i]:
                 first += 1
-            low[i], high[i] = first, end
+            if low.shape[0] > 0:
+                low[i], high[i] = first, end
             slope[i] = 0.0
             if first < end:
                 step = t[first] - a[i]

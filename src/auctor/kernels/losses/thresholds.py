@@ -17,6 +17,8 @@ from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 SORT_FROM = 4096
 #: Values in the sample that brackets a quantile.
 SAMPLE = 2048
+#: Rows whose shares are added before they are added to the rest: equal terms round the same way.
+STRIP = 4096
 #: Rounding of a sum of shares.
 ROUNDING = 1e-15
 
@@ -50,6 +52,14 @@ def augment(scores: FloatArray, y: FloatArray, gap: float, out: FloatArray) -> b
 
 
 @kernel
+def _carried(total: float, lost: float, term: float) -> tuple[float, float]:
+    """A sum with one more term, and what its rounding lost so far (Kahan)."""
+    term -= lost
+    new = total + term
+    return new, (new - total) - term
+
+
+@kernel
 def _sampled(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float]:
     """Two values that most likely enclose the quantile, from a systematic sample."""
     step = max(1, u.shape[0] // SAMPLE)
@@ -80,11 +90,14 @@ def _between(
     values, shares = np.empty(u.shape[0] + 1), np.empty(u.shape[0] + 1)
     size = np.uint64(0)
     below = 0.0
-    for i in range(u.shape[0]):
-        values[size] = u[i]
-        shares[size] = p[i]
-        size += np.uint64((u[i] >= low) & (u[i] <= high))
-        below += p[i] if u[i] < low else 0.0
+    for begin in range(0, u.shape[0], STRIP):
+        part = 0.0
+        for i in range(begin, min(begin + STRIP, u.shape[0])):
+            values[size] = u[i]
+            shares[size] = p[i]
+            size += np.uint64((u[i] >= low) & (u[i] <= high))
+            part += p[i] if u[i] < low else 0.0
+        below += part
     return values[:size], shares[:size], below
 
 
@@ -112,16 +125,17 @@ def quantile(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float, f
             break
     order = np.argsort(u)
     at = u[order[u.shape[0] - 1]]
-    mass = base
+    mass, lost = base, 0.0
     for k in range(order.shape[0]):
-        mass += p[order[k]]
+        mass, lost = _carried(mass, lost, p[order[k]])
         if mass >= goal - slack and p[order[k]] > 0.0:
             at = u[order[k]]
             break
-    below = base
+    below, lost = base, 0.0
     tied = 0.0
     for i in range(u.shape[0]):
-        below += p[i] if u[i] < at else 0.0
+        if u[i] < at:
+            below, lost = _carried(below, lost, p[i])
         tied += p[i] if u[i] == at else 0.0
     return at, below, tied
 
@@ -148,6 +162,19 @@ def _ramped(u: FloatArray, p: FloatArray, t: float, width: float) -> tuple[float
         total += p[i] * part
         active += p[i] if (z > 0.0) & (z < 1.0) else 0.0
     return total, active
+
+
+@kernel
+def ramp_sums(u: FloatArray, p: FloatArray, cuts: FloatArray, width: float) -> FloatArray:
+    """``sum p ramp(t - u)`` at each of some thresholds t."""
+    out = np.zeros(cuts.shape[0])
+    for k in range(cuts.shape[0]):
+        if width > 0.0:
+            out[k] = _ramped(u, p, cuts[k], width)[0]
+        else:
+            for i in range(u.shape[0]):
+                out[k] += p[i] if u[i] < cuts[k] else 0.0
+    return out
 
 
 @kernel
@@ -347,10 +374,11 @@ def flips(
     share: FloatArray,
     ideal: tuple[float, float],
     slack: float,
+    most: float,
 ) -> Flips:
     """Mass flipped in each class, the slopes' sum and size, and rows whose flip is not in [0, 1].
 
     Slack is relative to a row's share, or, where that is smaller still, to the largest.
     """
-    floor = slack * float(share.max())
+    floor = slack * most
     return Flips(*_flips(dscores, y, share, *ideal, slack, floor))

@@ -46,10 +46,10 @@ def shrink_all(ridge: float, units: FloatArray, now: float, table: FloatArray) -
     for j in range(table.shape[0]):
         line = table[j]
         if line[SQUARES] > 0.0:
-            idle = ridge * (now - line[TOUCHED])
+            owed = ridge * (now - line[TOUCHED])
             own = units[1] / math.sqrt(line[SQUARES])
             for k in range(TRIED):
-                line[k] /= 1.0 + idle * RATES[k] * (units[0] if k < PLAIN else own)
+                line[k] /= 1.0 + owed * RATES[k] * (units[0] if k < PLAIN else own)
             line[TOUCHED] = now
 
 
@@ -194,12 +194,12 @@ def descend_rows(
             size += x * x
             # The ridge steps since the column was last seen: w / (1 + rows * rate * ridge).
             if ridge > 0.0 and line[SQUARES] > 0.0:
-                idle = ridge * (now - 1.0 - line[TOUCHED])
+                owed = ridge * (now - 1.0 - line[TOUCHED])
                 own = units[1] / math.sqrt(line[SQUARES])
                 for k in range(PLAIN):
-                    line[k] /= 1.0 + idle * RATES[k] * units[0]
+                    line[k] /= 1.0 + owed * RATES[k] * units[0]
                 for k in range(PLAIN, TRIED):
-                    line[k] /= 1.0 + idle * RATES[k] * own
+                    line[k] /= 1.0 + owed * RATES[k] * own
             for k in range(TRIED):
                 score[k] += x * line[k]
             line[TOUCHED] = now - 1.0

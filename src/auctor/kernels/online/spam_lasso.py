@@ -53,7 +53,7 @@ LARGE = 1e3
 #: All columns are looked at when about this many entries per column were read: looking then costs
 #: about as much as reading did.
 SWEEP = 1.4
-#: But not more often than after so many steps.
+#: But not more often than after this many steps.
 LEAST = 64.0
 
 

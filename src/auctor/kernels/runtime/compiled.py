@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -40,3 +42,42 @@ def _cached(function: F, **options: Any) -> F:
         return cast(F, njit(cache=True, **options)(function))
     except RuntimeError:
         return cast(F, njit(**options)(function))
+
+
+@contextmanager
+def told_of_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Call ``tell(True)`` when the compiler begins in the block, and ``tell(False)`` when it ends.
+
+    Code that is loaded from the disk is not compiled. Kernels that are compiled while another is
+    are a part of that.
+
+    Examples
+    --------
+    >>> @kernel
+    ... def double(x):
+    ...     return 2.0 * x
+    >>> told = []
+    >>> with told_of_compiling(told.append):
+    ...     _ = double(1.0), double(2.0)
+    >>> told
+    [True, False]
+    """
+    with event.install_listener("numba:compile", _Compiling(tell)):
+        yield
+
+
+class _Compiling(event.Listener):
+    """Counts how deep the compiler is in kernels that call others; it has a lock of its own."""
+
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self.tell, self.depth = tell, 0
+
+    def on_start(self, event: event.Event) -> None:
+        self.depth += 1
+        if self.depth == 1:
+            self.tell(True)
+
+    def on_end(self, event: event.Event) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.tell(False)

@@ -1,0 +1,181 @@
+"""The prox of a hierarchical norm, row by row, and its derivative in the weights of the groups.
+
+The norm is ``sum_t phi_t |v_D(t)|``, D(t) the nodes at or below t, numbered with parents first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auctor.core.types import Array, FloatArray
+from auctor.kernels.runtime.compiled import inline_kernel, kernel
+
+
+@inline_kernel
+def _pass_up(
+    row: FloatArray, parent: Array, phi: FloatArray, eta: FloatArray, rho: FloatArray
+) -> None:
+    """Squared norms and factors of all groups of a row, children before parents.
+
+    ``rho_t = max(1 - phi_t / sqrt(eta_t), 0)`` and ``eta_parent += eta_t rho_t^2``, where ``eta_t``
+    starts as ``u_t^2``. The last entry of ``eta`` takes what goes above the top nodes.
+    """
+    size = row.shape[0]
+    for t in range(size):
+        eta[t] = row[t] * row[t]
+    eta[size] = 0.0
+    for t in range(size - 1, -1, -1):
+        norm = np.sqrt(eta[t])
+        rho[t] = 1.0 - phi[t] / norm if norm > phi[t] else 0.0
+        above = parent[t] if parent[t] >= 0 else size
+        eta[above] += eta[t] * rho[t] * rho[t]
+
+
+@kernel
+def tree_operator(u: FloatArray, parent: Array, phi: FloatArray, factor: FloatArray) -> None:
+    """Factors (n, L) by which the prox on a tree shrinks the scores, ``v = factor * u``.
+
+    It takes O(L) for a row. A factor is the product of those of the node's own group and of all
+    groups above it. A node is kept where its factor is positive.
+    """
+    n, size = u.shape
+    eta, rho = np.empty(size + 1), np.empty(size)
+    for i in range(n):
+        _pass_up(u[i], parent, phi, eta, rho)
+        for t in range(size):
+            above = parent[t]
+            factor[i, t] = rho[t] if above < 0 else rho[t] * factor[i, above]
+
+
+@kernel
+def tree_operator_gradient(
+    u: FloatArray, parent: Array, phi: FloatArray, slope: FloatArray, out: FloatArray
+) -> None:
+    """Add ``sum_i slope_i . dv_i / dphi`` to ``out`` (L,), on a tree; O(L) for a row.
+
+    The two passes of `tree_operator` in reverse. Where a group is exactly as long as its weight
+    the prox has a kink, and the derivative of the side on which the group is zero is taken.
+    """
+    n, size = u.shape
+    eta, rho, total = np.empty(size + 1), np.empty(size), np.empty(size)
+    d_total, d_eta = np.empty(size), np.empty(size)
+    for i in range(n):
+        _pass_up(u[i], parent, phi, eta, rho)
+        for t in range(size):
+            total[t] = rho[t] if parent[t] < 0 else rho[t] * total[parent[t]]
+            d_total[t] = slope[i, t] * u[i, t]
+        for t in range(size - 1, -1, -1):
+            if parent[t] >= 0:
+                d_total[parent[t]] += d_total[t] * rho[t]
+        for t in range(size):
+            d_eta[t] = 0.0
+            if rho[t] <= 0.0:
+                continue
+            above = parent[t]
+            d_rho = d_total[t]
+            if above >= 0:
+                d_rho = d_total[t] * total[above] + 2.0 * d_eta[above] * eta[t] * rho[t]
+                d_eta[t] = d_eta[above] * rho[t] * rho[t]
+            norm = np.sqrt(eta[t])
+            out[t] -= d_rho / norm
+            d_eta[t] += d_rho * phi[t] / (2.0 * norm * eta[t])
+
+
+@kernel
+def dag_operator(
+    u: FloatArray,
+    below: Array,
+    start: Array,
+    phi: FloatArray,
+    sweeps: int,
+    tol: float,
+    v: FloatArray,
+    on: Array,
+) -> None:
+    """The prox of overlapping groups and the nodes that it keeps, by cyclic ascent on its dual.
+
+    Group t holds the descendants ``below[start[t]:start[t + 1]]`` of node t with t itself. With
+    ``v = u - sum_t zeta_t``, ``zeta_t`` is replaced by the projection of ``v_g + zeta_t`` onto the
+    ball of radius ``phi_t``, in turn, until no group moves by more than ``tol``. A group is zero
+    where its ``v_g`` is, and the nodes below it are dropped.
+    """
+    n, size = u.shape
+    zeta = np.empty(below.shape[0])
+    for i in range(n):
+        v[i] = u[i]
+        zeta[:] = 0.0
+        for _ in range(sweeps):
+            moved = 0.0
+            for t in range(size - 1, -1, -1):
+                square = 0.0
+                for a in range(start[t], start[t + 1]):
+                    v[i, below[a]] += zeta[a]
+                    square += v[i, below[a]] ** 2
+                norm = np.sqrt(square)
+                share = 1.0 if norm <= phi[t] else phi[t] / norm
+                for a in range(start[t], start[t + 1]):
+                    new = share * v[i, below[a]]
+                    moved = max(moved, abs(new - zeta[a]))
+                    zeta[a] = new
+                    v[i, below[a]] -= new
+            if moved <= tol:
+                break
+        for t in range(size):
+            on[i, t] = True
+        for t in range(size):
+            square = 0.0
+            for a in range(start[t], start[t + 1]):
+                square += v[i, below[a]] ** 2
+            if np.sqrt(square) <= 10.0 * tol:
+                for a in range(start[t], start[t + 1]):
+                    on[i, below[a]] = False
+                    v[i, below[a]] = 0.0
+
+
+@kernel
+def dag_operator_gradient(
+    below: Array, start: Array, phi: FloatArray, v: FloatArray, slope: FloatArray, out: FloatArray
+) -> None:
+    """Add ``sum_i slope_i . dv_i / dphi`` to ``out`` (L,) for overlapping groups.
+
+    On the nodes that are not zero, ``u = v + sum_t phi_t v_g / |v_g|`` over the groups that are not
+    zero. Its derivative is a symmetric system with the side of the nodes that are kept, a few for a
+    row: ``(I + sum_t phi_t / |v_g| (I_g - v_g v_g' / |v_g|^2)) dv = -sum_t dphi_t v_g / |v_g|``.
+    """
+    n, size = v.shape
+    norm, place = np.empty(size), np.empty(size, np.int64)
+    for i in range(n):
+        count = 0
+        for t in range(size):
+            square = 0.0
+            for a in range(start[t], start[t + 1]):
+                square += v[i, below[a]] ** 2
+            norm[t] = np.sqrt(square)
+            place[t] = -1
+            if v[i, t] != 0.0:
+                place[t] = count
+                count += 1
+        if count == 0:
+            continue
+        system, right = np.eye(count), np.empty(count)
+        for t in range(size):
+            if place[t] >= 0:
+                right[place[t]] = slope[i, t]
+            if norm[t] == 0.0:
+                continue
+            weight = phi[t] / norm[t]
+            for a in range(start[t], start[t + 1]):
+                at = place[below[a]]
+                if at < 0:
+                    continue
+                system[at, at] += weight
+                own = weight * v[i, below[a]] / norm[t] ** 2
+                for b in range(start[t], start[t + 1]):
+                    if place[below[b]] >= 0:
+                        system[at, place[below[b]]] -= own * v[i, below[b]]
+        answer = np.linalg.solve(system, right)
+        for t in range(size):
+            if norm[t] > 0.0:
+                for a in range(start[t], start[t + 1]):
+                    if place[below[a]] >= 0:
+                        out[t] -= answer[place[below[a]]] * v[i, below[a]] / norm[t]
