@@ -130,9 +130,33 @@ def test_a_saved_search_goes_on(tmp_path):
     np.testing.assert_array_equal(whole.history[0][8:], rest.history[0])
 
 
-def test_a_history_of_another_space_is_refused():
+def test_a_history_of_another_space_is_refused(tmp_path):
     with pytest.raises(DataError, match="2 free variables"):
         minimise_black_box(bowl, [0.0, 0.0], bounds=BOX, engine=DfoTr(3))
+    found = minimise_black_box(bowl, [0.0, 0.0], bounds=BOX, budget=3)
+    found.engine.save(tmp_path / "history.json")
+    kept = DfoTr.load(tmp_path / "history.json")
+    other = [(-5.0, 5.0), (-5.0, 4.0)]
+    with pytest.raises(DataError, match=r"x\[1\] <= 4.0.*got.*x\[1\] <= 5.0"):
+        minimise_black_box(bowl, [0.0, 0.0], bounds=other, engine=kept)
+    assert minimise_black_box(bowl, [0.0, 0.0], bounds=BOX, budget=2, engine=kept).nfev == 2
+
+
+def test_no_point_leaves_its_bounds_by_rounding():
+    rng = np.random.default_rng(0)
+    for _ in range(15):
+        low = rng.normal(size=3) * 10.0 ** rng.integers(-8, 8, 3)
+        high = low + np.abs(low) * 10.0 ** rng.integers(-15, 1, 3)
+        seen, signs = [], rng.choice([-1.0, 1.0], 3)
+
+        def slope(x, seen=seen, sign=signs, size=high - low):
+            seen.append(x.copy())
+            return float((sign * x / np.maximum(size, 1e-300)).sum())
+
+        found = minimise_black_box(slope, low, bounds=list(zip(low, high, strict=True)), budget=15)
+        for x in (*seen, found.x):
+            assert (x >= low).all()
+            assert (x <= high).all()
 
 
 @pytest.mark.parametrize(

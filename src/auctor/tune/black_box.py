@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,15 +15,18 @@ from auctor.core.checks import check_int, check_real, check_vector
 from auctor.core.errors import DataError, DataWarning
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
+from auctor.tune.folds import within
+from auctor.tune.rules import Rules
 
 #: Half the width of the box of an unbounded variable, in units of max(1, |x0|): far enough to be no
 #: bound in practice, near enough for 1e-12 of it to be resolved in floating point.
 UNBOUNDED = 1e3
 #: First radius of unbounded variables, in the same units (NEWUOA's usual choice).
 UNBOUNDED_RADIUS = 1.0
-#: First radius in a box, as a share of its width. Source: benchmarks/results/dfo.md, three wells.
+#: First radius in a box, as a share of its width. Set by hand.
 BOX_RADIUS = 0.25
-#: Distance that restarts of unbounded problems keep to the start, in units of the first radius.
+#: Distance that restarts of unbounded problems keep to the start, in units of the first radius. Set
+#: by hand.
 RESTART_REACH = 20.0
 
 
@@ -36,7 +38,7 @@ def minimise_black_box(
     budget: int = 100,
     max_seconds: float | None = None,
     timeout: float | None = None,
-    kind: str = "smooth",
+    kind: str | Rules = "smooth",
     radius: float | None = None,
     restarts: bool = True,
     seed: int | None = None,
@@ -57,11 +59,11 @@ def minimise_black_box(
     budget : int > 0
         Evaluations.
     max_seconds : float, optional
-        Ends the search at the first evaluation after so many seconds.
+        The search ends at the first evaluation after this many seconds.
     timeout : float, optional
         Seconds after which one evaluation counts as failed. It goes on in a thread that is left
         alone, since Python cannot end it.
-    kind : {"smooth", "noisy", "stepwise"}
+    kind : {"smooth", "noisy", "stepwise"} or Rules
         See `DfoTr`.
     radius : float, optional
         First radius, as a share of the box; by default a quarter of it, or ``max(1, |x0|)``
@@ -73,7 +75,7 @@ def minimise_black_box(
         Called with ``x``, ``fun``, ``nfev`` of the best so far after every evaluation; returning
         True ends the search.
     engine : DfoTr, optional
-        A saved search to go on with; it must be one of as many free variables.
+        A saved search to go on with; it must be one of the same free variables and ends.
 
     Returns
     -------
@@ -95,14 +97,8 @@ def minimise_black_box(
     box = _Box(who, x0, bounds)
     if engine is None:
         engine = box.engine(kind=kind, radius=radius, restarts=restarts, seed=seed)
-    elif box.free.size and engine.state.dims != box.free.size:
-        raise DataError(
-            who,
-            needs=f"a search of {box.free.size} free variables to go on with",
-            got=f"one of {engine.state.dims}",
-            todo="Pass the {option} of the same space.",
-            option="engine",
-        )
+    elif box.free.size:
+        engine.check_space(who, box.free.size, box.name())
     begin = time.monotonic()
     points: list[FloatArray] = []
     values: list[float] = []
@@ -202,23 +198,10 @@ def dfo_tr(
 
 def guarded(fun: Callable[[Any], Any], x: Any, timeout: float | None = None) -> float:
     """The value of a function, NaN where it raises, takes too long or returns no number."""
-    found = [float("nan")]
-
-    def call() -> None:
-        try:
-            found[0] = float(np.asarray(fun(x), dtype=np.float64).reshape(()))
-        except Exception:
-            found[0] = float("nan")
-
-    if timeout is None:
-        call()
-    else:
-        thread = threading.Thread(target=call, daemon=True)
-        thread.start()
-        thread.join(timeout)
-        if thread.is_alive():
-            return float("nan")
-    return found[0]
+    try:
+        return within(timeout, lambda: float(np.asarray(fun(x), dtype=np.float64).reshape(())))
+    except Exception:
+        return float("nan")
 
 
 class _Box:
@@ -255,7 +238,9 @@ class _Box:
             self.high = np.minimum(self.high, self.x0 + UNBOUNDED * scale)
         self.free = np.flatnonzero(self.low < self.high)
 
-    def engine(self, *, kind: str, radius: float | None, restarts: bool, seed: int | None) -> DfoTr:
+    def engine(
+        self, *, kind: str | Rules, radius: float | None, restarts: bool, seed: int | None
+    ) -> DfoTr:
         """An engine that starts at ``x0``."""
         if not self.free.size:
             return DfoTr(1, kind=kind, seed=seed)
@@ -274,7 +259,14 @@ class _Box:
             reach=reach,
             last_radius=last,
             seed=seed,
+            space=self.name(),
         )
+
+    def name(self) -> str:
+        """The free variables and their ends in words."""
+        ends = zip(self.free, self.low[self.free], self.high[self.free], strict=True)
+        return ", ".join(f"{low!r} <= x[{j}] <= {high!r}" for j, low, high in
+                         ((int(j), float(low), float(high)) for j, low, high in ends))  # fmt: skip
 
     def place(self, u: FloatArray) -> FloatArray:
         """Variables at a point of the cube, never outside their bounds."""
@@ -314,7 +306,7 @@ def _result(
         x=box.x0.copy() if best is None else box.place(best),
         fun=engine.best_value,
         nfev=len(values),
-        nit=engine.state.run + 1,
+        nit=1 + max(engine.state.runs, default=0),
         n_failed=engine.n_failed,
         history=(points, values),
         engine=engine,

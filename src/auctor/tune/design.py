@@ -6,7 +6,7 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Candidates drawn for one point far from others; more change little.
+#: Candidates drawn for one point far from others. Set by hand.
 CANDIDATES = 200
 
 

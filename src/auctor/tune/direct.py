@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #: coordinate, and any direction but the opposite half in their sum.
 REACH = 1.0
 #: Distance from the middle of the cube beyond which the plane is laid at the best direction anew.
+#: Set by hand.
 EDGE = 0.45
 #: Rows that each step adds to a growing sample, that a sample begins with, and its least share of
 #: a class (spec ghanbari.md B2, as printed in the thesis).

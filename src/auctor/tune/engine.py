@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,8 +16,9 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.tune.direct import Maximised, maximise_on_sphere
-from auctor.tune.machine import LINEAR_ABOVE, Machine
-from auctor.tune.rules import KINDS
+from auctor.tune.machine import Machine
+from auctor.tune.region import LINEAR_ABOVE
+from auctor.tune.rules import KINDS, Rules
 from auctor.tune.state import State
 
 #: Version of the saved history; a file of another version is refused.
@@ -36,10 +38,11 @@ class DfoTr:
     ----------
     dims : int, optional
         Dimensions of the cube; None leaves them to `maximise`.
-    kind : {"smooth", "noisy", "stepwise"}
+    kind : {"smooth", "noisy", "stepwise"} or Rules
         Rules of the radius. Smooth functions halve it after a failed step. Stepwise functions
         (metrics, which are constant between steps) keep 0.98 of it. Noisy ones are fitted by
-        regression, and their best point is evaluated again before it is trusted.
+        regression, and their best point is evaluated again before it is trusted. Other constants
+        are passed as `auctor.tune.rules.Rules`.
     start : (dims,) array, optional
         First point; the middle of the cube by default.
     radius : float in (0, 0.5]
@@ -56,8 +59,12 @@ class DfoTr:
         Resolution at which a run has converged; by default by kind.
     seed : int, optional
         Of restarts and geometry; None always the same way.
+    space : str, optional
+        Words for what the cube stands for; a saved history is refused for another space.
     debug : bool
-        Assert that models interpolate and steps are feasible and no worse than steepest descent.
+        Assert what models and steps rely on and what they promise: members are distinct points of
+        the cube around the best of them, models pass through their values, steps are feasible and
+        no worse than steepest descent.
 
     Examples
     --------
@@ -73,7 +80,7 @@ class DfoTr:
         self,
         dims: int | None = None,
         *,
-        kind: str = "smooth",
+        kind: str | Rules = "smooth",
         start: npt.ArrayLike | None = None,
         radius: float = 0.1,
         design: int = 0,
@@ -82,6 +89,7 @@ class DfoTr:
         reach: float = 1.0,
         last_radius: float | None = None,
         seed: int | None = None,
+        space: str | None = None,
         debug: bool = False,
     ) -> None:
         who = "DfoTr"
@@ -91,10 +99,12 @@ class DfoTr:
         check_real(who, "reach", reach, low=0.0, open_low=True)
         check_int(who, "design", design, low=0)
         self.dims, self.radius, self.design = dims, float(radius), design
-        self.kind = check_choice(who, "kind", kind, tuple(KINDS))
+        self.kind = kind
+        if not isinstance(kind, Rules):
+            check_choice(who, "kind", kind, tuple(KINDS))
         self.model = check_choice(who, "model", model, ("auto", "linear", "quadratic"))
         self.restarts, self.reach, self.debug, self.seed = bool(restarts), reach, debug, seed
-        self.last_radius = last_radius
+        self.last_radius, self.space = last_radius, space
         self.start = None if start is None else np.array(start, dtype=np.float64)
         self._rng = as_rng(0 if seed is None else seed)
         self._machine: Machine | None = None
@@ -102,6 +112,17 @@ class DfoTr:
             state = State(dims, radius=self.radius, resolution=self.radius)
             self._machine = self._make(state)
             self._machine.begin()
+
+    def check_space(self, who: str, dims: int, space: str) -> None:
+        """Refuse to go on with this search in another space."""
+        if self.state.dims != dims or self.space not in (None, space):
+            raise DataError(
+                who,
+                needs=f"a search of {dims} free variables, {space}, to go on with",
+                got=f"one of {self.state.dims}, {self.space or 'not named'}",
+                todo="Pass the {option} of the same space.",
+                option="engine",
+            )
 
     # --- asking and telling -------------------------------------------------------------------
 
@@ -208,7 +229,10 @@ class DfoTr:
                 got=f"{kept.get('format') if isinstance(kept, dict) else type(kept).__name__}",
                 todo="Pass what to_json returned.",
             )
-        engine = cls(**kept["settings"])
+        settings = dict(kept["settings"])
+        if isinstance(settings["kind"], dict):
+            settings["kind"] = Rules(**settings["kind"])
+        engine = cls(**settings)
         engine._rng.bit_generator.state = kept["random"]
         engine._machine = engine._make(State.from_json(kept["state"]))
         return engine
@@ -224,7 +248,7 @@ class DfoTr:
 
     def with_dims(self, dims: int, start: npt.ArrayLike | None = None) -> Self:
         """A fresh engine of the same settings for another number of dimensions."""
-        settings = self._settings() | {"dims": dims, "start": start}
+        settings = self._settings() | {"dims": dims, "start": start, "kind": self.kind}
         return type(self)(**settings)
 
     def maximise(
@@ -239,7 +263,7 @@ class DfoTr:
     def _settings(self) -> dict[str, Any]:
         return {
             "dims": self.dims,
-            "kind": self.kind,
+            "kind": asdict(self.kind) if isinstance(self.kind, Rules) else self.kind,
             "start": None if self.start is None else self.start.tolist(),
             "radius": self.radius,
             "design": self.design,
@@ -248,11 +272,13 @@ class DfoTr:
             "reach": self.reach,
             "last_radius": self.last_radius,
             "seed": self.seed,
+            "space": self.space,
             "debug": self.debug,
         }
 
     def _make(self, state: State) -> Machine:
-        dims, rules = state.dims, KINDS[self.kind]
+        dims = state.dims
+        rules = self.kind if isinstance(self.kind, Rules) else KINDS[self.kind]
         start = np.full(dims, 0.5) if self.start is None else self.start
         if start.shape != (dims,) or not ((start >= 0.0) & (start <= 1.0)).all():
             raise DataError(

@@ -2,56 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from auctor.core.types import FloatArray
 from auctor.tune.design import coordinate_design, far_from, spread_point
-from auctor.tune.model import Basis, Quadratic, check_model, fit_linear, fit_quadratic, full_size
-from auctor.tune.rules import REPEAT_SHARE, RIDGE, SAME_END, Rules
-from auctor.tune.state import Asked, State
-from auctor.tune.step import check_step, largest_value, trust_step
+from auctor.tune.region import Region
+from auctor.tune.state import Aside, Asked
+from auctor.tune.step import check_step, trust_step
 
-#: Dimensions above which models are linear, unless asked otherwise: a quadratic model of 2d + 1
-#: points costs O((3d)^3) per evaluation, 20 ms at d = 100.
-LINEAR_ABOVE = 120
-#: Most points of a quadratic model, per dimension, beyond which more geometry costs more than it
-#: tells. Source: benchmarks/results/dfo.md, smooth problems.
-POINTS_PER_DIM = 3
-#: Dimensions up to which models grow to full quadratics: 45 points at 8.
-FULL_UP_TO = 8
-#: A member farther than this many radii is replaced before the resolution is cut (BOBYQA).
-FAR = 2.0
-#: Failed cuts of the resolution in one call before a new run is started.
+#: Failed cuts of the resolution in one call before a new run is started. Set by hand: more than
+#: any first radius needs to become the last one.
 MOST_CUTS = 60
-#: Singular value of the scaled displacements below which the set spans too little.
-LEAST_SPAN = 1e-3
 
 
-@dataclass
-class Machine:
-    """One state and the settings that its next point depends on; `DfoTr` describes them."""
-
-    state: State
-    rules: Rules
-    rng: np.random.Generator
-    start: FloatArray
-    first_radius: float
-    last_radius: float
-    design: int
-    linear: bool
-    restarts: bool
-    reach: float
-    debug: bool
-
-    def __post_init__(self) -> None:
-        dims = self.state.dims
-        full = full_size(dims)
-        self.most = full if dims <= FULL_UP_TO else min(full, POINTS_PER_DIM * dims + 1)
-        if self.linear:
-            self.most = dims + 1
-        self._last: tuple[tuple[tuple[int, ...], int, float], Basis] | None = None
+class Machine(Region):
+    """Decides which point is next, and what a value means for the region and the run."""
 
     def begin(self) -> None:
         """Queue the first points: a design over the cube, or one along the coordinates."""
@@ -148,100 +113,6 @@ class Machine:
             for one in state.pending
         )
 
-    def _fit(self) -> tuple[Quadratic, Basis]:
-        """The model of the members, in units of the radius."""
-        state = self.state
-        displacements, values = self._scaled()
-        if self.linear:
-            model, basis = fit_linear(displacements, values)
-        else:
-            before = state.hessian
-            if before is None:
-                before = np.zeros((state.dims, state.dims))
-            scaled = before * state.radius**2
-            model, basis = fit_quadratic(displacements, values, scaled, self._ridge(values))
-            state.hessian = model.hessian / state.radius**2
-        self._last = (self._key(), basis)
-        if self.debug and not self.rules.repeats and len(values) <= self.most:
-            check_model(model, displacements, values)
-        return model, basis
-
-    def _basis_of(self, displacements: FloatArray, values: FloatArray) -> Basis:
-        """Lagrange functions of the members; those of the last model where they are the same."""
-        key = self._key()
-        if self._last is not None and self._last[0] == key:
-            return self._last[1]
-        if self.linear:
-            return fit_linear(displacements, values)[1]
-        flat = np.zeros((self.state.dims, self.state.dims))
-        return fit_quadratic(displacements, values, flat, self._ridge(values))[1]
-
-    def _key(self) -> tuple[tuple[int, ...], int, float]:
-        """What the Lagrange functions depend on."""
-        return tuple(self.state.members), self.state.center, self.state.radius
-
-    def _ridge(self, values: FloatArray) -> float:
-        """Regression instead of interpolation: variance of the noise over that of the curvature."""
-        noise = self.state.noise()
-        if not self.rules.repeats or noise == 0.0:
-            return 0.0
-        return RIDGE * float((noise / max(float(np.ptp(values)), noise)) ** 2)
-
-    def _scaled(self) -> tuple[FloatArray, FloatArray]:
-        state = self.state
-        members = np.array([state.points[i] for i in state.members])
-        values = np.array([state.values[i] for i in state.members])
-        return (members - state.points[state.center]) / state.radius, values
-
-    def _room(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of the displacement, in units of the radius."""
-        center = self.state.points[self.state.center]
-        return -center / self.state.radius, (1.0 - center) / self.state.radius
-
-    def _place(self, step: FloatArray) -> FloatArray:
-        center = self.state.points[self.state.center]
-        found: FloatArray = np.clip(center + self.state.radius * step, 0.0, 1.0)
-        return found
-
-    # --- geometry -----------------------------------------------------------------------------
-
-    def _widen(self) -> Asked | None:
-        """A point outside the span of the members, where they span less than the cube."""
-        state = self.state
-        displacements, _ = self._scaled()
-        if len(state.members) > state.dims + 1 and state.last_failure is None:
-            return None
-        near = displacements[np.linalg.norm(displacements, axis=1) > 0.0]
-        if len(near) < state.dims:
-            _, values, vectors = np.linalg.svd(np.vstack((near, np.zeros((1, state.dims)))))
-        else:
-            _, values, vectors = np.linalg.svd(near, full_matrices=False)
-        if values.shape[0] == state.dims and values[-1] > LEAST_SPAN:
-            return None
-        direction = vectors[-1]
-        lower, upper = self._room()
-        steps = [np.clip(sign * direction, lower, upper) for sign in (1.0, -1.0)]
-        step = max(steps, key=lambda one: float(one @ one))
-        return Asked(self._place(step), "geometry", origin=state.center)
-
-    def _improve(self, basis: Basis) -> Asked | None:
-        """A point that replaces the farthest member, where that is too far away to be of use."""
-        state = self.state
-        displacements = basis.points
-        distance = np.linalg.norm(displacements, axis=1)
-        t = int(np.argmax(distance))
-        limit = FAR if not self.rules.levels else max(FAR, 10.0 * state.resolution / state.radius)
-        if self.linear or not self.rules.levels:
-            limit = 10.0
-        if distance[t] <= limit:
-            return None
-        share = max(min(0.1 * float(distance[t]), 1.0), state.resolution / state.radius)
-        lower, upper = self._room()
-        step = largest_value(basis.function(t), lower, upper, min(share, 1.0))
-        if not np.any(step):
-            return None
-        return Asked(self._place(step), "geometry", origin=state.center, leaves=state.members[t])
-
     def _spread(self, center: FloatArray | None) -> Asked:
         """A point away from all others, for evaluation beside those that are pending."""
         state = self.state
@@ -255,7 +126,7 @@ class Machine:
         state = self.state
         if not self.rules.repeats:
             return None
-        allowed = 1.0 + REPEAT_SHARE * state.n_told
+        allowed = 1.0 + self.rules.repeat_share * state.n_told
         if state.counts[state.center] < 2 and state.n_repeats < allowed:
             return Asked(state.points[state.center].copy(), "repeat")
         return None
@@ -264,7 +135,10 @@ class Machine:
 
     def _cut(self) -> None:
         """Lower the resolution, or start a new run at the last one."""
-        state, rules = self.state, self.rules
+        state = self.state
+        if self.restarts and self._settled():
+            self._put_aside()
+            return
         if state.resolution <= self.last_radius * (1.0 + 1e-9):
             if self.restarts:
                 self._restart()
@@ -281,21 +155,70 @@ class Machine:
                 )
             )
             return
+        self._next_level()
+
+    def _next_level(self) -> None:
+        """Cut the resolution, and the radius with it."""
+        state, rules = self.state, self.rules
         before = state.resolution
+        state.level_value = state.values[state.center]
         state.resolution = max(self.last_radius, 0.1 * before if rules.levels else 0.5 * before)
         if rules.levels:
             state.radius = max(0.5 * before, state.resolution)
         else:
             state.radius = state.resolution
 
+    def _settled(self) -> bool:
+        """Whether a whole level of the resolution has changed the best value by almost nothing.
+
+        The next level is a tenth as wide, and a quadratic model gains even less there.
+        """
+        state = self.state
+        if state.level_value is None or not self.rules.levels:
+            return False
+        seen = [v for v, run in zip(state.values, state.runs, strict=True) if run == state.run]
+        best = state.values[state.center]
+        scale = float(np.nanmedian(seen[: state.dims + 1])) - best
+        spread = max(state.values[i] for i in state.members) - best
+        flat = spread <= np.sqrt(self.rules.settled) * scale
+        return flat and state.level_value - best <= self.rules.settled * scale
+
+    def _put_aside(self) -> None:
+        """Start a run elsewhere; this one is taken up again after it if it is the best so far."""
+        state = self.state
+        kept = state.aside
+        if kept is None or state.values[state.center] <= state.values[kept.center]:
+            kept = Aside(
+                state.run, list(state.members), state.center, state.resolution, state.hessian
+            )
+        state.aside = None
+        self._restart()
+        state.aside = kept
+
+    def _beaten(self, kept: Aside) -> bool:
+        """Whether the run that has ended is better than the one put aside."""
+        state = self.state
+        return state.center >= 0 and state.values[state.center] < state.values[kept.center]
+
+    def _take_up(self, kept: Aside) -> None:
+        """Go on with a run that was put aside, at the next level of its resolution."""
+        state = self.state
+        state.aside = None
+        state.run, state.members, state.center = kept.run, kept.members, kept.center
+        state.hessian, state.resolution = kept.hessian, kept.resolution
+        state.queue, state.last_failure = [], None
+        state.ends.remove(kept.center)
+        self._next_level()
+
     def _seen_before(self) -> bool:
         """Whether this run is about to find the end of an earlier one again."""
         state = self.state
-        if not state.ends or state.radius > SAME_END:
+        if not state.ends or state.radius > self.rules.same_end:
             return False
         center, value = state.points[state.center], state.values[state.center]
         return any(
-            np.abs(state.points[end] - center).max() < SAME_END and value >= state.values[end]
+            np.abs(state.points[end] - center).max() < self.rules.same_end
+            and value >= state.values[end]
             for end in state.ends
         )
 
@@ -304,12 +227,17 @@ class Machine:
         state = self.state
         if state.center >= 0:
             state.ends.append(state.center)
+        kept = state.aside
+        if kept is not None and not self._beaten(kept):
+            self._take_up(kept)
+            return
+        state.aside = None
         taken = state.points + [one.point for one in state.pending]
         start = far_from(self.rng, taken, self.start, self.reach)
-        state.run += 1
+        state.run = 1 + max(state.runs, default=state.run)
         state.center, state.members, state.hessian = -1, [], None
         state.radius = state.resolution = self.first_radius
-        state.last_failure = None
+        state.level_value = state.last_failure = None
         state.queue = [start, *coordinate_design(start, self.first_radius)]
 
     # --- what was told ------------------------------------------------------------------------
@@ -412,38 +340,3 @@ class Machine:
         failed = ratio <= (0.1 if rules.levels else rules.accept)
         state.failures = state.failures + 1 if failed else 0
         state.last_failure = (asked.length, ratio) if failed else None
-
-    def _admit(self, index: int, leaves: int = -1) -> None:
-        """Take a point into the set of the model; the best of the set is its centre."""
-        state = self.state
-        if state.center < 0:
-            state.center, state.members = index, [index]
-            return
-        better = state.values[index] < state.values[state.center]
-        if len(state.members) >= self.most:
-            gone = leaves if leaves in state.members else self._weakest(index, better)
-            if gone < 0:
-                return
-            state.members.remove(gone)
-        elif leaves in state.members:
-            state.members.remove(leaves)
-        state.members.append(index)
-        if better:
-            state.center = index
-
-    def _weakest(self, index: int, better: bool) -> int:
-        """The member that the new point replaces best: far away, and close to the new one's role.
-
-        The largest ``l_t(x)^2 max(1, (|y_t - x_best| / radius)^4)`` over the members (BOBYQA).
-        """
-        state = self.state
-        displacements, values = self._scaled()
-        basis = self._basis_of(displacements, values)
-        step = (state.points[index] - state.points[state.center]) / state.radius
-        origin = step if better else np.zeros(state.dims)
-        distance = np.linalg.norm(displacements - origin, axis=1)
-        score = basis.at(step) ** 2 * np.maximum(1.0, distance**4)
-        if not better:
-            score[state.members.index(state.center)] = -1.0
-        t = int(np.argmax(score))
-        return state.members[t] if score[t] > 0.0 else -1

@@ -14,12 +14,17 @@ from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.space import Space
 
-#: First radius of the trust region in a space of parameters, as a share of each range.
-#: Source: benchmarks/results/dfo.md, tuning problems.
+#: First radius of the trust region in a space of parameters, as a share of each range. Set by hand.
 SEARCH_RADIUS = 0.25
-#: Resolution at which a run ends: differences of a thousandth of a range are below the noise of
-#: cross-validation.
+#: Resolution at which a run ends, as a share of each range: smaller moves change cross-validated
+#: scores by less than their noise. 0.05 reaches the level in 0.75 of the runs on eight tuning
+#: problems, 0.02 in 0.875.
 SEARCH_LAST_RADIUS = 2e-2
+
+
+#: What Nelder-Mead is told of a failed point: worse than any value, and finite, since SciPy takes
+#: differences of values.
+FAILED = float(np.finfo(np.float64).max) / 4.0
 
 
 class BudgetSpent(Exception):
@@ -36,7 +41,7 @@ class Method(Protocol):
     def __call__(
         self, evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
     ) -> None:
-        """Search a space from a start, asking for so many points at a time."""
+        """Search a space from a start, asking for ``batch`` points at a time."""
         ...
 
 
@@ -80,7 +85,7 @@ def search_nelder_mead(
 
     def value(u: FloatArray) -> float:
         found = evaluate([np.clip(u, 0.0, 1.0)])[0]
-        return found if np.isfinite(found) else np.inf
+        return found if np.isfinite(found) else FAILED
 
     while True:
         minimize(

@@ -154,8 +154,27 @@ def _inverse(points: FloatArray, ridge: float) -> FloatArray:
     return found
 
 
+def check_members(points: FloatArray, values: FloatArray, center: int) -> None:
+    """Assert what a model relies on: finite values, distinct points of the cube, the best in front.
+
+    Parameters
+    ----------
+    points : (m, d) array
+        In the unit cube.
+    values : (m,) array
+    center : int
+        Position of the incumbent.
+    """
+    assert np.isfinite(values).all(), "a failed point is in the model"
+    assert (points >= 0.0).all(), "a member is below the cube"
+    assert (points <= 1.0).all(), "a member is above the cube"
+    assert len(np.unique(points, axis=0)) == len(points), "a member is there twice"
+    assert values[center] == values.min(), "the incumbent is not the best member"
+
+
 def check_model(model: Quadratic, points: FloatArray, values: FloatArray) -> None:
-    """Assert that a model passes through its values (debug mode, interpolation only)."""
+    """Assert that a model is symmetric and passes through its values (interpolation only)."""
+    assert np.array_equal(model.hessian, model.hessian.T), "the Hessian is not symmetric"
     shown = [model.value + model.change(point) for point in points]
     scale = max(float(np.ptp(values)), 1e-12 * float(np.abs(values).max()), 1e-300)
     error = float(np.abs(np.asarray(shown) - values).max()) / scale

@@ -33,9 +33,10 @@ FINISHED = (TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)
 
 @dataclass(frozen=True)
 class Stepped:
-    """Numbers at equal steps from a low end, each with an equal part of the coordinate."""
+    """Numbers at equal steps between two ends, each with an equal part of the coordinate."""
 
     low: float
+    high: float
     step: float
     count: int
 
@@ -45,8 +46,8 @@ class Stepped:
         return int(self.count > 1)
 
     def decode(self, u: FloatArray) -> Any:
-        """The number at a coordinate."""
-        return self.low + self.step * Integer(0, self.count - 1).decode(u)
+        """The number at a coordinate, not above the high end by rounding."""
+        return min(self.low + self.step * Integer(0, self.count - 1).decode(u), self.high)
 
     def encode(self, value: Any) -> FloatArray:
         """The middle of a number's part."""
@@ -69,10 +70,10 @@ def dimension_of(distribution: BaseDistribution) -> Dimension:
     if isinstance(distribution, IntDistribution):
         if step == 1:
             return Integer(int(low), int(high), distribution.log)
-        return Stepped(low, int(step or 1), int((high - low) // (step or 1)) + 1)
+        return Stepped(low, high, int(step or 1), int((high - low) // (step or 1)) + 1)
     if step is None:
         return Float(float(low), float(high), distribution.log)
-    return Stepped(float(low), step, round((high - low) / step) + 1)
+    return Stepped(float(low), float(high), step, round((high - low) / step) + 1)
 
 
 class OptunaDfoTr(BaseSampler):

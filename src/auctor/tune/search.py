@@ -5,24 +5,28 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring, get_scorer
-from sklearn.model_selection import RandomizedSearchCV, check_cv, cross_validate
+from sklearn.model_selection import RandomizedSearchCV, check_cv
 from sklearn.utils import indexable
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from auctor.core.checks import check_int
-from auctor.core.errors import DataError, DataWarning, ParameterError
+from auctor.core.checks import check_int, check_real
+from auctor.core.errors import DataError, DataWarning, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
+from auctor.tune.folds import Fitting, Starts
 from auctor.tune.methods import BudgetSpent, Method, resolve_method, search_random
 from auctor.tune.space import Space
 from auctor.tune.table import Candidate, cv_results, hopeless, mean_score
 
-#: Folds of a candidate that are always evaluated before it may be cut short.
+#: Folds of a candidate that are always evaluated before it may be cut short. Set by hand.
 FIRST_FOLDS = 2
 
 
@@ -50,16 +54,28 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         Leave out the remaining folds of a candidate that would stay below the best even with the
         best score that any candidate had on each of them. Its ``mean_test_score`` is then the best
         one's plus the mean difference on the folds that both have, and its other folds are NaN.
+    warm_starts : bool
+        Let estimators of auctor whose ``strength`` is tuned start from the fitted model of the
+        nearest strength on the same fold. Convex problems have the same answer either way.
+    timeout : float, optional
+        Seconds after which the fit of one fold counts as failed. It goes on in a thread that is
+        left alone, since Python cannot end it.
     max_seconds : float, optional
         Ends the search; the candidate in hand is finished.
     batch : int, optional
         Candidates evaluated at a time, one by default.
     n_iter : int, optional
         The name that `RandomizedSearchCV` has for ``budget``.
+    param_distributions : mapping, optional
+        The name that it has for ``space``.
+    pre_dispatch : int or str
+        Fits that are handed out to workers at a time, as in joblib.
     refit : bool, str or callable
     n_jobs : int, optional
     random_state : int, optional
     error_score : "raise" or float
+        What a fold counts that raises or takes too long. Whatever it is, the candidate is marked
+        failed, no model learns from it, and a warning at the end says how many there were.
     return_train_score : bool
     verbose : int
         Kept for scripts; nothing is printed. Use ``on_step``.
@@ -72,7 +88,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, scorer_, n_splits_
         As in scikit-learn.
     n_failed_ : int
-        Candidates without a finite score.
+        Candidates of which a fold raised, took too long or had no finite score.
     n_folds_cut_ : int
         Folds that were not evaluated.
 
@@ -94,7 +110,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
     def __init__(
         self,
         estimator: Any,
-        space: Any,
+        space: Any = None,
         *,
         scoring: Any = None,
         cv: Any = 5,
@@ -102,9 +118,13 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         method: Any = "dfo-tr",
         start: Mapping[str, Any] | None = None,
         cut_folds: bool = True,
+        warm_starts: bool = True,
+        timeout: float | None = None,
         max_seconds: float | None = None,
         batch: int | None = None,
         n_iter: int | None = None,
+        param_distributions: Any = None,
+        pre_dispatch: Any = "2*n_jobs",
         refit: Any = True,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -121,9 +141,13 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         self.method = method
         self.start = start
         self.cut_folds = cut_folds
+        self.warm_starts = warm_starts
+        self.timeout = timeout
         self.max_seconds = max_seconds
         self.batch = batch
         self.n_iter = n_iter
+        self.param_distributions = param_distributions
+        self.pre_dispatch = pre_dispatch
         self.refit = refit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -144,18 +168,34 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
             estimator, cut to the rows of each fold.
         """
         who = type(self).__name__
-        given = dict(params)
-        groups = given.pop("groups", None)
-        X, y, groups = indexable(X, y, groups)
+        to_split, to_fit, to_score = self._routed(params)
+        X, y = indexable(X, y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        splits = list(splitter.split(X, y, groups))
+        splits = list(splitter.split(X, y, **to_split))
         space, method = self._space(who)
         seed = 0 if self.random_state is None else int(as_rng(self.random_state).integers(2**31))
         budget = self.budget if self.n_iter is None else self.n_iter
         check_int(who, "budget", budget, low=1)
-        run = _Run(self, X, y, given, splits, space, budget, as_rng(seed))
-        start = np.full(space.dims, 0.5) if self.start is None else space.encode(self.start)
         batch = 1 if self.batch is None else check_int(who, "batch", self.batch, low=1)
+        if self.timeout is not None:
+            check_real(who, "timeout", self.timeout, low=0.0, open_low=True)
+        fitting = Fitting(
+            self.estimator,
+            check_scoring(
+                self.estimator, scoring=self.scoring, raise_exc=self.error_score == "raise"
+            ),
+            self.refit if isinstance(self.refit, str) else None,
+            X,
+            y,
+            X.shape[0] if hasattr(X, "shape") else len(X),
+            to_fit,
+            to_score,
+            self.error_score,
+            self.return_train_score,
+            self.timeout,
+        )
+        run = _Run(self, fitting, splits, space, budget, as_rng(seed))
+        start = np.full(space.dims, 0.5) if self.start is None else space.encode(self.start)
         try:
             if space.dims:
                 method(run.evaluate, space, start=start, batch=batch, seed=seed)
@@ -163,13 +203,21 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
                 run.evaluate([np.zeros(0)])
         except BudgetSpent:
             pass
-        self._keep(who, run, X, y, given)
+        self._keep(who, run, X, y, to_fit)
         return self
+
+    def _routed(self, params: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        """What goes to the splitter, to `fit` and to the scorer."""
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **params)
+            return routed.splitter.split, routed.estimator.fit, routed.scorer.score
+        given = {name: value for name, value in params.items() if value is not None}
+        return {"groups": given.pop("groups", None)}, given, {}
 
     def _space(self, who: str) -> tuple[Space, Method]:
         """The space and the method; a list of spaces is searched at random."""
         method = resolve_method(who, self.method)
-        given = self.space
+        given = self.param_distributions if self.space is None else self.space
         if isinstance(given, list | tuple):
             if not given:
                 raise DataError(who, needs="a space", got="an empty list", todo="Pass parameters.")
@@ -187,10 +235,10 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
     def _keep(self, who: str, run: _Run, X: Any, y: Any, given: dict[str, Any]) -> None:
         """Results, the best candidate, and the refitted estimator."""
         metrics = run.metrics
-        self.multimetric_ = len(metrics) > 1 or metrics[0] != "score"
+        self.multimetric_ = metrics != ["score"]
         self.n_splits_ = len(run.splits)
         self.cv_results_ = cv_results(run.candidates, metrics, self.n_splits_)
-        self.n_failed_ = sum(not np.isfinite(one.value) for one in run.candidates)
+        self.n_failed_ = sum(bool(one.errors) for one in run.candidates)
         self.n_folds_cut_ = sum(self.n_splits_ - len(one.folds) for one in run.candidates)
         if self.multimetric_ and self.refit is not False and not callable(self.refit):
             _check_refit_name(who, self.refit, metrics)
@@ -201,14 +249,8 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
             if isinstance(self.scoring, Mapping)
             else check_scoring(self.estimator, scoring=self.scoring)
         )
-        if self.n_failed_ == len(run.candidates):
-            raise DataError(
-                who,
-                needs="a candidate that can be fitted and scored",
-                got=f"{self.n_failed_} that all failed",
-                todo="Pass {option}='raise' to see the first error.",
-                option="error_score",
-            )
+        if (failed := self._failures(who, run.candidates)) is not None:
+            warnings.warn(failed, stacklevel=3)
         if self.refit is False and self.multimetric_:
             return
         suffix = self.refit if self.multimetric_ else "score"
@@ -226,6 +268,25 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         self.refit_time_ = time.perf_counter() - begin
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+    def _failures(self, who: str, candidates: list[Candidate]) -> DataWarning | None:
+        """What to say of candidates that failed; refuses to go on where all did."""
+        if not self.n_failed_:
+            return None
+        first = next(one.errors[0] for one in candidates if one.errors)
+        if self.n_failed_ == len(candidates):
+            raise DataError(
+                who,
+                needs="a candidate that can be fitted and scored",
+                got=f"{self.n_failed_} that all failed, the first with {first}",
+                todo="Pass {option} to see where.",
+                option=Option("error_score", "raise"),
+            )
+        return DataWarning(
+            who,
+            does=f"leaves out {self.n_failed_} of {len(candidates)} candidates that failed, "
+            f"the first with {first}",
+        )
 
     def plot_history(self, ax: Any = None) -> Any:
         """Scores of the candidates in order and the best so far; needs the extra ``plots``."""
@@ -264,34 +325,36 @@ class _Run:
     def __init__(
         self,
         search: SearchCV,
-        X: Any,
-        y: Any,
-        given: dict[str, Any],
+        fitting: Fitting,
         splits: list[tuple[Any, Any]],
         space: Space,
         budget: int,
         rng: np.random.Generator,
     ) -> None:
-        self.search, self.X, self.y, self.given = search, X, y, given
+        self.search, self.fitting = search, fitting
         self.splits, self.space, self.budget, self.rng = splits, space, budget, rng
         self.candidates: list[Candidate] = []
-        self.metrics = _metric_names(search.scoring)
-        wanted = search.refit if isinstance(search.refit, str) else None
-        self.lead = wanted if wanted in self.metrics else self.metrics[0]
         self.cuts = search.cut_folds and not callable(search.refit)
         self.end = None if search.max_seconds is None else time.monotonic() + search.max_seconds
-        self.parallel = Parallel(n_jobs=search.n_jobs)
+        self.parallel = Parallel(n_jobs=search.n_jobs, pre_dispatch=search.pre_dispatch)
+        self.starts = Starts(len(splits)) if search.warm_starts else None
+        self.metrics = _metric_names(search.scoring)
+
+    @property
+    def lead(self) -> str:
+        """The metric that candidates are compared by."""
+        return self.fitting.lead if self.fitting.lead in self.metrics else self.metrics[0]
 
     def evaluate(self, points: list[FloatArray]) -> list[float]:
         """Minus the mean scores of some points; raises `BudgetSpent` after the last."""
         left = self.budget - len(self.candidates)
-        now = [Candidate(self.space.decode(u, self.rng)) for u in points[:left]]
-        first = FIRST_FOLDS if self.cuts else len(self.splits)
-        self._folds(now, range(min(first, len(self.splits))))
+        score = self.search.error_score
+        fallback = np.nan if score == "raise" else float(score)
+        now = [Candidate(self.space.decode(u, self.rng), fallback) for u in points[:left]]
+        first = min(FIRST_FOLDS if self.cuts else len(self.splits), len(self.splits))
+        self._folds(now, range(first))
         going = [one for one in now if not hopeless(one, self.candidates, self.lead)]
-        if not self.cuts:
-            going = now
-        self._folds(going, range(first, len(self.splits)))
+        self._folds(going if self.cuts else now, range(first, len(self.splits)))
         stop = False
         for one in now:
             one.value = mean_score(one, self.candidates, self.lead, len(self.splits))
@@ -305,23 +368,21 @@ class _Run:
     def _folds(self, candidates: list[Candidate], folds: range) -> None:
         """Fit and score some folds of some candidates."""
         tasks = [(one, k) for one in candidates for k in folds]
-        search = self.search
-        found = self.parallel(
-            delayed(_fit_and_score)(
-                clone(search.estimator),
-                one.parameters,
-                self.X,
-                self.y,
-                self.splits[k],
-                search.scoring,
-                search.error_score,
-                search.return_train_score,
-                self.given,
-            )
+        starts = [
+            None if self.starts is None else self.starts.nearest(k, one.parameters)
             for one, k in tasks
+        ]
+        found = self.parallel(
+            delayed(self.fitting.run)(one.parameters, self.splits[k], start)
+            for (one, k), start in zip(tasks, starts, strict=True)
         )
         for (one, k), result in zip(tasks, found, strict=True):
-            one.folds[k] = result
+            if self.starts is not None:
+                self.starts.keep(k, one.parameters, result.model)
+            one.folds[k] = replace(result, model=None)
+            if self.metrics == ["score"]:  # a callable may give several metrics
+                names = [name for name in result.scores if name.startswith("test_")]
+                self.metrics = [name.removeprefix("test_") for name in names] or self.metrics
 
     def _said(self, one: Candidate) -> bool:
         call = self.search.on_step
@@ -339,39 +400,3 @@ def _metric_names(scoring: Any) -> list[str]:
     if isinstance(scoring, list | tuple | set):
         return list(scoring)
     return ["score"]
-
-
-def _fit_and_score(
-    estimator: Any,
-    parameters: dict[str, Any],
-    X: Any,
-    y: Any,
-    split: tuple[Any, Any],
-    scoring: Any,
-    error_score: Any,
-    train: bool,
-    given: dict[str, Any],
-) -> dict[str, float]:
-    """Times and scores of one fold, as `cross_validate` names them."""
-    with warnings.catch_warnings():
-        if error_score != "raise":
-            warnings.filterwarnings("ignore", message="Scoring failed")
-        try:
-            found = cross_validate(
-                estimator.set_params(**clone(parameters, safe=False)),
-                X,
-                y,
-                cv=[split],
-                scoring=scoring,
-                error_score=error_score,
-                return_train_score=train,
-                params=given or None,
-            )
-        except ValueError:
-            # Where every fit of a call fails, scikit-learn raises whatever error_score says.
-            if error_score == "raise":
-                raise
-            parts = ("test", "train") if train else ("test",)
-            names = [f"{part}_{m}" for part in parts for m in _metric_names(scoring)]
-            return dict.fromkeys(names, float(error_score)) | {"fit_time": 0.0, "score_time": 0.0}
-    return {name: float(values[0]) for name, values in found.items()}

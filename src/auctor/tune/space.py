@@ -15,6 +15,7 @@ from auctor.core.errors import DataError, DataWarning
 from auctor.core.types import FloatArray
 
 #: Probability that a scipy distribution without an end leaves out on that side: the cube needs one.
+#: Set by hand.
 TAIL = 1e-3
 
 

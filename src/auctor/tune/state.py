@@ -30,6 +30,20 @@ class Asked:
 
 
 @dataclass
+class Aside:
+    """A run that was put aside because its value hardly changes any more; it can be taken up again.
+
+    Members and centre are indices; ``hessian`` is that of its last model, in units of the cube.
+    """
+
+    run: int
+    members: list[int]
+    center: int
+    resolution: float
+    hessian: FloatArray | None
+
+
+@dataclass
 class State:
     """Everything that the next point depends on."""
 
@@ -47,11 +61,15 @@ class State:
     center: int = -1
     radius: float = 0.1
     resolution: float = 0.1
+    #: Value of the incumbent when the resolution was cut last; None before the first cut of a run.
+    level_value: float | None = None
     queue: list[FloatArray] = field(default_factory=list)
     pending: list[Asked] = field(default_factory=list)
     #: Hessian of the last model, in units of the cube.
     hessian: FloatArray | None = None
     run: int = 0
+    #: The best run that was put aside.
+    aside: Aside | None = None
     failures: int = 0
     #: Length and ratio of the last trial if it failed, in the order told; None if there is none.
     last_failure: tuple[float, float] | None = None
@@ -81,7 +99,9 @@ class State:
         kept["points"] = [point.tolist() for point in self.points]
         kept["queue"] = [point.tolist() for point in self.queue]
         kept["values"] = [None if np.isnan(value) else value for value in self.values]
-        kept["hessian"] = None if self.hessian is None else self.hessian.tolist()
+        kept["hessian"] = _listed(self.hessian)
+        if self.aside is not None:
+            kept["aside"] = vars(self.aside) | {"hessian": _listed(self.aside.hessian)}
         kept["pending"] = [vars(one) | {"point": one.point.tolist()} for one in self.pending]
         return kept
 
@@ -92,8 +112,10 @@ class State:
         read["points"] = [np.array(point, dtype=np.float64) for point in kept["points"]]
         read["queue"] = [np.array(point, dtype=np.float64) for point in kept["queue"]]
         read["values"] = [np.nan if value is None else float(value) for value in kept["values"]]
-        if kept["hessian"] is not None:
-            read["hessian"] = np.array(kept["hessian"], dtype=np.float64)
+        read["hessian"] = _matrix(kept["hessian"])
+        if kept["aside"] is not None:
+            aside = kept["aside"] | {"hessian": _matrix(kept["aside"]["hessian"])}
+            read["aside"] = Aside(**aside)
         read["pending"] = [
             Asked(**(one | {"point": np.array(one["point"], dtype=np.float64)}))
             for one in kept["pending"]
@@ -101,3 +123,11 @@ class State:
         if kept["last_failure"] is not None:
             read["last_failure"] = tuple(kept["last_failure"])
         return cls(**read)
+
+
+def _listed(matrix: FloatArray | None) -> list[list[float]] | None:
+    return None if matrix is None else matrix.tolist()
+
+
+def _matrix(listed: list[list[float]] | None) -> FloatArray | None:
+    return None if listed is None else np.array(listed, dtype=np.float64)

@@ -202,7 +202,12 @@ def largest_value(
 def check_step(
     model: Quadratic, step: FloatArray, lower: FloatArray, upper: FloatArray, radius: float
 ) -> None:
-    """Assert that a step is in the ball and the box, and no worse than steepest descent."""
+    """Assert that a step from inside the box stays in it and in the ball, and is worth its price.
+
+    It must be no worse than steepest descent.
+    """
+    assert (lower <= 0.0).all(), "the incumbent is below the box"
+    assert (upper >= 0.0).all(), "the incumbent is above the box"
     assert np.linalg.norm(step) <= radius * (1.0 + SLACK), "the step leaves the trust region"
     assert (step >= lower - SLACK).all(), "the step leaves the box below"
     assert (step <= upper + SLACK).all(), "the step leaves the box above"

@@ -10,19 +10,31 @@ import numpy as np
 from scipy.stats import rankdata
 
 from auctor.core.types import FloatArray
+from auctor.tune.folds import FoldResult
 
 
 @dataclass
 class Candidate:
-    """Parameters, the results of each evaluated fold, and the mean score of the leading metric."""
+    """Parameters, the results of each evaluated fold, and the mean score of the leading metric.
+
+    ``value`` is NaN, and the candidate failed, where a fold did. ``fallback`` is the score of a
+    failed fold.
+    """
 
     parameters: dict[str, Any]
-    folds: dict[int, dict[str, float]] = field(default_factory=dict)
+    fallback: float = np.nan
+    folds: dict[int, FoldResult] = field(default_factory=dict)
     value: float = np.nan
+
+    @property
+    def errors(self) -> list[str]:
+        """What went wrong in the folds that failed."""
+        return [fold.error for fold in self.folds.values() if fold.error is not None]
 
     def scores(self, metric: str, part: str = "test") -> dict[int, float]:
         """Score of each evaluated fold."""
-        return {k: fold[f"{part}_{metric}"] for k, fold in self.folds.items()}
+        name = f"{part}_{metric}"
+        return {k: fold.scores.get(name, self.fallback) for k, fold in self.folds.items()}
 
 
 def hopeless(candidate: Candidate, others: Sequence[Candidate], metric: str) -> bool:
@@ -36,8 +48,8 @@ def hopeless(candidate: Candidate, others: Sequence[Candidate], metric: str) -> 
     if not whole:
         return False
     done = candidate.scores(metric)
-    if any(not np.isfinite(score) for score in done.values()):
-        return True  # one fold failed: the mean will not be finite
+    if not np.isfinite(list(done.values())).all():
+        return True  # the mean will not be finite
     records: dict[int, float] = {}
     for one in whole:
         for k, score in one.scores(metric).items():
@@ -57,6 +69,8 @@ def mean_score(
     The estimate is the best candidate's mean plus the mean difference on the folds of both.
     """
     own = candidate.scores(metric)
+    if candidate.errors:
+        return float("nan")
     if len(own) == n_splits or not np.isfinite(list(own.values())).all():
         return float(np.mean(list(own.values())))
     whole = [one for one in others if np.isfinite(one.value) and len(one.folds) == n_splits]
@@ -71,7 +85,7 @@ def cv_results(
     """The table that scikit-learn calls ``cv_results_``."""
     table: dict[str, Any] = {}
     for what in ("fit_time", "score_time"):
-        times = [[fold[what] for fold in one.folds.values()] for one in candidates]
+        times = [[fold.scores[what] for fold in one.folds.values()] for one in candidates]
         table[f"mean_{what}"] = np.array([np.mean(each) for each in times])
         table[f"std_{what}"] = np.array([np.std(each) for each in times])
     for name in dict.fromkeys(name for one in candidates for name in one.parameters):
@@ -82,7 +96,8 @@ def cv_results(
         table[f"param_{name}"] = column
     table["params"] = [one.parameters for one in candidates]
     parts = ["test"]
-    if any(f"train_{metrics[0]}" in fold for one in candidates for fold in one.folds.values()):
+    train = f"train_{metrics[0]}"
+    if any(train in fold.scores for one in candidates for fold in one.folds.values()):
         parts.append("train")
     for metric in metrics:
         for part in parts:

@@ -1,0 +1,185 @@
+"""The points that a model is made from: their model and geometry, who joins and who leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+from auctor.tune.model import (
+    Basis,
+    Quadratic,
+    check_members,
+    check_model,
+    fit_linear,
+    fit_quadratic,
+    full_size,
+)
+from auctor.tune.rules import Rules
+from auctor.tune.state import Asked, State
+from auctor.tune.step import largest_value
+
+#: Dimensions above which models are linear, unless asked otherwise: a quadratic model of 2d + 1
+#: points costs O((3d)^3) per evaluation, 20 ms at d = 100.
+LINEAR_ABOVE = 120
+#: Singular value of the scaled displacements below which the set spans too little. Set by hand.
+LEAST_SPAN = 1e-3
+
+
+@dataclass
+class Region:
+    """One state and its settings, which `DfoTr` describes."""
+
+    state: State
+    rules: Rules
+    rng: np.random.Generator
+    start: FloatArray
+    first_radius: float
+    last_radius: float
+    design: int
+    linear: bool
+    restarts: bool
+    reach: float
+    debug: bool
+
+    def __post_init__(self) -> None:
+        dims = self.state.dims
+        full = full_size(dims)
+        wide = self.rules.points_per_dim * dims + 1
+        self.most = full if dims <= self.rules.full_up_to else min(full, wide)
+        if self.linear:
+            self.most = dims + 1
+        self._last: tuple[tuple[tuple[int, ...], int, float], Basis] | None = None
+
+    def _fit(self) -> tuple[Quadratic, Basis]:
+        """The model of the members, in units of the radius."""
+        state = self.state
+        displacements, values = self._scaled()
+        if self.debug:
+            points = np.array([state.points[i] for i in state.members])
+            check_members(points, values, state.members.index(state.center))
+        if self.linear:
+            model, basis = fit_linear(displacements, values)
+        else:
+            before = state.hessian
+            if before is None:
+                before = np.zeros((state.dims, state.dims))
+            scaled = before * state.radius**2
+            model, basis = fit_quadratic(displacements, values, scaled, self._ridge(values))
+            state.hessian = model.hessian / state.radius**2
+        self._last = (self._key(), basis)
+        if self.debug and not self.rules.repeats and len(values) <= self.most:
+            check_model(model, displacements, values)
+        return model, basis
+
+    def _basis_of(self, displacements: FloatArray, values: FloatArray) -> Basis:
+        """Lagrange functions of the members; those of the last model where they are the same."""
+        key = self._key()
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        if self.linear:
+            return fit_linear(displacements, values)[1]
+        flat = np.zeros((self.state.dims, self.state.dims))
+        return fit_quadratic(displacements, values, flat, self._ridge(values))[1]
+
+    def _key(self) -> tuple[tuple[int, ...], int, float]:
+        """What the Lagrange functions depend on."""
+        return tuple(self.state.members), self.state.center, self.state.radius
+
+    def _ridge(self, values: FloatArray) -> float:
+        """Regression instead of interpolation: variance of the noise over that of the curvature."""
+        noise = self.state.noise()
+        if not self.rules.repeats or noise == 0.0:
+            return 0.0
+        return self.rules.ridge * float((noise / max(float(np.ptp(values)), noise)) ** 2)
+
+    def _scaled(self) -> tuple[FloatArray, FloatArray]:
+        state = self.state
+        members = np.array([state.points[i] for i in state.members])
+        values = np.array([state.values[i] for i in state.members])
+        return (members - state.points[state.center]) / state.radius, values
+
+    def _room(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of the displacement, in units of the radius."""
+        center = self.state.points[self.state.center]
+        return -center / self.state.radius, (1.0 - center) / self.state.radius
+
+    def _place(self, step: FloatArray) -> FloatArray:
+        center = self.state.points[self.state.center]
+        found: FloatArray = np.clip(center + self.state.radius * step, 0.0, 1.0)
+        return found
+
+    # --- geometry -----------------------------------------------------------------------------
+
+    def _widen(self) -> Asked | None:
+        """A point outside the span of the members, where they span less than the cube."""
+        state = self.state
+        displacements, _ = self._scaled()
+        if len(state.members) > state.dims + 1 and state.last_failure is None:
+            return None
+        near = displacements[np.linalg.norm(displacements, axis=1) > 0.0]
+        if len(near) < state.dims:
+            _, values, vectors = np.linalg.svd(np.vstack((near, np.zeros((1, state.dims)))))
+        else:
+            _, values, vectors = np.linalg.svd(near, full_matrices=False)
+        if values.shape[0] == state.dims and values[-1] > LEAST_SPAN:
+            return None
+        direction = vectors[-1]
+        lower, upper = self._room()
+        steps = [np.clip(sign * direction, lower, upper) for sign in (1.0, -1.0)]
+        step = max(steps, key=lambda one: float(one @ one))
+        return Asked(self._place(step), "geometry", origin=state.center)
+
+    def _improve(self, basis: Basis) -> Asked | None:
+        """A point that replaces the farthest member, where that is too far away to be of use."""
+        state = self.state
+        displacements = basis.points
+        distance = np.linalg.norm(displacements, axis=1)
+        t = int(np.argmax(distance))
+        limit = max(self.rules.far, 10.0 * state.resolution / state.radius)
+        if self.linear or not self.rules.levels:
+            limit = 10.0
+        if distance[t] <= limit:
+            return None
+        share = max(min(0.1 * float(distance[t]), 1.0), state.resolution / state.radius)
+        lower, upper = self._room()
+        step = largest_value(basis.function(t), lower, upper, min(share, 1.0))
+        if not np.any(step):
+            return None
+        return Asked(self._place(step), "geometry", origin=state.center, leaves=state.members[t])
+
+    def _admit(self, index: int, leaves: int = -1) -> None:
+        """Take a point into the set of the model; the best of the set is its centre."""
+        state = self.state
+        if state.center < 0:
+            state.center, state.members = index, [index]
+            return
+        better = state.values[index] < state.values[state.center]
+        if len(state.members) >= self.most:
+            gone = leaves if leaves in state.members else self._weakest(index, better)
+            if gone < 0:
+                return
+            state.members.remove(gone)
+        elif leaves in state.members:
+            state.members.remove(leaves)
+        state.members.append(index)
+        if better:
+            state.center = index
+
+    def _weakest(self, index: int, better: bool) -> int:
+        """The member that the new point replaces best: far away, and close to the new one's role.
+
+        The largest ``l_t(x)^2 max(1, (|y_t - x_best| / radius)^4)`` over the members (BOBYQA).
+        """
+        state = self.state
+        displacements, values = self._scaled()
+        basis = self._basis_of(displacements, values)
+        step = (state.points[index] - state.points[state.center]) / state.radius
+        origin = step if better else np.zeros(state.dims)
+        distance = np.linalg.norm(displacements - origin, axis=1)
+        score = basis.at(step) ** 2 * np.maximum(1.0, distance**4)
+        if not better:
+            score[state.members.index(state.center)] = -1.0
+        t = int(np.argmax(score))
+        return state.members[t] if score[t] > 0.0 else -1
