@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from auctor import AdditiveClassifier
-from auctor.reports import column_curves, curve_svg, draw_curve, draw_pair, pair_maps
+from auctor.core.errors import DataError
+from auctor.reports import (
+    column_curves,
+    curve_pictures,
+    curve_svg,
+    draw_curve,
+    draw_pair,
+    draw_row,
+    pair_maps,
+    plain,
+    row_parts,
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,4 +50,66 @@ def test_everything_can_be_drawn(fitted):
     assert draw_curve(curve, axes[0]).get_xlabel() == "x0"
     assert draw_pair(found, axes[1]).get_title() == found.title
     pyplot.close(figure)
-    assert curve_svg(curve).count("<polyline") == 4
+    drawing = curve_svg(curve)
+    assert drawing.count('class="band"') == drawing.count('class="density"') == 1
+    assert drawing.count('class="line s0"') == 1
+
+
+def test_a_row_is_the_average_and_its_parts(fitted):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    model, X, _ = fitted
+    (row,) = row_parts(model, X, {"this one": 7})
+    assert row.score == pytest.approx(model.decision_function(X)[7])
+    assert row.score == pytest.approx(row.average + row.parts.sum())
+    assert row.average == pytest.approx(model.decision_function(X).mean())
+    assert (np.diff(np.abs(row.parts)) <= 0.0).all()
+    by_name = dict(zip(row.names, row.parts, strict=True))
+    assert by_name["x0"] == pytest.approx(model.explain(X)[7, 0])
+    figure, ax = pyplot.subplots()
+    assert len(draw_row(row, ax).patches) == len(row.parts)
+    pyplot.close(figure)
+
+
+def test_the_density_is_rows_per_unit(fitted):
+    curve = next(one for one in column_curves(fitted[0]) if one.name == "x0")
+    area = curve.density * np.diff(curve.edges)
+    np.testing.assert_allclose(area / area.sum(), curve.share / curve.share.sum(), rtol=1e-9)
+    middle = curve.density[np.abs(curve.values) < 0.3].mean()
+    assert middle > 5 * curve.density[np.abs(curve.values) > 2.2].mean()  # normal rows
+
+
+def test_notebooks_and_matplotlib_show_everything(fitted):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("jinja2")
+    model, X, y = fitted
+    model.curve_bands(X, y, repeats=2)
+    shown = curve_pictures(model, X, rows=[0, 3])
+    columns, pairs, rows = map(len, shown.info)
+    assert (columns, pairs, rows) == (len(column_curves(model)), 1, 2)
+    page = shown._repr_html_()
+    assert page.count("<figure>") == columns + pairs + rows
+    assert page.count('class="band"') == columns
+    assert "<script" not in page
+    figure = shown.plot()
+    assert sum(ax.get_visible() and bool(ax.get_title()) for ax in figure.axes) == 3 + columns
+    pyplot.close(figure)
+    assert plain(shown.info)["columns"][0]["values"][0] == shown.info.columns[0].values[0]
+
+
+def test_names_are_escaped(fitted):
+    model, X, _ = fitted
+    page = curve_pictures(model, X, [1], names=["<b>", "&", "c"])._repr_html_()
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+
+
+def test_several_classes_are_drawn_one_by_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = AdditiveClassifier("log_loss", strength=1e-2).fit(X, y)
+    with pytest.raises(DataError, match="one score"):
+        curve_pictures(model)
+    low, high = (column_curves(model, score=k)[0].level for k in (0, 2))
+    assert low[0] > low[-1]
+    assert high[0] < high[-1]

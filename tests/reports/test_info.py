@@ -165,7 +165,9 @@ def test_comparisons_are_of_the_model_with_the_others(info, scored):
 def test_warnings_are_kept_and_added_to(info, make_solution):
     given, own = info.warnings
     assert given == "Column <x> is constant."
-    assert own.startswith("Over-fitting: the AUC of the training rows, 0.9000")
+    assert own.startswith(
+        "Over-fitting: AUC is 0.9000 on the training rows, above the 95 % interval"
+    )
     y = np.array([0, 1] * 40)
     found = report(
         y,

@@ -4,11 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from numba import njit
 
 from auctor import MetricClassifier, MetricClassifierCV
 from auctor.core.result import Step
-from auctor.estimators import watch
-from auctor.reports.progress import MEASURE, Progress, duration, remaining
+from auctor.estimators import Watcher, watch
+from auctor.kernels.runtime.compiled import told_of_compiling
+from auctor.reports.progress import COMPILING, MEASURE, Progress, duration, remaining
 from auctor.reports.terminal import LASTING, LastingLines, PlainLine, RichLine, make_line
 
 
@@ -31,7 +33,10 @@ class Kept:
     pause = 1.0
 
     def __init__(self):
-        self.texts, self.closed = [], False
+        self.texts, self.notes, self.closed = [], [], False
+
+    def note(self, text):
+        self.notes.append(text)
 
     def show(self, text):
         self.texts.append(text)
@@ -132,15 +137,88 @@ def test_points_of_a_path(line, clock):
     clock.now = 1.0
     progress.on_point(0.5, solution, 1, 5)
     assert line.texts[0].startswith("fold 1/2  strength 1/5 (0.5)  columns 1  objective ")
-    assert line.texts[0].endswith(
-        "  held-out auc 2.0000  ETA 9 s"
-    )  # one of ten points took a second
+    assert line.texts[0].endswith("  held-out auc 2.0000  ETA ?")  # one point says little
     progress.on_stage("fold", 2, 2)
     clock.now = 9.0
     progress.on_point(0.5, solution, 4, 5)
-    assert line.texts[1].endswith("ETA 1 s")
     assert progress.nonzeros == {0.5: [1, 1]}
     assert progress.steps == []  # of the final fit only
+
+
+def test_the_time_to_go_is_of_points_alone(line, clock):
+    """The compiler takes 12 s and the first point 1 s; the 45 that are left take 0.1 s each."""
+    solution = MetricClassifier("log_loss").fit([[0.0], [1.0], [2.0]], [0, 1, 1]).solution_
+    line.pause = 0.0
+    progress = Progress(line, clock=clock)
+    progress.on_stage("fold", 1, 16)
+    progress.on_plan(40)
+    progress.on_compile(True)
+    clock.now = 12.0
+    progress.on_compile(False)
+    clock.now = 13.0
+    for number in range(1, 4):
+        progress.on_point(0.5, solution, number, 8)
+        clock.now += 0.1
+    assert [text.rpartition("ETA ")[2] for text in line.texts] == ["?", "?", "4 s"]
+    progress.on_stage("fold", 2, 16)
+    progress.on_stage("class", 1, 3)
+    progress.on_plan(4)
+    clock.now += 0.1
+    progress.on_point(0.5, solution, 1, 2)  # one more here, two classes of two, three of four
+    assert line.texts[-1].endswith("ETA 2 s")
+    assert line.notes == [COMPILING]
+
+
+def test_the_time_to_go_of_a_fit_leaves_out_the_compiler(line, clock):
+    line.pause = 0.0
+    progress = Progress(line, clock=clock)
+    progress.on_fit(1e-6)
+    progress.on_step(step(0, 1.0))
+    progress.on_compile(True)
+    clock.now = 60.0
+    progress.on_compile(False)
+    for k in (1, 2, 3):
+        clock.now += 1.0
+        progress.on_step(step(k, 10.0**-k, seconds=clock.now))
+    assert line.texts[-1].endswith("ETA 3 s")
+
+
+def test_the_compiler_is_said_once(line, clock):
+    @njit  # not kept on disk, so that every run of the test compiles
+    def one(x):
+        return x + 1.0
+
+    @njit
+    def two(x):
+        return x + 2.0
+
+    progress = Progress(line, clock=clock)
+    with told_of_compiling(progress.on_compile):
+        assert one(1.0) + two(1.0) == 5.0
+    assert line.notes == [COMPILING]
+    with told_of_compiling(Progress(line, clock=clock).on_compile):
+        assert one(2.0) == 3.0
+    assert line.notes == [COMPILING]  # there was nothing left to compile
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "auc", "f1"])
+def test_a_search_knows_about_how_much_there_is_to_do(metric):
+    class Plan(Watcher):
+        planned, done = 0, 0
+
+        def on_plan(self, points):
+            self.planned = self.planned or points
+
+        def on_point(self, strength, solution, number, total):
+            self.done += 1
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + rng.normal(size=200) > 1.0
+    plan = Plan()
+    with watch(plan):
+        MetricClassifierCV(metric).fit(X, y)
+    assert plan.done / 1.5 < plan.planned < 1.5 * plan.done
 
 
 def test_a_whole_search(line):
@@ -195,8 +273,9 @@ def test_a_terminal_without_rich(monkeypatch):
     assert isinstance(line, PlainLine)
     line.show("one")
     line.show("two")
+    line.note("that")
     line.close()
-    assert out.getvalue() == "\r\x1b[Kone\r\x1b[Ktwo\r\x1b[K"
+    assert out.getvalue() == "\r\x1b[Kone\r\x1b[Ktwo\r\x1b[Kthat\n\r\x1b[K"
 
 
 def test_a_terminal_with_rich(monkeypatch):
@@ -209,12 +288,14 @@ def test_a_terminal_with_rich(monkeypatch):
     line.close()  # nothing was shown
     assert out.getvalue() == ""
     line.show("strength 1/3 [a]")
+    line.note("that")
     line.close()
     line.show("again")
     line.close()
     text = out.getvalue()
     assert "strength 1/3 [a]" in text
     assert "again" in text
+    assert "that\n" in text.replace("\r", "")  # stays
     assert "\x1b[3" not in text  # no colours
 
 

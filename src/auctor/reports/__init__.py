@@ -12,10 +12,20 @@ from auctor.reports.curves import (
     LiftPoint,
     ThresholdTable,
 )
-from auctor.reports.curves_info import ColumnCurve, PairMap, column_curves, pair_maps
-from auctor.reports.curves_plots import curve_svg, draw_curve, draw_pair
+from auctor.reports.curves_info import (
+    ColumnCurve,
+    CurvesInfo,
+    PairMap,
+    RowParts,
+    column_curves,
+    curves_info,
+    pair_maps,
+    row_parts,
+)
+from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
 from auctor.reports.graph import draw_graph
-from auctor.reports.html import render
+from auctor.reports.html import render, threshold_csv
+from auctor.reports.html.additive import curve_svg, pair_svg, row_svg
 from auctor.reports.info import (
     Candidate,
     ColumnInfo,
@@ -33,10 +43,15 @@ from auctor.reports.info import (
     plain,
 )
 from auctor.reports.intervals import Estimate
+from auctor.reports.judged import Baseline, Judge, Rival, Trained
 from auctor.reports.nodes import NodeMeasures, TaxonomyReport
+from auctor.reports.pictures import CurvePictures, curve_pictures
+from auctor.reports.rows import CostlyRow, MeasuredRows, Reason
+from auctor.reports.slices import Slice, Sliced
 from auctor.reports.taxonomy import render_taxonomy
 
 __all__ = [
+    "Baseline",
     "Calibration",
     "CalibrationBin",
     "Candidate",
@@ -44,33 +59,51 @@ __all__ = [
     "ColumnInfo",
     "Comparison",
     "Convergence",
+    "CostlyRow",
     "Curve",
+    "CurvePictures",
+    "CurvesInfo",
     "DataInfo",
     "Estimate",
     "Feature",
     "Fit",
     "Headline",
     "Histogram",
+    "Judge",
     "LiftPoint",
+    "MeasuredRows",
     "MetricStep",
     "ModelInfo",
     "NodeMeasures",
     "PairMap",
     "PathInfo",
+    "Reason",
     "ReportInfo",
+    "Rival",
+    "RowParts",
+    "Slice",
+    "Sliced",
     "TaxonomyReport",
     "ThresholdTable",
+    "Trained",
     "Weights",
     "build_report",
     "column_curves",
+    "curve_pictures",
     "curve_svg",
+    "curves_info",
     "draw_curve",
     "draw_graph",
     "draw_pair",
+    "draw_row",
     "headline",
     "model_info",
     "pair_maps",
+    "pair_svg",
     "plain",
     "render",
     "render_taxonomy",
+    "row_parts",
+    "row_svg",
+    "threshold_csv",
 ]

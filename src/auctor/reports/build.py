@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from auctor import metrics
 from auctor.core.checks import check_real
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.result import Solution
-from auctor.core.types import Array
+from auctor.core.types import Array, FloatArray
 from auctor.metrics.error import Confusion
 from auctor.metrics.inputs import validate
 from auctor.metrics.precision_recall import fbeta_along
 from auctor.metrics.sweep import Sweep, sweep
 from auctor.reports import curves
 from auctor.reports.curves import Calibration
+from auctor.reports.curves_info import CurvesInfo
 from auctor.reports.info import (
     Candidate,
     ColumnInfo,
@@ -33,8 +35,12 @@ from auctor.reports.info import (
     PathInfo,
     ReportInfo,
     Weights,
+    feature_name,
 )
 from auctor.reports.intervals import DELONG, Estimate, around, fbeta_error, spread, wilson
+from auctor.reports.judged import Baseline, Judge, Rival, Trained, judged
+from auctor.reports.rows import MeasuredRows, costly_rows
+from auctor.reports.slices import sliced
 
 #: Most features a report names: about a screen.
 MAX_FEATURES = 30
@@ -42,6 +48,8 @@ MAX_FEATURES = 30
 FEW_ROWS = 30
 
 WHO = "build_report"
+#: What slices are measured by where it is not known what the model was trained for.
+RANKING = Judge("auc", lambda y, scores, weight: metrics.auc(y, scores, weight=weight))
 
 
 def build_report(
@@ -58,6 +66,12 @@ def build_report(
     beta: float = 1.0,
     seed: int = 0,
     version: str,
+    judge: Judge | None = None,
+    train_value: float = math.nan,
+    rivals: Sequence[Rival] = (),
+    rows: MeasuredRows | None = None,
+    slices: Mapping[str, Sequence[str]] | None = None,
+    curves_of: CurvesInfo | None = None,
 ) -> ReportInfo:
     """Measure scored models on labelled rows.
 
@@ -85,6 +99,18 @@ def build_report(
         Of the bootstrap.
     version : str
         Of auctor.
+    judge : Judge, optional
+        The metric that the model was trained for; the report then starts with it.
+    train_value : float
+        That metric on the training rows.
+    rivals : sequence of Rival
+        Simpler models, measured by it on the same rows.
+    rows : MeasuredRows, optional
+        Where the rows stand in the data and why they have their scores.
+    slices : mapping, optional
+        Columns by which metrics are shown, each with its text in every row.
+    curves_of : CurvesInfo, optional
+        The curves of an additive model.
     """
     beta = check_real(WHO, "beta", beta, low=0.0)
     paid = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
@@ -105,6 +131,11 @@ def build_report(
         for candidate in candidates
     )
     first, *others = candidates
+    hit = np.asarray(validate(WHO, labels, first.scores, None).positive)
+    margin = first.scores - first.threshold
+    trained, baselines = _trained(hit, margin, judge, train_value, rivals, models[0].headline, seed)
+    own = _own_warnings(first, models[0], trained)
+    names = (data.negative or "negative", data.positive or "positive")
     return ReportInfo(
         title=title,
         data=data,
@@ -112,12 +143,22 @@ def build_report(
         comparisons=tuple(compare(labels, first, other) for other in others),
         path=path,
         columns=tuple(ColumnInfo(*row) for row in columns),
-        warnings=tuple(dict.fromkeys((*warnings, *_own_warnings(first, models[0])))),
+        warnings=tuple(dict.fromkeys((*warnings, *own))),
         command=command,
         costs=(paid[0], paid[1]),
         beta=beta,
         seed=seed,
         version=version,
+        trained=trained,
+        baselines=baselines,
+        errors=costly_rows(
+            hit, margin, (paid[0], paid[1]), names, rows=rows, probabilities=first.probabilities
+        ),
+        slices=tuple(
+            sliced(column, words, hit, margin, judge or RANKING)
+            for column, words in (slices or {}).items()
+        ),
+        curves=curves_of,
     )
 
 
@@ -142,8 +183,14 @@ def model_info(
         headline=candidate.headline or _headline(y, candidate.scores, s, threshold, beta, seed),
         fit=None if solution is None else _fit(solution),
         weights=None
-        if coef is None
-        else weights(coef, candidate.feature_names, first_index=candidate.first_index),
+        if coef is None or not np.size(coef)
+        else weights(
+            coef,
+            candidate.feature_names,
+            first_index=candidate.first_index,
+            deviations=candidate.deviations,
+            units=candidate.units,
+        ),
         roc=curves.roc(s),
         precision_recall=curves.precision_recall(s),
         gains=curves.gains(s),
@@ -199,15 +246,20 @@ def weights(
     names: Sequence[str] | None,
     limit: int = MAX_FEATURES,
     first_index: int | None = None,
+    deviations: FloatArray | None = None,
+    units: Sequence[str] | None = None,
 ) -> Weights:
-    """The largest weights by magnitude, largest first.
+    """Weights by the size of weight times deviation, or of the weight alone, largest first.
 
     Columns without names are shown by their index in a file that counts from ``first_index``.
 
     Examples
     --------
-    >>> weights([0.0, -3.0, 1.0], ["a", "b", "c"], limit=1)
-    Weights(total=3, nonzeros=2, top=(Feature(name='b', position=1, weight=-3.0),))
+    >>> found = weights([0.0, -3.0, 1.0], ["a", "b", "c"], limit=1)
+    >>> found.nonzeros, found.top[0].name, found.top[0].weight
+    (2, 'b', -3.0)
+    >>> weights([0.5, -3.0], ["a", "b"], deviations=np.array([10.0, 1.0])).top[0].effect
+    5.0
     """
     w = np.asarray(coef, dtype=np.float64).ravel()
     if names is not None and len(names) != w.size:
@@ -218,18 +270,21 @@ def weights(
             todo="Pass feature_names=None where they are not known.",
         )
     used = np.flatnonzero(w)
-    size = np.abs(w[used])
+    size = np.abs(w if deviations is None else w * deviations)[used]
     if used.size > limit:
         least = np.partition(size, used.size - limit)[used.size - limit]
         used, size = used[size >= least], size[size >= least]
     order = used[np.argsort(-size, kind="stable")][:limit]
-
-    def name(k: int) -> str:
-        if names is not None:
-            return str(names[k])
-        return f"column {k}" if first_index is None else f"index {k + first_index}"
-
-    top = tuple(Feature(name(k), k, float(w[k])) for k in order.tolist())
+    top = tuple(
+        Feature(
+            feature_name(names, first_index, k),
+            k,
+            float(w[k]),
+            math.nan if deviations is None else float(deviations[k]),
+            "" if units is None else units[k],
+        )
+        for k in order.tolist()
+    )
     return Weights(int(w.size), int(np.count_nonzero(w)), top)
 
 
@@ -302,7 +357,35 @@ def _calibration(y: Array, candidate: Candidate, s: Sweep) -> Calibration:
     return curves.calibration(likely, of_probabilities=True)
 
 
-def _own_warnings(candidate: Candidate, model: ModelInfo) -> list[str]:
+def _trained(
+    hit: Array,
+    scores: FloatArray,
+    judge: Judge | None,
+    train_value: float,
+    rivals: Sequence[Rival],
+    head: Headline,
+    seed: int,
+) -> tuple[Trained | None, tuple[Baseline, ...]]:
+    """The metric that the model was trained for, if it is known.
+
+    Where the headline has an interval of that metric, it is the one.
+    """
+    if judge is None:
+        return None, ()
+    same = {
+        "auc": head.auc,
+        "roc_auc": head.auc,
+        "average_precision": head.average_precision,
+        "prbep": head.prbep,
+    }
+    if head.beta == 1.0:
+        same["f1"] = head.fbeta
+    return judged(
+        judge, hit, scores, rivals, train=train_value, known=same.get(judge.name), seed=seed
+    )
+
+
+def _own_warnings(candidate: Candidate, model: ModelInfo, trained: Trained | None) -> list[str]:
     """What the numbers themselves call for."""
     table, found = model.thresholds, []
     if candidate.solution is not None and not candidate.solution.converged:
@@ -315,11 +398,14 @@ def _own_warnings(candidate: Candidate, model: ModelInfo) -> list[str]:
         found.append("All test rows have the same score: the model does not tell them apart.")
     elif table.tp[table.chosen] + table.fp[table.chosen] == 0:
         found.append("No test row has a score above the model's threshold.")
-    auc = model.headline.auc
-    if candidate.train_auc > auc.high:
+    if trained is None or math.isnan(trained.train):
+        auc = model.headline.auc
+        trained = Trained("AUC", auc, 1.0, candidate.train_auc, True)
+    if trained.overfits:
+        side = "above" if trained.greater else "below"
         found.append(
-            f"Over-fitting: the AUC of the training rows, {candidate.train_auc:.4f}, is above the "
-            f"95 % interval of the test rows, {auc.low:.4f} to {auc.high:.4f}. A greater strength "
-            "or more rows would help."
+            f"Over-fitting: {trained.metric} is {trained.train:.4f} on the training rows, {side} "
+            f"the 95 % interval of the test rows, {trained.test.low:.4f} to "
+            f"{trained.test.high:.4f}. A greater strength or more rows would help."
         )
     return found

@@ -1,4 +1,4 @@
-"""Pictures of an additive model: for matplotlib, and as SVG for pages."""
+"""Pictures of an additive model for matplotlib."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 
 from auctor.core.optional import require
-from auctor.reports.curves_info import ColumnCurve, PairMap
-from auctor.reports.html.svg import Frame, range_axis
-
-#: Height of the density below a curve, as a part of the drawing.
-DENSITY = 0.15
+from auctor.reports.curves_info import ColumnCurve, PairMap, RowParts
+from auctor.reports.html.additive import DENSITY, MOST_PARTS
 
 
 def draw_curve(curve: ColumnCurve, ax: Any = None) -> Any:
@@ -20,25 +17,18 @@ def draw_curve(curve: ColumnCurve, ax: Any = None) -> Any:
     ax = pyplot.gca() if ax is None else ax
     if curve.band is not None:
         low, high = curve.band
-        ax.fill_between(curve.values, low, high, step="mid", alpha=0.25, linewidth=0.0)
-    ax.step(curve.values, curve.level, where="mid", label=curve.title)
+        ax.stairs(high, curve.edges, baseline=low, fill=True, alpha=0.25)
+    ax.stairs(curve.level, curve.edges, baseline=None, label=curve.title)
     bottom, top = ax.get_ylim()
-    heights = DENSITY * (top - bottom) * curve.share / curve.share.max()
+    heights = DENSITY * (top - bottom) * curve.density
     floor = bottom - DENSITY * (top - bottom)
-    ax.bar(curve.values, heights, _widths(curve.values), floor, color="0.7")
+    ax.stairs(floor + heights, curve.edges, baseline=floor, fill=True, color="0.7")
     if curve.missing is not None:
         ax.axhline(curve.missing, linestyle=":", color="0.4", label="missing")
     ax.set_xlabel(curve.name)
     ax.set_ylabel("Added to the score")
     ax.set_title(curve.title)
     return ax
-
-
-def _widths(values: Any) -> Any:
-    """Width of the bar of each value: to half way between its neighbours."""
-    if values.size < 2:
-        return np.ones(values.size)
-    return np.gradient(values)
 
 
 def draw_pair(found: PairMap, ax: Any = None) -> Any:
@@ -58,18 +48,15 @@ def draw_pair(found: PairMap, ax: Any = None) -> Any:
     return ax
 
 
-def curve_svg(curve: ColumnCurve) -> str:
-    """A column's curve with its band as an SVG drawing for the report's page."""
-    values, level = curve.values.tolist(), curve.level.tolist()
-    band = np.atleast_2d(curve.level) if curve.band is None else curve.band
-    across = range_axis(curve.name, float(values[0]), float(values[-1]), tight=True)
-    up = range_axis("Added to the score", float(band.min()), float(band.max()))
-    frame = Frame(across, up)
-    marks = []
-    if curve.band is not None:
-        marks = [frame.line(values, side.tolist(), "chance") for side in curve.band]
-    floor = np.full(curve.share.size, up.low)
-    height = floor + DENSITY * (up.high - up.low) * curve.share / curve.share.max()
-    marks.append(frame.line(values, height.tolist(), "grid"))
-    marks.append(frame.line(values, level, "line"))
-    return frame.chart(curve.title, *marks)
+def draw_row(row: RowParts, ax: Any = None) -> Any:
+    """What each column adds to the score of a row, as bars; returns the axes."""
+    pyplot = require("matplotlib.pyplot", extra="plots", who="draw_row")
+    ax = pyplot.gca() if ax is None else ax
+    shown = slice(MOST_PARTS - 1, None, -1)
+    names = [f"{name} = {value}" for name, value in zip(row.names, row.values, strict=True)]
+    parts = row.parts[shown]
+    ax.barh(names[shown], parts, color=["C1" if part > 0.0 else "C0" for part in parts])
+    ax.axvline(0.0, color="0.4", linewidth=0.8)
+    ax.set_xlabel("Added to the score")
+    ax.set_title(f"{row.title}: {row.score:.3g}")
+    return ax

@@ -11,7 +11,11 @@ import numpy as np
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray
 from auctor.reports.curves import Calibration, Curve, Histogram, LiftPoint, ThresholdTable
+from auctor.reports.curves_info import CurvesInfo
 from auctor.reports.intervals import Estimate
+from auctor.reports.judged import Baseline, Trained
+from auctor.reports.rows import CostlyRow
+from auctor.reports.slices import Sliced
 
 
 class MetricStep(NamedTuple):
@@ -26,9 +30,11 @@ class Candidate(NamedTuple):
     """A scored model to be reported: what it says of the test rows, and how it was fitted.
 
     A row is predicted positive when its score is above ``threshold``. ``probabilities``, where the
-    model has them, are of the positive class; ``coef`` is by default that of the solution.
+    model has them, are of the positive class; ``coef`` is by default that of the solution;
+    of an empty one nothing is shown.
     ``first_index`` is where the indices of columns without names start. ``headline`` is what
-    `headline` returns for these rows, where that was asked for before.
+    `headline` returns for these rows, where that was asked for before. ``deviations`` are those of
+    the columns, and ``units`` what one more of each column is.
     """
 
     name: str
@@ -43,6 +49,8 @@ class Candidate(NamedTuple):
     metric_steps: Sequence[MetricStep] = ()
     first_index: int | None = None
     headline: Headline | None = None
+    deviations: FloatArray | None = None
+    units: Sequence[str] | None = None
 
 
 class Headline(NamedTuple):
@@ -96,15 +104,39 @@ class Convergence(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A column and its weight; positions count from 0."""
+    """A column and its weight; positions count from 0.
+
+    ``weight`` is what one more ``unit`` of the column adds to the score, ``deviation`` how far the
+    column usually is from its mean; NaN where that is not known.
+    """
 
     name: str
     position: int
     weight: float
+    deviation: float = math.nan
+    unit: str = ""
+
+    @property
+    def effect(self) -> float:
+        """What one deviation of the column adds to the score; the weight where it is not known."""
+        return self.weight if math.isnan(self.deviation) else self.weight * self.deviation
+
+
+def feature_name(names: Sequence[str] | None, first_index: int | None, position: int) -> str:
+    """The name of a column; without names, its index in a file that counts from ``first_index``.
+
+    Examples
+    --------
+    >>> feature_name(["age"], None, 0), feature_name(None, 1, 0), feature_name(None, None, 0)
+    ('age', 'index 1', 'column 0')
+    """
+    if names is not None:
+        return str(names[position])
+    return f"column {position}" if first_index is None else f"index {position + first_index}"
 
 
 class Weights(NamedTuple):
-    """How many weights a model has, how many are not zero, and the largest of these."""
+    """How many weights a model has, how many are not zero, and those of the largest effect."""
 
     total: int
     nonzeros: int
@@ -177,9 +209,12 @@ class PathInfo(NamedTuple):
 
 
 class ReportInfo(NamedTuple):
-    """Everything a report shows; ``models[0]`` is the model, the others are baselines.
+    """Everything a report shows; ``models[0]`` is the model, the others are compared with it.
 
-    ``costs`` are those of a false alarm and of a miss.
+    ``costs`` are those of a false alarm and of a miss. ``trained`` is about the metric that the
+    model was trained for, ``baselines`` about what simpler models reach by it, ``errors`` are the
+    most expensive wrong predictions, ``slices`` metrics by the values of some columns, ``curves``
+    those of an additive model.
     """
 
     title: str
@@ -194,6 +229,11 @@ class ReportInfo(NamedTuple):
     beta: float
     seed: int
     version: str
+    trained: Trained | None = None
+    baselines: tuple[Baseline, ...] = ()
+    errors: tuple[CostlyRow, ...] = ()
+    slices: tuple[Sliced, ...] = ()
+    curves: CurvesInfo | None = None
 
 
 def plain(info: Any) -> Any:
@@ -208,6 +248,8 @@ def plain(info: Any) -> Any:
         return {key: plain(value) for key, value in info._asdict().items()}
     if isinstance(info, tuple | list):
         return [plain(value) for value in info]
+    if isinstance(info, np.ndarray):
+        return plain(info.tolist())
     if isinstance(info, np.generic):
         return plain(info.item())
     if isinstance(info, float):

@@ -1,8 +1,10 @@
 """How far a fit is, in one line: what `auctor.estimators.watch` can be given.
 
 The line has the iteration, the objective, the gap, a metric on held-out rows and an estimate of
-what is left. The metric is computed every half second, more often in the first ten seconds of a
-fit, and always less often where that would take more than a tenth of the time.
+what is left. The estimate leaves out the time of the compiler, which comes once, and the first
+point of a search, which starts from nothing. The metric is computed every half second, more often
+in the first ten seconds of a fit, and always less often where that would take more than a tenth of
+the time.
 """
 
 from __future__ import annotations
@@ -27,6 +29,12 @@ MEASURE_SHARE = 0.05
 #: Steps over which the rate of the gap is taken.
 RECENT = 12
 
+#: Points of a search that must be done before what is left is estimated: the first starts from
+#: nothing and says little of the others. Set by hand.
+POINTS = 3
+#: What is said when the compiler begins for the first time.
+COMPILING = "compiling for the first run: this takes seconds once, later runs start at once"
+
 #: The metric on held-out rows, from the parameters and the position of the class.
 Measure = Callable[[FloatArray, int], float]
 
@@ -38,6 +46,9 @@ class Line(Protocol):
 
     def show(self, text: str) -> None:
         """Replace or follow the last line."""
+
+    def note(self, text: str) -> None:
+        """Write a line that stays."""
 
     def close(self) -> None:
         """Leave the place clean."""
@@ -79,9 +90,13 @@ class Progress(Watcher):
         self._stages: dict[str, tuple[int, int]] = {}
         self._target = 0.0
         self._gaps: deque[tuple[float, float]] = deque(maxlen=RECENT)
+        self._to_come = 0  # points of the paths after this one
+        self._points: list[float] = []  # seconds of each point of the search
+        self._last_point = 0.0
+        self._compiled, self._compiling_since = 0.0, math.nan
+        self._noted = False
         self._shown = self._measured = -math.inf
         self._value = math.nan
-        self._start = clock()
 
     def watch_rows(self, measure: Measure, name: str) -> None:
         """Measure on held-out rows from now on."""
@@ -95,8 +110,23 @@ class Progress(Watcher):
             self._stages = {}
         self._stages[stage] = (number, total)
         if stage == "fold" and number == 1:
-            self._start = self._clock()
+            self._points = []
+        self._last_point = self._working()
         self._value, self._measured = math.nan, -math.inf
+
+    def on_plan(self, points: int) -> None:
+        """So many points of paths are to come after the path that begins."""
+        self._to_come = points
+
+    def on_compile(self, begins: bool) -> None:
+        """The compiler begins or ends: `auctor.kernels.runtime.compiled.told_of_compiling`."""
+        if not begins:
+            self._compiled += self._clock() - self._compiling_since
+            return
+        self._compiling_since = self._clock()
+        if self._line is not None and not self._noted:
+            self._line.note(COMPILING)
+            self._noted = True
 
     def on_fit(self, target: float) -> None:
         """A solve begins."""
@@ -106,7 +136,7 @@ class Progress(Watcher):
     def on_step(self, step: Step) -> None:
         """A solve took a step."""
         if step.gap > 0.0 and math.isfinite(step.gap):
-            self._gaps.append((step.seconds, step.gap))
+            self._gaps.append((self._working(), step.gap))
         measured = step.iteration > 0 and self._look(step.w, step.seconds)  # the start says nothing
         if measured and "class" not in self._stages and math.isfinite(self._value):
             self.steps.append(MetricStep(step.seconds, step.passes, self._value))
@@ -126,15 +156,14 @@ class Progress(Watcher):
         """A path has come to a strength."""
         columns = int(np.count_nonzero(solution.coef))
         self.nonzeros.setdefault(strength, []).append(columns)
+        now = self._working()
+        self._points.append(now - self._last_point)
+        self._last_point = now
         if not self._due():
             return
-        done, parts = number / total, 1.0
-        for stage in ("class", "fold"):
-            at, count = self._stages.get(stage, (1, 1))
-            done, parts = done + (at - 1) * parts, parts * count
-        spent = self._clock() - self._start
-        left = spent * (parts / done - 1.0)
-        self._look(np.append(solution.coef, solution.intercept), spent)
+        at, classes = self._stages.get("class", (1, 1))
+        points = total - number + (classes - at) * total + classes * self._to_come
+        self._look(np.append(solution.coef, solution.intercept), sum(self._points))
         self._show(
             [
                 *self._where(),
@@ -143,7 +172,7 @@ class Progress(Watcher):
                 f"objective {solution.value:.4g}",
                 f"{'gap' if solution.certified else 'violation'} {solution.gap:.2e}",
                 *self._held_out(),
-                f"ETA {duration(left)}",
+                f"ETA {duration(points * per_point(self._points))}",
             ]
         )
 
@@ -158,6 +187,10 @@ class Progress(Watcher):
         """Remove the line."""
         if self._line is not None:
             self._line.close()
+
+    def _working(self) -> float:
+        """Seconds by the clock, without those of the compiler."""
+        return self._clock() - self._compiled
 
     def _due(self) -> bool:
         """Whether it is time to write again."""
@@ -185,6 +218,19 @@ class Progress(Watcher):
         end = self._clock()
         self._measured = end + max(min(MEASURE, MEASURE_SHARE * seconds), 9.0 * (end - start))
         return True
+
+
+def per_point(seconds: list[float]) -> float:
+    """Seconds that a point of a search takes, without the first; NaN if that is not known yet.
+
+    Examples
+    --------
+    >>> per_point([9.0, 0.5, 1.5]), per_point([9.0, 0.5])
+    (1.0, nan)
+    """
+    if len(seconds) < POINTS:
+        return math.nan
+    return sum(seconds[1:]) / (len(seconds) - 1)
 
 
 def remaining(gaps: list[tuple[float, float]], target: float) -> float:

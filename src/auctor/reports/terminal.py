@@ -26,6 +26,8 @@ class LastingLines:
         self._stream.write(f"{text}\n")
         self._stream.flush()
 
+    note = show
+
     def close(self) -> None:
         """Nothing is left to clean."""
 
@@ -42,6 +44,10 @@ class PlainLine:
         """Write over the last line."""
         self._stream.write(f"\r\x1b[K{text}")
         self._stream.flush()
+
+    def note(self, text: str) -> None:
+        """Write over the last line, and go on below."""
+        self.show(f"{text}\n")
 
     def close(self) -> None:
         """Remove the line."""
@@ -64,6 +70,10 @@ class RichLine:
         if not self._started:
             self._status.start()
             self._started = True
+
+    def note(self, text: str) -> None:
+        """Write above the line."""
+        self._status.console.print(text, markup=False)
 
     def close(self) -> None:
         """Remove the line."""

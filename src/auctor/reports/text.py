@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from auctor.reports.info import Comparison, DataInfo, Fit
+from auctor.reports.judged import Baseline, Trained
 
 #: What the gap means, for people who see it for the first time.
 GAP_MEANING = (
@@ -49,12 +50,13 @@ def beta_name(beta: float) -> str:
 
 
 def describe_data(data: DataInfo) -> str:
-    """One sentence on the sizes."""
+    """The sizes, and which class is the positive one, where that is known."""
+    about = f"The positive class is {data.positive}, the other one {data.negative}."
     train = f"{data.train_rows:,} training rows with {data.train_positives:,} positives, "
     return (
         f"{train if data.train_rows else ''}"
         f"{data.test_rows:,} test rows with {data.test_positives:,} positives, "
-        f"{data.n_columns:,} columns."
+        f"{data.n_columns:,} columns.{f' {about}' if data.positive else ''}"
     )
 
 
@@ -76,6 +78,47 @@ def describe_comparison(comparison: Comparison) -> str:
         f"{comparison.name} against {comparison.baseline}, test AUC: "
         f"{comparison.difference:+.3f} ({p}){tail}"
     )
+
+
+def describe_baseline(baseline: Baseline) -> str:
+    """One sentence on what a simpler model reaches, and how far the model is ahead.
+
+    Examples
+    --------
+    >>> from auctor.reports.intervals import Estimate
+    >>> describe_baseline(Baseline("constant score", 0.5, Estimate(0.3, 0.25, 0.35, "")))
+    '0.5; the model is better by 0.3 (95 % interval 0.25 to 0.35)'
+    >>> describe_baseline(Baseline("trees", 0.9, Estimate(-0.02, -0.05, 0.01, "")))
+    '0.9; the model is worse by 0.02, which may be chance (95 % interval -0.05 to 0.01)'
+    """
+    if baseline.ahead is None or math.isnan(baseline.value):
+        return f"not measured. {baseline.note}".strip()
+    value, low, high = baseline.ahead[:3]
+    text = short(baseline.value)
+    if value == 0.0 and low == high:
+        return f"{text}, the same as the model"
+    side = "better" if value >= 0.0 else "worse"
+    chance = ", which may be chance" if low <= 0.0 <= high else ""
+    spread = f"95 % interval {low:.3g} to {high:.3g}"
+    return f"{text}; the model is {side} by {abs(value):.3g}{chance} ({spread})"
+
+
+def describe_fit(trained: Trained) -> str:
+    """Whether the model over-fits, in words.
+
+    Examples
+    --------
+    >>> from auctor.reports.intervals import Estimate
+    >>> describe_fit(Trained("auc", Estimate(0.8, 0.75, 0.85, ""), 1.0, 0.95, True))
+    'It over-fits: the training rows do better than the interval of the test rows allows.'
+    """
+    if math.isnan(trained.train):
+        return "Whether it over-fits is not known: the training rows are not at hand."
+    if trained.overfits:
+        return (
+            "It over-fits: the training rows do better than the interval of the test rows allows."
+        )
+    return "There is no sign of over-fitting."
 
 
 def gap_text(fit: Fit | None) -> str:

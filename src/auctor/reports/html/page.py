@@ -10,14 +10,17 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from auctor.core.optional import require
-from auctor.reports.html import figures, threshold
+from auctor.reports.curves_info import CurvesInfo
+from auctor.reports.html import additive, figures, threshold
 from auctor.reports.info import ReportInfo
 from auctor.reports.intervals import DRAWS
 from auctor.reports.text import (
     GAP_MEANING,
     beta_name,
+    describe_baseline,
     describe_comparison,
     describe_data,
+    describe_fit,
     gap_text,
     number,
     short,
@@ -55,8 +58,20 @@ def render(info: ReportInfo) -> str:
             most_columns=MAX_COLUMNS,
             draws=DRAWS,
             gap_meaning=GAP_MEANING,
+            additive=None if info.curves is None else additive_section(info.curves),
         )
     )
+
+
+def additive_section(info: CurvesInfo) -> str:
+    """The curves of an additive model, its pairs and explained rows; needs jinja2."""
+    drawn = {
+        "columns": additive.curve_figures(info),
+        "pairs": additive.pair_figures(info),
+        "rows": additive.row_figures(info),
+    }
+    made = templates().get_template("additive.html.j2")
+    return made.render(additive=drawn, curve_style=asset("curves.css"))
 
 
 @cache
@@ -78,6 +93,8 @@ def templates() -> Environment:
         "gap_text": gap_text,
         "describe_data": describe_data,
         "describe_comparison": describe_comparison,
+        "describe_baseline": describe_baseline,
+        "describe_fit": describe_fit,
         "thousands": "{:,}".format,
         "style": figures.style,
     }

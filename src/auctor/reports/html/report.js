@@ -92,6 +92,28 @@
     update();
   };
 
+  // The table of all positions, with the beta and the costs that are typed in; Python writes the
+  // same one.
+  const table = () => {
+    const beta = read(inputs.beta), alarm = read(inputs.alarm), miss = read(inputs.miss);
+    const cell = (x) => (Number.isFinite(x) ? String(x) : "");
+    const lines = data.threshold.map((threshold, k) => {
+      const c = counts(k), flagged = c.tp + c.fp;
+      return [
+        threshold, c.tp, c.fp, c.fn, c.tn, flagged ? c.tp / flagged : NaN, c.tp / data.positives,
+        fbeta(c, beta), c.fp / data.negatives, flagged / rows, cost(c, alarm, miss),
+      ].map(cell).join(",");
+    });
+    return [data.exported.join(","), ...lines, ""].join("\n");
+  };
+  byId("export").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([table()], { type: "text/csv" }));
+    link.download = "thresholds.csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+
   slider.addEventListener("input", update);
   for (const input of Object.values(inputs)) input.addEventListener("input", update);
   byId("to-model").addEventListener("click", () => jump(data.chosen));

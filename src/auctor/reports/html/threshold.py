@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import NamedTuple
 
 from auctor.metrics.error import Confusion
@@ -9,6 +11,11 @@ from auctor.reports.html.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from auctor.reports.info import ModelInfo, ReportInfo
 from auctor.reports.text import beta_name, number, short
 
+#: Columns of the table as it is exported.
+EXPORTED = (
+    "threshold", "true_positives", "false_positives", "false_negatives", "true_negatives",
+    "precision", "recall", "fbeta", "false_positive_rate", "flagged", "cost",
+)  # fmt: skip
 #: Rows of the table for those who cannot use the slider.
 MAX_ROWS = 20
 
@@ -86,6 +93,7 @@ def numbers(model: ModelInfo) -> dict[str, object]:
         "positives": t.tp[0] + t.fn[0],
         "negatives": t.fp[0] + t.tn[0],
         "chosen": t.chosen,
+        "exported": EXPORTED,
         "frame": [LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM],
     }
 
@@ -116,13 +124,36 @@ def panel(info: ReportInfo) -> Panel:
     return Panel(t.threshold[t.chosen], t.chosen, last, matrix, _readings(c, info), _rows(model))
 
 
-def _readings(c: Confusion, info: ReportInfo) -> tuple[Reading, ...]:
+def threshold_csv(info: ReportInfo) -> str:
+    """The thresholds of the slider as CSV text: counts, and what is computed from them.
+
+    Precision is empty where nothing is flagged. The page exports the same table, with the beta and
+    the costs that are typed there.
+    """
+    t = info.models[0].thresholds
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(EXPORTED)
+    for cut, *counts in zip(t.threshold, t.tp, t.fp, t.fn, t.tn, strict=True):
+        c = Confusion(*counts)
+        fbeta, cost, flagged = _computed(c, info)
+        precision = c.precision if c.tp + c.fp else ""
+        writer.writerow([cut, *counts, precision, c.tpr, fbeta, c.fpr, flagged, cost])
+    return file.getvalue()
+
+
+def _computed(c: Confusion, info: ReportInfo) -> tuple[float, float, float]:
+    """F-beta, cost per row and share of the rows that are flagged."""
     rows = sum(c)
     # F-beta = tp / (tp + (1 - share) fn + share fp) with share = 1 / (1 + beta^2).
     share = 1.0 / (1.0 + info.beta * info.beta)
     fbeta = c.tp / (c.tp + (1.0 - share) * c.fn + share * c.fp) if c.tp else 0.0
     cost = (info.costs[0] * c.fp + info.costs[1] * c.fn) / rows
-    flagged = (c.tp + c.fp) / rows
+    return fbeta, cost, (c.tp + c.fp) / rows
+
+
+def _readings(c: Confusion, info: ReportInfo) -> tuple[Reading, ...]:
+    fbeta, cost, flagged = _computed(c, info)
     return (
         Reading("Precision", c.precision, number(c.precision), "precision"),
         Reading("Recall", c.tpr, number(c.tpr), "recall"),

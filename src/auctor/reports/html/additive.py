@@ -1,0 +1,146 @@
+"""Drawings of an additive model for pages: curves, heat maps, and why a row scores as it does."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from auctor.reports.curves_info import ColumnCurve, CurvesInfo, PairMap, RowParts
+from auctor.reports.html.figures import Figure, NumberTable
+from auctor.reports.html.svg import Axis, Frame, range_axis
+from auctor.reports.text import short
+
+#: Height of the density below a curve, as a part of the drawing.
+DENSITY = 0.15
+#: Parts of a row that are drawn; the others together are one bar.
+MOST_PARTS = 10
+
+
+def curve_figures(info: CurvesInfo) -> list[Figure]:
+    """The curve of every column, with what a missing value adds."""
+    return [_curve_figure(curve) for curve in info.columns]
+
+
+def pair_figures(info: CurvesInfo) -> list[Figure]:
+    """The heat map of every pair of columns."""
+    return [
+        Figure(
+            found.title,
+            pair_svg(found),
+            note=f"Strongest colour: {short(float(np.abs(found.level).max(initial=0.0)))} added "
+            "(orange) or taken off (blue).",
+        )
+        for found in info.pairs
+    ]
+
+
+def row_figures(info: CurvesInfo) -> list[Figure]:
+    """The contributions of single rows."""
+    return [
+        Figure(
+            row.title,
+            row_svg(row),
+            note=f"Score {short(row.score)}: {short(row.average)} of the average row, and what is "
+            "drawn. Above 0 the row is flagged.",
+            table=NumberTable(
+                "In numbers",
+                ("Column", "Value", "Adds"),
+                [
+                    (name, value, f"{part:+.4g}")
+                    for name, value, part in zip(row.names, row.values, row.parts, strict=True)
+                ],
+            ),
+        )
+        for row in info.rows
+    ]
+
+
+def _curve_figure(curve: ColumnCurve) -> Figure:
+    note = "" if curve.missing is None else f"A missing value adds {short(curve.missing)}."
+    return Figure(curve.title, curve_svg(curve), note=note)
+
+
+def curve_svg(curve: ColumnCurve) -> str:
+    """A column's curve with its band and the density of the rows, as an SVG drawing."""
+    edges, level = curve.edges.tolist(), np.repeat(curve.level, 2).tolist()
+    stairs = [edges[0], *np.repeat(edges[1:-1], 2).tolist(), edges[-1]]
+    lines = np.vstack([curve.level[None, :]] + ([] if curve.band is None else [curve.band]))
+    low, high = float(lines.min()), float(lines.max())
+    if curve.missing is not None:
+        low, high = min(low, curve.missing), max(high, curve.missing)
+    across = range_axis(curve.name, edges[0], edges[-1], tight=True)
+    up = range_axis("Added to the score", low - DENSITY * (high - low), high)
+    frame = Frame(across, up)
+    heights = up.low + DENSITY * (up.high - up.low) * curve.density
+    marks = [frame.steps(edges, heights.tolist(), "density")]
+    if curve.band is not None:
+        marks.append(_band(frame, stairs, np.repeat(curve.band, 2, axis=1)))
+    if up.low < 0.0 < up.high:
+        marks.append(frame.line((across.low, across.high), (0.0, 0.0), "chance"))
+    if curve.missing is not None:
+        marks.append(
+            frame.line((across.low, across.high), (curve.missing, curve.missing), "line s1")
+        )
+    marks.append(frame.line(stairs, level, "line s0"))
+    return frame.chart(curve.title, *marks)
+
+
+def _band(frame: Frame, values: list[float], band: np.ndarray) -> str:
+    """The area between the lower and the upper side of a band."""
+    low, high = band.tolist()
+    points = [(frame.across(x), frame.down(y)) for x, y in zip(values, high, strict=True)]
+    points += [
+        (frame.across(x), frame.down(y))
+        for x, y in zip(reversed(values), reversed(low), strict=True)
+    ]
+    text = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
+    return f'<polygon class="band" points="{text}"/>'
+
+
+def pair_svg(found: PairMap) -> str:
+    """The heat map of a pair of columns as an SVG drawing."""
+    across, up = (_levels(name, s) for name, s in zip(found.names, found.starts, strict=True))
+    frame = Frame(across, up)
+    most = float(np.abs(found.level).max(initial=0.0)) or 1.0
+    marks = []
+    for a, line in enumerate(found.level.tolist()):
+        for b, level in enumerate(line):
+            left, right = frame.across(a), frame.across(a + 1)
+            top, bottom = frame.down(b + 1), frame.down(b)
+            side = "positive" if level > 0.0 else "negative"
+            marks.append(
+                f'<rect class="cell {side}" x="{left:.2f}" y="{top:.2f}" '
+                f'width="{right - left:.2f}" height="{bottom - top:.2f}" '
+                f'fill-opacity="{abs(level) / most:.3f}"><title>{level:+.4g}</title></rect>'
+            )
+    return frame.chart(found.title, *marks)
+
+
+def _levels(name: str, starts: np.ndarray) -> Axis:
+    """An axis of levels, each marked where it begins."""
+    ticks = tuple((float(k), f"{start:.3g}") for k, start in enumerate(starts.tolist()))
+    return Axis(name, 0.0, float(max(1, starts.size)), ticks)
+
+
+def row_svg(row: RowParts) -> str:
+    """What each column adds to the score of a row: bars to the right and to the left."""
+    names = [f"{name} = {value}" for name, value in zip(row.names, row.values, strict=True)]
+    parts = row.parts.tolist()
+    if len(parts) > MOST_PARTS:
+        names = [*names[: MOST_PARTS - 1], f"{len(parts) - MOST_PARTS + 1} others"]
+        parts = [*parts[: MOST_PARTS - 1], sum(parts[MOST_PARTS - 1 :])]
+    most = max(map(abs, parts), default=1.0) or 1.0
+    height, middle, half = 26 * max(1, len(parts)) + 8, 180.0, 150.0
+    marks = [f'<line class="grid" x1="{middle}" y1="0" x2="{middle}" y2="{height}"/>']
+    for k, (name, part) in enumerate(zip(names, parts, strict=True)):
+        width, top = half * abs(part) / most, 26 * k + 15
+        left = middle if part > 0.0 else middle - width
+        side = "positive" if part > 0.0 else "negative"
+        marks.append(f'<text x="{middle}" y="{top - 4}" text-anchor="middle">{escape(name)}</text>')
+        marks.append(
+            f'<rect class="cell {side}" x="{left:.2f}" y="{top}" width="{width:.2f}" height="9">'
+            f"<title>{part:+.4g}</title></rect>"
+        )
+    head = f'<svg viewBox="0 0 360 {height}" role="img" aria-label="{escape(row.title)}">'
+    return "\n".join([head, *marks, "</svg>"])

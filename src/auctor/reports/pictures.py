@@ -1,0 +1,87 @@
+"""The pictures of an additive model in notebooks, as a page and in matplotlib."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from auctor.core.errors import DataError
+from auctor.core.optional import require
+from auctor.reports.curves_info import CurvesInfo, curves_info
+from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
+from auctor.reports.html.page import additive_section
+
+#: Drawings beside one another in `CurvePictures.plot`.
+ACROSS = 3
+
+
+class CurvePictures:
+    """Curves, heat maps and explained rows of an additive model; notebooks show them by themselves.
+
+    `curve_pictures` makes them.
+
+    Parameters
+    ----------
+    info : CurvesInfo
+        The numbers.
+    """
+
+    def __init__(self, info: CurvesInfo) -> None:
+        self.info = info
+
+    def __repr__(self) -> str:
+        columns, pairs, rows = map(len, self.info)
+        return f"CurvePictures({columns} curves, {pairs} pairs, {rows} rows)"
+
+    def to_html(self) -> str:
+        """The drawings as a piece of HTML with its own style; needs jinja2."""
+        return additive_section(self.info)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def plot(self) -> Any:
+        """A matplotlib figure of all of them."""
+        pyplot = require("matplotlib.pyplot", extra="plots", who="CurvePictures")
+        drawn = [(draw, one) for draw, many in zip(_DRAW, self.info, strict=True) for one in many]
+        down = max(1, math.ceil(len(drawn) / ACROSS))
+        figure, axes = pyplot.subplots(
+            down, ACROSS, figsize=(4.5 * ACROSS, 3.4 * down), squeeze=False, layout="constrained"
+        )
+        for ax in axes.ravel()[len(drawn) :]:
+            ax.set_visible(False)
+        for (draw, one), ax in zip(drawn, axes.ravel(), strict=False):
+            draw(one, ax)
+        return figure
+
+
+_DRAW: tuple[Callable[[Any, Any], Any], ...] = (draw_curve, draw_pair, draw_row)
+
+
+def curve_pictures(
+    model: Any, X: Any = None, rows: Sequence[int] = (), names: Sequence[str] | None = None
+) -> CurvePictures:
+    """Curves, pairs and explained rows of a fitted additive model, ready to be looked at.
+
+    Curves have bands where ``model.curve_bands`` was called before.
+
+    Parameters
+    ----------
+    model : AdditiveClassifier of two classes, or AdditiveRegressor
+    X : table, optional
+    rows : sequence of int
+        Numbers of rows of X to explain.
+    names : sequence of str, optional
+        Names of the columns; by default those of `fit`.
+    """
+    scores = model.to_model().coef.shape[0]
+    if scores > 1:
+        raise DataError(
+            "curve_pictures",
+            needs="a model of one score",
+            got=f"{scores}, one per class",
+            todo="Draw column_curves(model, score=k) for class number k.",
+        )
+    wanted = {f"Row {row}": int(row) for row in rows}
+    return CurvePictures(curves_info(model, names, X, wanted))
