@@ -12,7 +12,11 @@ from auctor.boosting.contenders import boosted_contenders
 from auctor.cli.main import main
 from auctor.core.errors import DataError, ParameterError
 from auctor.estimators import contenders
-from auctor.estimators.contenders import our_contenders, their_contenders
+from auctor.estimators.contenders import (
+    baseline_contenders,
+    our_contenders,
+    their_contenders,
+)
 from auctor.training.contest import (
     OURS,
     THEIRS,
@@ -20,6 +24,7 @@ from auctor.training.contest import (
     Fitted,
     Rules,
     contest,
+    make_part,
     outer_folds,
     tuned,
 )
@@ -565,3 +570,19 @@ def test_bad_data(path, tmp_path, capsys):
     refused(tmp_path / "empty.csv")
     (tmp_path / "few.csv").write_text("".join(line + "\n" for line in text.splitlines()[:12]))
     refused(tmp_path / "few.csv")
+
+
+@pytest.mark.filterwarnings("ignore:MetricClassifierCV chose the smallest strength")
+def test_everyone_is_cut_where_the_cost_is_least(data):
+    """A model that was trained without the weights of the cost is cut by the cost itself."""
+    X, hits = data
+    part = make_part(X, hits, rules := Rules("cost(20)", n_strengths=3))
+    for contender in their_contenders("l2"):
+        if contender.kind == TREES:  # cut on rows held out
+            continue
+        scores = contender.fit(part, rules).scores(X)
+        best = metrics.best_threshold(hits, scores, "cost", 20)
+        found, least = (metrics.confusion(hits, scores > cut) for cut in (0.0, best))
+        assert found.fp + 20 * found.fn == least.fp + 20 * least.fn, contender.name
+    likely = baseline_contenders()["log-loss"].fit(part, rules).scores(X)
+    assert metrics.confusion(hits, likely > 0.0).tpr > 0.95

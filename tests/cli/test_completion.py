@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from auctor.cli import names
+from auctor.cli.learners import learners
 from auctor.cli.main import main
-from auctor.cli.stream import learners
 from auctor.solvers.choose import SOLVERS
 from auctor.tables.formats import FORMATS
 from auctor.training.metric import ALIASES, METRICS
@@ -56,7 +56,7 @@ def test_surrogates_of_an_unknown_metric_are_all(tab):
 
 def test_learners(tab):
     assert set(tab("stream", "--learner", "")) == set(learners())
-    assert tab("stream", "--missing", "") == ["refuse", "skip"]
+    assert tab("stream", "--missing", "")[:3] == ["refuse", "skip", "auto"]
 
 
 def test_kinds(tab):

@@ -1,8 +1,10 @@
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 
+from auctor import MetricClassifierCV
 from auctor.cli import demo_data
 from auctor.cli.demo import run_demo
 from auctor.cli.main import main
@@ -45,10 +47,14 @@ def test_split_is_stratified_and_scaled():
 
 @pytest.fixture(scope="module")
 def quick():
-    """Fewer folds and draws, so that the whole demo is a matter of seconds."""
+    """Fewer folds, draws and strengths, so that the whole demo is a matter of seconds."""
+    ours = partial(MetricClassifierCV, surrogate="logistic", n_strengths=3, cv=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(showcase, "FOLDS", 2)
+        patch.setattr(showcase, "INNER_FOLDS", 2)
+        patch.setattr(showcase, "STRENGTHS", 2)
         patch.setattr(showcase, "DRAWS", 50)
+        patch.setattr(showcase, "MetricClassifierCV", ours)
         yield
 
 
@@ -82,6 +88,14 @@ def test_report_is_of_our_model_with_its_path(found):
     assert found.info.data.positive == "malignant"
     assert found.info.path is not None
     assert found.info.models[0].headline.auc.value > 0.9
+    assert found.info.trained.metric == "cost(10)"
+    assert found.info.costs == (1.0, 10.0)
+    names = [line.name for line in found.info.baselines]
+    assert names == ["constant score", "log-loss", "boosted trees"]
+    # Every malignant row flagged as benign costs 10: flagging all costs the benign share.
+    data = found.info.data
+    flagged = (data.test_rows - data.test_positives) / data.test_rows
+    assert found.info.baselines[0].value == pytest.approx(flagged)
 
 
 def row(name, behind, low, high):
@@ -95,12 +109,39 @@ def test_the_verdict_says_who_wins():
     assert "behind by 0.050" in verdict(GOALS[0], [trees, ours])
     first = row(OURS, 0.0, 0.0, 0.0)
     assert "use plain logistic regression" in verdict(GOALS[0], [first, plain])
+    won = verdict(GOALS[0], [trees, plain, row(OURS, -0.01, -0.05, 0.03)])
+    assert won.startswith("For f1 use plain logistic regression: boosted trees wins here")
     assert "best here, and the simplest" in verdict(
         GOALS[0], [row("logistic regression", 0.0, 0.0, 0.0), row(OURS, -0.01, -0.05, 0.03)]
     )
     assert "by more than chance" in verdict(GOALS[0], [first, row("trees", -0.1, -0.2, -0.05)])
     linear = verdict(GOALS[0], [trees, row(OURS, -0.01, -0.05, 0.03)])
-    assert linear.startswith(f"For f1 use {OURS}")
+    assert linear.startswith(f"For f1 use {OURS}: boosted trees wins here")
+    best = verdict(GOALS[0], [first, row("boosted trees", -0.01, -0.05, 0.03)])
+    assert best.startswith(f"For f1 use {OURS}: it is best here, boosted trees may be as good")
+    for text in (won, linear, best):
+        assert text.count(".") == 1  # one sentence
+        assert text.endswith(".")
+
+
+@pytest.mark.slow
+def test_the_demo_as_it_is(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for rows in found["results"].values():
+        assert {row["name"] for row in rows} == {
+            "logistic regression",
+            "logistic regression, tuned",
+            "boosted trees, tuned cut",
+            "auctor, trained on the metric",
+        }
+        assert all(row["low"] < row["value"] < row["high"] for row in rows)
+        assert min(row["value"] for row in rows) > 0.05  # nobody is perfect
+    for metric, said in found["verdicts"].items():
+        best = found["results"][metric][0]["name"]
+        assert said.startswith(f"For {metric} use ")
+        assert best in said
 
 
 # --- command ------------------------------------------------------------------------------

@@ -1,10 +1,16 @@
-"""Mistakes that users make: each ends in one line with its cause and one thing to do."""
+"""Mistakes that users make: each ends in a line with its cause and one thing to do, or is decided
+visibly: a warning says what was done and what changes it."""
 
 import csv
 import json
+import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import auctor
+from auctor import AuctorError, MetricClassifier, TableClassifier
 from auctor.cli.main import main
 
 
@@ -76,7 +82,7 @@ def test_categories_never_seen_are_counted(table, trained, monkeypatch, capsys):
     assert main(["predict", "model.auctor", "new.csv", "--out", "p.csv", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["unseen"] == {"city": 1}
-    assert "1 of 2 rows have a category of 'city' that training has not seen" in err
+    assert "1 of 2 rows have a category of 'city' that training did not have" in err
 
 
 def test_training_ends_with_the_next_command(table, monkeypatch, capsys):
@@ -93,3 +99,196 @@ def test_options_of_the_columns_reach_the_model(table, monkeypatch, capsys):
     assert main(["inspect", "model.auctor", "--json"]) == 0
     names = [one["name"] for one in json.loads(capsys.readouterr().out)["schema"]["columns"]]
     assert names == ["age", "city"]
+
+
+# --- files that are not what they should be -------------------------------------------------------
+
+
+def swapped(lines, k, text):
+    """The lines with another one in a place."""
+    return [*lines[:k], text, *lines[k + 1 :]]
+
+
+def files(lines):
+    """Wrong files by name, made from the lines of a good one."""
+    header, *body = lines
+    cells = [line.split(",") for line in body]
+    return {
+        "empty.csv": [],
+        "header.csv": [header],
+        "few.csv": lines[:4],
+        "one.csv": [header, *(line for line in body if line.endswith("yes"))],
+        "ragged.csv": swapped(lines, 6, "1,2,3"),
+        "quote.csv": swapped(lines, 6, '1,2,"Oslo,yes'),
+        "twice.csv": ["age,age,city,bought", *body],
+        "unlabelled.csv": swapped(lines, 6, "1,2,Oslo,"),
+        "three.csv": swapped(swapped(lines, 6, "1,2,Oslo,maybe"), 7, "1,2,Oslo,maybe"),
+        "semicolons.csv": [line.replace(",", ";") for line in lines],
+        "quantity.csv": ["x,y", *(f"{k},{k / 7}" for k in range(60))],
+        "book.xlsx": ["PK"],
+        "rows.txt": lines,
+        "lacking.csv": ["income,city,bought", *(",".join(cell[1:]) for cell in cells)],
+        "words.csv": swapped(lines, 6, "old,2,Oslo,yes"),
+        "infinite.csv": swapped(lines, 6, "inf,2,Oslo,yes"),
+        "german.csv": [header, *(line.replace("yes", "ja").replace("no", "nein") for line in body)],
+        "broken.auctor": ["hello"],
+        "broken.toml": ["metric = "],
+        "odd.toml": ["[train]", "metrik = 'auc'"],
+        # What is decided, and said.
+        "ids.csv": [f"id,{header}", *(f"u{k},{line}" for k, line in enumerate(body))],
+        "numbered.csv": [f"n,{header}", *(f"{k},{line}" for k, line in enumerate(body))],
+        "dates.csv": [f"d,{header}", *(f"{k % 28 + 1}/12/2024,{x}" for k, x in enumerate(body))],
+        "commas.csv": [
+            f"price,{header}".replace(",", ";"),
+            *(f"{k},5;{line.replace(',', ';')}" for k, line in enumerate(body)),
+        ],
+        "money.csv": [f"price,{header}", *(f"${k % 97},{line}" for k, line in enumerate(body))],
+        "zip.csv": [f"zip,{header}", *(f"{10115 + k % 9},{line}" for k, line in enumerate(body))],
+        "constant.csv": [f"k,{header}", *(f"7,{line}" for line in body)],
+        "leak.csv": [f"sold,{header}", *(f"{int(x.endswith('yes'))},{x}" for x in body)],
+        "gaps.csv": swapped(swapped(lines, 6, ",2,Oslo,yes"), 7, "30,2,,no"),
+        "nothing.csv": [f"note,{header}", *(f",{line}" for line in body)],
+        "spelt.csv": swapped(lines, 6, "forty,2,Oslo,yes"),
+    }
+
+
+@pytest.fixture(scope="module")
+def wrong(made, tmp_path_factory):
+    """A folder with the wrong files, the good one and its model."""
+    folder = tmp_path_factory.mktemp("wrong")
+    for name in ("rows.csv", "model.auctor"):
+        shutil.copy(made / name, folder)
+    lines = (folder / "rows.csv").read_text().splitlines()
+    for name, content in files(lines).items():
+        (folder / name).write_text("".join(f"{line}\n" for line in content))
+    (folder / "latin.csv").write_bytes("\n".join(lines).replace("Wien", "Köln").encode("latin-1"))
+    return folder
+
+
+TRAIN = "--label bought --quiet"
+
+
+@pytest.mark.parametrize(
+    ("command", "cause", "todo"),
+    [
+        (f"train empty.csv {TRAIN}", "none in empty.csv", "Check the file"),
+        (f"train header.csv {TRAIN}", "0 rows", "Check the file"),
+        (f"train few.csv {TRAIN}", "got one of", "--test-size 0"),
+        (f"train one.csv {TRAIN}", "got only 'yes'", "Check the label column"),
+        (f"train ragged.csv {TRAIN}", "4 fields in each line; got 3", "line 7. Correct"),
+        (f"train quote.csv {TRAIN}", "starts in line 7", "Close it"),
+        (f"train twice.csv {TRAIN}", "age more than once", "Rename"),
+        (f"train unlabelled.csv {TRAIN}", "unlabelled.csv, line 7", "drop such rows"),
+        (f"train three.csv {TRAIN} --positive yes", "got 3 classes", "Drop --positive"),
+        (f"train semicolons.csv {TRAIN} --delimiter ,", "1 column", "Check the delimiter"),
+        (f"train latin.csv {TRAIN}", "UTF-8", "Convert the file"),
+        ("train quantity.csv --label y", "whole numbers or text", "--label"),
+        (f"train book.xlsx {TRAIN}", "Excel workbook", "Save the table as CSV"),
+        (f"train rows.txt {TRAIN}", "rows.txt, line 1", "--format"),
+        (f"train infinite.csv {TRAIN}", "infinity", "column 'age'. Correct"),
+        (f"train . {TRAIN}", "the folder", "Pass the files"),
+        (f"train rows.csv {TRAIN} --test rows.csv", "rows.csv twice", "Leave out --test"),
+        (f"train rows.csv {TRAIN} --test-size 1.5", "--test-size", "less than or equal to 0.9"),
+        (f"train rows.csv {TRAIN} --metric precision_at_k(1000)", "1000", "Pass a smaller k"),
+        (f"train rows.csv {TRAIN} --metric fbeta(-1)", "got -1", "in that range"),
+        (f"train rows.csv {TRAIN} --metric f1 --surrogate hinge", "'hinge'", "Pass one of these"),
+        (f"train rows.csv {TRAIN} --strength -1", "got -1.0", "in that range"),
+        (f"train rows.csv {TRAIN} --folds 1", "--folds", "greater than or equal to 2"),
+        (f"train rows.csv {TRAIN} --threshold high", "'high'", "Pass one of these"),
+        (f"train rows.csv {TRAIN} --categorical onehot", "'onehot'", "Did you mean 'one_hot'?"),
+        (f"train rows.csv {TRAIN} --config broken.toml", "TOML", "Correct the file"),
+        (f"train rows.csv {TRAIN} --config odd.toml", "metrik", "Did you mean metric?"),
+        (f"train rows.csv {TRAIN} --report out.pdf", "out.pdf", "Write .html"),
+        (f"train rows.csv {TRAIN} --class-weight yess=5", "got yess", "Correct --class-weight"),
+        (f"train rows.csv {TRAIN} --drop age --drop income --drop city", "0 columns", "fewer"),
+        ("predict model.auctor lacking.csv", "none named age", "Add or rename"),
+        ("predict model.auctor words.csv", "'old' in words.csv, line 7", "Correct or drop"),
+        ("predict broken.auctor rows.csv", "another kind", "pass another"),
+        ("predict model.auctor", "Missing argument 'DATA'", "auctor predict --help"),
+        ("evaluate model.auctor german.csv", "'ja', 'nein'", "Drop those rows"),
+        ("evaluate model.auctor one.csv", "none of 'no'", "Pass a file that has some"),
+        ("stream rows.csv --label bought --metric f1", "got f1", "Use auctor train"),
+        ("stream gaps.csv --label bought", "1 missing in 'age'", "--missing"),
+        ("convert rows.csv model.onnx", "a model to write", "Train one"),
+        ("convert model.auctor model.pkl", "model.pkl", "Add the ending"),
+    ],
+)
+def test_wrong_files_and_values(command, cause, todo, wrong, monkeypatch, refused):
+    monkeypatch.chdir(wrong)
+    before = sorted(path.name for path in wrong.iterdir())
+    said = refused(*command.split())
+    assert cause in said
+    assert todo in said
+    assert sorted(path.name for path in wrong.iterdir()) == before
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("file", "decision", "option"),
+    [
+        ("ids.csv", "leaves out 'id'", "--as-category"),
+        ("numbered.csv", "takes 'n' as a quantity", "--drop"),
+        ("dates.csv", "'d'", "--date"),
+        ("commas.csv", "'price'", "--decimal ,"),
+        ("money.csv", "'price'", "--as-number"),
+        ("zip.csv", "'zip'", "--as-category"),
+        ("constant.csv", "'k'", "--drop"),
+        ("leak.csv", "'sold'", "--drop"),
+        ("gaps.csv", "fills missing values (1 in 'age', 1 in 'city'", "--missing"),
+        ("nothing.csv", "leaves out 'note'", "no row has a value"),
+        ("spelt.csv", "takes column 'age' of spelt.csv as text", "--missing"),
+    ],
+)
+def test_decisions_are_said(file, decision, option, wrong, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(wrong)
+    arguments = ["train", file, *TRAIN.split(), "--strength", "0.1", "--max-seconds", "5"]
+    assert main([*arguments, "--out", str(tmp_path / "m.auctor")]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if decision in line]
+    assert said
+    assert any(option in line for line in said)
+
+
+# --- the same in Python ---------------------------------------------------------------------------
+
+ROWS = np.random.default_rng(0).normal(size=(60, 2))
+SIGNS = (ROWS[:, 0] > 0).astype(int)
+FRAME = pd.DataFrame({"age": ROWS[:, 0], "city": ["Oslo", "Rome"] * 30, "y": SIGNS})
+
+
+def fitted():
+    return TableClassifier("auc", strength=0.1).fit(FRAME[["age", "city"]], SIGNS)
+
+
+@pytest.mark.filterwarnings("ignore::auctor.DataWarning")
+@pytest.mark.parametrize(
+    ("mistake", "cause", "todo"),
+    [
+        (lambda: MetricClassifier("acu").fit(ROWS, SIGNS), "got 'acu'", "Did you mean 'auc'?"),
+        (lambda: MetricClassifier("f1").fit(ROWS, SIGNS[:9]), "9", "length"),
+        (lambda: MetricClassifier("f1").fit(ROWS, np.ones(60)), "two classes", "another class"),
+        (lambda: MetricClassifier("f1").fit(ROWS, ROWS[:, 0]), "classes", "LinearRegressor"),
+        (lambda: MetricClassifier("f1").fit(ROWS[:, 0], SIGNS), "1", "reshape"),
+        (lambda: MetricClassifier("f1").fit(FRAME[["city"]], SIGNS), "'city'", "TableClassifier"),
+        (lambda: MetricClassifier("f1").fit(ROWS * np.nan, SIGNS), "NaN", "impute or drop"),
+        (lambda: fitted().predict(FRAME[["city"]]), "age", "."),
+        (lambda: fitted().fit(FRAME, "bougth"), "bougth", "."),
+        (lambda: auctor.save(MetricClassifier(), "m.auctor"), "fitted", "fit"),
+        (lambda: auctor.load("absent.auctor"), "absent.auctor", "Check the path"),
+        (lambda: auctor.load(__file__), "another kind", "pass another"),
+        (lambda: auctor.to_sql(MetricClassifier()), "fitted", "Call fit first"),
+    ],
+)
+def test_mistakes_in_python(mistake, cause, todo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AuctorError) as caught:
+        mistake()
+    assert cause in str(caught.value)
+    assert todo in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_probabilities_that_are_not_there_name_the_parameter():
+    model = MetricClassifier("auc").fit(ROWS, SIGNS)
+    with pytest.raises(AttributeError) as caught:
+        model.predict_proba(ROWS)
+    assert "Set calibrate and fit again" in str(caught.value)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from auctor.cli.files import check_outputs
 from auctor.cli.main import main
-from auctor.cli.options import check_outputs
 from auctor.core.errors import ParameterError
 from auctor.core.files import check_destination, replacing
 

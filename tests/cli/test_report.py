@@ -1,8 +1,15 @@
+import csv
 import json
 import math
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import auctor
 from auctor import metrics
@@ -187,3 +194,127 @@ def test_a_search_from_python_has_a_path_without_counts(rows, tmp_path, capsys):
     assert found["path"]["nonzeros"] == [None] * 5
     assert found["path"]["score_mean"] == pytest.approx(model.scores_.mean(axis=0))
     assert "Strengths tried" in out.read_text()
+
+
+# --- the metric it was trained for, baselines, slices, thresholds -------------------------------
+
+
+def test_baselines_are_trained_on_the_training_rows(trained, table, rows, tmp_path, capsys):
+    lines = table.read_text().splitlines()
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("\n".join(lines[:161]) + "\n")
+    test.write_text("\n".join([lines[0], *lines[161:]]) + "\n")
+    found = report(capsys, trained, test, "--train", train, "--out", tmp_path / "r.html")
+    age, income, city, bought = rows
+    X = np.column_stack([age, income, *(city == name for name in ("Oslo", "Rome", "Wien"))])
+    held = bought[160:]
+    constant, linear, trees = found["baselines"]
+    assert (constant["name"], constant["value"]) == ("constant score", 0.5)
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:160], bought[:160])
+    near = metrics.auc(held, scaled.decision_function(X[160:]))
+    assert linear["value"] == pytest.approx(near, abs=0.02)
+    grown = HistGradientBoostingClassifier(random_state=0).fit(X[:160], bought[:160])
+    theirs = metrics.auc(held, grown.decision_function(X[160:]))
+    assert trees["value"] == pytest.approx(theirs, abs=0.02)
+    value = found["models"][0]["headline"]["auc"]["value"]
+    assert found["trained"]["test"]["value"] == value
+    assert found["trained"]["best"] == 1.0
+    for line in (constant, linear, trees):
+        assert line["ahead"]["value"] == pytest.approx(value - line["value"])
+    assert found["trained"]["train"] == found["models"][0]["train_auc"]
+
+
+def test_without_training_rows_the_constant_alone_is_measured(trained, table, tmp_path, capsys):
+    found = report(capsys, trained, table, "--out", tmp_path / "r.html")
+    constant, *others = found["baselines"]
+    assert constant["value"] == 0.5
+    assert all("--train" in line["note"] and line["value"] is None for line in others)
+    notes = read_saved(trained).notes
+    assert found["trained"]["train"] == notes["train_score"] == notes["train_auc"]
+
+
+def test_slices_may_be_columns_that_the_model_lacks(trained, table, tmp_path, capsys):
+    lines = table.read_text().splitlines()
+    path = tmp_path / "more.csv"
+    region = ["region", *(("north", "south")[k % 2] for k in range(len(lines) - 1))]
+    path.write_text("\n".join(f"{a},{b}" for a, b in zip(lines, region, strict=True)) + "\n")
+    found = report(capsys, trained, path, "--out", tmp_path / "r.html", "--slice", "region",
+                   "--slice", "age")  # fmt: skip
+    by_region, by_age = found["slices"]
+    assert [part["name"] for part in by_region["slices"]] == ["north", "south"]
+    assert sum(part["rows"] for part in by_region["slices"]) == len(lines) - 1
+    assert len(by_age["slices"]) == 4
+    assert "By region" in (tmp_path / "r.html").read_text()
+
+
+def test_thresholds_are_written_as_a_table(trained, table, rows, tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    found = report(capsys, trained, table, "--out", tmp_path / "r.html", "--thresholds", path,
+                   "--cost-fn", "7")  # fmt: skip
+    assert found["table"] == str(path)
+    with open(path) as file:
+        lines = list(csv.DictReader(file))
+    bought = rows[3]
+    at = min(lines, key=lambda line: abs(float(line["threshold"])))
+    head = found["models"][0]["headline"]
+    assert float(at["precision"]) == pytest.approx(head["precision"]["value"])
+    assert float(at["recall"]) == pytest.approx(head["recall"]["value"])
+    tp, fp, fn = (int(at[f"{name}s"]) for name in
+                  ("true_positive", "false_positive", "false_negative"))  # fmt: skip
+    assert tp + fn == bought.sum()
+    assert float(at["cost"]) == pytest.approx((fp + 7 * fn) / bought.size)
+
+
+def test_a_report_of_training_has_its_own_rows(table, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train = ["train", str(table), "--label", "bought", "--strength", "0.1", "--metric", "cost(5)"]
+    assert main([*train, "--report", "r.html", "--slice", "city", "--json"]) == 0
+    score = json.loads(capsys.readouterr().out)["test"]["score"]
+    page = (tmp_path / "r.html").read_text()
+    assert "Trained for: cost(5)" in page
+    assert f'id="trained-value" value="{-score!r}"' in page
+    for part in ("constant score", "log-loss", "boosted trees", "By city", "costliest errors"):
+        assert part in page
+    # The rows that are named as errors are rows of the file, and wrong.
+    model = auctor.load("model.auctor")
+    frame = pd.read_csv(table)
+    named = re.findall(r'<tr><th scope="row">(\d+)</th><td class="label">(yes|no)</td>', page)
+    assert named
+    for row, actual in named:
+        one = frame.iloc[[int(row) - 1]]
+        assert one["bought"].item() == actual
+        assert model.predict(one.drop(columns="bought"))[0] != actual
+
+
+def test_a_slice_needs_a_report_and_a_column(table, tmp_path, refused, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train = ["train", table, "--label", "bought", "--strength", "0.1"]
+    assert "--report" in refused(*train, "--slice", "city")
+    assert "none named town" in refused(*train, "--slice", "town", "--report", "r.html")
+    assert not (tmp_path / "model.auctor").exists()
+
+
+def test_a_model_of_curves_has_no_weights_to_show(table, tmp_path, capsys):
+    frame = pd.read_csv(table)
+    model = auctor.TableClassifier("auc", model="additive", strength=0.01).fit(frame, "bought")
+    path = tmp_path / "curves.auctor"
+    auctor.save(model, path)
+    found = report(capsys, path, table, "--out", tmp_path / "r.html")
+    assert found["models"][0]["weights"] is None
+    scores = model.decision_function(frame.drop(columns="bought"))
+    assert found["trained"]["test"]["value"] == pytest.approx(
+        metrics.auc(frame["bought"] == "yes", scores)
+    )
+
+
+def test_a_constant_knows_the_share_of_positives(table, tmp_path, capsys):
+    """By log-loss the best constant is the log-odds of the share, with the entropy as loss."""
+    frame = pd.read_csv(table)
+    path = tmp_path / "likely.auctor"
+    auctor.save(auctor.TableClassifier("log_loss", strength=0.01).fit(frame, "bought"), path)
+    share = (frame["bought"] == "yes").mean()
+    entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
+    for more in ([], ["--train", table]):
+        found = report(capsys, path, table, "--out", tmp_path / "r.html", *more)
+        assert found["baselines"][0]["value"] == pytest.approx(entropy)
+        assert found["trained"]["best"] == 0.0

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -9,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from auctor.cli.learners import learners
 from auctor.cli.main import main
-from auctor.cli.stream import learners, progress_text
+from auctor.cli.stream import progress_text
 from auctor.online import Progress, StreamingAUC, learn
 from auctor.online.checkpoint import read_checkpoint
 from auctor.saved import read_saved
@@ -216,6 +218,7 @@ def test_progress_line(path, capsys, monkeypatch):
     assert progress_text(Progress(1234, 234, 0, 2.0, None)) == "1,234 rows, 117 rows/s"
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_model_for_the_other_commands(tmp_path, capsys):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
@@ -270,3 +273,152 @@ def test_an_interrupt_saves_the_model(path, tmp_path):
     assert process.returncode == 130
     assert b"the model so far is saved in" in err
     assert read_saved(out).model.rows_seen_ == ROWS
+
+
+# --- columns of text ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A table with an id, a number with gaps, a city and a date; a city that comes late."""
+    rng = np.random.default_rng(1)
+    n = 600
+    city = rng.choice(["Oslo", "Rome", "Wien"], n)
+    late = np.where(np.arange(n) < 590, city, "Bonn")
+    age = rng.normal(40, 10, n)
+    clicked = 0.1 * (age - 40) + 1.5 * (city == "Rome") + rng.normal(size=n) > 0.8
+    frame = pd.DataFrame(
+        {
+            "id": [f"u{k}" for k in range(n)],
+            "age": np.round(age, 3),
+            "city": late,
+            "day": [f"2024-01-{1 + k % 28:02d}" for k in range(n)],
+            "clicked": np.where(clicked, "yes", "no"),
+        }
+    )
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    return tmp_path / "log.csv"
+
+
+def encoded(frame):
+    """What the columns of the log become, by pandas alone."""
+    frame = frame[["age", "city", "day"]]
+    days = (pd.to_datetime(frame["day"]) - pd.Timestamp(1970, 1, 1)).dt.days
+    cities = [(frame["city"] == name).astype(float) for name in ("Oslo", "Rome", "Wien")]
+    return np.column_stack([frame["age"], *cities, days])
+
+
+@pytest.mark.filterwarnings("default")
+def test_text_and_dates_by_the_first_rows(log, tmp_path, capsys):
+    out = tmp_path / "model.auctor"
+    arguments = ["stream", str(log), "--label", "clicked", "--sample-rows", "300", "--out", out]
+    assert main([*map(str, arguments), "--json"]) == 0
+    said, err = capsys.readouterr()
+    assert json.loads(said)["unseen"] == {"city": 10}
+    assert "leaves out 'id'" in err
+    assert "10 of 600 rows have a category of 'city' that the first rows" in err
+    frame = pd.read_csv(log)
+    learner = StreamingAUC(grow=True)
+    learner.partial_fit(encoded(frame), frame["clicked"].to_numpy(), classes=["no", "yes"])
+    saved = read_saved(out)
+    np.testing.assert_allclose(saved.model.coef_, learner.coef_, rtol=1e-10)
+    kinds = {column["name"]: column["kind"] for column in saved.schema["columns"]}
+    assert kinds == {"age": "number", "city": "category", "day": "date"}
+
+    shuffled = frame[["city", "clicked", "day", "id", "age"]]
+    shuffled.to_csv(tmp_path / "new.csv", index=False)
+    assert main(["predict", str(out), str(tmp_path / "new.csv"), "--keep", "id"]) == 0
+    said, err = capsys.readouterr()
+    lines = [line.split(",") for line in said.split()]
+    assert lines[0] == ["id", "predicted", "score"]
+    scores = [float(line[2]) for line in lines[1:]]
+    np.testing.assert_allclose(scores, learner.decision_function(encoded(frame)), rtol=1e-9)
+    assert "10 of 600 rows have a category of 'city'" in err
+
+
+class Pipe(io.RawIOBase):
+    """Bytes that come 1000 at a time and cannot be read twice."""
+
+    def __init__(self, data):
+        self.parts = [data[k : k + 1000] for k in range(0, len(data), 1000)]
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        return self.parts.pop(0) if self.parts else b""
+
+
+@pytest.mark.filterwarnings("ignore::auctor.DataWarning")
+def test_a_pipe_of_text_gives_the_same_rows(log):
+    options = {"label": "clicked", "drop": ["id"], "sample_rows": 300}
+    piped = list(open_stream(Pipe(log.read_bytes()), "csv", **options, chunk_rows=128))
+    (whole,) = open_stream(log, **options)
+    assert {chunk.schema for chunk in piped} == {whole.schema}
+    assert sum(chunk.unseen.get("city", 0) for chunk in piped) == whole.unseen["city"] == 10
+    np.testing.assert_array_equal(np.vstack([chunk.matrix for chunk in piped]), whole.matrix)
+    assert np.concatenate([chunk.labels for chunk in piped]).tolist() == whole.labels.tolist()
+
+
+@pytest.mark.filterwarnings("default")
+def test_several_files_by_the_schema_of_the_first(log, tmp_path, capsys):
+    frame = pd.read_csv(log)
+    frame[:400].to_csv(tmp_path / "one.csv", index=False)
+    frame[400:][frame.columns[::-1]].to_csv(tmp_path / "two.csv", index=False)
+    options = ["--label", "clicked", "--drop", "id", "--out"]
+    files = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for rows, out in (([log], "a.auctor"), (files, "b.auctor")):
+        assert main(["stream", *map(str, rows), *options, str(tmp_path / out)]) == 0
+    b = read_saved(tmp_path / "b.auctor")
+    assert b.model.rows_seen_ == 600
+    levels = [column.get("levels") for column in b.schema["columns"]]
+    assert levels == [None, ["Oslo", "Rome", "Wien"], None]
+    learner = StreamingAUC(grow=True)
+    for part in (frame[:400], frame[400:]):
+        learner.partial_fit(encoded(part), part["clicked"].to_numpy(), classes=["no", "yes"])
+    np.testing.assert_allclose(b.model.coef_, learner.coef_, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("default")
+def test_hashed_text_and_missing_values(log, tmp_path, capsys):
+    frame = pd.read_csv(log)
+    frame.loc[::50, "age"] = np.nan
+    frame.loc[::60, "city"] = np.nan
+    frame.to_csv(log, index=False)
+    arguments = ["stream", str(log), "--label", "clicked", "--drop", "id", "--json"]
+    assert "--missing" in refused(capsys, *arguments[1:-1])
+    assert main([*arguments, "--missing", "skip", "--categorical", "hash", "--buckets", "16"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_features"], found["skipped_rows"], found["unseen"]) == (18, 12, {})
+    out = tmp_path / "model.auctor"
+    assert main([*arguments, "--missing", "median", "--out", str(out)]) == 0
+    assert json.loads(capsys.readouterr().out)["skipped_rows"] == 0
+    fills = [column.get("fill") for column in read_saved(out).schema["columns"]]
+    assert fills[0] == pytest.approx(frame["age"].median())
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_checkpoint_knows_the_schema(log, tmp_path, capsys):
+    kept, out = tmp_path / "kept", tmp_path / "model.auctor"
+    options = ["--label", "clicked", "--drop", "id", "--checkpoint", str(kept), "--every", "200"]
+    assert main(["stream", str(log), *options, "--limit", "400"]) == 0
+    capsys.readouterr()
+    wrong = [*options, "--resume", "--as-category", "day"]
+    assert main(["stream", str(log), *wrong]) == 2
+    assert "another checkpoint" in capsys.readouterr().err
+    assert main(["stream", str(log), *options, "--resume", "--out", str(out)]) == 0
+    whole = tmp_path / "whole.auctor"
+    fresh = [*options[:4], "--checkpoint", str(tmp_path / "c"), "--every", "200"]
+    assert main(["stream", str(log), *fresh, "--out", str(whole)]) == 0
+    np.testing.assert_array_equal(read_saved(out).model.coef_, read_saved(whole).model.coef_)
+
+
+def test_text_after_the_first_rows_names_the_line(tmp_path, capsys):
+    lines = [f"{k % 7},{int(k % 13 > 6)}" for k in range(300_000)]
+    lines[290_000] = "many,1"
+    path = tmp_path / "rows.csv"
+    path.write_text("size,label\n" + "\n".join(lines) + "\n")
+    said = refused(capsys, path, "--sample-rows", "100", "--set", "memory=0")
+    assert "'many' in" in said
+    assert "line 290002" in said
+    assert "--as-category size" in said

@@ -13,6 +13,7 @@ from auctor.cli.main import main
 from auctor.cli.output import MANY_COLUMNS
 from auctor.core.errors import DataError
 from auctor.data.preparation import Scaling, split_rows, standardise
+from auctor.reports.progress import COMPILING
 from auctor.saved import read_saved
 from auctor.training.prepare import codes_of, hold_out, tidy_labels
 from auctor.training.run import Run, unscale
@@ -178,7 +179,7 @@ def test_without_held_out_rows(svm, capsys):
     assert run(svm, *QUICK, "--test-size", "0") == 0
     out, err = capsys.readouterr()
     assert "240 training rows" in out
-    assert "No rows were held out" in err
+    assert "no rows were held out. Set --test-size above 0." in err
 
 
 def test_no_penalty_needs_no_search(svm, capsys):
@@ -223,6 +224,21 @@ def test_verbose_writes_lines(svm, capsys):
     err = capsys.readouterr().err
     assert err.startswith(f"reading {svm}\n")
     assert "\r" not in err
+
+
+@pytest.mark.slow
+def test_the_first_run_says_that_it_compiles(svm, tmp_path):
+    """In a folder without compiled code; the second run finds it there."""
+    command = [sys.executable, "-m", "auctor.cli.main", "train", str(svm), "--strength", "0.1"]
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            [*command, "--verbose"], env=env, cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0
+        said.append([line for line in done.stderr.splitlines() if "compiling" in line])
+    assert said == [[COMPILING], []]
 
 
 def test_warnings_come_in_lines_and_in_the_report(svm, capsys):

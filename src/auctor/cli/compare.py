@@ -12,12 +12,17 @@ import typer
 
 from auctor.cli import names
 from auctor.cli.options import (
+    AsCategory,
     AsJson,
+    AsNumber,
     Buckets,
     Categorical,
     Config,
     DataPath,
+    Date,
+    Decimal,
     Delimiter,
+    Drop,
     Format,
     Header,
     L1Ratio,
@@ -33,7 +38,8 @@ from auctor.cli.options import (
     examples,
     read,
 )
-from auctor.cli.output import console, echo_json, say
+from auctor.cli.output import console, echo_json, say, worded
+from auctor.cli.parameters import patterns
 from auctor.cli.train import Positive
 
 if TYPE_CHECKING:
@@ -98,6 +104,11 @@ def compare(
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
     missing: Missing = "auto",
+    drop: Drop = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
+    decimal: Decimal = ".",
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
@@ -121,15 +132,36 @@ def compare(
     from auctor.training.contest import Rules, contest
     from auctor.training.prepare import check_width
     from auctor.training.registry import resolve_penalty
+    from auctor.training.run import gathered
 
     check_choice(WHO, "penalty", penalty, PENALTIES)
     resolve_penalty(WHO, penalty, 1.0, l1_ratio)
     contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
     contenders += boosted_contenders()
-    options = Reading(format, label, categorical, buckets, missing, zero_based, header, delimiter)
+    options = Reading(
+        format,
+        label,
+        categorical,
+        buckets,
+        missing,
+        zero_based,
+        header,
+        delimiter,
+        decimal=decimal,
+        drop=tuple(drop or ()),
+        as_category=tuple(as_category or ()),
+        as_number=tuple(as_number or ()),
+        date=patterns(WHO, date),
+        check=True,
+    )
+    warned: list[Warning] = []
     try:
         with _limited(threads), _progress() as show:
-            table = read(data, options, who=WHO)
+            with gathered(warned):
+                table = read(data, options, who=WHO)
+            said = list(dict.fromkeys(worded(one, "compare") for one in warned))
+            for text in said:
+                say(f"warning: {text}")
             check_width(table.matrix.shape[1], table.schema.first_index, who=WHO)
             rules = Rules(
                 metric=metric,
@@ -151,7 +183,8 @@ def compare(
         say("stopped before everyone was measured.")
         raise typer.Exit(130) from None
     if as_json:
-        echo_json({**_about(result, rules), "positive": positive, "models": result.rows})
+        found = {"positive": positive, "warnings": said, "models": result.rows}
+        echo_json({**_about(result, rules), **found})
     else:
         _print(result, rules, positive)
 
@@ -178,7 +211,7 @@ def _hits(labels: Array | None, positive: str | None) -> tuple[Array, str]:
 
 @contextmanager
 def _limited(threads: int) -> Iterator[None]:
-    """Hold everyone's linear algebra to so many threads."""
+    """Limit the linear algebra of every contender to ``threads`` threads."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(threads):
@@ -272,9 +305,10 @@ def score_name(metric: str) -> str:
     >>> score_name("auc"), score_name("error"), score_name("cost(10)")
     ('auc', '1 - error', '-cost(10)')
     """
-    name = metric.partition("(")[0]
-    sign = {"error": "1 - ", "balanced_error": "1 - ", "cost": "-", "log_loss": "-"}.get(name, "")
-    return f"{sign}{metric}"
+    from auctor.training.describe import FALLING
+
+    base = FALLING.get(metric.partition("(")[0])
+    return metric if base is None else f"1 - {metric}" if base else f"-{metric}"
 
 
 def _cells(row: Row, others: list[str], best: str) -> list[str]:
@@ -314,7 +348,7 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
     if result.best:
         yield (
             "Vs best: difference from the best mean; p: corrected resampled t-test over the folds, "
-            "two-sided, by Holm's rule for so many models."
+            "two-sided, by Holm's rule for this number of models."
         )
     if any(row.stopped_early for row in result.rows):
         yield "* In some folds a fit stopped before its tolerance."

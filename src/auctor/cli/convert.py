@@ -1,4 +1,4 @@
-"""``auctor convert``: rows from one format to another, or a model to ONNX."""
+"""``auctor convert``: rows from one format to another, or a model to ONNX or SQL."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from auctor.cli import names
+from auctor.cli.files import check_outputs
 from auctor.cli.options import (
     AsJson,
     Buckets,
     Categorical,
     Config,
+    Decimal,
     Delimiter,
     Format,
     Header,
     Label,
     Missing,
     ZeroBased,
-    check_outputs,
     examples,
     yes_no,
 )
@@ -34,6 +35,7 @@ WHO = "auctor convert"
     "auctor convert - rows.npz --format csv --label y --missing median",
     "auctor convert big.parquet big.shards --label y",
     "auctor convert model.auctor model.onnx",
+    "auctor convert model.auctor model.sql --table customers",
 )
 def convert(
     source: Annotated[
@@ -62,6 +64,7 @@ def convert(
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = ".",
     dtype: Annotated[
         str,
         typer.Option(
@@ -69,14 +72,18 @@ def convert(
             autocompletion=names.choices("float64", "float32"),
         ),
     ] = "float64",
+    table: Annotated[
+        str, typer.Option(help="The table that an SQL query reads, as it stands behind FROM.")
+    ] = "rows",
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Convert rows between formats, a chunk at a time, or a model to ONNX.
+    """Convert rows between formats, a chunk at a time, or a model to ONNX or SQL.
 
     Tables keep text and missing values where the new format has them; elsewhere they become
     numbers, as in auctor train. OUT appears whole or not at all. A name that ends in .shards is a
-    folder for auctor train to read where rows do not fit into memory; its columns are numbers.
+    folder for auctor train to read where rows do not fit into memory; its columns are numbers. A
+    model becomes a graph (.onnx), or a query that adds predictions to the rows of a table (.sql).
     """
     from auctor.cli.inspect import is_model
     from auctor.core.files import check_destination
@@ -84,7 +91,7 @@ def convert(
     check_destination(out, who=WHO)
     check_outputs(WHO, [out], [source, config])
     if is_model(source):
-        found = _export(source, out, dtype)
+        found = _export(source, out, dtype, table)
     else:
         options: dict[str, Any] = {
             "format": format,
@@ -97,6 +104,7 @@ def convert(
             "zero_based": yes_no(WHO, "zero-based", zero_based),
             "header": yes_no(WHO, "header", header),
             "delimiter": delimiter,
+            "decimal": decimal,
         }
         found = _rewrite(source, out, options)
     if as_json:
@@ -114,7 +122,7 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
 
     if out.suffix == ".shards":
         return _shards(source, out, options)
-    if out.suffix in (".onnx", ".auctor"):
+    if out.suffix in (".onnx", ".sql", ".auctor"):
         raise ParameterError(
             WHO,
             needs=f"a model to write {out.suffix}",
@@ -144,7 +152,7 @@ def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
             got="--missing or --unlabelled",
             todo="Drop it; fill missing values by converting to Parquet first.",
         )
-    same = ("format", "label", "zero_based", "header", "delimiter")
+    same = ("format", "label", "zero_based", "header", "delimiter", "decimal")
     done = write_shards(source, out, **{name: options[name] for name in same})
     return {
         "in": source,
@@ -157,22 +165,31 @@ def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _export(source: str, out: Path, dtype: str) -> dict[str, Any]:
-    """Write a model as ONNX."""
+def _export(source: str, out: Path, dtype: str, table: str) -> dict[str, Any]:
+    """Write a model as ONNX or SQL."""
     from auctor.core.errors import ParameterError
-    from auctor.export import to_onnx
+    from auctor.export import to_onnx, to_sql
     from auctor.saved import read_saved
+    from auctor.tables.schema import Schema
 
-    if out.suffix != ".onnx":
+    if out.suffix not in (".onnx", ".sql"):
         raise ParameterError(
-            WHO, needs="a name ending in .onnx to convert a model", got=out, todo="Add the ending."
+            WHO,
+            needs="a name ending in .onnx or .sql to convert a model",
+            got=out,
+            todo="Add the ending.",
         )
-    model = read_saved(source).model
-    to_onnx(model, out, dtype=dtype)
-    return {
+    saved = read_saved(source)
+    model = saved.model
+    found = {
         "in": source,
         "out": str(out),
         "class": type(model).__name__,
         "columns": int(model.n_features_in_),
-        "dtype": dtype,
     }
+    if out.suffix == ".onnx":
+        to_onnx(model, out, dtype=dtype)
+        return found | {"dtype": dtype}
+    schema = None if saved.schema is None else Schema.from_json(saved.schema)
+    to_sql(model, out, table=table, schema=schema)
+    return found | {"table": table}

@@ -93,28 +93,27 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
 
     import numpy as np
 
-    import auctor
     from auctor import MetricClassifierCV, metrics
-    from auctor.core.result import Solution
-    from auctor.reports import Candidate, DataInfo, build_report
+    from auctor.estimators.baselines import baselines
+    from auctor.reports import DataInfo
+    from auctor.tables.schema import Column, Schema
+    from auctor.training.describe import Told, describe, path_info
+    from auctor.training.evaluate import Scored
     from auctor.training.folds import stratified_folds
-    from auctor.training.run import path_info
 
     half, other = next(stratified_folds(table.hit.astype(np.int64), 2, seed))
+    train, test = table.matrix[half], table.matrix[other]
     start = time.perf_counter()
-    model = MetricClassifierCV(goal.metric, random_state=seed)
-    model.fit(table.matrix[half], table.hit[half])
+    model = MetricClassifierCV(goal.metric, random_state=seed).fit(train, table.hit[half])
     seconds = time.perf_counter() - start
-    solution = model.solution_
-    assert isinstance(solution, Solution)  # two classes, one problem
-    candidate = Candidate(
-        goal.metric,
-        model.decision_function(table.matrix[other]),
-        solution=solution,
+    told = Told(
         seconds=seconds,
-        train_auc=metrics.auc(table.hit[half], model.decision_function(table.matrix[half])),
-        coef=model.coef_[0],
-        feature_names=table.columns,
+        train_auc=metrics.auc(table.hit[half], model.decision_function(train)),
+        train_score=model.score(train, table.hit[half]),
+        path=path_info(model),
+        command=f"auctor demo --seed {seed}",
+        rivals=baselines(model, train, table.hit[half], test, seed=seed),
+        numbers=(other + 1).tolist(),
     )
     data = DataInfo(
         train_rows=half.size,
@@ -125,15 +124,15 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
         positive=table.positive,
         negative=table.negative,
     )
-    return build_report(
+    return describe(
         f"auctor demo: {table.title}",
-        table.hit[other],
-        [candidate],
+        model,
+        Scored(table.hit[other].astype(np.int64), model.decision_function(test), None, seed),
+        test,
+        Schema.of((Column(name, "number") for name in table.columns), None),
+        told,
         data=data,
-        path=path_info(model),
-        command=f"auctor demo --seed {seed}",
-        seed=seed,
-        version=auctor.__version__,
+        who=WHO,
     )
 
 

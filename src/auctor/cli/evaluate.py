@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from auctor.cli.options import (
     AsJson,
     Config,
     DataPath,
+    Decimal,
     Delimiter,
     Format,
     Header,
@@ -17,11 +19,12 @@ from auctor.cli.options import (
     Seed,
     ZeroBased,
     check_order,
+    counting,
     examples,
     open_model,
     read_chunks,
 )
-from auctor.cli.output import console, echo_json
+from auctor.cli.output import console, echo_json, say_unseen
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -53,6 +56,7 @@ def evaluate(
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = ".",
     seed: Seed = 0,
     as_json: AsJson = False,
     config: Config = None,
@@ -63,12 +67,19 @@ def evaluate(
     check_order(model, data, who=WHO)
     saved = open_model(model, who=WHO)
     options = Reading(
-        format=format, label=label, zero_based=zero_based, header=header, delimiter=delimiter
+        format=format,
+        label=label,
+        zero_based=zero_based,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
     )
     schema = schema_of(saved.model, saved.schema)
-    chunks = read_chunks(data, options, schema, who=WHO, labelled=True)
+    unseen: Counter[str] = Counter()
+    chunks = counting(read_chunks(data, options, schema, who=WHO, labelled=True), unseen)
     rows = score_chunks(saved.model, chunks, who=WHO, seed=seed)
-    found = evaluation(saved.model, rows, who=WHO)
+    found = evaluation(saved.model, rows, who=WHO) | {"unseen": dict(unseen)}
+    say_unseen(unseen, rows.codes.size)
     if as_json:
         echo_json({"model": str(model), "data": data, **found})
     else:

@@ -11,6 +11,7 @@ import typer
 from auctor.cli.options import (
     AsJson,
     Config,
+    Decimal,
     Delimiter,
     Format,
     Header,
@@ -55,6 +56,7 @@ def inspect(
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = ".",
     threads: Threads = None,
     as_json: AsJson = False,
     config: Config = None,
@@ -75,6 +77,7 @@ def inspect(
             zero_based=zero_based,
             header=header,
             delimiter=delimiter,
+            decimal=decimal,
             n_threads=threads,
         )
         found = describe_data(read(path, options, who=WHO, labelled=label is not None), path)
@@ -157,37 +160,40 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
     """Thresholds and weights, the largest by name."""
     import numpy as np
 
-    from auctor.training.evaluate import positive_of, schema_of
+    from auctor.training.evaluate import part_names, positive_of, schema_of
 
     model = saved.model
-    coef = np.atleast_2d(model.coef_)
     schema = schema_of(model, saved.schema)
+    curved = hasattr(model, "importances_")
+    coef = np.atleast_2d(model.importances_ if curved else model.coef_)
     classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
     towards, sign = classes, 1.0
     if len(classes) == 2:  # of the positive class, whatever its place
         code = positive_of(model)
         towards, sign = [classes[code]], 1.0 if code else -1.0
-    coef = sign * coef + 0.0
+    if curved:  # how far a column moves the score, whichever way
+        towards = [None]
+    coef = (1.0 if curved else sign) * coef + 0.0
     threshold = getattr(model, "threshold_", None)
     return {
-        "positive": towards[0] if len(classes) == 2 else None,
+        "positive": classes[positive_of(model)] if len(classes) == 2 else None,
+        "curved": curved,
         "intercept": (sign * np.atleast_1d(model.intercept_)).tolist(),
         "threshold": None if threshold is None else (sign * np.atleast_1d(threshold)).tolist(),
         "n_features": int(coef.shape[1]),
         "n_nonzero": int(np.count_nonzero(np.abs(coef).max(axis=0))),
         "top": [
-            {"class": name, "features": _top(row, schema, top)}
+            {"class": name, "features": _top(row, part_names(model, schema), schema, top)}
             for name, row in zip(towards, coef, strict=True)
         ],
     }
 
 
-def _top(row: Any, schema: Schema, top: int) -> tuple[Any, ...]:
+def _top(row: Any, names: Any, schema: Schema, top: int) -> tuple[Any, ...]:
     """Columns of most weight."""
     from auctor.reports.build import weights
 
-    names, first = schema.feature_names, schema.first_index
-    return weights(row, names, top, first).top if top else ()
+    return weights(row, names, top, schema.first_index).top if top else ()
 
 
 def _show_model(found: dict[str, Any], top: int) -> None:
@@ -207,9 +213,11 @@ def _show_model(found: dict[str, Any], top: int) -> None:
         towards = "" if one["class"] is None else f", towards {one['class']}"
         table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
         table.add_column(f"column{towards}", overflow="fold")
-        table.add_column("weight", justify="right", no_wrap=True)
+        curved = found["curved"]
+        head = "standard deviation of what it adds" if curved else "weight"
+        table.add_column(head, justify="right", no_wrap=True)
         for feature in one["features"]:
-            table.add_row(feature.name, f"{feature.weight:+.6g}")
+            table.add_row(feature.name, f"{feature.weight:{'' if curved else '+'}.6g}")
         out.print()
         out.print(table, markup=False)
 

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     SOLVERS = "solvers"
     LEARNERS = "learners"
     ESTIMATORS = "estimators"
+    MAPS = "maps"
     TOOLS = "tools"
     FORMATS = "formats"
 
@@ -41,7 +42,8 @@ USES = {
     Kind.SOLVERS: "solver=..., or an object; 'auto' chooses",
     Kind.LEARNERS: "auctor stream --learner ..., classes of auctor.online",
     Kind.ESTIMATORS: "classes of auctor with scikit-learn's API",
-    Kind.TOOLS: "functions of auctor.qp and auctor.completion",
+    Kind.MAPS: "MapProblem(loss, penalty, map): scores that are no linear function",
+    Kind.TOOLS: "functions and estimators of auctor.qp, .least_squares, .completion, .covariance",
     Kind.FORMATS: "--format ..., read_table(format=...); 'auto' goes by the name of the file",
 }
 
@@ -88,6 +90,7 @@ def parts(kind: Kind) -> list[Part]:
         Kind.SOLVERS: _solvers,
         Kind.LEARNERS: _learners,
         Kind.ESTIMATORS: _estimators,
+        Kind.MAPS: _maps,
         Kind.TOOLS: _tools,
         Kind.FORMATS: _formats,
     }[kind]()
@@ -127,7 +130,7 @@ def _solvers() -> list[Part]:
 
 
 def _learners() -> list[Part]:
-    from auctor.cli.stream import learners
+    from auctor.cli.learners import learners
 
     return _named(learners())
 
@@ -139,15 +142,23 @@ def _estimators() -> list[Part]:
     return _named({name: kind for name, kind in exported.items() if hasattr(kind, "fit")})
 
 
-def _tools() -> list[Part]:
-    from auctor import completion, qp
+def _maps() -> list[Part]:
+    from auctor import maps
 
-    return [
-        Part(f"{package.__name__.removeprefix('auctor.')}.{name}", first_line(thing))
-        for package in (qp, completion)
-        for name, thing in ((name, getattr(package, name)) for name in package.__all__)
-        if inspect.isfunction(thing)
-    ]
+    return _objects(maps, "at", {}) + _objects(maps, "transform", {})
+
+
+def _tools() -> list[Part]:
+    from auctor import completion, covariance, least_squares, qp
+
+    listed = []
+    for package in (qp, least_squares, completion, covariance):
+        short = package.__name__.removeprefix("auctor.")
+        for name in package.__all__:
+            thing = getattr(package, name)
+            if inspect.isfunction(thing) or hasattr(thing, "fit") or hasattr(thing, "step"):
+                listed.append(Part(f"{short}.{name}", first_line(thing)))
+    return listed
 
 
 def _formats() -> list[Part]:

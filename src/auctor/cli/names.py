@@ -54,7 +54,7 @@ def formats(incomplete: str) -> list[Offer]:
 
 def learners(incomplete: str) -> list[Offer]:
     """Names of online learners."""
-    from auctor.cli.stream import learners as by_name
+    from auctor.cli.learners import learners as by_name
 
     return beginning(incomplete, dict.fromkeys(by_name(), ""))
 

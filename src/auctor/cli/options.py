@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
@@ -56,9 +56,20 @@ Buckets = Annotated[int, typer.Option(min=1, help="Columns per hashed column of 
 Missing = Annotated[
     str,
     typer.Option(
-        help="Missing values: auto (median; text: no category), refuse, mean, median, zero or "
-        "most_frequent.",
-        autocompletion=names.choices("auto", "refuse", "mean", "median", "zero", "most_frequent"),
+        help="Missing values: auto (median, or kept where the model is additive; text: no "
+        "category), refuse, mean, median, zero, most_frequent or keep.",
+        autocompletion=names.choices(
+            "auto", "refuse", "mean", "median", "zero", "most_frequent", "keep"
+        ),
+    ),
+]
+NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Train without an intercept.")]
+Standardise = Annotated[
+    bool | None,
+    typer.Option(
+        help="Scale number columns to deviation one; by default unless they look scaled. The "
+        "model applies to the columns as they are.",
+        show_default=False,
     ),
 ]
 ZeroBased = Annotated[
@@ -107,6 +118,16 @@ Date = Annotated[
     typer.Option(
         metavar="COLUMN=PATTERN",
         help="A column of dates and how they are written, such as sold=%d/%m/%Y; repeatable.",
+        show_default=False,
+    ),
+]
+Slices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slice",
+        metavar="COLUMN",
+        help="Show the metrics in the report for each value of this column of DATA, in the model "
+        "or not; repeatable.",
         show_default=False,
     ),
 ]
@@ -178,40 +199,6 @@ class Reading(NamedTuple):
     check: bool = False
 
 
-# --- files -----------------------------------------------------------------------------------
-
-
-def check_outputs(
-    who: str, outs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
-) -> None:
-    """Refuse, before any work, to write over a file that is read, or two files to one place.
-
-    ``None`` and "-" stand for no file.
-    """
-    from auctor.core.errors import ParameterError
-
-    taken = {_place(path) for path in inputs if path not in (None, "-")}
-    for out in outs:
-        if out in (None, "-"):
-            continue
-        if _place(out) in taken:
-            raise ParameterError(
-                who, needs="another file to write to", got=f"{out} twice", todo="Pass another name."
-            )
-        taken.add(_place(out))
-
-
-def _place(path: Any) -> object:
-    """The same for all names of a file, whether it exists or not."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return os.path.realpath(path)
-    except ValueError:  # a null byte, refused later
-        return path
-    return found.st_dev, found.st_ino
-
-
 # --- reading ---------------------------------------------------------------------------------
 
 
@@ -254,11 +241,30 @@ def read(
     )
 
 
+def read_words(
+    path: str, options: Reading, columns: Iterable[str], *, who: str
+) -> dict[str, list[str]]:
+    """Columns of a file as they are written, by name, "" where a value is missing."""
+    from auctor.tables.kept import kept_columns
+    from auctor.tables.options import ReadOptions
+
+    reading = ReadOptions(
+        who,
+        label=options.label,
+        labelled=False,
+        header=yes_no(who, "header", options.header),
+        delimiter=options.delimiter,
+        decimal=options.decimal,
+    )
+    return kept_columns(path, options.format, list(dict.fromkeys(columns)), reading)
+
+
 def check_order(model: Path, data: str, *, who: str) -> None:
     """Refuse a model where the data belong, and say that the two were swapped."""
+    from auctor.cli.inspect import is_model
     from auctor.core.errors import ParameterError
 
-    if data.endswith(".auctor") and not str(model).endswith(".auctor"):
+    if is_model(data) and not is_model(str(model)):
         raise ParameterError(
             who,
             needs="MODEL first, then DATA",
@@ -300,6 +306,13 @@ def read_chunks(
         delimiter=options.delimiter,
         decimal=options.decimal,
     )
+
+
+def counting(chunks: Iterable[Chunk], unseen: Counter[str]) -> Iterator[Chunk]:
+    """The same chunks; counts rows with categories that the model does not know, by column."""
+    for chunk in chunks:
+        unseen.update(chunk.unseen or {})
+        yield chunk
 
 
 def yes_no(who: str, option: str, text: str) -> bool | str:

@@ -6,6 +6,7 @@ import inspect
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ CALLABLES = frozenset(
 #: Parameters that the command line calls otherwise.
 RENAMED = {
     "cv": "folds",
+    "n_bins": "bins",
     "n_threads": "threads",
     "random_state": "seed",
     "share": "test_size",
@@ -59,6 +61,14 @@ RENAMED = {
 def say(text: str) -> None:
     """One line on the error stream."""
     sys.stderr.write(f"auctor: {' '.join(text.split())}\n")
+
+
+def say_unseen(unseen: Mapping[str, int], rows: int) -> None:
+    """Warn of categories that training has not seen, where there are some."""
+    if unseen:
+        from auctor.tables.check import unseen_note
+
+        say(f"warning: {unseen_note(unseen, rows)}.")
 
 
 def worded(message: Exception | str, command: str | None) -> str:
@@ -101,6 +111,8 @@ def _option(command: str | None, option: Option) -> str:
         return f"--{typed}" if option.value else f"--no-{typed}"
     if isinstance(option.value, bool):
         return f"--{typed} {'yes' if option.value else 'no'}"
+    if isinstance(option.value, list):
+        return " ".join(f"--{typed} {shlex.quote(str(one))}" for one in option.value)
     return f"--{typed} {shlex.quote(str(option.value))}"
 
 

@@ -27,7 +27,8 @@ def make_table(who: str, params: dict[str, Any]) -> TableClassifier:
     from auctor.training.registry import known, resolve_penalty
 
     resolve_metric(who, params["metric"], params["surrogate"])
-    resolve_penalty(who, params["penalty"], 1.0, params["l1_ratio"])
+    if params.get("model", "linear") == "linear":
+        resolve_penalty(who, params["penalty"], 1.0, params["l1_ratio"])
     known(who, "solver", params["solver"], {"auto": None, **SOLVERS})
     table = TableClassifier(
         **params
@@ -62,6 +63,32 @@ def patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
                 todo="Write such as sold=%d/%m/%Y for day/month/year.",
             )
         found[name] = pattern
+    return found
+
+
+def directions(who: str, text: str | None) -> dict[str, int] | None:
+    """Directions of columns, from COLUMN=1 and COLUMN=-1 with commas between.
+
+    Examples
+    --------
+    >>> directions("auctor train", "age=1,income=-1")
+    {'age': 1, 'income': -1}
+    """
+    from auctor.core.errors import ParameterError
+
+    if text is None:
+        return None
+    found = {}
+    for part in text.split(","):
+        name, equals, sign = (piece.strip() for piece in part.rpartition("="))
+        if not equals or not name or sign not in ("1", "+1", "-1"):
+            raise ParameterError(
+                who,
+                needs="directions as COLUMN=1 (rising) or COLUMN=-1 (falling), commas between",
+                got=f"{text!r}",
+                todo="Write such as age=1,income=-1.",
+            )
+        found[name] = int(sign)
     return found
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from auctor.cli.files import check_outputs
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -25,11 +27,12 @@ from auctor.cli.options import (
     Reading,
     ZeroBased,
     check_order,
-    check_outputs,
+    counting,
     examples,
     read_chunks,
+    read_words,
 )
-from auctor.cli.output import echo_json, say
+from auctor.cli.output import echo_json, say, say_unseen
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
@@ -114,7 +117,7 @@ def predict(
         decimal=decimal,
     )
     columns, positive = column_names(fitted, wanted), _positive(fitted)
-    unseen: dict[str, int] = {}
+    unseen: Counter[str] = Counter()
     rows = _Counted(predictions(fitted, data, options, wanted, unseen))
     if keep:
         rows = _Counted(_beside(_kept(data, options, keep, columns), iter(rows)))
@@ -132,10 +135,7 @@ def predict(
                 "unseen": unseen,
             }
         )
-    if unseen:
-        from auctor.tables.check import unseen_note
-
-        say(f"warning: {unseen_note(unseen, rows.count)}.")
+    say_unseen(unseen, rows.count)
     if not quiet and not as_json:
         about = "" if positive is None else f"positive class: {positive}"
         done = "" if out == "-" else f"{rows.count:,} rows written to {out}"
@@ -148,7 +148,7 @@ def predictions(
     data: str,
     options: Reading,
     wanted: tuple[str, ...],
-    unseen: dict[str, int] | None = None,
+    unseen: Counter[str] | None = None,
 ) -> Iterator[list[Array]]:
     """For each chunk of a file, the columns that are wanted; counts categories never seen."""
     import numpy as np
@@ -156,12 +156,10 @@ def predictions(
     from auctor.training.evaluate import schema_for
     from auctor.training.model import LinearModel
 
-    schema = schema_for(model.coef.shape[1], model.feature_names, model.schema)
-    for chunk in read_chunks(data, options, schema, who=WHO, labelled=False):
+    schema = schema_for(model.n_features, model.feature_names, model.schema)
+    chunks = read_chunks(data, options, schema, who=WHO, labelled=False)
+    for chunk in counting(chunks, Counter() if unseen is None else unseen):
         found: list[Array] = []
-        for name, count in (chunk.unseen or {}).items():
-            if unseen is not None:
-                unseen[name] = unseen.get(name, 0) + count
         for what in wanted:
             values = getattr(model, METHODS[what])(chunk.matrix)
             if isinstance(model, LinearModel) and model.binary:
@@ -172,10 +170,7 @@ def predictions(
 
 def _kept(data: str, options: Reading, keep: list[str], columns: list[str]) -> dict[str, list[str]]:
     """The columns to write before the predictions; refuses names that these have."""
-    from auctor.cli.options import yes_no
     from auctor.core.errors import ParameterError
-    from auctor.tables.kept import kept_columns
-    from auctor.tables.options import ReadOptions
 
     taken = [name for name in keep if name in columns]
     if taken:
@@ -185,15 +180,7 @@ def _kept(data: str, options: Reading, keep: list[str], columns: list[str]) -> d
             got=f"{taken[0]!r}",
             todo="Rename it in the file.",
         )
-    reading = ReadOptions(
-        WHO,
-        label=options.label,
-        labelled=False,
-        header=yes_no(WHO, "header", options.header),
-        delimiter=options.delimiter,
-        decimal=options.decimal,
-    )
-    return kept_columns(data, options.format, list(dict.fromkeys(keep)), reading)
+    return read_words(data, options, keep, who=WHO)
 
 
 def _beside(kept: dict[str, list[str]], chunks: Iterator[list[Array]]) -> Iterator[list[Array]]:

@@ -143,12 +143,12 @@ def train_shards(job: ShardJob, table: TableClassifier) -> None:
         raise typer.Exit(130)
 
 
-def _label(text: str | None, labels: tuple[Any, Any]) -> Any:
+def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
     """The label that a text on the command line means."""
     from auctor.core.errors import ParameterError
 
-    if text is None:
-        return None
+    if text is None or labels is None:
+        return text
     by_text = {str(label): label for label in labels}
     if text not in by_text:
         raise ParameterError(

@@ -12,20 +12,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auctor.cli import names
+from auctor.cli.files import check_outputs
+from auctor.cli.learners import learner_settings, make_learner
 from auctor.cli.options import (
+    AsCategory,
     AsJson,
+    AsNumber,
+    Buckets,
+    Categorical,
     Config,
+    Date,
+    Decimal,
     Delimiter,
+    Drop,
     Format,
     Header,
     Label,
     ZeroBased,
-    check_outputs,
     command_line,
     examples,
     yes_no,
 )
-from auctor.cli.output import echo_json
+from auctor.cli.output import echo_json, say
+from auctor.cli.parameters import patterns
 
 if TYPE_CHECKING:
     from auctor.online.base import OnlineClassifier
@@ -36,13 +45,17 @@ if TYPE_CHECKING:
 WHO = "auctor stream"
 #: Seconds between two updates of the progress line.
 PAUSE = 0.2
-#: What learners call what a user types.
-MISSING = {"refuse": "raise", "skip": "skip"}
+#: Rows that say what the columns of a table are, unless asked otherwise: those of one chunk, in
+#: which a category of a thousandth of the rows is missing once in 3600 times. Set by hand.
+SAMPLE_ROWS = 8192
+#: What may become of missing values.
+MISSING = ("refuse", "skip", "auto", "mean", "median", "zero", "most_frequent")
 
 
 @examples(
     "zcat big.svm.gz | auctor stream --out model.auctor",
-    "auctor stream log.csv --label clicked --checkpoint log.ckpt --resume",
+    "auctor stream log.csv --label clicked --checkpoint log.ckpt --resume --out model.auctor",
+    "zcat log.csv.gz | auctor stream --format csv --label clicked --categorical hash",
     "auctor stream day1.parquet day2.parquet --label clicked --learner spam --strength 0.001",
 )
 def stream(
@@ -70,15 +83,26 @@ def stream(
         str | None, typer.Option(help="Both labels, with a comma between them.")
     ] = None,
     grow: Annotated[bool, typer.Option(help="Whether columns may be added while learning.")] = True,
+    format: Format = "auto",
+    label: Label = None,
+    sample_rows: Annotated[
+        int, typer.Option(min=1, help="First rows of a table that say what its columns are.")
+    ] = SAMPLE_ROWS,
+    categorical: Categorical = "one_hot",
+    buckets: Buckets = 1024,
     missing: Annotated[
         str,
         typer.Option(
-            help="Rows with missing values: refuse or skip.",
-            autocompletion=names.choices("refuse", "skip"),
+            help="Missing values: refuse; skip such rows (text: no category); or a rule of auctor "
+            "train (auto, mean, median, zero, most_frequent), by the first rows.",
+            autocompletion=names.choices(*MISSING),
         ),
     ] = "refuse",
-    format: Format = "auto",
-    label: Label = None,
+    drop: Drop = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
+    decimal: Decimal = ".",
     n_features: Annotated[
         int | None, typer.Option(min=1, help="Number of columns (svmlight), if it is fixed.")
     ] = None,
@@ -104,16 +128,29 @@ def stream(
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Learn to rank from a stream of rows, in one pass and bounded memory."""
+    """Learn to rank from a stream of rows, in one pass and bounded memory.
+
+    The first rows of a table say which columns are numbers, text or dates; the model keeps that.
+    Categories that come later are counted and taken as none.
+    """
     from auctor.core.checks import check_choice
+    from auctor.core.errors import ParameterError
     from auctor.online import learn
     from auctor.tables import open_stream
+    from auctor.tables.check import unseen_note
     from auctor.training.prepare import tidy_labels
 
-    check_choice(WHO, "metric", metric, ("auc",))
-    check_choice(WHO, "missing", missing, tuple(MISSING))
+    if metric != "auc":
+        raise ParameterError(
+            WHO,
+            needs="--metric auc, the one that it learns",
+            got=metric,
+            todo="Use auctor train for others.",
+        )
+    check_choice(WHO, "missing", missing, MISSING)
+    passed_over = "skip" if missing == "skip" else "raise"
     model = make_learner(
-        learner, _settings(settings, strength=strength, grow=grow, missing=MISSING[missing])
+        learner, learner_settings(settings, strength=strength, grow=grow, missing=passed_over)
     )
     _check_out(out)
     check_outputs(WHO, [out, checkpoint], [*(data or ()), config])
@@ -126,13 +163,23 @@ def stream(
         zero_based=yes_no(WHO, "zero-based", zero_based),
         header=yes_no(WHO, "header", header),
         delimiter=delimiter,
+        decimal=decimal,
+        sample_rows=sample_rows,
+        categorical=categorical,
+        buckets=buckets,
+        missing=missing,
+        drop=drop or (),
+        as_category=as_category or (),
+        as_number=as_number or (),
+        date=patterns(WHO, date),
+        check=True,
     )
-    seen: list[Chunk] = []
+    seen = _Seen()
     show = _progress_line()
     try:
         result = learn(
             model,
-            _noting(rows, seen),
+            seen.noting(rows),
             classes=_classes(classes),
             checkpoint=checkpoint,
             every=every,
@@ -149,9 +196,11 @@ def stream(
         _say_interrupted(0, checkpoint, None)
         raise typer.Exit(130)
     model.classes_ = tidy_labels(model.classes_, who=WHO)
-    summary = _summary(model, learner, result, checkpoint, out)
+    summary = _summary(model, learner, result, checkpoint, out) | {"unseen": seen.unseen}
     if out is not None:
-        _write_model(out, model, summary, _schema(model, seen), command_line(ctx))
+        _write_model(out, model, summary, seen.schema(model), command_line(ctx))
+    if seen.unseen:
+        say(f"warning: {unseen_note(seen.unseen, seen.rows, of='the first rows of the stream')}.")
     if interrupted:
         _say_interrupted(result.rows, checkpoint, out)
         raise typer.Exit(130)
@@ -159,70 +208,6 @@ def stream(
         echo_json(summary)
     else:
         _print(summary)
-
-
-def learners() -> dict[str, type[OnlineClassifier]]:
-    """Learners by the name a user types.
-
-    Examples
-    --------
-    >>> sorted(learners())[-1]
-    'uni_exp'
-    """
-    import inspect
-
-    from auctor import online
-    from auctor.online.base import OnlineClassifier
-
-    found = {}
-    for name in online.__all__:
-        thing = getattr(online, name)
-        if inspect.isclass(thing) and issubclass(thing, OnlineClassifier):
-            found[names.learner_name(name)] = thing
-    found.pop("online_classifier", None)
-    return found
-
-
-def make_learner(name: str, params: dict[str, Any]) -> OnlineClassifier:
-    """A learner by name; refuses parameters it does not have."""
-    from auctor.core.checks import check_choice
-    from auctor.core.errors import ParameterError
-
-    known = learners()
-    kind = known[check_choice(WHO, "learner", name, tuple(sorted(known)))]
-    allowed = kind().get_params(deep=False)
-    unknown = [key for key in params if key not in allowed]
-    if unknown:
-        raise ParameterError(
-            WHO,
-            needs=f"parameters of {kind.__name__} ({', '.join(sorted(allowed))})",
-            got=f"{unknown[0]}",
-            todo="Drop it.",
-        )
-    return kind(**params)
-
-
-def _settings(given: list[str] | None, **named: Any) -> dict[str, Any]:
-    """Parameters from options and from NAME=VALUE, whose values are JSON or text."""
-    from auctor.core.errors import ParameterError
-
-    params = {key: value for key, value in named.items() if value is not None}
-    for item in given or []:
-        key, equals, value = item.partition("=")
-        if not equals or not key:
-            raise ParameterError(
-                WHO, needs="--set NAME=VALUE", got=f"{item!r}", todo="Write it so."
-            )
-        params[key] = _value(value)
-    return params
-
-
-def _value(text: str) -> Any:
-    """A number, truth value, null or text."""
-    try:
-        return json.loads(text.lower() if text in ("True", "False") else text)
-    except ValueError:
-        return None if text == "None" else text
 
 
 def _source(data: list[str] | None) -> str | list[str]:
@@ -293,15 +278,35 @@ def _end_line(show: object) -> None:
         sys.stderr.flush()
 
 
-def _noting(rows: Iterable[Chunk], seen: list[Chunk]) -> Iterator[Chunk]:
-    """The same chunks; keeps what the first one says of its columns."""
-    from auctor.training.prepare import check_width
+class _Seen:
+    """What chunks say of their columns, and how many rows have categories that come late."""
 
-    for chunk in rows:
-        check_width(chunk.matrix.shape[1], chunk.first_index, who=WHO)
-        if not seen:
-            seen.append(chunk._replace(matrix=None, labels=chunk.labels[:0]))
-        yield chunk
+    def __init__(self) -> None:
+        self.first: Chunk | None = None
+        self.rows = 0
+        self.unseen: dict[str, int] = {}
+
+    def noting(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The same chunks."""
+        from auctor.training.prepare import check_width
+
+        for chunk in chunks:
+            check_width(chunk.matrix.shape[1], chunk.first_index, who=WHO)
+            if self.first is None:
+                self.first = chunk._replace(matrix=None, labels=chunk.labels[:0])
+            self.rows += chunk.n_rows
+            for name, count in (chunk.unseen or {}).items():
+                self.unseen[name] = self.unseen.get(name, 0) + count
+            yield chunk
+
+    def schema(self, model: OnlineClassifier) -> Schema:
+        """How another file is read for the model; without names, by the number of columns."""
+        from auctor.tables.schema import Schema
+
+        if self.first is not None and self.first.schema is not None:
+            return self.first.schema
+        first_index = None if self.first is None else self.first.first_index
+        return Schema((), None, int(model.coef_.shape[1]), None, first_index)
 
 
 def _so_far(model: OnlineClassifier) -> Progress:
@@ -321,18 +326,6 @@ def _say_interrupted(rows: int, checkpoint: Path | None, out: Path | None) -> No
     sys.stderr.write(
         f"auctor: stopped after {rows} rows; {'; '.join(kept) or 'nothing was kept'}.\n"
     )
-
-
-def _schema(model: OnlineClassifier, seen: list[Chunk]) -> Schema:
-    """How another file is read for the model: by the names of the columns, if they have some."""
-    from auctor.tables.schema import Column, Schema
-
-    columns = label = first_index = None
-    if seen:
-        columns, label, first_index = seen[0].columns, seen[0].label, seen[0].first_index
-    if columns:
-        return Schema.of((Column(name, "number") for name in columns), label)
-    return Schema((), None, int(model.coef_.shape[1]), None, first_index)
 
 
 def _summary(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from auctor.cli import names
+from auctor.cli.curves import Bins, Interactions, ModelKind, Monotone
+from auctor.cli.files import check_other, check_outputs, check_page
 from auctor.cli.options import (
     AsCategory,
     AsJson,
@@ -29,23 +31,25 @@ from auctor.cli.options import (
     MaxSeconds,
     Metric,
     Missing,
+    NoIntercept,
     Penalty,
     Quiet,
     Reading,
     Seed,
+    Slices,
     SolverName,
+    Standardise,
     Surrogate,
     Threads,
     Tol,
     Verbose,
     ZeroBased,
-    check_outputs,
     command_line,
     examples,
     read,
 )
 from auctor.cli.output import console, echo_json, say, show_data, show_model, show_positive, worded
-from auctor.cli.parameters import make_table, patterns
+from auctor.cli.parameters import directions, make_table, patterns
 from auctor.cli.shards import (
     CheckpointFile,
     Memory,
@@ -54,12 +58,12 @@ from auctor.cli.shards import (
     refuse_others,
     train_shards,
 )
+from auctor.cli.train_report import Baselines, check_two, page_of, slice_words
 from auctor.core.files import check_destination, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from auctor.core.types import Array
     from auctor.estimators import TableClassifier
     from auctor.reports.progress import Progress
     from auctor.training.prepare import Parts
@@ -116,15 +120,6 @@ Calibrate = Annotated[
         show_default=False,
     ),
 ]
-NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Train without an intercept.")]
-Standardise = Annotated[
-    bool | None,
-    typer.Option(
-        help="Scale number columns to deviation one; by default unless they look scaled. The "
-        "model applies to the columns as they are.",
-        show_default=False,
-    ),
-]
 TestSize = Annotated[
     float,
     typer.Option(min=0.0, max=0.9, help="Share of the rows of each class to measure on."),
@@ -145,12 +140,14 @@ ReportFile = Annotated[
     "auctor train train.parquet --test test.parquet --metric 'precision_at_k(100)' --calibrate "
     "sigmoid",
     "auctor train big.shards --metric auc --memory 2GB --checkpoint run.ckpt",
+    "auctor train loans.csv --label late --model additive --monotone income=-1 --report loans.html",
     "auctor train --config auctor.toml",
 )
 def train(
     ctx: typer.Context,
     data: DataPath,
     metric: Metric = "auc",
+    model: ModelKind = "linear",
     surrogate: Surrogate = "auto",
     penalty: Penalty = "l2",
     l1_ratio: L1Ratio = None,
@@ -168,6 +165,9 @@ def train(
     calibrate: Calibrate = None,
     no_intercept: NoIntercept = False,
     standardise: Standardise = None,
+    bins: Bins = 32,
+    monotone: Monotone = None,
+    interactions: Interactions = 0,
     test_size: TestSize = 0.2,
     test: TestFile = None,
     label: Label = None,
@@ -187,6 +187,8 @@ def train(
     seed: Seed = 0,
     out: Out = Path("model.auctor"),
     report: ReportFile = None,
+    slice: Slices = None,
+    baselines: Baselines = True,
     memory: Memory = "512MB",
     checkpoint: CheckpointFile = None,
     config: Config = None,
@@ -194,7 +196,7 @@ def train(
     verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a linear classifier on a metric, measure it on rows held out, write it to a file.
+    """Train a classifier on a metric, measure it on rows held out, write it to a file.
 
     On a terminal a line shows how far it is. Ctrl-C stops it, saves the best model so far and exits
     with code 130; files that exist are replaced.
@@ -203,11 +205,17 @@ def train(
         if path is not None:
             check_destination(path, who=WHO)
     check_outputs(WHO, [out, report, checkpoint], [data, test, config])
+    check_page(WHO, report)
+    check_other(WHO, data, test)
     dates = patterns(WHO, date)
     table = make_table(
         WHO,
         {
             "metric": metric,
+            "model": model,
+            "n_bins": bins,
+            "monotone": directions(WHO, monotone),
+            "interactions": interactions,
             "surrogate": surrogate,
             "penalty": penalty,
             "l1_ratio": l1_ratio,
@@ -237,10 +245,13 @@ def train(
         },
     )
     if is_shards(data):
-        refuse_others({"test": test, "report": report})
+        others = {"test": test, "report": report, "slice": slice or None}
+        refuse_others({**others, f"model {model}": model != "linear"})
         to = ShardJob(data, memory, checkpoint, positive, standardise, out, command_line(ctx),
                       as_json, quiet)  # fmt: skip
         return train_shards(to, table)
+    from auctor.kernels.runtime.compiled import told_of_compiling
+
     job = Job(
         data,
         Reading(
@@ -248,7 +259,7 @@ def train(
             label,
             categorical,
             buckets,
-            missing,
+            table.missing_rule(),
             zero_based,
             header,
             delimiter,
@@ -268,9 +279,13 @@ def train(
         out,
         report,
         command_line(ctx),
+        tuple(slice or ()),
+        baselines,
     )
     screen = None if as_json or quiet else console()
-    run, found = _train(job, table, screen, _progress(verbose=verbose, quiet=quiet))
+    progress = _progress(verbose=verbose, quiet=quiet)
+    with told_of_compiling(progress.on_compile):
+        run, found = _train(job, table, screen, progress)
     summary = run.summary(found) | {"model": out, "report": report}
     if as_json:
         echo_json(summary)
@@ -293,22 +308,24 @@ class Job(NamedTuple):
     out: Path
     report: Path | None
     command: str
+    slices: tuple[str, ...]
+    baselines: bool
 
 
 def _train(
     job: Job, table: TableClassifier, screen: Console | None, progress: Progress
 ) -> tuple[Run, dict[str, Any]]:
     """Read, fit, measure and write; returns the run and the metrics on the rows held out."""
-    from auctor.reports import render
     from auctor.training.run import train as fit_model
 
     saved = False
     try:
+        words = slice_words(job.test or job.data, job.reading, job.slices, job.report)
         parts, warned = _read(job, screen, progress)
         _count_rows(job, table, parts, warned)
         told = _tell(map(_word, warned))
         run = fit_model(
-            table.make_model(),
+            table.make_model(parts.schema),
             parts,
             scale=job.standardise,
             progress=progress,
@@ -322,7 +339,8 @@ def _train(
         found = page = None
         try:
             found = run.measure()
-            page = None if job.report is None else render(run.report(job.data))
+            if job.report is not None:
+                page = page_of(run, job.data, words, compared=job.baselines)
         finally:  # a model is kept even if measuring it fails or is interrupted
             _save(job.out, table, run, found)
             saved = True
@@ -343,6 +361,7 @@ def _train(
 
 def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
     """The rows to train on and to measure on, with what was warned of while they were read."""
+    from auctor.tables.check import unseen_note
     from auctor.training.prepare import check_labels, prepare
     from auctor.training.run import gathered
 
@@ -353,7 +372,7 @@ def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, 
         progress.close()
         labels = check_labels(table, job.data, who=WHO)
         if job.report is not None:
-            _check_two(labels, job.data)
+            check_two(labels, job.data)
         if screen is not None:
             show_data(screen, job.data, table.matrix, labels, tuple(table.summary), table.schema)
         test = None
@@ -361,6 +380,8 @@ def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, 
             progress.stage(f"reading {job.test}")
             test = read(job.test, job.reading, who=WHO, schema=table.schema)
             progress.close()
+            if test.unseen:
+                warned.append(UserWarning(f"{unseen_note(test.unseen, test.matrix.shape[0])}."))
         parts = prepare(
             table,
             test,
@@ -389,23 +410,6 @@ def _count_rows(job: Job, table: TableClassifier, parts: Parts, warned: list[War
     table.set_params(
         metric=per_row(WHO, table.metric, whole), threshold=per_row(WHO, table.threshold, whole)
     )
-
-
-def _check_two(labels: Array, source: str) -> None:
-    """Refuse more than two classes, which no report is about."""
-    import numpy as np
-
-    from auctor.core.errors import DataError
-
-    count = np.unique(labels).size
-    if count > 2:
-        raise DataError(
-            WHO,
-            needs="two classes to write a report",
-            got=f"{count} in {source}",
-            todo="Drop {option}.",
-            option="report",
-        )
 
 
 def _save(path: Path, table: TableClassifier, run: Run, found: dict[str, Any] | None) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import Option, ParameterError
 from auctor.core.version import __version__
+from auctor.export.checks import check_listed
 from auctor.tables.columns import MISSING
-from auctor.tables.schema import Column, Schema
+from auctor.tables.schema import KEEP, Column, Schema
 
 #: Version of the set of operators; runtimes of the last years know it.
 OPSET = 17
@@ -104,15 +104,7 @@ class Graph:
 
 def add_table(graph: Graph, schema: Schema) -> None:
     """Inputs for the columns of a table, and their encoding as the matrix of the model."""
-    hashed = [column.name for column in schema.columns if column.buckets]
-    if hashed:
-        raise ParameterError(
-            "to_onnx",
-            needs="categories that are listed",
-            got=f"hashed ones in {hashed[0]!r}",
-            todo="Fit with {option}.",
-            option=Option("categorical", "one_hot"),
-        )
+    check_listed("to_onnx", schema)
     parts = [
         _category(graph, column, k) if column.kind == "category" else _number(graph, column, k)
         for k, column in enumerate(schema.columns)
@@ -124,7 +116,7 @@ def add_table(graph: Graph, schema: Schema) -> None:
 def _number(graph: Graph, column: Column, k: int) -> str:
     """A column of numbers with its missing ones filled in."""
     values = graph.number_input(column.name, 1)
-    if column.fill is None:
+    if column.fill in (None, KEEP):
         return values
     fill = graph.constant(f"fill_{k}", np.float64(column.fill))
     return graph.add("Where", graph.add("IsNaN", values), fill, values)

@@ -14,10 +14,10 @@ from auctor.core.files import AnyPath, write_bytes
 from auctor.core.optional import require
 from auctor.core.types import Array, FloatArray
 from auctor.estimators import LinearRegressor, MetricClassifier, TableClassifier
+from auctor.export.checks import encoded_model
 from auctor.export.curves import add_curves
 from auctor.export.graph import Graph, add_table
 from auctor.losses import BaseLoss, Poisson
-from auctor.online.base import OnlineClassifier
 from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
 from auctor.training.registry import resolve_loss
 
@@ -57,22 +57,7 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
     """
     check_choice(WHO, "dtype", dtype, ("float64", "float32"))
     onnx = require("onnx", extra="onnx", who=WHO)
-    inner = getattr(model, "model_", None) if isinstance(model, TableClassifier) else model
-    if not isinstance(inner, MetricClassifier | LinearRegressor | OnlineClassifier | None):
-        raise ParameterError(
-            WHO,
-            needs="a model of auctor",
-            got=f"{type(model).__name__}",
-            todo="Pass a classifier, a regressor or a learner.",
-        )
-    if not hasattr(inner, "coef_"):
-        raise ParameterError(
-            WHO,
-            needs="a fitted model",
-            got=f"{type(model).__name__} without one",
-            todo="Call fit first.",
-        )
-    assert inner is not None
+    inner = encoded_model(WHO, model)
     if np.asarray(inner.coef_).nbytes > MOST_BYTES:
         raise ParameterError(
             WHO,

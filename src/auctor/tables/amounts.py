@@ -14,7 +14,6 @@ from auctor.tables.columns import meaning
 _SIGN = r"(?:[$€£¥%]|USD|EUR|GBP|CHF|JPY|kr)"
 _AMOUNT = re.compile(rf"([-+]?)\s*{_SIGN}?\s*([-+]?\d[\d.,'\s]*|[-+]?[.,]\d+)\s*{_SIGN}?")
 _SIGNED = re.compile(_SIGN)
-_DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
 
 
 def amount(word: str, decimal: str = ".") -> float:
@@ -45,8 +44,3 @@ def all_amounts(words: Iterable[str], decimal: str = ".") -> FloatArray:
 def has_sign(word: str) -> bool:
     """Whether a word is an amount with a currency or percent sign."""
     return _SIGNED.search(word) is not None and _AMOUNT.fullmatch(word.strip()) is not None
-
-
-def has_decimal_comma(word: str) -> bool:
-    """Whether a word is a number with a decimal comma."""
-    return _DECIMAL_COMMA.fullmatch(word.strip()) is not None

@@ -20,6 +20,7 @@ from auctor.tables.columns import (
     listed,
     long_words,
     meaning,
+    no_number,
 )
 from auctor.tables.options import ReadOptions
 from auctor.tables.source import Source, shown
@@ -159,15 +160,10 @@ class ArrowFile:
         if None in meanings:
             if strict:
                 word = words[meanings.index(None)]
-                raise DataError(
-                    self.options.who,
-                    needs="numeric columns",
-                    got=(
-                        f"{shown(word.encode())} in {self.names[k]!r} of type {column.type} in "
-                        f"{self.source.name}"
-                    ),
-                    todo="Encode text as numbers first.",
-                )
+                place = f" of type {column.type} in {self.source.name}"
+                name = self.names[k] if self.options.sample_rows else ""
+                column_of = f"column {self.names[k]!r}"
+                raise no_number(self.options.who, column_of, word, place, name)
             self.surprises.add(k)
             self.first_words.setdefault(k, shown(words[meanings.index(None)].encode()))
             return np.full(len(column), np.nan)

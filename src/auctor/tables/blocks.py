@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
+from auctor.tables.schema import Schema
 
 
 class Chunk(NamedTuple):
@@ -28,6 +29,8 @@ class Chunk(NamedTuple):
         Where indices start (svmlight).
     unseen : dict, optional
         How many rows have a category that the schema lacks, by column.
+    schema : Schema, optional
+        How the columns of a table became the columns of the matrix, where one was used.
     """
 
     matrix: Any
@@ -37,6 +40,7 @@ class Chunk(NamedTuple):
     label: str | None = None
     first_index: int | None = None
     unseen: dict[str, int] | None = None
+    schema: Schema | None = None
 
     @property
     def n_rows(self) -> int:

@@ -7,16 +7,17 @@ is named too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auctor import metrics
+from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray
-from auctor.tables.amounts import has_decimal_comma, has_sign
+from auctor.tables.amounts import has_sign
 from auctor.tables.blocks import Block, TableFile
-from auctor.tables.columns import EXACT, listed, meaning
+from auctor.tables.columns import EXACT, has_decimal_comma, listed, meaning
 from auctor.tables.infer import MOSTLY, Look, Note
 from auctor.tables.options import ReadOptions
 
@@ -27,10 +28,12 @@ FEW_ROWS = 20
 NEARLY_UNIQUE = 0.5
 #: A column that alone ranks the labels better than this is probably made from them.
 LEAK = 0.99
+#: What to do with a column that knows the label.
+KNOWN = "Pass {option} unless you know it beforehand."
 #: Rows that a column is ranked on at most, evenly spaced, so that wide tables stay quick.
 MOST_RANKED = 20_000
-#: A category is ranked only if it has at least so many rows per level; with fewer, every column of
-#: text would seem to know the labels.
+#: A category is ranked only if it has at least this many rows per level; with fewer, every column
+#: of text would seem to know the labels.
 ROWS_PER_LEVEL = 20
 #: Names of columns of codes that are made of digits and are no quantities.
 _CODE_NAME = re.compile(r"(?:^|[_\W])(?:zip|plz|cap|postal|post_?code|zip_?code)", re.IGNORECASE)
@@ -103,24 +106,24 @@ def leave_out_unique(
         Note(
             f"leaves out {names}: the text differs in every row, as names and ids do.",
             "Pass {option} to keep it.",
-            "as_category",
+            Option("as_category", [file.names[k] for k in unique]),
             warns=False,
         )
     )
     return True
 
 
-def unseen_note(unseen: dict[str, int], rows: int) -> str:
-    """One sentence about categories that a model has not seen in training.
+def unseen_note(unseen: Mapping[str, int], rows: int, of: str = "training") -> str:
+    """One sentence about categories that training, or another time, did not have.
 
     Examples
     --------
     >>> unseen_note({"city": 3}, 100)
-    "3 of 100 rows have a category of 'city' that training has not seen; it counts as no category"
+    "3 of 100 rows have a category of 'city' that training did not have; it counts as no category"
     """
     parts = [f"{count:,} of {rows:,} rows have a category of {n!r}" for n, count in unseen.items()]
     end = "it counts" if len(unseen) == 1 else "they count"
-    return f"{listed(parts)} that training has not seen; {end} as no category"
+    return f"{listed(parts)} that {of} did not have; {end} as no category"
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -140,8 +143,12 @@ def _columns(block: Block, look: Look, file: TableFile, kinds: Sequence[str]) ->
             c += 1
 
 
-def _found(seen: Seen, kind: str, does: str, todo: str, option: str) -> Finding:
-    return Finding(seen.name, kind, Note(does, todo, option, warns=False))
+def _found(
+    seen: Seen, kind: str, does: str, todo: str, option: str | Option, *, warns: bool = False
+) -> Finding:
+    """A finding; an option by its name is one that takes the column."""
+    named = Option(option, [seen.name]) if isinstance(option, str) else option
+    return Finding(seen.name, kind, Note(does, todo, named, warns=warns))
 
 
 def _number(seen: Seen) -> Iterator[Finding]:
@@ -183,13 +190,13 @@ def _text(seen: Seen) -> Iterator[Finding]:
     if _shaped(words, _is_date):
         does = f"takes {name} as text of {len(words)} categories; values such as {shown} are dates."
         todo = "Pass {option} with its pattern, such as %d/%m/%Y for day/month/year."
-        yield _found(seen, "date", does, todo, "date")
+        yield _found(seen, "date", does, todo, Option("date"))
     elif _shaped(words, has_decimal_comma):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
             "with a decimal comma."
         )
-        yield _found(seen, "decimal", does, "Pass {option} ',' to read them.", "decimal")
+        yield _found(seen, "decimal", does, "Pass {option} to read them.", Option("decimal", ","))
     elif _shaped(words, has_sign):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are amounts."
@@ -257,7 +264,7 @@ def _ranked(seen: Seen, hit: Array | None) -> Iterator[Finding]:
     scores = _scores(seen, hit)
     if scores is None:
         return
-    known = ~np.isnan(scores)
+    known = np.isfinite(scores)
     if known.sum() < FEW_ROWS or hit[known].all() or not hit[known].any():
         return
     auc = float(metrics.auc(hit[known], scores[known]))
@@ -267,13 +274,13 @@ def _ranked(seen: Seen, hit: Array | None) -> Iterator[Finding]:
     name = repr(seen.name)
     if auc == 1.0 and known.all() and np.unique(scores).size == 2:
         does = f"keeps {name}, which says the same as the label in every row."
-        yield _found(seen, "label", does, "Pass {option} unless you know it beforehand.", "drop")
+        yield _found(seen, "label", does, KNOWN, "drop", warns=True)
     else:
         does = (
             f"keeps {name}, which alone ranks the labels with an AUC of {auc:.4f}, as a column "
             "that was made from the label does."
         )
-        yield _found(seen, "leak", does, "Pass {option} unless you know it beforehand.", "drop")
+        yield _found(seen, "leak", does, KNOWN, "drop", warns=True)
 
 
 def _scores(seen: Seen, hit: Array) -> FloatArray | None:

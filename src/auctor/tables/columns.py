@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.tables.blocks import TableFile
 from auctor.tables.options import ReadOptions
+from auctor.tables.source import shown
 
 #: What stands for a missing value in text, in lower case.
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))
@@ -17,6 +18,9 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 #: Largest size of whole numbers that 64-bit floats tell apart.
 EXACT = 2**53
 _LONG = re.compile(r"[+-]?[0-9]{16,400}")
+#: Swaps the decimal sign and the point.
+_SWAP = str.maketrans(",.", ".,")
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
 #: Names of the label column when none is given.
 LABEL_NAMES = ("label", "target", "y", "class")
 
@@ -31,18 +35,45 @@ def as_number(token: bytes) -> float | None:
         return None
 
 
-def meaning(word: str) -> float | None:
+def meaning(word: str, decimal: str = ".") -> float | None:
     """The number a word stands for, NaN if it says that there is none; ``None`` for other words.
 
     Examples
     --------
     >>> [meaning(word) for word in ("1e3", "True", "?", "red")]
     [1000.0, 1.0, nan, None]
+    >>> meaning("1,5", decimal=","), meaning("1,5")
+    (1.5, None)
     """
+    word = word if decimal == "." else word.translate(_SWAP)
     small = word.lower()
     if small in MISSING:
         return np.nan
     return _TRUTH.get(small, as_number(word.encode()))
+
+
+def has_decimal_comma(word: str) -> bool:
+    """Whether a word is a number with a decimal comma."""
+    return _DECIMAL_COMMA.fullmatch(word.strip()) is not None
+
+
+def no_number(who: str, column: str, word: str, place: str = "", name: str = "") -> DataError:
+    """What to say of a word in a column of numbers; a decimal comma is probably meant as one.
+
+    ``name`` is the column's, where the reader may still take it as text.
+    """
+    got = f"{shown(word.encode())}{place}"
+    if has_decimal_comma(word):
+        todo, option = "Pass {option} if that is a decimal comma.", Option("decimal", ",")
+        return DataError(who, needs=f"numbers in {column}", got=got, todo=todo, option=option)
+    if name:
+        todo, option = (
+            "Correct it, or take the column as text with {option}.",
+            Option("as_category", name),
+        )
+        return DataError(who, needs=f"numbers in {column}", got=got, todo=todo, option=option)
+    todo = "Correct or drop such rows, or train on text, not numbers, in that column."
+    return DataError(who, needs=f"numbers in {column}", got=got, todo=todo)
 
 
 def is_missing(word: str) -> bool:

@@ -26,6 +26,7 @@ from auctor.tables.columns import (
     long_words,
     made_up,
     meaning,
+    no_number,
 )
 from auctor.tables.options import ReadOptions
 from auctor.tables.records import Text, all_starts
@@ -36,8 +37,6 @@ _BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
 _DELIMITERS = (",", "\t", ";")
 #: Bytes after which a record without an end is refused: a quote was probably never closed.
 LONGEST_RECORD = 1 << 26
-#: Swaps the decimal sign and the point.
-_SWAP = str.maketrans(",.", ".,")
 #: Words for a missing value, in capital and small letters, as pyarrow wants them.
 _MISSING_WORDS = [
     "".join(letters)
@@ -101,7 +100,7 @@ class DelimitedFile:
 
     def meaning(self, word: str) -> float | None:
         """The number a word stands for, with the decimal sign of the file."""
-        return meaning(word if self.options.decimal == "." else word.translate(_SWAP))
+        return meaning(word, self.options.decimal)
 
     def _start(self) -> None:
         """Go to the first record that is not blank."""
@@ -298,14 +297,12 @@ class _Rows:
         if None in meanings:
             wrong = [k for k, number in enumerate(meanings) if number is None]
             row = int(np.flatnonzero(np.isin(codes, wrong))[0])
-            got = shown(words[codes[row]].encode())
+            word = words[codes[row]]
             if self.strict:
-                raise DataError(
-                    self.file.options.who,
-                    needs=f"numbers in {self.file.field(field)}",
-                    got=f"{got} in {text.place(row)}",
-                    todo="Encode text as numbers first.",
-                )
+                place = f" in {text.place(row)}"
+                name = self.file.fields[field] if self.file.options.sample_rows else ""
+                raise no_number(self.file.options.who, self.file.field(field), word, place, name)
+            got = shown(word.encode())
             number = self.column[field]
             self.file.surprises.add(number)
             self.file.first_words.setdefault(number, f"{got} in line {text.line(row)}")

@@ -14,7 +14,7 @@ from auctor.tables.amounts import all_amounts
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import listed
 from auctor.tables.dates import all_days
-from auctor.tables.schema import Column, Schema
+from auctor.tables.schema import KEEP, Column, Schema
 
 _INT32 = np.iinfo(np.int32).max
 
@@ -45,10 +45,15 @@ class Encoder:
     file : TableFile
     name : str
         Of the file, for error messages, as is ``who``.
+    keeps_missing : bool
+        Leave numbers missing that the schema has no fill for, where it would refuse them.
     """
 
-    def __init__(self, schema: Schema, file: TableFile, name: str, who: str) -> None:
+    def __init__(
+        self, schema: Schema, file: TableFile, name: str, who: str, *, keeps_missing: bool = False
+    ) -> None:
         self.schema, self.name, self.who = schema, name, who
+        self.keeps_missing = keeps_missing
         self.columns = schema.columns or tuple(Column(name, "number") for name in file.names)
         where = self._places(file)
         self.kinds = ["skip"] * len(file.names)
@@ -145,7 +150,7 @@ class Encoder:
         for column, place in zip(self.columns, self.places.tolist(), strict=True):
             if place >= 0:
                 count = int(missing[place])
-                if count and column.fill is not None:
+                if count and column.fill not in (None, KEEP):
                     values = block.numbers[:, place]
                     values[np.isnan(values)] = column.fill
             else:
@@ -154,7 +159,7 @@ class Encoder:
                     count = int((block.codes[:, -1 - place] < 0).sum())
             if count and column.fill is None:
                 refused[column.name] = count
-        if refused:
+        if refused and not self.keeps_missing:
             advice = "Fill or drop them first, or train with {option}."
             option = Option("missing", "mean")
             refuse_missing(refused, self.name, self.who, advice=advice, option=option)
@@ -178,9 +183,9 @@ class Encoder:
         if absent:
             raise DataError(
                 self.who,
-                needs="the columns of the schema",
+                needs="the columns that the model was trained on",
                 got=f"none named {listed(absent, 20)} in {self.name}",
-                todo="Add them.",
+                todo="Add or rename them.",
             )
         return [places[name] for name in wanted]
 

@@ -14,7 +14,15 @@ from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_lazy, refuse_masked
 from auctor.tables.blocks import Block
-from auctor.tables.columns import check_names, is_missing, listed, long_words, made_up, meaning
+from auctor.tables.columns import (
+    check_names,
+    is_missing,
+    listed,
+    long_words,
+    made_up,
+    meaning,
+    no_number,
+)
 from auctor.tables.source import shown
 
 #: Types, by name, whose values are categories even where they spell numbers.
@@ -45,12 +53,20 @@ class Frame:
         A column to leave out.
     name : str
         What messages call the table.
+    decimal : {".", ","}
+        Decimal sign of numbers that are text.
     """
 
     def __init__(
-        self, table: Any, who: str, *, without: str | None = None, name: str = "the table"
+        self,
+        table: Any,
+        who: str,
+        *,
+        without: str | None = None,
+        name: str = "the table",
+        decimal: str = ".",
     ) -> None:
-        self.who, self.name = who, name
+        self.who, self.name, self.decimal = who, name, decimal
         self.label = without
         names, columns, self.named = _columns(table, who)
         kept = [(n, c) for n, c in zip(names, columns, strict=True) if n != without]
@@ -99,18 +115,13 @@ class Frame:
         column = self._read[k]
         if not isinstance(column, _Words):
             return column.astype(np.float64)
-        meanings = [meaning(word) for word in column.words]
+        meanings = [meaning(word, self.decimal) for word in column.words]
         if None in meanings:
-            word = shown(column.words[meanings.index(None)].encode())
+            word = column.words[meanings.index(None)]
             if strict:
-                raise DataError(
-                    self.who,
-                    needs=f"numbers in column {self.names[k]!r}, as in training",
-                    got=word,
-                    todo="Correct or drop such rows.",
-                )
+                raise no_number(self.who, f"column {self.names[k]!r}", word)
             self.surprises.add(k)
-            self.first_words.setdefault(k, word)
+            self.first_words.setdefault(k, shown(word.encode()))
             return np.full(self.n_rows, np.nan)
         found: FloatArray = np.array([*meanings, np.nan], dtype=np.float64)[column.codes]
         return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from auctor.core.checks import meant
 from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
@@ -16,8 +16,8 @@ from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, listed, meaning
 from auctor.tables.dates import are_dates
 from auctor.tables.encode import numbers_in, refuse_missing
-from auctor.tables.options import ReadOptions
-from auctor.tables.schema import Column, ColumnSummary, Schema
+from auctor.tables.options import SKIP, ReadOptions
+from auctor.tables.schema import KEEP, Column, ColumnSummary, Schema
 
 #: Rules that need all numbers of a column at once.
 WHOLE_COLUMN = ("auto", "median", "most_frequent")
@@ -28,12 +28,13 @@ MOSTLY = 0.9
 class Note(NamedTuple):
     """Something to warn of once a file was read: what is done with it, and what the user can do.
 
-    ``option`` is the parameter that ``todo`` names; what does not warn is what was asked for.
+    ``option`` is the parameter that ``todo`` names; what does not warn is only noted by an
+    estimator, and said by a command.
     """
 
     does: str
     todo: str | None = None
-    option: str | tuple[()] = ()
+    option: str | Option | tuple[()] = ()
     warns: bool = True
 
     def warning(self, who: str) -> DataWarning:
@@ -70,7 +71,8 @@ class Look:
             codes = block.codes[:, k]
             counts = np.bincount(codes[codes >= 0], minlength=len(block.words[k])).tolist()
             for word, count in zip(block.words[k], counts, strict=True):
-                known[word] = known.get(word, 0) + count
+                if count:  # rows that were cut off may have had other words
+                    known[word] = known.get(word, 0) + count
         self.rows += block.n_rows
 
     def _merge(self, facts: FloatArray, rows: int) -> None:
@@ -134,13 +136,11 @@ def _settle(file: TableFile, kinds: list[str], options: ReadOptions, name: str) 
     for option, (kind, columns) in asked.items():
         for column in columns:
             if column not in places:
-                close = difflib.get_close_matches(column, file.names, 1)
-                meant = f"Did you mean {close[0]!r}? " if close else ""
                 raise DataError(
                     options.who,
                     needs=f"columns that are in {name} for {option}",
                     got=f"{column!r}",
-                    todo=f"{meant}Choose among {listed(file.names)}.",
+                    todo=f"{meant(column, file.names)}Choose among {listed(file.names)}.",
                 )
             kinds[places[column]] = kind
 
@@ -260,7 +260,7 @@ def infer(
             options.who,
             needs="some rows and columns",
             got=f"{look.rows} rows of {len(columns)} columns besides the label in {name}",
-            todo="Check the file.",
+            todo="Leave fewer columns out." if look.rows and options.drop else "Check the file.",
         )
     words = [column.name for column in columns if column.kind == "category"]
     if words and options.categorical == "refuse":
@@ -276,7 +276,7 @@ def infer(
         for facts, column in zip(summary, columns, strict=True)
         if facts.missing and column.fill is None
     }
-    if refused:
+    if refused and options.missing != SKIP:
         advice = "Fill or drop them first."
         if options.missing == "refuse":
             advice = "Pass {option} with a rule, such as 'mean', or fill or drop them first."
@@ -294,11 +294,13 @@ def infer(
 
 def note_dates(schema: Schema, name: str) -> list[Note]:
     """Say which columns are read as dates."""
-    dates = [repr(c.name) for c in schema.columns if c.kind == "date" and c.pattern is None]
+    dates = [c.name for c in schema.columns if c.kind == "date" and c.pattern is None]
     if not dates:
         return []
-    does = f"reads {listed(dates)} of {name} as dates, in days since 1 January 1970."
-    return [Note(does, warns=False)]
+    shown = listed([repr(date) for date in dates])
+    does = f"reads {shown} of {name} as dates, in days since 1 January 1970."
+    option = Option("as_category", dates)
+    return [Note(does, "Pass {option} to take text as it is.", option, warns=False)]
 
 
 def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
@@ -356,8 +358,9 @@ def _worded(
 
 
 def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
-    fill = "" if options.missing in ("auto", "zero") else None
-    if words and options.missing not in ("auto", "refuse", "zero"):
+    none = ("auto", "zero", KEEP, SKIP)
+    fill = "" if options.missing in none else None
+    if words and options.missing not in (*none, "refuse"):
         most = max(words.values())
         fill = min(word for word, count in words.items() if count == most)
     if options.categorical == "hash":
@@ -367,10 +370,12 @@ def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
 
 def _number_fill(
     facts: FloatArray, options: ReadOptions, values: FloatArray | None
-) -> float | None:
+) -> float | str | None:
     if options.missing == "zero":
         return 0.0
-    if options.missing == "refuse" or np.isnan(facts[1]):
+    if options.missing == KEEP:
+        return KEEP
+    if options.missing in ("refuse", SKIP) or np.isnan(facts[1]):
         return None
     if options.missing == "mean":
         fill = float(facts[3])

@@ -16,7 +16,9 @@ CHUNK_ENTRIES = 1 << 22
 #: What becomes of columns of text.
 CATEGORICAL = ("one_hot", "hash", "refuse")
 #: What becomes of missing values.
-MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent")
+MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent", "keep")
+#: One more for a stream: missing numbers stay, so that its reader can pass over such rows.
+SKIP = "skip"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class ReadOptions:
         How dates are written, by column, as in `datetime.strptime`.
     check : bool
         Whether to look for columns that are probably not meant as they are read.
+    sample_rows : int
+        Rows of a stream that the schema is found from; 0 if all columns are to be numbers.
     """
 
     who: str
@@ -66,6 +70,7 @@ class ReadOptions:
     as_number: Sequence[str] = ()
     date: Mapping[str, str] = field(default_factory=dict)
     check: bool = False
+    sample_rows: int = 0
 
     def __post_init__(self) -> None:
         check_int(self.who, "chunk_rows", self.chunk_rows, low=1)
@@ -73,7 +78,9 @@ class ReadOptions:
         if self.n_features is not None:
             check_int(self.who, "n_features", self.n_features, low=1)
         check_choice(self.who, "categorical", self.categorical, CATEGORICAL)
-        check_choice(self.who, "missing", self.missing, MISSING)
+        check_int(self.who, "sample_rows", self.sample_rows, low=0)
+        missing = (*MISSING, SKIP) if self.sample_rows else MISSING
+        check_choice(self.who, "missing", self.missing, missing)
         check_choice(self.who, "decimal", self.decimal, (".", ","))
         _check_yes_no(self.who, "zero_based", self.zero_based)
         _check_yes_no(self.who, "header", self.header)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,31 +13,19 @@ import numpy.typing as npt
 from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array
 from auctor.tables.arrays import npz_chunks
-from auctor.tables.blocks import Block, TableFile
-from auctor.tables.check import check_columns, leave_out_unique
+from auctor.tables.blocks import TableFile
 from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_format, format_to_read
-from auctor.tables.infer import (
-    Look,
-    Note,
-    first_kinds,
-    infer,
-    leave_out_empty,
-    note_dates,
-    note_filled,
-    note_long_integers,
-    note_text,
-)
+from auctor.tables.gather import find_schema, gathered
+from auctor.tables.infer import Look, Note
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
-from auctor.tables.schema import ColumnSummary, Schema
+from auctor.tables.schema import KEEP, ColumnSummary, Schema
 from auctor.tables.source import Source
 from auctor.tables.stream import check_unnamed, is_file
 from auctor.tables.svmlight_matrix import svmlight_matrix
 
 WHO = "read_table"
-#: Room is made for this many times the rows so far when an array is full.
-_GROWTH = 1.25
 
 
 class Table(NamedTuple):
@@ -50,12 +39,15 @@ class Table(NamedTuple):
     schema : Schema
     summary : tuple of ColumnSummary
         One for each column of the schema; empty for compressed rows.
+    unseen : mapping
+        Rows with a category that the given schema does not know, by column.
     """
 
     matrix: Any
     labels: Array | None
     schema: Schema
     summary: tuple[ColumnSummary, ...]
+    unseen: Mapping[str, int] = MappingProxyType({})
 
 
 def read_table(
@@ -110,10 +102,11 @@ def read_table(
         One column of zeros and ones per category, in the order of their names; or ``buckets``
         columns that the categories of a column share by their hash (`auctor.tables.encode.bucket`).
     buckets : int
-    missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent"}
+    missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "keep"}
         What a missing number or date becomes; "auto" is the median, with a warning that says where.
-        Missing categories become the most frequent one, or with "auto" and "zero" no category at
-        all. Compressed rows have "refuse" and "zero" only.
+        "keep" leaves it missing, for models that can take that. Missing categories become the most
+        frequent one, or with "auto", "zero" and "keep" no category at all. Compressed rows have
+        "refuse", "zero" and "keep" only.
     labelled : bool
         Whether there must be labels.
     n_features : int, optional
@@ -236,7 +229,7 @@ def _unnamed(
     if matrix.nnz and np.isnan(matrix.data.min()):
         if options.missing == "zero":
             np.nan_to_num(matrix.data, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        else:
+        elif options.missing != KEEP:
             where = matrix.indices[np.isnan(matrix.data)]
             found, counts = np.unique(where, return_counts=True)
             shift = 1 if first is None else first
@@ -269,13 +262,10 @@ def encode_table(
     ``labels`` are those of a table that has none of its own, for the check of its columns.
     """
     if not file.names:
-        raise DataError(
-            options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
-        )
-    look = Look()
+        raise _no_rows(name, options)
     if options.schema is not None:
         encode = Encoder(options.schema, file, name, options.who)
-        whole = _gathered(file, encode.kinds)
+        whole, look = gathered(file, encode.kinds), Look()
         look.add(encode.dated(whole))
         summary = tuple(
             look.number(column.name, place)._replace(kind=column.kind)
@@ -284,86 +274,18 @@ def encode_table(
             for column, place in zip(encode.columns, encode.places.tolist(), strict=True)
         )
     else:
-        kinds = first_kinds(file, options, name)
-        whole = _gathered(file, kinds, strict=False)
-        if file.surprises:
-            for k in file.surprises:
-                kinds[k] = "category"
-            whole = _gathered(file, kinds)
-        look.add(whole)
-        if options.missing != "zero" and leave_out_empty(look, file, kinds, name, notes):
-            whole, look = _gathered(file, kinds), Look()
-            look.add(whole)
-        if options.check and leave_out_unique(look, file, kinds, options, notes):
-            whole, look = _gathered(file, kinds), Look()
-            look.add(whole)
-        if options.check:
-            known = whole.labels if labels is None else labels
-            found = check_columns(whole, look, file, kinds, known, options)
-            notes += [finding.note for finding in found]
-        notes += note_text(look, file, kinds, name)
-        notes += note_long_integers(look, file, kinds, name)
-        schema, summary = infer(look, file, kinds, options, name, whole.numbers)
-        notes += note_dates(schema, name)
-        if options.missing == "auto":
-            notes += note_filled(summary, name)
+        whole, schema, summary = find_schema(file, name, options, notes, labels)
         encode = Encoder(schema, file, name, options.who)
     if not whole.n_rows:
-        raise DataError(
-            options.who, needs="some rows", got=f"none in {name}", todo="Check the file."
-        )
+        raise _no_rows(name, options)
     finished = _finished(whole.labels, name, options)
     with np.errstate(over="ignore"):
         matrix = encode(whole).astype(kind, copy=False)
-    return Table(matrix, finished, encode.schema, summary)
+    return Table(matrix, finished, encode.schema, summary, encode.unseen)
 
 
 def _no_rows(name: str, options: ReadOptions) -> DataError:
     return DataError(options.who, needs="some rows", got=f"none in {name}", todo="Check the file.")
-
-
-def _gathered(file: TableFile, kinds: Sequence[str], *, strict: bool = True) -> Block:
-    """All rows of a file as one block; none if columns turned out to be of another kind."""
-    numbers = _Growing(list(kinds).count("number"), np.float64)
-    codes = _Growing(list(kinds).count("category"), np.int32)
-    words: list[dict[str, int]] = [{} for _ in range(codes.width)]
-    labels: list[Array] = []
-    for block in file.blocks(kinds, strict=strict):
-        if file.surprises:
-            numbers.clear()
-            codes.clear()
-            labels.clear()
-            continue
-        numbers.add(block.numbers)
-        codes.add(block.recoded(words))
-        if block.labels is not None:
-            labels.append(block.labels)
-    listed_words = [list(known) for known in words]
-    joined = np.concatenate(labels) if labels else None
-    return Block(numbers.rows(), codes.rows(), listed_words, joined)
-
-
-class _Growing:
-    """An array that rows are added to; it grows in place."""
-
-    def __init__(self, width: int, kind: Any) -> None:
-        self.width, self._used = width, 0
-        self._array: Array = np.empty((0, width), kind)
-
-    def add(self, rows: Array) -> None:
-        wanted = self._used + rows.shape[0]
-        if self._array.shape[0] < wanted:
-            room = max(wanted, int(_GROWTH * self._array.shape[0]))
-            self._array.resize((room, self.width), refcheck=False)
-        self._array[self._used : wanted] = rows
-        self._used = wanted
-
-    def clear(self) -> None:
-        self._array, self._used = np.empty((0, self.width), self._array.dtype), 0
-
-    def rows(self) -> Array:
-        self._array.resize((self._used, self.width), refcheck=False)
-        return self._array
 
 
 def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | None:

@@ -12,6 +12,8 @@ from auctor.core.errors import DataError
 #: Kinds of columns; a date is text, or a time, that becomes a number of days, and an amount text
 #: with signs or separators, such as $1,200, that becomes its number.
 KINDS = ("number", "category", "date", "amount")
+#: Fill of a column of numbers whose missing values stay missing.
+KEEP = "keep"
 #: Bytes of an entry of a dense matrix.
 _DENSE = 8
 #: Bytes of an entry of a compressed row: a number and a 32-bit index.
@@ -27,7 +29,8 @@ class Column(NamedTuple):
     kind : {"number", "category", "date", "amount"}
         A date becomes the days since 1 January 1970, an amount its number.
     fill : float or str, optional
-        What a missing value counts as; ``None`` refuses one, "" stands for no category at all.
+        What a missing value counts as; ``None`` refuses one, "" stands for no category at all, and
+        "keep" leaves a missing number missing.
     levels : tuple of str, optional
         Categories, each of which becomes a column of zeros and ones; others become zeros.
     buckets : int, optional
@@ -172,10 +175,12 @@ def _column(content: Any) -> Column:
     _check(pattern is None or (worded and isinstance(pattern, str)), f"pattern={pattern!r}")
     if column.kind != "category":
         fill = column.fill
-        plain = isinstance(fill, int | float) and not isinstance(fill, bool)
-        _check(fill is None or (plain and math.isfinite(fill)), f"fill={fill!r}")  # type: ignore[arg-type]
         _check(column.levels is None and column.buckets is None, f"levels in {column.name!r}")
-        return column._replace(fill=None if fill is None else float(fill))
+        if fill is None or fill == KEEP:
+            return column
+        plain = isinstance(fill, int | float) and not isinstance(fill, bool)
+        _check(plain and math.isfinite(fill), f"fill={fill!r}")  # type: ignore[arg-type]
+        return column._replace(fill=float(fill))
     _check(column.fill is None or isinstance(column.fill, str), f"fill={column.fill!r}")
     _check((column.levels is None) != (column.buckets is None), f"levels of {column.name!r}")
     if column.levels is None:

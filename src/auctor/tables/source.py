@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO, TypeVar, cast
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.optional import require
 
 T = TypeVar("T")
@@ -37,6 +37,14 @@ MAGIC = {
 }
 #: Byte order mark that some programs put before UTF-8 text.
 MARK = b"\xef\xbb\xbf"
+#: First bytes of files that are no text: what they are, and their format where it can be read.
+OTHERS = {
+    b"PK\x03\x04": ("a zip archive, such as an Excel workbook or a model", None),
+    b"\xd0\xcf\x11\xe0": ("an old Excel workbook", None),
+    b"PAR1": ("a Parquet file", "parquet"),
+    b"ARROW1": ("an Arrow file", "arrow"),
+    b"\x93NUMPY": ("a NumPy array", "npy"),
+}
 
 
 class Source:
@@ -104,6 +112,17 @@ class Source:
         copy.seek(0)
         self._raw, self._start, self.live, self._closes = cast(BinaryIO, copy), 0, False, True
 
+    def record(self) -> None:
+        """Make `rewind` possible until `replay`: what is read from now on is kept in memory."""
+        if not self._rewinds():
+            self._raw, self._start = cast(BinaryIO, _Recorder(self._raw)), 0
+
+    def replay(self) -> None:
+        """Go back to the first byte; what is read once more is kept no longer."""
+        self.rewind()
+        if isinstance(self._raw, _Recorder):
+            self._raw.keeps = False
+
     def _rewinds(self) -> bool:
         return not self.live and getattr(self._raw, "seekable", bool)()
 
@@ -118,6 +137,7 @@ class Source:
         ``whole_first`` waits for a full first block all the same.
         """
         head = self._read(self._raw, 6)
+        self._refuse_other(head)
         file = self._decompress(head)
         parts: list[bytes] = []
         pending, first = 0, True
@@ -158,6 +178,18 @@ class Source:
                 todo="Check that it is complete.",
             ) from error
 
+    def _refuse_other(self, head: bytes) -> None:
+        """Refuse what is no text, by its first bytes."""
+        for magic, (kind, format) in OTHERS.items():
+            if head.startswith(magic):
+                raise DataError(
+                    self.who,
+                    needs="text, as the name or the format says",
+                    got=f"{self.name}, {kind}",
+                    todo="Pass {option}." if format else "Save the table as CSV first.",
+                    option=Option("format", format),
+                )
+
     def _decompress(self, head: bytes) -> Any:
         whole = io.BufferedReader(_Joined(head, self._raw), BLOCK)
         kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
@@ -171,6 +203,43 @@ class Source:
             zstandard = require("zstandard", extra="cli", who=f"{self.who} of {self.name}")
             return io.BufferedReader(_Zstandard(zstandard.ZstdDecompressor(), whole), BLOCK)
         return whole
+
+
+class _Recorder:
+    """A pipe whose beginning can be read again: it keeps what passes while ``keeps`` is true."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.keeps = file, True
+        self._kept, self._at = bytearray(), 0
+
+    def read1(self, size: int) -> bytes:
+        """What is there, up to ``size`` bytes."""
+        data = bytes(self._kept[self._at : self._at + size])
+        self._at += len(data)
+        if not data:
+            data = getattr(self._file, "read1", self._file.read)(size) or b""
+            if self.keeps:
+                self._kept += data
+            else:
+                self._kept.clear()
+            self._at = len(self._kept)
+        return data
+
+    def read(self, size: int) -> bytes:
+        """``size`` bytes, or all up to the end."""
+        parts = []
+        while size and (data := self.read1(size)):
+            parts.append(data)
+            size -= len(data)
+        return b"".join(parts)
+
+    def seek(self, place: int) -> None:
+        """Go to a byte that is kept."""
+        self._at = place
+
+    def close(self) -> None:
+        """Close the pipe."""
+        self._file.close()
 
 
 class _Joined(io.RawIOBase):

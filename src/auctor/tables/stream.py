@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.data.coerce import as_matrix, feature_names
 from auctor.tables.arrays import npz_chunks
 from auctor.tables.blocks import Chunk
 from auctor.tables.encode import Encoder, fit_width
 from auctor.tables.formats import TABLES, check_format, format_to_read
-from auctor.tables.options import CHUNK_ROWS, ReadOptions
+from auctor.tables.gather import find_schema
+from auctor.tables.infer import Note
+from auctor.tables.options import CHUNK_ROWS, SKIP, ReadOptions
 from auctor.tables.schema import Schema
 from auctor.tables.source import WHO, Source, ahead
 from auctor.tables.svmlight import Indices, svmlight_chunks
@@ -39,6 +43,15 @@ def open_stream(
     header: bool | str = "auto",
     delimiter: str | None = None,
     decimal: str = ".",
+    sample_rows: int = 0,
+    categorical: str = "one_hot",
+    buckets: int = 1024,
+    missing: str = "refuse",
+    drop: Sequence[str] = (),
+    as_category: Sequence[str] = (),
+    as_number: Sequence[str] = (),
+    date: Mapping[str, str] | None = None,
+    check: bool = False,
 ) -> Iterator[Chunk]:
     r"""Chunks of rows in their order, read a little ahead in a thread.
 
@@ -56,7 +69,8 @@ def open_stream(
         long as no column has that name.
     schema : Schema, optional
         How the columns of a table become numbers, as `read_table` found it: they may come in
-        another order and among others. Without it, every column must hold numbers.
+        another order and among others. Without it, and without ``sample_rows``, every column must
+        hold numbers.
     labelled : bool
         Whether there must be labels; if not, they are NaN where there are none.
     n_features : int, optional
@@ -74,6 +88,16 @@ def open_stream(
         the first line has most of.
     decimal : {".", ","}
         Decimal sign of the numbers of a CSV file.
+    sample_rows : int
+        With a number above 0, the schema of a table is found from so many of its first rows, as
+        `read_table` finds one from all, and each chunk carries it. Categories that come later
+        become zeros and are counted in ``Chunk.unseen``. Of several files the first one decides.
+        A pipe is read when so many rows have come.
+    categorical, buckets, drop, as_category, as_number, date, check
+        As in `read_table`, for ``sample_rows``.
+    missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "skip"}
+        As in `read_table`, for ``sample_rows``: fills come from the first rows. With "skip" missing
+        numbers stay NaN, for a learner that passes over such rows, and missing text is no category.
 
     Yields
     ------
@@ -99,6 +123,15 @@ def open_stream(
         header=header,
         delimiter=delimiter,
         decimal=decimal,
+        sample_rows=sample_rows,
+        categorical=categorical,
+        buckets=buckets,
+        missing=missing,
+        drop=drop,
+        as_category=as_category,
+        as_number=as_number,
+        date=date or {},
+        check=check,
     )
     return _numbered(_parts(source), format, options)
 
@@ -143,6 +176,8 @@ def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterat
             )
         for chunk in chunks:
             columns = same_columns(columns, chunk.columns)
+            if options.sample_rows and options.schema is None:
+                options = replace(options, schema=chunk.schema)  # of the first file
             yield chunk._replace(first_row=rows)
             rows += chunk.n_rows
     if not rows:
@@ -152,10 +187,37 @@ def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterat
 def _file_chunks(part: Any, format: str, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
     source = Source(part, options.who)
     try:
-        reader = READERS[format_to_read(format, source.name, options.who)]
+        found = format_to_read(format, source.name, options.who)
+        if options.sample_rows and options.schema is None and found in TABLES:
+            options = _sampled(source, found, options)
+        elif found == "svmlight" and options.missing not in ("refuse", SKIP):
+            raise ParameterError(
+                options.who,
+                needs="a table with columns to fill missing values",
+                got=source.name,
+                todo="Pass {option} or 'skip'.",
+                option=Option("missing", "refuse"),
+            )
+        reader = READERS[found]
         yield from ahead(reader(source, options, indices), AHEAD, wait=not source.live)
     finally:
         source.close()
+
+
+def _sampled(source: Source, format: str, options: ReadOptions) -> ReadOptions:
+    """The same options with the schema that the first rows of a table suggest."""
+    notes: list[Note] = []
+    source.record()
+    try:
+        file = TABLES[format](source, options)
+        if file is not None and file.names:
+            _, schema, _ = find_schema(file, source.name, options, notes)
+            options = replace(options, schema=schema, header=file.named)
+    finally:
+        for note in notes:
+            warnings.warn(note.warning(WHO), stacklevel=2)
+    source.replay()
+    return options
 
 
 def _table_chunks(
@@ -172,12 +234,19 @@ def _table_chunks(
             names = file.names if file.named else None
             yield Chunk(block.numbers, labels, columns=names, label=file.label)
     elif file.names:
-        encode = Encoder(schema, file, source.name, options.who)
+        skips = options.missing == SKIP
+        encode = Encoder(schema, file, source.name, options.who, keeps_missing=skips)
         for block in file.blocks(encode.kinds):
             labels = _labels(block.labels, block.n_rows)
             encode.unseen = {}
-            matrix, names = encode(block), schema.feature_names
-            yield Chunk(matrix, labels, columns=names, label=file.label, unseen=encode.unseen)
+            yield Chunk(
+                encode(block),
+                labels,
+                columns=schema.feature_names,
+                label=file.label,
+                unseen=encode.unseen,
+                schema=schema,
+            )
 
 
 def _svmlight_chunks(source: Source, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:

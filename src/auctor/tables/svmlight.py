@@ -31,7 +31,7 @@ _COMPLAINTS = {
     kernels.NO_VALUE: "a number after the colon",
     kernels.NO_QUERY: "a whole number after qid:",
 }
-_CORRECT = "Correct the line, or pass the format of the file."
+_CORRECT = "Correct the line, or pass {option} with the format of the file, such as csv."
 _ADVICE = {
     kernels.LOW_INDEX: "Pass {option} if counting starts at 0.",
     kernels.HIGH_INDEX: "Pass a larger {option}, or none.",
@@ -40,6 +40,7 @@ _ADVICE = {
 _OPTIONS = {
     _ADVICE[kernels.LOW_INDEX]: Option("zero_based", True),
     _ADVICE[kernels.HIGH_INDEX]: Option("n_features"),
+    _CORRECT: Option("format"),
 }
 
 

@@ -1,0 +1,289 @@
+"""Models as SQL, for rows that stay in their database."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from auctor.core.errors import ParameterError
+from auctor.core.files import AnyPath, write_bytes
+from auctor.core.types import FloatArray
+from auctor.core.version import __version__
+from auctor.estimators import AdditiveRegressor, LinearRegressor, TableClassifier
+from auctor.export.checks import check_listed, encoded_model
+from auctor.losses import BaseLoss, Poisson
+from auctor.tables.schema import KEEP, Column, Schema
+from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
+from auctor.training.registry import resolve_loss
+from auctor.training.scorecard import make_scorecard, sql_name
+from auctor.training.targets import sign_of
+
+WHO = "to_sql"
+#: What the query adds to the columns of the table.
+ADDED = ("score", "predicted", "probability", "prediction")
+#: Terms of a sum that stand in one pair of parentheses: SQLite refuses expressions that are nested
+#: more than 1000 deep, and every plus sign is a level.
+MOST_TERMS = 100
+#: Where probabilities are taken as 0: databases refuse the exponential of a larger number.
+LARGEST_EXPONENT = 700.0
+#: How the inverse link of a regressor is written.
+LINKS = {BaseLoss.response: "{}", Poisson.response: "EXP({})"}
+
+
+def to_sql(
+    model: Any, path: AnyPath | None = None, *, table: str = "rows", schema: Schema | None = None
+) -> str:
+    """A fitted model as an SQL query that adds its predictions to the rows of a table.
+
+    The query returns the columns of the table and, for two classes, ``score`` (greater for the
+    positive class; the threshold is taken off), ``predicted`` and, where the model has them,
+    ``probability`` of the positive class: the columns of ``auctor predict``. More classes have a
+    score each, ``score_0`` and so on, and no probabilities. A regressor gives ``prediction``.
+
+    Missing values are NULL; where the model refuses them, its predictions are NULL. Dates are days
+    since 1 January 1970, and amounts are numbers, as for `to_onnx`.
+
+    Parameters
+    ----------
+    model : classifier, regressor or learner
+        TableClassifier, MetricClassifier, MetricClassifierCV, AdditiveClassifier of two classes,
+        LinearRegressor or a learner of auctor.online.
+    path : path, optional
+        Where to write it, too.
+    table : str
+        What stands behind FROM: the name of a table, with quotes if it needs them.
+    schema : Schema, optional
+        How columns became numbers, for a model that does not know it, such as a learner. Without
+        it columns have the names of `fit`, or else are called x0, x1 and so on.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor import MetricClassifier
+    >>> X = np.arange(8.0)[:, None]
+    >>> print(to_sql(MetricClassifier("error", threshold=0.0).fit(X, X[:, 0] > 3), table="points"))
+    -- auctor ...: MetricClassifier, positive class True
+    SELECT scored.*,
+      CASE WHEN score > 0 THEN TRUE WHEN score <= 0 THEN FALSE END AS predicted
+    FROM (
+      SELECT source.*,
+        ...
+        + ... * "x0"
+        AS score
+      FROM points source
+    ) scored
+    """
+    inner = encoded_model(WHO, model)
+    if isinstance(model, TableClassifier):
+        schema = model.schema_
+    if schema is not None and schema.columns:
+        check_listed(WHO, schema)
+        columns = schema.columns
+    else:
+        columns = tuple(Column(name, "number") for name in _names(inner))
+    taken = [column.name for column in columns if column.name.lower() in ADDED]
+    if taken:
+        raise ParameterError(
+            WHO,
+            needs=f"columns that are not called {', '.join(ADDED)}",
+            got=f"{taken[0]!r}",
+            todo="Rename it before training.",
+        )
+    about = f", positive class {inner.pos_label_}" if hasattr(inner, "pos_label_") else ""
+    lines = [f"-- auctor {__version__}: {type(model).__name__}{about}".replace("\n", " ")]
+    lines += [
+        f"-- {sql_name(column.name)} is a number of days since 1970-01-01".replace("\n", " ")
+        for column in columns
+        if column.kind == "date"
+    ]
+    text = "\n".join([*lines, *_query(inner, columns, table)]) + "\n"
+    if path is not None:
+        write_bytes(path, text.encode(), who=WHO)
+    return text
+
+
+def _names(model: Any) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    found = [f"x{j}" for j in range(int(model.n_features_in_))] if names is None else names
+    return [str(name) for name in found]
+
+
+def _query(model: Any, columns: Sequence[Column], table: str) -> Iterator[str]:
+    """The lines of the query."""
+    if isinstance(model, LinearRegressor):
+        yield from _scored({"prediction": _regression(model, columns)}, table)
+        return
+    two = model.classes_.size == 2
+    scores = _scores(model, columns, two)
+    labels = [_literal(label) for label in model.classes_.tolist()]
+    added = {"predicted": _label(model, labels) if two else _highest(list(scores), labels)}
+    if two and hasattr(model, "to_model") and (found := model.to_model()).calibrators is not None:
+        shift = sign_of(found.classes, found.positive) * float(found.threshold[0])
+        added["probability"] = _probability(found.calibrators[0], _plus("score", shift))
+    yield "SELECT scored.*,"
+    yield ",\n".join(f"  {what} AS {name}" for name, what in added.items())
+    yield "FROM ("
+    yield from (f"  {line}" for line in _scored(scores, table))
+    yield ") scored"
+
+
+def _scored(expressions: dict[str, list[str]], table: str) -> Iterator[str]:
+    """The rows of the table with some sums of terms."""
+    yield "SELECT source.*,"
+    for k, (name, terms) in enumerate(expressions.items()):
+        yield f"  {terms[0]}"
+        yield from (f"  + {term}" for term in terms[1:])
+        yield f"  AS {name}" + ("," if k + 1 < len(expressions) else "")
+    yield f"FROM {table} source"
+
+
+def _scores(model: Any, columns: Sequence[Column], two: bool) -> dict[str, list[str]]:
+    """The terms of each score by its name."""
+    if hasattr(model, "bins_"):
+        return {"score": [_curves(model, columns)]}
+    if two:
+        sign = sign_of(model.classes_, _positive(model))
+        return {"score": _terms(sign * model.coef_[0], sign * model.intercept_[0], columns)}
+    return {
+        f"score_{k}": _terms(coef, intercept, columns)
+        for k, (coef, intercept) in enumerate(zip(model.coef_, model.intercept_, strict=True))
+    }
+
+
+def _positive(model: Any) -> int:
+    """The position of the positive class, of two; learners have the second."""
+    positive = getattr(model, "pos_label_", model.classes_[1])
+    return int(positive == model.classes_[1])
+
+
+def _curves(model: Any, columns: Sequence[Column]) -> str:
+    """The score of an additive model: its card, with points that are the score itself."""
+    names = model.names_[: len(model.bins_.columns)]
+    card = make_scorecard(
+        model.to_model(), names, 1.0, points_to_double_odds=math.log(2.0), base=0.0, rounded=False
+    )
+    values = (_value(column, level) for column in columns for level in _levels(column))
+    return card.to_sql(dict(zip(names, values, strict=True)))
+
+
+def _regression(model: LinearRegressor, columns: Sequence[Column]) -> list[str]:
+    """The prediction of a linear regressor."""
+    link = LINKS.get(type(resolve_loss(WHO, model.loss)).response)
+    if link is None or isinstance(model, AdditiveRegressor):
+        raise ParameterError(
+            WHO,
+            needs="a linear regressor with a loss of auctor",
+            got=f"{type(model).__name__}",
+            todo="Use auctor.to_onnx, or another loss.",
+        )
+    terms = _terms(model.coef_, float(model.intercept_), columns)
+    return terms if link == "{}" else [link.format(" + ".join(terms))]
+
+
+# --- terms ----------------------------------------------------------------------------------------
+
+
+def _terms(coef: FloatArray, intercept: float, columns: Sequence[Column]) -> list[str]:
+    """The intercept and what each column adds; columns without weight are left out."""
+    terms, start = [], 0
+    for column in columns:
+        weights = np.asarray(coef[start : start + column.width], dtype=np.float64).tolist()
+        start += column.width
+        if not any(weights):
+            continue
+        if column.kind == "category":
+            terms.append(_category(column, weights))
+        else:
+            terms.append(f"{weights[0]!r} * {_value(column)}")
+    while len(terms) > MOST_TERMS:
+        parts = [terms[k : k + MOST_TERMS] for k in range(0, len(terms), MOST_TERMS)]
+        terms = [f"({' + '.join(part)})" for part in parts]
+    return [repr(float(intercept)), *terms]
+
+
+def _category(column: Column, weights: list[float]) -> str:
+    """The weight of a row's category, 0 for others."""
+    cases = [
+        f"WHEN {_literal(level)} THEN {weight!r}"
+        for level, weight in zip(column.levels or (), weights, strict=True)
+        if weight
+    ]
+    return f"CASE {_filled(column)} {' '.join(cases)} ELSE 0.0 END"
+
+
+def _levels(column: Column) -> Sequence[str | None]:
+    """The levels of a category, each of which is a column of the matrix."""
+    return (column.levels or ()) if column.kind == "category" else (None,)
+
+
+def _value(column: Column, level: str | None = None) -> str:
+    """A column of the matrix: a number, or whether a row has a category."""
+    if level is None:
+        return _filled(column)
+    return f"CASE {_filled(column)} WHEN {_literal(level)} THEN 1.0 ELSE 0.0 END"
+
+
+def _filled(column: Column) -> str:
+    """A column of the table with its missing values filled in."""
+    name = sql_name(column.name)
+    kept = KEEP if column.kind != "category" else ""  # a missing value stays, or is no category
+    if column.fill is None or column.fill == kept:
+        return name
+    return f"COALESCE({name}, {_literal(column.fill)})"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return repr(value)
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    return "'" + text.replace("'", "''") + "'"
+
+
+# --- labels and probabilities ---------------------------------------------------------------------
+
+
+def _label(model: Any, labels: list[str]) -> str:
+    positive = _positive(model)
+    yes, no = labels[positive], labels[1 - positive]
+    return f"CASE WHEN score > 0 THEN {yes} WHEN score <= 0 THEN {no} END"
+
+
+def _highest(scores: list[str], labels: list[str]) -> str:
+    """The class of the highest score, the first of equal ones."""
+    cases = []
+    for k, (score, label) in enumerate(zip(scores, labels, strict=True)):
+        tests = " AND ".join(f"{score} >= {other}" for other in scores[k + 1 :])
+        cases.append(f"WHEN {tests or f'{score} IS NOT NULL'} THEN {label}")
+    return f"CASE {' '.join(cases)} END"
+
+
+def _probability(calibrator: Calibrator, score: str) -> str:
+    """The probability of the positive class."""
+    if isinstance(calibrator, Sigmoid):
+        margin = f"({calibrator.slope!r} * ({score}) + {calibrator.offset!r})"
+        return (
+            f"CASE WHEN {margin} < {-LARGEST_EXPONENT!r} THEN 0.0 "
+            f"ELSE 1.0 / (1.0 + EXP(-{margin})) END"
+        )
+    assert isinstance(calibrator, Isotonic)
+    points, levels = calibrator.points.tolist(), calibrator.levels.tolist()
+    cases = [f"WHEN ({score}) <= {points[0]!r} THEN {levels[0]!r}"]
+    for k in range(len(points) - 1):
+        slope = (levels[k + 1] - levels[k]) / (points[k + 1] - points[k])
+        piece = f"{levels[k]!r} + {slope!r} * (({score}) - {points[k]!r})"
+        cases.append(f"WHEN ({score}) <= {points[k + 1]!r} THEN {piece}")
+    cases.append(f"WHEN ({score}) > {points[-1]!r} THEN {levels[-1]!r}")
+    return f"CASE {' '.join(cases)} END"
+
+
+def _plus(name: str, number: float) -> str:
+    return f"{name} + {number!r}" if number else name
