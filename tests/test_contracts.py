@@ -19,7 +19,15 @@ from auctor.solvers import (
     ProximalGradient,
     StochasticCoordinateDescent,
 )
-from auctor.testing import DataSuite, LossSuite, PenaltySuite, SolverSuite, discover, storages
+from auctor.testing import (
+    DataSuite,
+    LossSuite,
+    MapSuite,
+    PenaltySuite,
+    SolverSuite,
+    discover,
+    storages,
+)
 from auctor.testing.data import example_matrix
 
 #: Solvers with parameters other than their defaults, besides what their ``examples()`` give.
@@ -72,12 +80,24 @@ def test_solver(suite, check):
     getattr(suite, check)()
 
 
+@pytest.mark.parametrize(("suite", "check"), cases(MapSuite, instances(discover.maps())))
+def test_map(suite, check):
+    getattr(suite, check)()
+
+
 @pytest.fixture(scope="module", params=list(storages()))
 def storage(request):
     return request.param, DataSuite(storages()[request.param])
 
 
-@pytest.mark.parametrize("check", DataSuite.checks())
+#: Four seconds for each storage that streams.
+SLOW_CHECKS = {"check_training": pytest.mark.slow}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(name, marks=SLOW_CHECKS.get(name, ())) for name in DataSuite.checks()],
+)
 def test_data(storage, check):
     name, suite = storage
     if not suite.applies(check):

@@ -80,7 +80,7 @@ def test_a_centred_point_has_an_optimal_intercept(loss, scale):
     if isinstance(loss, Exponential | Poisson):
         w[:4] /= scale
     point = problem.evaluate(w)
-    centred = problem.centred(point)
+    centred = problem.with_best_intercept(point)
     assert abs(centred.dscores.sum()) <= BALANCE * np.abs(centred.dscores).sum()
     assert centred.imbalance == 0.0
     assert centred.value <= point.value
@@ -134,7 +134,7 @@ def test_shift_invariant_losses_and_fit_intercept_false_have_no_intercept():
         assert problem.n_params == 4
         assert problem.intercept(np.ones(4)) == 0.0
         point = problem.evaluate(np.ones(4))
-        assert problem.centred(point) is point
+        assert problem.with_best_intercept(point) is point
 
 
 # --- evaluation and derivatives -----------------------------------------------------------------
@@ -311,7 +311,7 @@ def test_work_is_counted():
     assert (counts.passes, counts.evaluations) == (2, 3)
     problem.hessian(point).matvec(np.ones(5))
     assert counts.passes == 4
-    problem.centred(point)
+    problem.with_best_intercept(point)
     assert counts.passes == 4  # moving the intercept needs no product
     other = problem.with_loss(SquaredHinge())
     other.evaluate(np.ones(5))

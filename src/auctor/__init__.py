@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says wh
     from auctor.estimators import MetricClassifierCV as MetricClassifierCV
     from auctor.estimators import TableClassifier as TableClassifier
     from auctor.export import to_onnx as to_onnx
+    from auctor.export import to_sql as to_sql
     from auctor.hierarchy import HierarchicalMultiLabel as HierarchicalMultiLabel
     from auctor.hierarchy import TopDownClassifier as TopDownClassifier
     from auctor.online import StreamingAUC as StreamingAUC
@@ -81,6 +82,7 @@ _HOMES = {
     "strength_max": "solvers",
     "tables": "",
     "to_onnx": "export",
+    "to_sql": "export",
     "training": "",
 }
 

@@ -7,7 +7,9 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from functools import partial
+from pickle import UnpicklingError
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.problem import Certificate, Point, Problem
+from auctor.problem.frozen import freeze, thaw
 
 #: What the trace keeps of the parameters of a step, which may be millions: nothing.
 NO_WEIGHTS: FloatArray = np.empty(0)
@@ -75,10 +78,7 @@ def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> 
         raise IncompatibleError(
             f"{type(solver).__name__}",
             needs=f"{describe(missing)}",
-            got=(
-                f"{type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
-                f"{type(problem.data).__name__} data"
-            ),
+            got=problem.described,
             todo=f"{advice}.",
         )
 
@@ -94,6 +94,7 @@ def minimise(
     on_step: OnStep | None = None,
     rng: int | np.random.Generator | None = None,
     on_failure: str = "warn",
+    state: bytes | None = None,
 ) -> Solution:
     """Run a solver until the gap meets the tolerance or a budget ends.
 
@@ -116,6 +117,9 @@ def minimise(
         Randomness of the solver.
     on_failure : {"warn", "ignore"}
         Whether stopping before the tolerance warns.
+    state : bytes, optional
+        From ``Step.freeze`` of an earlier solve of the same problem by the same solver, which goes
+        on from there; ``w0`` is for states that cannot be read.
 
     Returns
     -------
@@ -143,7 +147,7 @@ def minimise(
     run = _Run(problem, solver, tol, on_step)
     budget = math.inf if max_seconds is None else max_seconds
     with quiet_blas():
-        status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng))
+        status = run.loop(problem.start(w0), max_iter, budget, as_rng(rng), state)
         solution = run.finish(status)
     if not solution.converged and on_failure == "warn":
         warnings.warn(solution.warning(), stacklevel=2)
@@ -174,19 +178,24 @@ class _Run:
         self.final: tuple[Point, Certificate] | None = None
 
     def loop(
-        self, w: FloatArray, max_iter: int, max_seconds: float, rng: np.random.Generator
+        self,
+        w: FloatArray,
+        max_iter: int,
+        max_seconds: float,
+        rng: np.random.Generator,
+        frozen: bytes | None = None,
     ) -> Status:
         """Step until something ends the solve; returns what."""
         try:
-            state = self.solver.init(self.problem, w, rng)
-            status = self.look(state)
+            state = self.first_state(w, rng, frozen)
+            status = self.observe(state)
             while status is None:
                 if len(self.steps) > max_iter:
                     return Status.MAX_ITER
                 if time.perf_counter() - self.clock > max_seconds:
                     return Status.MAX_SECONDS
                 state = self.solver.step(self.problem, state)
-                status = self.look(state)
+                status = self.observe(state)
             return status
         except (KeyboardInterrupt, SystemError) as error:
             if not _interrupted(error):
@@ -199,7 +208,22 @@ class _Run:
                 raise
             return Status.LOST
 
-    def look(self, state: State) -> Status | None:
+    def first_state(self, w: FloatArray, rng: np.random.Generator, frozen: bytes | None) -> Any:
+        """Where an earlier solve ended, or the solver's own start."""
+        if frozen is not None:
+            try:
+                kind, state, self.bound = thaw(frozen, self.problem)
+            except UnpicklingError:
+                kind = ""
+            if kind == type(self.solver).__name__:
+                return state
+        return self.solver.init(self.problem, w, rng)
+
+    def freeze(self, state: State) -> bytes | None:
+        """A state, and the bound that was proved, as bytes."""
+        return freeze((type(self.solver).__name__, state, self.bound), self.problem)
+
+    def observe(self, state: State) -> Status | None:
         """Record a state; a status when the solve is over."""
         point = state.point
         if not math.isfinite(point.value):
@@ -217,7 +241,7 @@ class _Run:
             certificate = self.tighten(point, certificate)
         met = self.meets(certificate)
         self.final = point, certificate
-        stop = self.record(point, certificate)
+        stop = self.record(point, certificate, state)
         if met:
             return Status.CONVERGED
         self.final = None
@@ -250,7 +274,7 @@ class _Run:
         now, before = self.problem.counts, self.before
         return now.passes - before.passes, now.evaluations - before.evaluations
 
-    def record(self, point: Point, certificate: Certificate) -> bool:
+    def record(self, point: Point, certificate: Certificate, state: State) -> bool:
         """Append to the trace and tell the callback; whether it asked to stop."""
         passes, evaluations = self.work()
         step = Step(
@@ -264,7 +288,9 @@ class _Run:
             w=point.w,
         )
         self.steps.append(replace(step, w=NO_WEIGHTS))
-        return bool(self.on_step is not None and self.on_step(step))
+        if self.on_step is None:
+            return False
+        return bool(self.on_step(replace(step, freeze=partial(self.freeze, state))))
 
     def finish(self, status: Status) -> Solution:
         """The best point with a gap recomputed there."""

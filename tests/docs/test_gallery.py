@@ -133,8 +133,13 @@ def taxonomy(names):
 
 
 def tuning(names):
-    assert max(names["errors"]) < 1e-4
+    assert names["scaled"] < 1e-10
+    assert max(names["errors"]) < 1e-6
     assert -names["found"].fun >= -names["validation_auc"](names["start"])
+    loss, start = names["validation_loss"], np.array(names["start"])
+    slope = [(loss(start + e)[0] - loss(start - e)[0]) / 2e-5 for e in 1e-5 * np.eye(2)]
+    np.testing.assert_allclose(loss(start)[1], slope, rtol=1e-5)
+    assert names["smooth"].fun < loss(start)[0]
 
 
 CHECKS = {

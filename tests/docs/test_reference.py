@@ -57,3 +57,12 @@ def test_options_of_every_command():
     for name in COMMANDS:
         assert f"## auctor {name}\n" in page
     assert "`--json`" in page
+
+
+def test_inherited_methods_are_named(pages):
+    entry = pages["auctor"].partition("{ #auctor.MetricClassifierCV }")[2].partition("\n## ")[0]
+    inherited = "- Inherited from [`MetricClassifier`](#auctor.MetricClassifier): "
+    assert inherited in entry
+    line = entry.partition(inherited)[2].partition("\n")[0]
+    assert {"`fit`", "`predict`", "`decision_function`"} <= set(line.rstrip(".").split(", "))
+    assert "- Inherited from scikit-learn: `get_metadata_routing`, `get_params`" in entry

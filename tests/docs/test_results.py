@@ -8,7 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/choose.md", "docs/solvers.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/choose.md", "docs/solvers.md", "docs/which.md"]
+)
 def test_tables_are_up_to_date(page):
     import result_pages
 
@@ -26,7 +28,10 @@ def test_no_page_is_forgotten():
             assert path in result_pages.PAGES
 
 
-@pytest.mark.parametrize("table", ["speed", "quality", "quality_all", "coldstart"])
+@pytest.mark.parametrize(
+    "table",
+    ["speed", "quality", "quality_all", "coldstart", "which_f1", "which_cost", "which_auc"],
+)
 def test_tables_hold_measured_numbers_only(table):
     import result_pages
 

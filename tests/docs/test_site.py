@@ -46,3 +46,11 @@ def test_no_machine_is_named(site):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert str(ROOT) not in text, page.name
+
+
+def test_formulas_are_drawn_without_scripts(site):
+    page = (site / "maths.html").read_text(encoding="utf-8")
+    assert page.count("<math") > 40
+    assert page.count('display="block"') >= 7
+    assert "arithmatex" not in page
+    assert "\\frac" not in page

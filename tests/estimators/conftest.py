@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -39,3 +40,17 @@ def wide_rows():
 def store(request):
     """Turns an array into one of the storages."""
     return {"dense": np.asarray, "csr": sparse.csr_array}[request.param]
+
+
+@pytest.fixture
+def table():
+    """Makes rows in which one column has a curve, and some values are missing."""
+    return curved_table
+
+
+def curved_table(n=600, *, seed=0, missing=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    z = 2.0 * np.abs(X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n)
+    X[rng.random((n, 4)) < missing] = np.nan
+    return pd.DataFrame(X, columns=["age", "in come", 'q"t', "d"]), z > np.quantile(z, 0.7)

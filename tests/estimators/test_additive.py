@@ -1,9 +1,6 @@
 """Additive models: curves, directions, pairs, scorecards, files and bad input."""
 
-import sqlite3
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer
@@ -13,40 +10,23 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import auctor
 from auctor import AdditiveClassifier, AdditiveRegressor, LinearRegressor, MetricClassifier
-from auctor.core.errors import AuctorError, DataError, IncompatibleError, ParameterError
+from auctor.core.errors import DataError, ParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 
-#: Class weights move nothing but the cut of AUC, and three thresholds on 50 rows of noise miss
-#: what this one check expects; with the other metrics it passes.
-CUT_ONLY = {"check_class_weight_classifiers": "class weights move only the cut of AUC"}
-
-
-def table(n=600, *, seed=0, missing=0.1):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    z = 2.0 * np.abs(X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n)
-    X[rng.random((n, 4)) < missing] = np.nan
-    return pd.DataFrame(X, columns=["age", "in come", 'q"t', "d"]), z > np.quantile(z, 0.7)
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("estimator", "expected"),
-    [
-        # Weights and repeated rows are compared to seven digits, which takes a small tolerance.
-        (AdditiveClassifier("log_loss", strength=0.01, tol=1e-12), {}),
-        (AdditiveClassifier("error", strength=0.01), {}),
-        (AdditiveClassifier(strength=0.01, tol=1e-12), CUT_ONLY),
-        (AdditiveRegressor(strength=0.01), {}),
-    ],
-    ids=repr,
-)
-def test_scikit_learn_checks(estimator, expected):
-    check_estimator(estimator, expected_failed_checks=expected, on_skip=None)
+@pytest.mark.parametrize("kind", [AdditiveClassifier, AdditiveRegressor])
+def test_scikit_learn_checks_pass_on_the_defaults(kind):
+    results = check_estimator(kind(), on_skip=None, on_fail=None)
+    assert len(results) > 50
+    # scikit-learn skips the array API unless scipy was imported for it; nothing may fail.
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {
+        "check_array_api_input"
+    }
 
 
-def test_curves_beat_the_straight_line():
+def test_curves_beat_the_straight_line(table):
     X, y = table(missing=0.0)
     linear = MetricClassifier("auc").fit(X, y).score(X, y)
     curved = AdditiveClassifier(n_strengths=8, cv=3).fit(X, y)
@@ -62,7 +42,7 @@ def test_a_strong_penalty_leaves_the_line():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 1))
     y = X[:, 0] + rng.normal(size=1000) > 0.0
-    model = AdditiveClassifier("log_loss", strength=0.05).fit(X, y)
+    model = AdditiveClassifier("log_loss", strength=0.1).fit(X, y)
     assert np.count_nonzero(model.coef_) == 1
     assert model.coef_[0, 0] > 0.0
     weak = AdditiveClassifier("log_loss", strength=1e-4).fit(X, y)
@@ -72,14 +52,14 @@ def test_a_strong_penalty_leaves_the_line():
 @pytest.mark.parametrize(
     "metric", ["log_loss", "auc", "f1", "precision_at_k(30)", "partial_auc(0.2)"]
 )
-def test_monotone_curves_never_turn(metric):
+def test_monotone_curves_never_turn(table, metric):
     X, y = table(300)
     model = AdditiveClassifier(metric, strength=1e-3, monotone={"age": 1, "d": -1}).fit(X, y)
     assert (np.diff(model.curve("age")[1]) >= 0.0).all()
     assert (np.diff(model.curve("d")[1]) <= 0.0).all()
 
 
-def test_monotone_fits_are_certified_and_optimal():
+def test_monotone_fits_are_certified_and_optimal(table):
     X, y = table(300)
     model = AdditiveClassifier("log_loss", strength=1e-3, monotone=[1, 0, 0, -1], tol=1e-6)
     model.fit(X, y)
@@ -88,7 +68,7 @@ def test_monotone_fits_are_certified_and_optimal():
 
 
 @pytest.mark.parametrize("penalty", ["fused", "group", "smooth"])
-def test_every_penalty_fits(penalty):
+def test_every_penalty_fits(table, penalty):
     X, y = table(400)
     model = AdditiveClassifier("log_loss", penalty=penalty, n_strengths=5, cv=2).fit(X, y)
     found = model.explain(X).std(axis=0)
@@ -115,7 +95,7 @@ def _centred(values):
     return values - values.mean()
 
 
-def test_weights_are_repeated_rows():
+def test_weights_are_repeated_rows(table):
     X, y = table(200)
     times = np.random.default_rng(1).integers(1, 4, size=200)
     one = AdditiveClassifier("log_loss", strength=1e-2, tol=1e-8).fit(X, y, sample_weight=times)
@@ -125,7 +105,7 @@ def test_weights_are_repeated_rows():
     np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-3)
 
 
-def test_groups_several_classes_probabilities_and_pipelines():
+def test_groups_several_classes_probabilities_and_pipelines(table):
     X, y = table(300)
     groups = np.arange(300) % 5
     assert AdditiveClassifier("auc", strength=1e-2).fit(X, y, groups=groups).score(X, y) > 0.9
@@ -137,7 +117,7 @@ def test_groups_several_classes_probabilities_and_pipelines():
     assert piped.fit(X, y).score(X, y) > 0.9
 
 
-def test_sparse_tables_are_binned_column_by_column():
+def test_sparse_tables_are_binned_column_by_column(table):
     X, y = table(300, missing=0.0)
     X = X.where(X.abs() > 0.5, 0.0).to_numpy()
     model = AdditiveClassifier("log_loss", strength=1e-2)
@@ -156,46 +136,6 @@ def test_regression_bends_where_the_line_cannot():
     assert AdditiveRegressor(strength=1e-2, interactions=1).fit(X, y).bins_.pairs
 
 
-# --- scorecards -----------------------------------------------------------------------------------
-
-
-def test_exact_points_are_a_line_of_the_decision_value():
-    X, y = table(400)
-    model = AdditiveClassifier("log_loss", strength=2e-3, interactions=1).fit(X, y)
-    card = model.scorecard(points_to_double_odds=30, base=500, rounded=False)
-    wanted = 500 + 30 / np.log(2) * model.decision_function(X)
-    np.testing.assert_allclose(_python(card, X), wanted, atol=1e-8)
-    np.testing.assert_allclose(_sql(card, X), wanted, atol=1e-8)
-
-
-def test_whole_points_lose_little_and_say_how_much():
-    X, y = table(400)
-    model = AdditiveClassifier(strength=2e-3).fit(X, y)
-    card = model.scorecard(X=X, y=y)
-    points = _python(card, X)
-    assert (points == np.round(points)).all()
-    np.testing.assert_array_equal(points, _sql(card, X))
-    assert card.metric[0] == pytest.approx(model.score(X, y))
-    assert card.metric_loss < 0.005
-    exact = _python(model.scorecard(rounded=False), X)
-    assert np.abs(_centred(points) - _centred(exact)).max() <= 2 * card.largest_error
-    assert len(card.to_dataframe()) == len(card.rows) + 1
-    assert card.to_csv().count("\n") == len(card.rows) + 2
-    assert "q&quot;t" in card.to_html()
-
-
-def _python(card, X):
-    space = {}
-    exec(card.to_python(), space)
-    return np.array([space["points"](dict(row)) for _, row in X.iterrows()])
-
-
-def _sql(card, X):
-    with sqlite3.connect(":memory:") as base:
-        X.to_sql("rows", base, index=False)
-        return np.array([row[0] for row in base.execute(f"SELECT {card.to_sql()} FROM rows")])
-
-
 # --- files and graphs -----------------------------------------------------------------------------
 
 
@@ -208,7 +148,7 @@ def _sql(card, X):
     ],
     ids=repr,
 )
-def test_saved_models_and_graphs_score_alike(model, tmp_path):
+def test_saved_models_and_graphs_score_alike(table, model, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     X, y = table(300)
     X["constant"] = 1.0
@@ -226,7 +166,7 @@ def test_saved_models_and_graphs_score_alike(model, tmp_path):
         np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-12)
 
 
-def test_a_damaged_file_is_refused(tmp_path):
+def test_a_damaged_file_is_refused(table, tmp_path):
     from auctor.core.archive import read_archive, write_archive
 
     X, y = table(200)
@@ -245,80 +185,70 @@ def meta_format(path):
     return FORMAT
 
 
-# --- bad input ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "kind", "words"),
-    [
-        ({"monotone": {"nobody": 1}}, ParameterError, "nobody"),
-        ({"monotone": {"age": 2}}, ParameterError, "direction"),
-        ({"monotone": [1, 0]}, ParameterError, "4 columns"),
-        ({"monotone": {"age": 1}, "penalty": "group"}, IncompatibleError, "fused"),
-        ({"n_bins": 1}, ParameterError, "n_bins"),
-        ({"n_bins": 1000}, ParameterError, "n_bins"),
-        ({"interactions": -1}, ParameterError, "interactions"),
-        ({"penalty": "l1"}, ParameterError, "penalty"),
-        ({"strength": "strong"}, AuctorError, "strength"),
-        ({"strength": -1.0}, ParameterError, "strength"),
-        ({"cv": 1}, ParameterError, "cv"),
-    ],
-)
-def test_bad_parameters_are_named(changes, kind, words):
-    X, y = table(60)
-    with pytest.raises(kind, match=words):
-        AdditiveClassifier(**changes).fit(X, y)
-
-
-def test_infinity_is_refused_and_missing_is_not():
-    X, y = table(60)
-    model = AdditiveClassifier(strength=0.1).fit(X, y)
-    X.iloc[3, 1] = np.inf
-    with pytest.raises(DataError, match="infinity"):
-        AdditiveClassifier(strength=0.1).fit(X, y)
-    with pytest.raises(DataError, match="infinity"):
-        model.predict(X)
-
-
-def test_tables_without_anything_to_learn_are_refused():
-    y = np.arange(20) % 2
-    for X in (np.ones((20, 2)), np.full((20, 2), np.nan)):
-        with pytest.raises(DataError, match="two values"):
-            AdditiveClassifier(strength=0.1).fit(X, y)
-
-
-def test_odd_columns_beside_a_good_one():
-    rng = np.random.default_rng(0)
-    good = rng.normal(size=100)
-    X = np.column_stack([good, np.ones(100), np.full(100, np.nan), good > 0.0, good.round()])
-    model = AdditiveClassifier("log_loss", strength=1e-2, n_bins=200).fit(X, good > 0.3)
-    assert np.isfinite(model.decision_function(X)).all()
-    far = np.array([[1e9, 5.0, 3.0, 9.0, -1e9], [np.nan] * 5])
-    assert np.isfinite(model.decision_function(far)).all()
-    assert np.isfinite(model.explain(far)).all()
-
-
 def test_real_data_give_a_good_model():
     X, y = load_breast_cancer(return_X_y=True)
     model = AdditiveClassifier(n_strengths=5, cv=3).fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.985
 
 
-def test_the_positive_class_may_be_the_first_of_the_two():
-    X, y = table(300)
-    labels = np.where(y, "bad", "good")  # bad comes first and is the rarer one
-    model = AdditiveClassifier("log_loss", strength=1e-3, monotone={"age": 1}).fit(X, labels)
-    assert model.classes_.tolist() == ["bad", "good"]
-    assert (np.diff(model.curve("age")[1]) >= 0.0).all()
-    card = model.scorecard(X=X, y=labels)
-    assert card.metric_loss < 0.01
-    high = _python(card, X) > np.median(_python(card, X))
-    assert y[high].mean() > y[~high].mean()
-
-
-def test_raw_tables_get_curves():
+def test_raw_tables_get_curves(table, tmp_path):
     X, y = table(300)
     X["town"] = np.where(X["d"].fillna(0) > 0, "Oslo", "Bonn")
-    model = auctor.TableClassifier("auc", model="additive", strength=1e-2).fit(X, y)
-    assert isinstance(model.model_, AdditiveClassifier)
+    model = auctor.TableClassifier(
+        "auc", model="additive", strength=1e-2, n_bins=8, monotone={"in come": 1}, interactions=1
+    ).fit(X, y)
+    inner = model.model_
+    assert isinstance(inner, AdditiveClassifier)
     assert model.score(X, y) > 0.9
+    assert inner.signs_.tolist() == [0, 1, 0, 0, 0, 0]
+    assert max(column.steps.size for column in inner.bins_.columns) == 7
+    assert len(inner.bins_.pairs) == 1
+    assert inner.bins_.columns[0].has_missing  # kept, not filled
+    auctor.save(model, tmp_path / "model.auctor")
+    again = auctor.load(tmp_path / "model.auctor")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": "linear", "monotone": {"age": 1}}, "monotone"),
+        ({"model": "linear", "n_bins": 8}, "n_bins"),
+        ({"model": "linear", "missing": "keep"}, "keep"),
+        ({"model": "additive", "standardise": True}, "standardise"),
+        ({"model": "additive", "monotone": {"nobody": 1}}, "nobody"),
+    ],
+)
+def test_tables_refuse_what_the_model_lacks(table, changes, words):
+    X, y = table(60)
+    with pytest.raises(ParameterError, match=words):
+        auctor.TableClassifier("auc", strength=0.1, **changes).fit(X, y)
+
+
+def test_the_threshold_is_picked_on_rows_left_out(table):
+    X, y = table(300)
+    model = AdditiveClassifier("f1", n_strengths=3, cv=2).fit(X, y)
+    by_hand = AdditiveClassifier("f1", n_strengths=3, cv=2, threshold_cv=5).fit(X, y)
+    on_training = AdditiveClassifier("f1", n_strengths=3, cv=2, threshold_cv=None).fit(X, y)
+    assert model.threshold_ == by_hand.threshold_ != on_training.threshold_
+
+
+@pytest.mark.slow
+def test_a_thousand_monotone_fits_never_turn_and_are_certified():
+    rng = np.random.default_rng(0)
+    for k in range(1000):
+        n = int(rng.integers(60, 200))
+        X = rng.normal(size=(n, 3)).round(int(rng.integers(0, 3)))
+        X[rng.random((n, 3)) < 0.1] = np.nan
+        # The labels pull the other way as often as not.
+        z = np.nan_to_num(X) @ rng.normal(size=3) + np.sin(3 * np.nan_to_num(X[:, 0]))
+        y = z + rng.normal(size=n) > np.quantile(z, rng.uniform(0.3, 0.8))
+        signs = [int(rng.choice([-1, 1])), 0, int(rng.choice([-1, 1]))]
+        penalty = ("fused", "smooth")[k % 2]
+        model = AdditiveClassifier(
+            "log_loss", strength=10 ** rng.uniform(-4, -1), penalty=penalty, monotone=signs
+        ).fit(X, y)
+        for j in (0, 2):
+            assert (signs[j] * np.diff(model.curve(j)[1]) >= 0.0).all(), (k, j)
+        assert model.solution_.certified
+        assert model.solution_.gap <= model.solution_.tol

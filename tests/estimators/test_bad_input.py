@@ -564,6 +564,7 @@ def test_solvers_that_are_no_solvers(solver):
         *[({"calibrate": v}, "'sigmoid', 'isotonic'") for v in ("platt", True, 3)],
         *[({"threshold_cv": v}, "threshold_cv") for v in (1, 2.5, "x")],
         *[({"average": v}, "'macro', 'micro', 'weighted'") for v in ("mean", None)],
+        ({"strength": "auto"}, "MetricClassifierCV"),
     ],
 )
 def test_classifier_parameters_out_of_range(params, message):
@@ -584,8 +585,11 @@ def test_regressor_losses_out_of_range():
     [
         (MetricClassifier("log_loss", penalty="l1", solver="newton"), "fista, proximal_gradient"),
         (MetricClassifier("log_loss", penalty="l1", solver=Newton()), "fista, proximal_gradient"),
-        (MetricClassifier("auc", solver="newton"), "continuation"),
-        (MetricClassifier("auc", penalty="l1", solver="lbfgs"), "continuation"),
+        (MetricClassifier("auc", surrogate="hinge", solver="newton"), "continuation"),
+        (
+            MetricClassifier("auc", surrogate="hinge", penalty="l1", solver="lbfgs"),
+            "continuation",
+        ),
         (MetricClassifier("log_loss", solver="exact"), "newton, lbfgs"),
         (LinearRegressor(penalty="l1", solver="newton"), "fista, proximal_gradient"),
         (LinearRegressor("absolute", solver="exact"), "continuation"),
@@ -683,7 +687,7 @@ def test_separable_data_without_penalty(metric, surrogate, params):
         warnings.simplefilter("always")
         model.fit(X, y)
     endless = metric == "log_loss" or isinstance(metric, Exponential)
-    assert ["separable" in str(w.message) for w in caught] == [True] * endless
+    assert ["nothing bounds" in str(w.message) for w in caught] == [True] * endless
     assert_finite(model)
     assert np.abs(model.coef_).max() < 1e4
     assert np.array_equal(model.predict(X), y)

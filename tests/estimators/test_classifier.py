@@ -111,7 +111,7 @@ def test_auc_square_is_the_closed_form(rows, store):
 
 def test_auc_hinge_is_optimal_pair_by_pair(rows):
     strength = 0.05
-    model = fitted(rows, "auc", strength=strength, standardise=False, tol=1e-6)
+    model = fitted(rows, "auc", surrogate="hinge", strength=strength, standardise=False, tol=1e-6)
     Z = pair_differences(rows)
     # The same problem as a support vector machine on the differences.
     svm = LinearSVC(
@@ -313,7 +313,7 @@ def test_score_is_the_metric(rows, metric):
 
 def test_a_loss_object_is_a_metric(rows):
     same(fitted(rows, Logistic()), fitted(rows, "log_loss"), tol=0.0)
-    same(fitted(rows, PairwiseHinge()), fitted(rows, "auc"), tol=0.0)
+    same(fitted(rows, PairwiseHinge()), fitted(rows, "auc", surrogate="hinge"), tol=0.0)
     np.testing.assert_array_equal(fitted(rows, Hinge()).coef_, fitted(rows, "error").coef_)
     assert fitted(rows, Hinge()).threshold_.tolist() == [0.0]
 

@@ -167,7 +167,7 @@ def test_a_vacuous_partial_auc_is_said(rows):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 5))
     y = X[:, 0] + 2.0 * rng.normal(size=2000) > 2.5
-    with pytest.warns(UserWarning, match=r"vacuous.*metric='auc' or a larger max_fpr"):
+    with pytest.warns(UserWarning, match=r"vacuous.*surrogate='logistic' or metric='auc'"):
         MetricClassifier("partial_auc(0.02)", surrogate="hinge").fit(X, y)
 
 

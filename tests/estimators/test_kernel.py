@@ -287,3 +287,17 @@ def test_probabilities_only_where_asked_for():
 def test_a_shift_of_the_squared_loss_is_refused():
     with pytest.raises(ParameterError, match="epsilon tube"):
         KernelRegressor(loss="squared", shift=1.0).fit(np.eye(3), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_columns_of_zeros_and_constant_targets(store):
+    X = store(np.random.default_rng(0).normal(size=(20, 3)))
+    y = np.arange(20) % 2
+    flat = KernelRegressor().fit(X, np.full(20, 3.0))
+    assert flat.support_.size == 0
+    np.testing.assert_allclose(flat.predict(X), 3.0)
+    alike = KernelClassifier().fit(store(np.zeros((20, 3))), y)
+    np.testing.assert_allclose(alike.decision_function(X), 0.0, atol=1e-6)
+    for model in (KernelClassifier(), KernelRegressor()):
+        with pytest.raises(DataError, match=r"some rows and columns.*0 feature"):
+            model.fit(store(np.empty((20, 0))), y)

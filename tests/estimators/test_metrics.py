@@ -10,7 +10,8 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from auctor import MetricClassifier, MetricClassifierCV, metrics
-from auctor.core.errors import DataError, IncompatibleError, ParameterError
+from auctor.cli.output import worded
+from auctor.core.errors import AuctorWarning, DataError, IncompatibleError, ParameterError
 from auctor.losses import FBeta, PrecisionAtK
 from auctor.penalties import L2
 from auctor.training.metric import METRICS, parse, resolve_metric
@@ -341,9 +342,40 @@ def test_vacuous_surrogate_is_said(rows):
         MetricClassifier("prbep", surrogate="max_margin").fit(rows.X, rows.y)
 
 
+def team_cases(seed, share):
+    """One row in twenty is positive; of these a share stands out, the others hide."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6000, 8))
+    y = rng.random(6000) < 0.05
+    clear = y & (rng.random(6000) < share)
+    X[clear, 0] += 4.0
+    X[y & ~clear, 1] += 1.0
+    return X, y
+
+
+def test_a_surrogate_that_falls_little_and_ranks_is_not_called_vacuous():
+    """It gets to 0.993 of a constant's loss, and 154 of its first 200 rows are positive; where
+    nothing is gained at all, what the scores rank by is left to the solver."""
+    model = MetricClassifier("precision_at_k(200)", surrogate="max_margin")
+    X, y = team_cases(16, 0.6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert model.solution_.value > 0.99
+    assert model.score(X, y) > 0.7
+    with pytest.warns(AuctorWarning, match="vacuous") as caught:
+        model.fit(*team_cases(0, 0.3))
+    said = caught[0].message
+    assert (said.who, [one.name for one in said.options]) == (
+        "MetricClassifier",
+        ["surrogate", "metric"],
+    )
+    assert "--surrogate logistic or --metric auc" in worded(said, "train")
+
+
 def test_separable_without_a_penalty_is_said():
     X = np.linspace(-1.0, 1.0, 40)[:, None]
-    with pytest.warns(UserWarning, match="separable"):
+    with pytest.warns(UserWarning, match="nothing bounds the scale of the coefficients"):
         MetricClassifier("auc", surrogate="logistic", penalty="none").fit(X, X[:, 0] > 0.1)
 
 

@@ -49,8 +49,8 @@ def test_check(estimator, check):
 # --- the same answer as a brute-force search --------------------------------------------------
 
 
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("class_weight", ["balanced", pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("penalty", ["l1", pytest.param("l2", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", ["auc", "error", "log_loss"])
 @pytest.mark.parametrize("rows", [(X, Y), (X3, Y3)], ids=["two classes", "three"])
 def test_it_equals_a_grid_search(rows, metric, penalty, class_weight):

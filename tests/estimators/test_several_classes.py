@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
@@ -108,3 +108,15 @@ def test_digits_are_recognised_as_by_scikit_learn():
     theirs = LogisticRegression(C=1.0, max_iter=2000).fit(A, a).score(B, b)
     ours = MetricClassifier("log_loss", standardise=False, strength=1.0 / a.size).fit(A, a)
     assert np.mean(ours.predict(B) == b) >= theirs - 0.002
+
+
+def test_auc_ranks_digits_better_than_multinomial_regression_and_labels_them_nearly_as_well():
+    """Each class is ranked against the rest; that scores of two classes compare is not asked."""
+    A, B, a, b = halves(load_digits)
+    theirs = LogisticRegression(C=1.0, max_iter=2000).fit(A, a)
+    ours = MetricClassifier("auc", strength=1.0 / a.size).fit(A, a)
+    truth = np.eye(10)[b]
+    assert ours.score(B, b) > roc_auc_score(truth, theirs.decision_function(B)) + 0.001
+    assert np.mean(ours.predict(B) == b) > theirs.score(B, b) - 0.015
+    hinge = MetricClassifier("auc", surrogate="hinge", strength=1.0 / a.size).fit(A, a)
+    assert np.mean(hinge.predict(B) == b) < np.mean(ours.predict(B) == b)

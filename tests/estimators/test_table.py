@@ -227,7 +227,8 @@ def test_notes_name_what_is_probably_not_meant():
             "bought": label,
         }
     )
-    plain = TableClassifier("auc", strength=0.1).fit(table, "bought")
+    with pytest.warns(DataWarning, match=r"keeps 'after'.*Pass drop=\['after'\] unless"):
+        plain = TableClassifier("auc", strength=0.1).fit(table, "bought")
     said = " ".join(plain.notes_)
     for column in ("id", "name", "paid", "after"):
         assert repr(column) in said
@@ -246,3 +247,18 @@ def test_check_counts_categories_that_fit_has_not_seen():
     new = pd.DataFrame({"city": ["Bonn", None, "Rome"], "age": [1.0, 2.0, 3.0]})
     (said,) = model.check(new)
     assert said.startswith("1 of 3 rows have a category of 'city'")
+
+
+def test_decimal_commas_of_a_table_are_read_when_asked():
+    rng = np.random.default_rng(0)
+    width = rng.normal(5, 2, 60).round(2)
+    words = [f"{x:.2f}".replace(".", ",") for x in width]
+    table = pd.DataFrame({"width": words, "bought": width + rng.normal(size=60) > 5})
+    as_text = TableClassifier("auc", strength=0.1).fit(table, "bought")
+    (said,) = as_text.notes_
+    assert "'width'" in said
+    assert said.endswith("Pass decimal=',' to read them.")
+    model = TableClassifier("auc", strength=0.1, decimal=",").fit(table, "bought")
+    assert model.encode(table)[:, 0].tolist() == width.tolist()
+    with pytest.raises(DataError, match=r"got '5,5'. Pass decimal=',' if that is"):
+        model.set_params(decimal=".").predict(pd.DataFrame({"width": ["5,5"]}))

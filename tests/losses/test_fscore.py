@@ -241,7 +241,7 @@ def test_the_certificate_holds_against_a_linear_program():
         exact = Problem(FBeta(beta), L1(strength), as_data(X, y))
         smoothed = exact.with_loss(FBeta(beta, width=width))
         for _ in range(5):
-            w = smoothed.centred(smoothed.evaluate(rng.normal(size=3)))
+            w = smoothed.with_best_intercept(smoothed.evaluate(rng.normal(size=3)))
             gap = exact.certificate(exact.evaluate(w.w), w).gap
             assert gap >= exact.evaluate(w.w).value - solution.value - 1e-12
 

@@ -14,7 +14,18 @@ from auctor.metrics import auc
 from auctor.minimise import minimise
 from auctor.penalties import L1, L2
 from auctor.problem import Problem
-from auctor.solvers import Bmrm, GradientDescent, Lbfgs, Newton, choose
+from auctor.solvers import (
+    Adam,
+    Bmrm,
+    GradientDescent,
+    Lbfgs,
+    Newton,
+    Sgd,
+    StochasticLbfgs,
+    SubsampledNewton,
+    choose,
+)
+from auctor.solvers.stochastic.base import Batches
 
 
 def petals(twist: float, seed: int, rows: int = 40):
@@ -172,3 +183,57 @@ def test_bad_input_is_named():
     wrong = CallableMap(lambda w: w, lambda w: np.eye(2), y=[1.0, -1.0, 1.0], start=[0.0, 0.0])
     with pytest.raises(DataError, match="scores and Jacobian"):
         MapProblem(Squared(), L2(0.1), wrong)
+
+
+@pytest.mark.parametrize("kind", ["network", "linear", "callable"])
+def test_batches_of_a_map_are_its_rows(kind):
+    X, y = petals(0.5, seed=1, rows=5)
+    weight = np.linspace(0.5, 2.0, y.size)
+    network = Mlp(X, y, hidden=(3,), weight=weight)
+    maps = {
+        "network": network,
+        "linear": LinearMap(as_data(X, y, weight=weight)),
+        "callable": CallableMap(
+            lambda w: X @ w, lambda w: X, y=y, start=np.zeros(2), weight=weight
+        ),
+    }
+    problem = MapProblem(Logistic(), L2(0.1), maps[kind])
+    w = problem.start() + 0.1
+    batches = Batches(problem, np.random.default_rng(0))
+    parts = [batches.draw(6) for _ in range(5)]  # all 30 rows, each once
+    totals = [part.data.target.weight.sum() / weight.sum() for part in parts]
+    mean = sum(
+        t * part.total_gradient(part.evaluate(w)) for t, part in zip(totals, parts, strict=True)
+    )
+    np.testing.assert_allclose(mean, problem.total_gradient(problem.evaluate(w)), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [Adam(batch=16), Sgd(batch=16, momentum=0.5), SubsampledNewton(batch=32), StochasticLbfgs()],
+    ids=lambda solver: type(solver).__name__,
+)
+def test_networks_train_by_batches(solver):
+    X, y = petals(0.5, seed=2)
+    problem = MapProblem(Logistic(), L2(1e-4), Mlp(X, y, hidden=(16, 8)))
+    found = minimise(problem, solver, rng=0, tol=1e-3, max_iter=60, on_failure="ignore")
+    assert found.value < 0.5 * problem.evaluate(problem.start()).value
+    assert np.isfinite(found.coef).all()
+
+
+def test_adam_separates_the_swiss_roll():
+    """T-09 at twist 1.0: test accuracy of at least 0.98, where the linear rule has 0.95 at most."""
+    X, y = petals(1.0, seed=0, rows=100)
+    X_test, y_test = petals(1.0, seed=1, rows=300)
+    network = Mlp(X, y, hidden=(64, 64, 64))
+    problem = MapProblem(Logistic(), L2(0.0), network)
+    adam = Adam(step_size=3e-3, batch=64, schedule="constant")
+    found = minimise(problem, adam, rng=0, tol=0.0, max_iter=60, on_failure="ignore")
+    scores = network.scores(found.coef, X_test) + found.intercept
+    assert np.mean(np.sign(scores) == y_test) >= 0.98
+
+
+def test_losses_of_pairs_have_no_batches():
+    X, y = petals(0.5, seed=2, rows=5)
+    with pytest.raises(IncompatibleError):
+        minimise(MapProblem(PairwiseSquare(), L2(0.1), Mlp(X, y)), Adam())

@@ -63,7 +63,7 @@ def test_no_column_of_the_optimum_is_screened(loss, kind, fit_intercept):
     rng, most = np.random.default_rng(0), 0
     for distance in (1.0, 0.3, 0.1, 0.01, 1e-3, 1e-4, 0.0):
         w = optimum * (1.0 + distance * rng.normal(size=optimum.size))
-        point = problem.centred(problem.evaluate(problem.prox(w, 0.0)))
+        point = problem.with_best_intercept(problem.evaluate(problem.prox(w, 0.0)))
         proven = screened(problem, point)
         assert not best.coef[proven].any()
         most = max(most, int(proven.sum()))
@@ -78,7 +78,7 @@ def test_the_best_dual_point_lies_in_the_sphere(fit_intercept):
     share = problem.data.target.share
     for shrink in (0.0, 0.5, 0.9, 0.999):
         w = problem.join(shrink * best.coef, best.intercept)
-        point = problem.centred(problem.evaluate(w))
+        point = problem.with_best_intercept(problem.evaluate(w))
         scale = problem.penalty.dual_scale(-problem.coef(point.gradient))
         away = np.sqrt(((scale * point.dscores - u) ** 2 / share).sum())
         assert away <= dual_radius(problem, point)

@@ -107,9 +107,20 @@ def distance_to_subdifferential(penalty, w, gradient, sweeps=3000):
     return np.linalg.norm(rest)
 
 
-@pytest.mark.parametrize("loss", [Squared(), Logistic(), SquaredHinge(), Huber(0.5), Poisson()])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Logistic(),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in (Squared(), SquaredHinge())),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in (Huber(0.5), Poisson())),
+    ],
+)
 @pytest.mark.parametrize("penalty", PENALTIES, ids=NAMES)
-@pytest.mark.parametrize("fit_intercept", [True, False], ids=["intercept", "plain"])
+@pytest.mark.parametrize(
+    "fit_intercept",
+    [True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["intercept", "plain"],
+)
 def test_optimality_from_the_definition(loss, penalty, fit_intercept):
     problem = relative(problem_of(loss, penalty, fit_intercept=fit_intercept), 0.15)
     found = minimise(problem, SubspaceNewton(), tol=1e-10, max_iter=200)

@@ -33,10 +33,10 @@ def test_the_top_may_be_all_rows(name):
 
 
 def test_facts_of_a_loss_object_are_those_of_its_row():
-    assert resolve_metric("A", losses.Prbep(), "auto").instead
+    assert resolve_metric("A", losses.Prbep(), "auto").can_be_vacuous
     assert resolve_metric("A", losses.GaussianAuc(), "auto").shrinks
     plain = resolve_metric("A", losses.Logistic(), "auto")
-    assert (plain.instead, plain.shrinks) == ("", False)
+    assert (plain.can_be_vacuous, plain.shrinks) == (False, False)
 
 
 @pytest.mark.parametrize("name", ["log_loss", "prbep", "f1", "precision_at_k(5)"])

@@ -2,12 +2,15 @@
 
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from auctor import MetricClassifier, MetricClassifierCV
 from auctor.core.errors import DataWarning
+from auctor.training.curve import Curve
+from auctor.training.fold_scores import Scored
 from auctor.training.surrogate import contestants
 
 RNG = np.random.default_rng(1)
@@ -42,6 +45,85 @@ def test_an_edge_where_scores_rise_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MetricClassifierCV("log_loss", strengths=[1e3, 0.01, 1e-6]).fit(X, Y)
+
+
+def end_of(model):
+    """Whether the chosen strength ends what was tried, and its mean score beats its neighbour's."""
+    at, last = model.best_index_, model.strengths_.size - 1
+    if at not in (0, last):
+        return False
+    both = model.scores_[:, [at, 1 if at == 0 else last - 1]]
+    return both[:, 0].mean() > both[:, 1].mean()
+
+
+@pytest.mark.parametrize(
+    ("metric", "seed", "noise", "columns", "told"),
+    [
+        ("auc", 1, 0.3, 5, False),  # level scores at the small end
+        ("average_precision", 11, 0.0, 4, False),
+        ("log_loss", 10, 30.0, 10, False),  # and at the large end
+        ("log_loss", 0, 0.0, 4, True),  # labels that are a function of the columns
+    ],
+)
+def test_no_search_ends_on_an_edge_without_a_word(metric, seed, noise, columns, told):
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(300, columns))
+    labels = table[:, 0] - table[:, 1] + noise * rng.normal(size=300) > 0.5
+    surrogate = "pointwise" if metric == "auc" else "auto"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = MetricClassifierCV(metric, ratio=1e-2, surrogate=surrogate).fit(table, labels)
+    assert any("scores still rise" in str(one.message) for one in caught) == told
+    assert end_of(model) == told
+
+
+def test_an_empty_sparse_model_is_said_in_its_own_words():
+    """Labels that have nothing to do with the columns: larger strengths would change nothing."""
+    rng = np.random.default_rng(1)
+    table, labels = rng.normal(size=(120, 30)), rng.random(120) < 0.4
+    with pytest.warns(DataWarning, match=r"next to no column is in the model.*tell more of the"):
+        model = MetricClassifierCV("log_loss", penalty="l1").fit(table, labels)
+    assert not model.coef_.any()
+
+
+def test_level_scores_at_an_end_are_no_reason_to_go_there():
+    table = {s: {k: Scored(v + 0.01 * k, v, [], X[0]) for k in range(3)} for s, v in
+             ((10.0, 0.5), (1.0, 0.8), (0.1, 0.8 + 1e-9))}  # fmt: skip
+    table[0.1][2] = table[1.0][2]._replace(score=table[1.0][2].score - 1e-9)
+    level = curve_of(table)
+    assert level.best("test") == 2
+    assert level.inside(2) == 1
+    for k in range(3):
+        table[0.1][k] = table[1.0][k]._replace(score=table[1.0][k].score + 0.1 + 1e-3 * k)
+    rising = curve_of(table)
+    assert rising.inside(2) == 2
+    assert rising.rising_edge(2)
+    assert rising.inside(1) == 1
+
+
+@pytest.mark.parametrize("folds", [3, 5, 7])
+def test_a_lead_on_one_fold_is_chance(folds):
+    """Its mean is its standard error, whatever rounding makes of the two."""
+    for lead in (0.1, 0.2, 0.3, 1.0 / 3.0, 0.7):
+        table = {1.0: {k: Scored(0.6 + lead * (k == 1), 0.5, [], X[0]) for k in range(folds)}}
+        curve = Curve(SimpleNamespace(folds=list(range(folds))), None, None, table=table)
+        assert not curve.ahead(0, np.full(folds, 0.6))
+        table[1.0][2] = table[1.0][1]
+        assert curve.ahead(0, np.full(folds, 0.6))
+
+
+def curve_of(table):
+    return Curve(SimpleNamespace(folds=[0, 1, 2]), None, None, table=table)
+
+
+def test_a_start_changes_the_work_and_not_the_answer():
+    """Models that start from another strength or fold meet the tolerance of their own problem."""
+    rows = MetricClassifierCV("log_loss", random_state=0).fit(X, Y)
+    cold = MetricClassifierCV(
+        "log_loss", random_state=0, strengths=rows.strengths_, tol=1e-9
+    ).fit(X, Y)  # fmt: skip
+    known = ~np.isnan(rows.scores_)
+    np.testing.assert_allclose(rows.scores_[known], cold.scores_[known], atol=3e-3)
 
 
 def test_equal_scores_are_decided_by_average_precision():
@@ -119,7 +201,7 @@ def top_and_mixture(seed):
 
 
 @pytest.mark.parametrize(
-    ("metric", "cheap", "seed"), [("auc", "pointwise", 0), ("f1", "logistic", 1)]
+    ("metric", "cheap", "seed"), [("auc", "pointwise", 0), ("f1", "logistic", 7)]
 )
 def test_another_surrogate_wins_where_it_generalises_better(metric, cheap, seed):
     table, labels = top_and_mixture(seed)
@@ -138,7 +220,7 @@ def test_the_cheap_surrogate_stays_where_nothing_is_better():
     assert MetricClassifierCV("f1").fit(X, Y).surrogate_ == "logistic"
     # Stated strengths leave the choice to the fixed rule.
     assert MetricClassifierCV("f1", n_strengths=2, cv=2).fit(X, Y).surrogate_ == "logistic"
-    assert MetricClassifierCV("auc", n_strengths=2, cv=2).fit(X, Y).surrogate_ == "hinge"
+    assert MetricClassifierCV("auc", n_strengths=2, cv=2).fit(X, Y).surrogate_ == "logistic"
 
 
 def test_the_same_search_twice_is_the_same():

@@ -80,7 +80,9 @@ def read_archive(
         raise DataError(who, needs="a file", got=path, todo="Check the path.") from error
     except (OSError, EOFError, RuntimeError, NotImplementedError, MemoryError) as error:
         raise broken(path, who, str(error)) from error
-    except (ValueError, struct.error, zipfile.BadZipFile) as error:
+    except zipfile.BadZipFile as error:
+        raise broken(path, who, "a file of another kind, or a part of one,") from error
+    except (ValueError, struct.error) as error:
         raise broken(path, who, str(error)) from error
     try:
         del members[_META]
@@ -108,7 +110,7 @@ def broken(path: AnyPath, who: str, what: str) -> DataError:
     what = " ".join(what.split())[:300]
     return DataError(
         who,
-        needs="a file that is whole",
+        needs="a whole file that auctor wrote",
         got=f"{what} in {path}",
         todo="Write it again, or pass another.",
     )

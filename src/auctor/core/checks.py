@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 
 import numpy as np
@@ -60,6 +62,18 @@ def check_int(who: str, name: str, value: object, *, low: int = 0) -> int:
     return int(value)
 
 
+def meant(name: object, names: Iterable[str]) -> str:
+    """A question with the nearest name, or nothing where none is near.
+
+    Examples
+    --------
+    >>> meant("acu", ["auc", "fbeta"])
+    "Did you mean 'auc'? "
+    """
+    close = difflib.get_close_matches(str(name).lower().partition("(")[0], list(names), 1)
+    return f"Did you mean {close[0]!r}? " if close else ""
+
+
 def check_choice(who: str, name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise ``ParameterError``."""
     if not isinstance(value, str) or value not in choices:
@@ -67,7 +81,7 @@ def check_choice(who: str, name: str, value: object, choices: tuple[str, ...]) -
             who,
             needs=f"{name} to be one of {', '.join(map(repr, choices))}",
             got=f"{value!r}",
-            todo="Pass one of these.",
+            todo=f"{meant(value, choices)}Pass one of these.",
         )
     return value
 

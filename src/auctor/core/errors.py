@@ -157,6 +157,10 @@ class ParameterError(AuctorError, ValueError):
     """A parameter outside its range."""
 
 
+class NotOfferedError(AuctorError, AttributeError):
+    """A method that an estimator has with other parameters only."""
+
+
 class IncompatibleError(AuctorError, ValueError):
     """A solver that cannot do this problem."""
 

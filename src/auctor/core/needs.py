@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Flag, auto
+from enum import Enum, Flag, auto
 
 
 class Access(Flag):
@@ -27,6 +27,20 @@ class Coupling(Flag):
 
     ROW = auto()
     GLOBAL = auto()
+
+
+class Splits(Enum):
+    """How a loss can be evaluated where parts of the rows are, without all scores in one place.
+
+    ``ROWS``: the weighted mean of the loss of each part. ``PAIRS``: that of the pairs of each part
+    of one class with all of the other. ``THRESHOLD``: a sum over rows once a threshold is known,
+    which sums over parts find. ``NOT``: it needs all scores.
+    """
+
+    ROWS = auto()
+    PAIRS = auto()
+    THRESHOLD = auto()
+    NOT = auto()
 
 
 class Need(Flag):

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from auctor.core.curvature import Curvature
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Access, Coupling
+from auctor.core.needs import Access, Coupling, Splits
 from auctor.core.types import (
     BlockSpec,
     Columns,
@@ -81,7 +81,7 @@ class RowAccess(Stored, Protocol):
     """Rows by their numbers: `Access.ROWS`."""
 
     @property
-    def kinds(self) -> DuplicateRows:
+    def duplicate_rows(self) -> DuplicateRows:
         """Equal rows side by side, in an order that depends on what they hold alone."""
 
     def entries(self, index: IntArray) -> float:
@@ -173,11 +173,21 @@ class Shifts(Protocol):
     def root(self) -> float | None:
         """The best constant, to rounding, where something finds it sooner than a search."""
 
+    def steps(self) -> tuple[FloatArray, FloatArray] | None:
+        """Constants where the slope of each row steps up, and minus its slope before, if it does.
+
+        The best constant is then a quantile of those, over the width of the loss.
+        """
+
 
 class Loss(Protocol):
     """A function of scores and target; never sees X, w, storage or threads."""
 
     coupling: ClassVar[Coupling]
+
+    @property
+    def splits(self) -> Splits:
+        """How it can be evaluated where parts of the rows are."""
 
     @property
     def order(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from html import escape
@@ -43,6 +43,10 @@ class Counts:
     evaluations: int = 0
 
 
+def _nothing() -> None:
+    """No state of a solver."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One line of the trace, also what an ``on_step`` callback receives.
@@ -65,6 +69,9 @@ class Step:
         Evaluations of the loss so far.
     w : array
         Current parameters; copy before keeping.
+    freeze : callable
+        The solver's state as bytes that `minimise` can go on from, or ``None`` where it cannot be
+        written.
     """
 
     iteration: int
@@ -75,6 +82,7 @@ class Step:
     passes: float
     evaluations: int
     w: FloatArray = field(repr=False)
+    freeze: Callable[[], bytes | None] = field(default=_nothing, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,10 @@ class ShiftedScores:
         """Left to a search."""
         return None
 
+    def steps(self) -> tuple[FloatArray, FloatArray] | None:
+        """No row is known to have one step."""
+        return None
+
 
 def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
     """Root of the monotone slope of a convex loss in a constant, by guarded Newton steps."""

@@ -14,6 +14,18 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
+def even(value: float, size: int) -> FloatArray:
+    """So many equal numbers, which take the room of one; not to be written to.
+
+    Examples
+    --------
+    >>> even(0.5, 3)
+    array([0.5, 0.5, 0.5])
+    """
+    # Not np.broadcast_to: compiled loops would be compiled once more for read-only numbers.
+    return np.lib.stride_tricks.as_strided(np.array([value]), shape=(size,), strides=(0,))
+
+
 class ClassRows(NamedTuple):
     """Rows of one class, their weights within the class (summing to 1) and its total weight."""
 
@@ -109,7 +121,9 @@ class Target:
         if self.weight is not None:
             chosen &= self.weight > 0
         rows = np.flatnonzero(chosen)
-        weight = np.ones(rows.size) if self.weight is None else self.weight[rows]
+        if self.weight is None:
+            return ClassRows(rows, even(1.0 / max(1, rows.size), rows.size), float(rows.size))
+        weight = self.weight[rows]
         total = float(weight.sum())
         return ClassRows(rows, weight / total if rows.size else weight, total)
 

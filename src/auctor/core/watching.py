@@ -28,8 +28,15 @@ class Watcher:
     def on_stage(self, stage: str, number: int, total: int) -> None:
         """A part begins, one of ``total``: a "fold", "class", "calibration fold" or "fit"."""
 
+    def on_plan(self, points: int) -> None:
+        """So many points of paths are to come after the path that begins, as far as is known."""
+
     def start(self) -> Array | None:
         """Parameters at which the next solve begins; the solver's own start if ``None``."""
+        return None
+
+    def state(self) -> bytes | None:
+        """The state of the solver from which the next solve goes on, if there is one."""
         return None
 
     def on_fit(self, target: float) -> None:
@@ -97,9 +104,19 @@ def tell_stage(stage: str, number: int, total: int) -> None:
     (_current.get() or _SILENT).on_stage(stage, number, total)
 
 
+def tell_plan(points: int) -> None:
+    """Say how many points of paths are to come after the one that begins."""
+    (_current.get() or _SILENT).on_plan(points)
+
+
 def watched_start() -> Array | None:
-    """Where whoever watches wants the next solve to begin."""
+    """The point at which the observer wants the next solve to begin."""
     return (_current.get() or _SILENT).start()
+
+
+def watched_state() -> bytes | None:
+    """The state of a solver that whoever watches wants the next solve to go on from."""
+    return (_current.get() or _SILENT).state()
 
 
 def step_callback(

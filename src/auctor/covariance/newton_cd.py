@@ -190,6 +190,24 @@ class Model:
         kernels.sandwich(self.W, free.indptr, free.row, free.column, step, self.room, out)
         return out
 
+    def rough_product(self) -> kernels.Product:
+        """The same in float32 and twice as quick, from now until ``room`` is used again.
+
+        Conjugate gradients that end at a tenth of their residual need no more digits. The rounded W
+        and the room of the product share the memory of ``room``.
+        """
+        free, p = self.free, self.W.shape[0]
+        W, room = self.room.view(np.float32).reshape(2, p, p)
+        W[:] = self.W
+        out = np.empty(free.value.size, dtype=np.float32)
+
+        def product(step: FloatArray) -> FloatArray:
+            rough = step.astype(np.float32)
+            kernels.sandwich(W, free.indptr, free.row, free.column, rough, room, out)
+            return out.astype(np.float64)
+
+        return product
+
     def value(self, step: FloatArray, image: FloatArray) -> float:
         """The model plus the penalty, up to a constant."""
         free = self.free
@@ -225,7 +243,7 @@ class Model:
         sign = np.sign(free.value + step)
         face = sign != 0.0
         residual = np.where(face, -(free.slope + image + free.l1 * sign), 0.0)
-        target = conjugate_gradients(self.product, residual, face, free, max_cg)
+        target = conjugate_gradients(self.rough_product(), residual, face, free, max_cg)
         worth, share = self.value(step, image), 1.0
         for _ in range(HALVINGS):
             trial = step + share * target
@@ -254,7 +272,10 @@ def conjugate_gradients(
         if size <= FORCING**2 * first:
             break
         image = np.where(face, product(direction), 0.0)
-        length = size / float(free.times @ (direction * image))
+        curve = float(free.times @ (direction * image))
+        if not curve > 0.0:  # rounding; the model is convex
+            break
+        length = size / curve
         change += length * direction
         residual = residual - length * image
         scaled = residual / free.curve

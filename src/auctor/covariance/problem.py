@@ -192,8 +192,14 @@ class GraphProblem(Problem):
     Notes
     -----
     The dual is ``max log det Z + p`` over positive definite Z with ``|Z_ij - S_ij| <= strength_ij``
-    and the diagonal of S. The inverse of an iterate, clipped onto that box, is such a Z whenever it
-    is positive definite, which gives a certified gap.
+    and the diagonal of S. One dual point is used everywhere, for every iterate and for the gap that
+    is returned: where X is not zero entries are at their bound, ``S_ij + strength_ij sign(X_ij)``,
+    and the others are those of the inverse of X, scaled from both sides to the diagonal of S and
+    clipped onto the box. The box holds by construction and a Cholesky factor shows that the point
+    is positive definite, so it is feasible and the gap is certified. The gap is infinite where the
+    factor does not exist. Near the optimum it falls like the square of the distance. That of the
+    clipped inverse alone falls like the distance itself, because entries inside the box, which
+    belong to its edge, stay there.
     """
 
     loss: LogDet
@@ -251,7 +257,7 @@ class GraphProblem(Problem):
     def certificate(self, point: Point, dual: Point | None = None) -> Certificate:
         """The gap to the dual value of the clipped inverse; infinite where that is indefinite."""
         Z = np.empty_like(self.loss.S)
-        kernels.dual_point(self.loss.S, point.dscores, self.penalty.strengths, Z)
+        kernels.dual_point(self.loss.S, point.w, point.dscores, self.penalty.strengths, Z)
         factor = factorise(Z)
         bound = -np.inf if factor is None else factor.log_det + self.size
         return Certificate(max(point.value - bound, 0.0), True)

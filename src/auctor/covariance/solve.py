@@ -27,6 +27,8 @@ from auctor.minimise import Solver, minimise
 SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
 #: An eigenvalue of the correlations above minus this is zero up to rounding.
 SINGULAR = 1e-10
+#: Columns with at least this correlation are named where a solve does not converge; set by hand.
+NEARLY_EQUAL = 0.99
 #: The strength that a message proposes for a singular covariance, as a share of the largest one.
 FIRST_TRY = 0.1
 
@@ -197,9 +199,9 @@ def solve_graph(
             ConvergenceWarning(
                 who,
                 needs=f"a gap of {solution.tol:.3g}",
-                got=f"{solution.gap:.3g} after {solution.n_iter} iterations",
-                todo="Raise {option} or {option2}.",
-                option=("max_iter", "tol"),
+                got=f"{solution.gap:.3g} after {solution.n_iter} iterations{nearly_equal(S)}",
+                todo="Raise {option}, {option2} or {option3}.",
+                option=("max_iter", "tol", "strength"),
             ),
             stacklevel=3,
         )
@@ -228,10 +230,14 @@ def solve_component(
         gap = graph.certificate(point).gap if np.isfinite(point.value) else np.inf
         if gap <= graph.tolerance(budget.tol):
             return Part(group, tree, graph.inverse_at(point), point.value, gap)
+    known = start if start is None or everything else start[inside]
+    regular = None if graph.penalty.strengths.any() else factorise(graph.loss.S.copy())
+    if regular is not None:  # no pair has a penalty: the minimum is the inverse
+        known = regular.inverse()
     found = minimise(
         graph,
         solver,
-        w0=None if start is None else usable(graph, start if everything else start[inside]),
+        w0=None if known is None else usable(graph, known),
         tol=budget.tol,
         max_iter=budget.max_iter,
         max_seconds=budget.max_seconds,
@@ -276,6 +282,17 @@ def together(p: int, parts: Sequence[Part], budget: Budget, clock: float) -> Gra
         tuple(part.variables.size for part in parts),
         time.perf_counter() - clock,
     )
+
+
+def nearly_equal(S: FloatArray) -> str:
+    """Words on the two columns that are most alike, where these are nearly the same."""
+    root = np.sqrt(S.diagonal())
+    alike = np.abs(S / root / root[:, None])
+    np.fill_diagonal(alike, 0.0)
+    i, j = sorted(map(int, np.unravel_index(int(alike.argmax()), S.shape)))
+    if alike[i, j] < NEARLY_EQUAL:
+        return ""
+    return f", where columns {i} and {j} have a correlation of {S[i, j] / root[i] / root[j]:.6f}"
 
 
 def positive_definite(matrix: FloatArray) -> bool:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from auctor.core.checks import check_int
-from auctor.core.errors import DataError, DataTypeError
-from auctor.core.types import FloatArray, IntArray, Target
-from auctor.estimators.base import LinearEstimator, tell
+from auctor.core.types import FloatArray, Target
+from auctor.estimators.base import tell
 from auctor.estimators.classifier import MetricClassifier
+from auctor.estimators.curves import CurveEstimator
 from auctor.estimators.regressor import LinearRegressor
 from auctor.estimators.search import splits_of
 from auctor.training.additive import (
@@ -25,138 +24,24 @@ from auctor.training.additive import (
 from auctor.training.additive_model import (
     AdditiveModel,
     AdditiveRegressionModel,
-    TrainedCurves,
-    curve_of,
     odds_slope,
-    read_values,
     train_additive,
     train_additive_regressor,
 )
-from auctor.training.bins import Bins
+from auctor.training.curve_bands import classifier_samples, regressor_samples
 from auctor.training.parameters import parameters_of
-from auctor.training.scorecard import Scorecard, card_points, make_scorecard
+from auctor.training.scorecard import (
+    JUDGED_ROWS,
+    Judge,
+    Scorecard,
+    card_points,
+    make_scorecard,
+)
+from auctor.training.targets import Rows, known_labels
 from auctor.training.train import Trained, unconverged
 
-#: Shares of the bootstrap curves between which a band lies: 95 % of them.
-BAND = (0.025, 0.975)
 
-
-class _Curves(LinearEstimator):
-    """What additive classifiers and regressors share."""
-
-    bins_: Bins
-    signs_: IntArray
-    strength_: float
-    odds_slope_: float
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _read(self, X: Any, *, reset: bool) -> Any:
-        """The matrix of a table, missing values allowed."""
-        if not reset:
-            check_is_fitted(self)
-        matrix = read_values(X, self._who)
-        try:
-            validate_data(
-                self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
-            )
-        except ValueError as error:
-            message = " ".join(str(error).split())
-            raise DataError(f"{message} Pass the columns used in fit.") from error
-        except TypeError as error:
-            raise DataTypeError(f"{error} Rename the columns.") from error
-        return matrix
-
-    def _keep_curves(self, found: TrainedCurves) -> None:
-        self.bins_, self.signs_ = found.model.bins, found.model.signs
-        self.strength_ = found.strength
-        for name in ("strengths_", "scores_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        if found.strengths is not None and found.scores is not None:
-            self.strengths_, self.scores_ = found.strengths, found.scores
-
-    @property
-    def names_(self) -> list[str]:
-        """Names of the columns, then of the pairs, in the order of `explain`."""
-        names = list(self._feature_names() or [f"x{j}" for j in range(len(self.bins_.columns))])
-        return names + [f"{names[p.first]} x {names[p.second]}" for p in self.bins_.pairs]
-
-    def curve(self, column: str | int, score: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Values of a column, one per bin, and what the column adds to the score there.
-
-        Contributions are less their mean over the training rows.
-
-        Parameters
-        ----------
-        column : name or number
-        score : int
-            Which class, where there are more than two.
-        """
-        check_is_fitted(self)
-        j = self._column(column)
-        bins = self.bins_.columns[j]
-        level = curve_of(self.to_model(), j, score)
-        return bins.middle + bins.scale * bins.line[1:], level[1:]
-
-    def _column(self, column: str | int) -> int:
-        names = self.names_[: len(self.bins_.columns)]
-        if isinstance(column, str) and column in names:
-            return names.index(column)
-        if not isinstance(column, str) and 0 <= int(column) < len(names):
-            return int(column)
-        raise DataError(
-            self._who,
-            needs="a column of the model",
-            got=f"{column!r}",
-            todo=f"Columns: {', '.join(names[:10])}.",
-        )
-
-    def curve_bands(
-        self, X: Any, y: Any, *, repeats: int = 20, score: int = 0
-    ) -> dict[int, FloatArray]:
-        """Bands of the curves: between which 95 % of those of bootstrap samples lie.
-
-        Each of the ``repeats`` samples of the rows is fitted at the strength of this model.
-
-        Returns
-        -------
-        dict from the number of a column to an array (2, m), for the m values of `curve`
-        """
-        check_is_fitted(self)
-        check_int(self._who, "repeats", repeats, low=2)
-        rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
-        n = len(y)
-        found: dict[int, list[FloatArray]] = {j: [] for j in range(len(self.bins_.columns))}
-        for _ in range(repeats):
-            times = rng.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)
-            other = clone(self).set_params(strength=self.strength_, warm_start=False)
-            other.fit(X, y, sample_weight=times)
-            tables = other.bins_.tables(np.atleast_2d(other.coef_)[score])
-            for j, curves in found.items():
-                values = self.curve(j)[0]
-                table, bins = tables[j], other.bins_.columns[j]
-                curves.append(table[bins.codes(values)] - float(bins.share @ table))
-        return {j: np.quantile(np.array(curves), BAND, axis=0) for j, curves in found.items()}
-
-    def explain(self, X: Any) -> FloatArray:
-        """What each column and pair adds to the score of each row of X.
-
-        Contributions are less their mean over the training rows, so that they say why a row scores
-        more or less than the average one. ``names_`` has what the columns of the result are.
-
-        Returns
-        -------
-        array of shape (n, columns and pairs), with a third axis for more than two classes
-        """
-        parts: FloatArray = self.to_model().explained(self._read(X, reset=False))
-        return parts[:, :, 0] if parts.shape[2] == 1 else parts
-
-
-class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
+class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
     """Additive classifier that minimises a surrogate of the chosen metric.
 
     The score of a row is a sum of curves, one for each column: a straight line plus jumps between
@@ -172,13 +57,14 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
         Bins of a column, by quantiles of its weighted values; a column with fewer distinct values
         keeps them all. Values outside the range of the training rows are in the end bins.
     penalty : {"fused", "group", "smooth"}
-        "fused" is l1 on the jumps, the total variation of a curve: few jumps. "group" drops whole
-        columns. "smooth" is a ridge on the jumps.
+        "fused" is l1 on the jumps, the total variation of a curve: few jumps; lines have a light l1
+        norm and a ridge. "group" drops whole columns. "smooth" is a ridge on the jumps.
     strength : "auto" or float >= 0
         Multiplier of the penalty. "auto" picks it by the metric on ``cv`` folds.
     monotone : dict, optional
         Direction of some columns by name or number: ``{"age": 1, "income": -1}``; or one of
-        -1, 0 and 1 per column. Such curves never go the other way. Two classes only.
+        -1, 0 and 1 per column, for the score of the positive class. Such curves never go the other
+        way. Two classes only.
     interactions : int >= 0
         Pairs of columns to add: those whose cells would lower the loss most. Monotone columns take
         no part.
@@ -186,11 +72,14 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
         Strengths that "auto" tries.
     cv : int >= 2
         Folds of "auto".
-    rule : {"best", "one_se"}
+    rule : {"best", "one_standard_error"}
         As in `MetricClassifierCV`.
     surrogate : str
         As in `MetricClassifier`, but that "auto" is a smooth loss wherever the metric has one.
-    solver, fit_intercept, threshold, threshold_cv, class_weight, calibrate, average, tol, max_iter
+    threshold_cv : "auto", int or None
+        As in `MetricClassifier`; "auto" is five folds beside a search for the strength, because
+        curves follow the training rows; otherwise, or with splits as ``cv``, it is None.
+    solver, fit_intercept, threshold, class_weight, calibrate, average, tol, max_iter
         As in `MetricClassifier`.
     max_seconds, n_threads, warm_start, random_state, verbose
         As in `MetricClassifier`.
@@ -204,8 +93,13 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
     strength_ : float
     odds_slope_ : float
         Log-odds for a score more of 1, with two classes; the scale of `scorecard`.
-    strengths_, scores_ : arrays
-        What "auto" tried, decreasing, and the scores by fold.
+    strengths_, scores_, best_index_
+        What "auto" tried, decreasing, the scores by fold, and the position of the best.
+    names_, importances_
+        Names of columns and pairs, and how far each moves the score: the standard deviation of
+        what it adds over the training rows.
+    bands_ : dict
+        What `curve_bands` found last.
     classes_, intercept_, threshold_, gap_, n_iter_, solution_
         As in `MetricClassifier`.
 
@@ -276,11 +170,20 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
             Whole numbers, so that neighbouring ranges with equal points become one. Otherwise
             points are an exact straight line of the decision value.
         X, y, sample_weight : rows, labels and weights, optional
-            Rows on which the loss of the metric by rounding is measured.
+            Rows on which the rounding is chosen, so that the metric loses least by it, and on
+            which that loss is measured. Without them the rounding moves the points of the training
+            rows least.
         """
         check_is_fitted(self)
         model = self.to_model()
         names = self.names_[: len(self.bins_.columns)]
+        judge = matrix = labels = weight = None
+        if X is not None and y is not None:
+            matrix = self._read(X, reset=False)
+            labels = self._read_target(y, matrix.shape[0])
+            weight = self._read_weight(sample_weight, matrix.shape[0])
+            if rounded and model.binary:
+                judge = _judge(model, matrix, labels, weight)
         card = make_scorecard(
             model,
             names,
@@ -288,15 +191,24 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
             points_to_double_odds=points_to_double_odds,
             base=base,
             rounded=rounded,
+            judge=judge,
         )
-        if X is None or y is None:
+        if matrix is None or labels is None:
             return card
-        matrix = self._read(X, reset=False)
-        labels = self._read_target(y, matrix.shape[0])
         decision = model.decision_function(matrix)
         points = (card_points(card, model.bins, names, matrix) - base) / card.factor
-        pair = tuple(model.score_at(s, labels, sample_weight) for s in (decision, points))
+        pair = tuple(model.score_at(s, labels, weight) for s in (decision, points))
         return replace(card, metric=(pair[0], pair[1]))
+
+    def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
+        matrix = self._read(X, reset=False)
+        labels = known_labels(self._who, self._read_target(y, matrix.shape[0]), self.classes_)
+        model = self.to_model()
+        rows = Rows(matrix, self.classes_, np.searchsorted(self.classes_, labels))
+        rows = replace(rows, positive=model.positive)
+        given = parameters_of(AdditiveParameters, self)
+        last = self._previous() or []
+        return classifier_samples(self._who, given, model, rows, self.strength_, last, samples)
 
     def to_model(self) -> AdditiveModel:
         """The fitted curves as a model that predicts without scikit-learn."""
@@ -304,7 +216,19 @@ class AdditiveClassifier(_Curves, AdditiveParameters, MetricClassifier):
         return AdditiveModel(bins=self.bins_, signs=self.signs_, **vars(linear))
 
 
-class AdditiveRegressor(_Curves, AdditiveRegressorParameters, LinearRegressor):
+def _judge(model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None) -> Judge:
+    """What chooses the rounding of a scorecard: the metric of the model on some rows."""
+    every = slice(None, None, -(-matrix.shape[0] // JUDGED_ROWS))
+    labels = labels[every]
+    weight = None if weight is None else weight[every]
+
+    def measure(decision: FloatArray) -> float:
+        return model.score_at(decision, labels, weight)
+
+    return Judge(model.bins.codes(matrix[every]), measure)
+
+
+class AdditiveRegressor(CurveEstimator, AdditiveRegressorParameters, LinearRegressor):
     """Additive regression: a curve for each column, fitted by a chosen loss.
 
     Parameters
@@ -350,7 +274,7 @@ class AdditiveRegressor(_Curves, AdditiveRegressorParameters, LinearRegressor):
             matrix,
             target,
             self._feature_names(),
-            getattr(self, "solution_", None),
+            self._last(),
             splits_of(self._who, self.cv, target.y, classifier=False),
         )
         self.solution_ = found.solutions[0]
@@ -359,6 +283,15 @@ class AdditiveRegressor(_Curves, AdditiveRegressorParameters, LinearRegressor):
         self._keep_curves(found)
         tell(unconverged([self.solution_]))
         return self
+
+    def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
+        matrix = self._read(X, reset=False)
+        numbers = self._read_numbers(y, matrix.shape[0])
+        given = parameters_of(AdditiveRegressorParameters, self)
+        return regressor_samples(
+            self._who, given, self.to_model(), matrix, numbers, self.strength_, self.solution_,
+            samples,
+        )  # fmt: skip
 
     def to_model(self) -> AdditiveRegressionModel:
         """The fitted curves as a model that predicts without scikit-learn."""

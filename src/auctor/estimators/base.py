@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from importlib import import_module
 from numbers import Real
-from typing import Any
+from types import MethodType
+from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,9 +23,35 @@ from auctor.data import Sharded, as_matrix
 from auctor.data.coerce import LARGEST, NOT_NUMBERS, check_weight, refuse_masked
 from auctor.training.parameters import LinearParameters
 
+T = TypeVar("T")
+Own = TypeVar("Own")
+
 
 class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore[misc]
     """A fit stopped before its tolerance; caught as auctor's or scikit-learn's warning."""
+
+
+def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., T]], Offered[T]]:
+    """Make a method one that an estimator has only while ``check`` raises no error for it.
+
+    ``hasattr`` then says whether it is there, as with `sklearn.utils.metaestimators.available_if`;
+    who calls it all the same sees the error of the check itself.
+    """
+    return lambda method: Offered(method, check)
+
+
+class Offered(Generic[T]):
+    """A method behind a check; the check raises `NotOfferedError`."""
+
+    def __init__(self, method: Callable[..., T], check: Callable[[Any], None]) -> None:
+        self.method, self.check = method, check
+        self.__doc__ = method.__doc__
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Callable[..., T]:
+        if estimator is None:
+            return self.method
+        self.check(estimator)
+        return MethodType(self.method, estimator)
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
@@ -161,11 +189,28 @@ class LinearEstimator(TableEstimator, LinearParameters):
     """An estimator with a weight for each column."""
 
     coef_: FloatArray
+    _start: list[Solution] | None = None
+
+    def continue_from(self, other: LinearEstimator) -> Self:
+        """Let the next `fit` under ``warm_start`` begin at another fitted model's weights.
+
+        They are ignored where they do not fit the columns of that `fit`.
+        """
+        self._start = other._previous()
+        return self
 
     def _previous(self) -> list[Solution] | None:
-        """Solutions of the last fit, for a warm start."""
+        """Solutions that a warm start begins from: those of `continue_from`, or of the last fit."""
+        if self._start is not None:
+            start, self._start = self._start, None
+            return start
         last = getattr(self, "solution_", None)
         return last if last is None or isinstance(last, list) else [last]
+
+    def _last(self) -> Solution | None:
+        """The solution that a warm start of one problem begins from."""
+        previous = self._previous()
+        return previous[0] if previous else None
 
 
 #: Rooms that know how to keep the rows of a collection where they are, by what marks it.
@@ -179,6 +224,20 @@ def on_workers(X: Any, y: Any) -> tuple[Any, Any]:
             data, labels = import_module(room).with_labels(X, y)
             return data, labels
     return X, y
+
+
+def by_partition(method: Callable[[Own, Any], T]) -> Callable[[Own, Any], T]:
+    """Let a method that predicts answer for a cluster's collection too: lazily, where it is."""
+
+    @wraps(method)
+    def answer(self: Own, X: Any) -> T:
+        for mark, room in ENGINES.items():
+            if hasattr(X, mark):
+                check_is_fitted(self)
+                return cast(T, import_module(room).lazily(self, method.__name__, X))
+        return method(self, X)
+
+    return answer
 
 
 def tell(said: Iterable[Warning]) -> None:

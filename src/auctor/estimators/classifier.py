@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from auctor.core.errors import NotOfferedError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import Sharded
-from auctor.estimators.base import LinearEstimator, on_workers, tell
+from auctor.estimators.base import LinearEstimator, by_partition, offered_if, on_workers, tell
 from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
@@ -21,14 +21,15 @@ from auctor.training.targets import Rows, code_of, encode, positive_code, read_g
 from auctor.training.train import Trained, train_classifier, unconverged
 
 
-def wants_probabilities(estimator: Any) -> bool:
-    """Whether a classifier has `predict_proba`; raises ``AttributeError`` if it has not."""
+def wants_probabilities(estimator: Any) -> None:
+    """Refuse `predict_proba` to a classifier that was not asked for probabilities."""
     if estimator.calibrate is None and not log_odds(estimator.metric, None):
-        raise AttributeError(
-            "MetricClassifier has predict_proba with calibrate='sigmoid' or 'isotonic', and for "
-            "metric='log_loss'; got calibrate=None. Set calibrate and fit again."
+        raise NotOfferedError(
+            type(estimator).__name__,
+            needs="calibrate='sigmoid' or 'isotonic', or metric='log_loss', for predict_proba",
+            got="calibrate=None",
+            todo="Set calibrate and fit again; decision_function gives scores without it.",
         )
-    return True
 
 
 class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters):  # type: ignore[misc]
@@ -50,7 +51,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         =================  ========================================================================
         metric             surrogates
         =================  ========================================================================
-        auc                hinge, squared_hinge, square, logistic, exponential, gaussian, pointwise
+        auc                logistic, hinge, squared_hinge, square, exponential, gaussian, pointwise
         partial_auc(fpr)   logistic, pairwise, hinge
         average_precision  logistic, pairwise, max_margin
         prbep              logistic, pairwise, max_margin
@@ -69,7 +70,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
         An object carries its own strength.
     strength : float >= 0
-        Multiplier of the penalty; ``C = 1 / (n strength)``.
+        Multiplier of the penalty; ``C = 1 / (n strength)``. `auctor.MetricClassifierCV` finds it.
     l1_ratio : float in [0, 1], optional
         Share of l1 in the elastic net, 0.5 by default.
     solver : str or solver object
@@ -94,7 +95,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         or "top(100)" does that instead. ``intercept_`` contains the threshold, so that `predict`
         is ``decision_function > 0``.
     threshold_cv : int, optional
-        Choose the threshold on scores from so many stratified folds, each scored by a model that
+        Choose the threshold on scores from this many stratified folds, each scored by a model that
         has not seen it; by default on the training scores.
     class_weight : None, "balanced" or dict
         Multipliers of the row weights by class. With two classes, "auc" and "partial_auc" do not
@@ -178,7 +179,8 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         X : table, array, sparse matrix, or data in shards
             Dask arrays and frames are fitted where they are, on the workers of the current client.
         y : labels
-            May be left out with `auctor.data.open_shards`, whose rows have labels.
+            May be left out with `auctor.data.open_shards` and `auctor.data.spark`, whose rows have
+            labels, and weights where ``sample_weight`` is not given.
         sample_weight : array, optional
         groups : array, optional
             A label per row, such as a query or a day: losses on pairs then compare only rows of
@@ -198,17 +200,20 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         tell(unconverged(trained.solutions) + trained.warnings)
         return self
 
+    @by_partition
     def decision_function(self, X: Any) -> FloatArray:
         """Scores minus the threshold: (n,) for two classes, else (n, n_classes)."""
         matrix = self._read(X, reset=False)
         return self.to_model().decision_function(matrix)
 
+    @by_partition
     def predict(self, X: Any) -> Array:
         """Labels: by the threshold for two classes, the highest score for more."""
         matrix = self._read(X, reset=False)
         return self.to_model().predict(matrix)
 
-    @available_if(wants_probabilities)  # type: ignore[untyped-decorator]
+    @offered_if(wants_probabilities)
+    @by_partition
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         check_is_fitted(self, "coef_" if log_odds(self.metric, self.calibrate) else "calibrators_")
@@ -255,6 +260,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         matrix = self._read(X, reset=True)
         if y is None and isinstance(matrix, Sharded):
             y = matrix.row_labels()
+            sample_weight = matrix.target.weight if sample_weight is None else sample_weight
         n = matrix.shape[0]
         labels = self._read_labels(y, n)
         weight = self._read_weight(sample_weight, n)

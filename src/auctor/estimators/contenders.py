@@ -28,7 +28,7 @@ from auctor.estimators.search import MetricClassifierCV
 from auctor.losses import Logistic
 from auctor.solvers.choose import SOLVERS
 from auctor.training.contest import OURS, THEIRS, WHO, Contender, Fitted, Part, Rules, tuned
-from auctor.training.metric import ALIASES, METRICS, Chosen, parse, resolve_metric
+from auctor.training.metric import ALIASES, METRICS, Chosen, Cut, parse, resolve_metric
 from auctor.training.registry import known
 from auctor.training.verdict import CONSTANT, TREES
 
@@ -70,13 +70,15 @@ def our_contenders(
 
 def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rules) -> Fitted:
     chosen = rules.chosen
+    # Of its own metric the rows are weighted as that says; of another they are as they come.
+    cut = chosen.cut if trained == rules.metric else unweighted_cut(chosen)
     given: dict[str, Any] = {
         "surrogate": surrogate,
         "standardise": False,  # the same scaling for everyone is done already
         "penalty": rules.penalty,
         "l1_ratio": rules.l1_ratio,
         "solver": solver,
-        "threshold": "auto" if chosen.cut is None else _written(*chosen.cut),
+        "threshold": "auto" if cut is None else _written(*cut),
         "tol": rules.tol,
         "max_seconds": rules.max_seconds,
         "n_threads": rules.n_threads,
@@ -131,8 +133,25 @@ def their_contenders(penalty: str) -> list[Contender]:
         for name, make in named.items()
     ]
     untuned = Contender("LogisticRegression", THEIRS, _fit_untuned, TheirWarning)
-    trees = tree_contender("HistGradientBoosting", THEIRS, _hist_boosting)
-    return [untuned, *linear, trees, Contender("constant", THEIRS, _fit_constant, kind=CONSTANT)]
+    return [untuned, *linear, _trees(), _constant()]
+
+
+def baseline_contenders() -> dict[str, Contender]:
+    """What every model should beat, by the name that a report gives it."""
+    log_loss = partial(_fit_ours, "log_loss", "logistic", "auto")
+    return {
+        "constant score": _constant(),
+        "log-loss": Contender("log_loss, logistic", OURS, log_loss),
+        "boosted trees": _trees(),
+    }
+
+
+def _constant() -> Contender:
+    return Contender("constant", THEIRS, _fit_constant, kind=CONSTANT)
+
+
+def _trees() -> Contender:
+    return tree_contender("HistGradientBoosting", THEIRS, _hist_boosting)
 
 
 def tree_contender(name: str, library: str, make: Callable[[Rules], Any]) -> Contender:
@@ -182,9 +201,14 @@ def _dense(matrix: Any) -> FloatArray:
 
 
 def _fit_constant(part: Part, rules: Rules) -> Fitted:
-    """The same score for every row, cut by the same rule: what knowing nothing gives."""
-    cut = _cut(rules.chosen, part.hits, np.zeros(part.hits.size))
-    return Fitted(lambda X: np.full(X.shape[0], -cut))
+    """The same score for every row, cut by the same rule: what knowing nothing gives.
+
+    Where the metric judges log-odds, it is those of the share of positives.
+    """
+    share = float(np.mean(part.hits))
+    score = math.log(share / (1.0 - share)) if rules.chosen.by_level else 0.0
+    cut = _cut(rules.chosen, part.hits, np.full(part.hits.size, score))
+    return Fitted(lambda X: np.full(X.shape[0], score - cut))
 
 
 def _fit_untuned(part: Part, rules: Rules) -> Fitted:
@@ -257,6 +281,21 @@ def _strength_of(model: Any) -> dict[str, float]:
 
 
 def _cut(chosen: Chosen, hits: Array, scores: FloatArray) -> float:
-    if chosen.cut is None:
-        return 0.0
-    return float(metrics.best_threshold(hits, scores, *chosen.cut))
+    cut = unweighted_cut(chosen)
+    return 0.0 if cut is None else float(metrics.best_threshold(hits, scores, *cut))
+
+
+def unweighted_cut(chosen: Chosen) -> Cut | None:
+    """The rule for the threshold of a model that was trained without the weights of the metric.
+
+    Under cost a fit weights positives, so that its least error is the least cost; a model whose
+    rows have no such weights needs the cost itself.
+
+    Examples
+    --------
+    >>> unweighted_cut(resolve_metric("compare", "cost(10)", "auto"))
+    Cut(criterion='cost', value=10)
+    """
+    if chosen.name == "cost" and chosen.positive_weight is not None:
+        return Cut("cost", chosen.positive_weight(1.0))
+    return chosen.cut

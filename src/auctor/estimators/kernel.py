@@ -15,7 +15,7 @@ from auctor.estimators.base import TableEstimator
 from auctor.kernel_machine.dual import DualSolution
 from auctor.kernel_machine.functions import KernelFunction, Linear, Polynomial, Rbf
 from auctor.kernel_machine.machine import KernelModel, Limits, check_definite, make_points
-from auctor.kernel_machine.points import Points, squared_lengths
+from auctor.kernel_machine.points import GivenPoints, Points, ProductPoints, squared_lengths
 
 Kernel = str | Callable[[Any, Any], Any]
 
@@ -88,6 +88,29 @@ class KernelEstimator(TableEstimator):
         points = make_points(matrix, kernel, self._limits())
         check_definite(points, self._who)
         return points if kept.size == points.size else points.only(kept)
+
+    def adopt(
+        self,
+        support: IntArray,
+        matrix: Any,
+        coef: FloatArray,
+        intercept: FloatArray,
+        *,
+        gamma: float,
+        double: bool,
+    ) -> None:
+        """Take a fitted model: the rows ``matrix`` that support it, None for a given kernel.
+
+        ``double`` says whether products are in float64.
+        """
+        self.gamma_ = gamma
+        kernel = KERNELS[self.kernel](self) if isinstance(self.kernel, str) else None
+        if kernel is None:
+            points: Points = GivenPoints(np.empty((0, self.n_features_in_)), support)
+        else:
+            points = ProductPoints(matrix, kernel, np.float64 if double else np.float32)
+        model = KernelModel(points, coef, intercept, self.n_threads)
+        self._keep(support, model, np.arange(support.size))
 
     def _width(self, matrix: Any, weight: FloatArray | None) -> float:
         """The number that ``gamma`` stands for."""

@@ -7,12 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, NotOfferedError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.estimators.base import tell
+from auctor.estimators.base import offered_if, tell
 from auctor.estimators.kernel import Kernel, KernelEstimator
 from auctor.kernel_machine.dual import DualSolution
 from auctor.kernel_machine.machine import KernelModel, classification, combine, solve_dual
@@ -25,13 +24,15 @@ from auctor.training.targets import Rows, encode, row_weight
 FOLDS = 5
 
 
-def _calibrated(estimator: KernelClassifier) -> bool:
+def _calibrated(estimator: KernelClassifier) -> None:
+    """Refuse `predict_proba` to a classifier that was not asked for probabilities."""
     if estimator.calibrate is None:
-        raise AttributeError(
-            "KernelClassifier has predict_proba with calibrate='sigmoid' or 'isotonic'; got "
-            "calibrate=None. Set calibrate and fit again."
+        raise NotOfferedError(
+            "KernelClassifier",
+            needs="calibrate='sigmoid' or 'isotonic' for predict_proba",
+            got="calibrate=None",
+            todo="Set calibrate and fit again; decision_function gives scores without it.",
         )
-    return True
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
@@ -174,12 +175,17 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         labels: Array = self.classes_[best.astype(np.intp)]
         return labels
 
-    @available_if(_calibrated)  # type: ignore[untyped-decorator]
+    @offered_if(_calibrated)
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         decision = self.decision_function(X)
         columns = decision[:, None] if decision.ndim == 1 else decision
         return joint_probabilities(self.calibrators_, columns)
+
+    @property
+    def n_scores(self) -> int:
+        """Score functions: one for two classes, else one for each class or pair of classes."""
+        return len(self._pairs())
 
     # --- parts of a fit -----------------------------------------------------------------------
 

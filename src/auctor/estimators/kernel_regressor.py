@@ -33,8 +33,8 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     epsilon : float >= 0
         Half the width of the tube inside which residuals cost nothing.
     shift : float
-        Moves the tube up by so much: where it is positive, forecasts below the target are penalised
-        earlier than those above.
+        Moves the tube up by this amount: where it is positive, forecasts below the target are
+        penalised earlier than those above.
     gamma, degree, coef0, tol, max_iter, cache_bytes, n_threads
         As in `KernelClassifier`; ``tol`` in units of the target.
 

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
-from auctor.estimators.base import LinearEstimator, tell
+from auctor.estimators.base import LinearEstimator, by_partition, tell
 from auctor.training.model import RegressionModel
 from auctor.training.parameters import RegressorParameters, check_regressor, parameters_of
 from auctor.training.train import train_regressor, unconverged
@@ -84,7 +84,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
         weight = self._read_weight(sample_weight, n)
         given = parameters_of(RegressorParameters, self)
         _, self.solution_ = train_regressor(
-            self._who, given, matrix, Target(numbers, weight), getattr(self, "solution_", None)
+            self._who, given, matrix, Target(numbers, weight), self._last()
         )
         self.coef_ = self.solution_.coef
         self.intercept_ = self.solution_.intercept
@@ -93,6 +93,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
         tell(unconverged([self.solution_]))
         return self
 
+    @by_partition
     def predict(self, X: Any) -> FloatArray:
         """Predicted target, through the inverse link of the loss."""
         matrix = self._read(X, reset=False)

@@ -78,7 +78,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
         geometric progression: from `auctor.solvers.strength_max` (the largest over the classes) for
         penalties that make models sparse, from the mean squared row norm for others.
     n_strengths : int >= 1, optional
-        So many candidates, each on every fold; by default the search goes from coarse to fine.
+        The number of candidates, each on every fold; by default the search is coarse to fine.
         With stated candidates or a stated number ``surrogate="auto"`` is that of
         `MetricClassifier`.
     ratio : float in (0, 1), optional

@@ -225,13 +225,16 @@ def verdict(goal: Goal, rows: list[Measured]) -> str:
         return f"For {goal.metric} use {best.name}: it is best, by more than chance on these rows."
     if best.name == PLAIN:
         return f"For {goal.metric} use plain {PLAIN}: it is best here, and the simplest."
-    if PLAIN in tied:
-        return (
-            f"For {goal.metric} use plain {PLAIN}: it is the simplest of those that "
-            f"these rows cannot tell from the best, which is {best.name}."
-        )
     linear = next((name for name in (best.name, *tied) if "trees" not in name), best.name)
+    use, why = (
+        (f"plain {PLAIN}", "it is the simplest")
+        if PLAIN in tied
+        else (linear, "a linear model is the easiest to explain")
+    )
+    if use == best.name:
+        others_tied = f"{' or '.join(tied)} may be as good"
+        return f"For {goal.metric} use {use}: it is best here, {others_tied}, and {why}."
     return (
-        f"For {goal.metric} use {linear}: these rows cannot tell {best.name} from "
-        f"{' or '.join(tied)}, and a linear model is the easiest to explain."
+        f"For {goal.metric} use {use}: {best.name} wins here, but by so little that these rows "
+        f"cannot tell the two apart, and {why}."
     )

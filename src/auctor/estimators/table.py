@@ -9,13 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from auctor.core.errors import DataError, DataTypeError, ParameterError
+from auctor.core.errors import DataError, DataTypeError, Option, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.additive import AdditiveClassifier
-from auctor.estimators.base import sentence
+from auctor.estimators.base import offered_if, sentence
 from auctor.estimators.classifier import MetricClassifier, wants_probabilities
 from auctor.estimators.search import MetricClassifierCV
 from auctor.tables.blocks import Block
@@ -25,8 +24,8 @@ from auctor.tables.frame import Frame, labels_of
 from auctor.tables.infer import Note
 from auctor.tables.options import ReadOptions
 from auctor.tables.read import encode_table
-from auctor.tables.schema import Schema
-from auctor.training.additive import AdditiveParameters
+from auctor.tables.schema import KEEP, Schema
+from auctor.training.additive import AdditiveParameters, read_monotone
 from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters, parameters_of
 from auctor.training.registry import known
@@ -40,6 +39,9 @@ class TableParameters(ClassifierParameters):
     """Parameters of `TableClassifier`."""
 
     model: str = "linear"
+    n_bins: int = 32
+    monotone: Any = None
+    interactions: int = 0
     strength: Any = "auto"
     n_strengths: int | None = None
     cv: Any = 5
@@ -53,9 +55,20 @@ class TableParameters(ClassifierParameters):
     date: Any = None
     decimal: str = "."
 
+    def missing_rule(self) -> str:
+        """What becomes of a missing number: "auto" keeps it where the model can take it."""
+        keeps = self.model == "additive" and self.missing == "auto"
+        return KEEP if keeps else self.missing
+
 
 def linear(given: TableParameters) -> MetricClassifier:
     """A linear classifier; it looks for the strength itself where that is "auto"."""
+    who = type(given).__name__
+    for name in ("n_bins", "monotone", "interactions"):
+        if getattr(given, name) != getattr(TableParameters, name):
+            raise _of_curves(who, f"curves for {name}", f"{name} with model='linear'")
+    if given.missing == KEEP:
+        raise _of_curves(who, "values in every row for a linear model", "missing='keep'")
     params = vars(parameters_of(ClassifierParameters, given))
     strength = params.pop("strength")
     if isinstance(strength, str) and strength == "auto":
@@ -70,12 +83,28 @@ def additive(given: TableParameters) -> MetricClassifier:
     """A curve for each column; its penalty is the one of curves unless another is named."""
     params = vars(parameters_of(ClassifierParameters, given))
     for name in ("l1_ratio", "standardise"):
-        params.pop(name)
+        value = params.pop(name)
+        if value not in (None, False, getattr(ClassifierParameters, name)):
+            raise ParameterError(
+                type(given).__name__,
+                needs=f"{name} to be left alone with curves, whose bins scale the columns",
+                got=f"{name}={value!r}",
+                todo="Drop it, or use {option}.",
+                option=Option("model", "linear"),
+            )
+    params |= {name: getattr(given, name) for name in ("n_bins", "monotone", "interactions")}
+    if params["threshold_cv"] is None:
+        del params["threshold_cv"]
     if params["penalty"] == ClassifierParameters().penalty:
         params["penalty"] = AdditiveParameters().penalty
     if given.n_strengths is not None:
         params["n_strengths"] = given.n_strengths
     return AdditiveClassifier(**params, cv=given.cv, rule=given.rule)
+
+
+def _of_curves(who: str, needs: str, got: str) -> ParameterError:
+    todo, option = "Use {option}, or drop it.", Option("model", "additive")
+    return ParameterError(who, needs=needs, got=got, todo=todo, option=option)
 
 
 #: Kinds of models by name: what makes an unfitted classifier of encoded columns from parameters.
@@ -100,6 +129,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     model : {"linear", "additive"}
         The kind of model that is trained on the encoded columns: `MetricClassifier`, or a curve for
         each column, `AdditiveClassifier`.
+    n_bins, monotone, interactions
+        Of curves, as in `AdditiveClassifier`; monotone columns are named as in the table, or as
+        encoded ("city=Oslo").
     strength : "auto" or float >= 0
         Of the penalty; "auto" finds it by cross-validation.
     n_strengths, cv, rule
@@ -108,16 +140,17 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         What becomes of columns of text: a column of zeros and ones per category, or ``buckets``
         columns that its categories share by their hash.
     buckets : int
-    missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent"}
-        What a missing number or date becomes; "auto" is the median. Missing text becomes the most
-        frequent category, with "auto" and "zero" no category at all.
+    missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent", "keep"}
+        What a missing number or date becomes; "auto" is the median, but curves keep it: they have a
+        level for missing values. Missing text becomes the most frequent category, with "auto",
+        "zero" and "keep" no category at all.
     drop, as_category, as_number : list of str, optional
         Columns to leave out, columns to take as categories even if they spell numbers, and columns
         of amounts, such as $1,200 or 45 %, to take as numbers.
     date : dict, optional
         Columns of dates and how they are written, as in `datetime.strptime`: "%d/%m/%Y".
     decimal : {".", ","}
-        Decimal sign of the columns in ``as_number``.
+        Decimal sign of numbers that are text, and of the columns in ``as_number``.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
     class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
@@ -180,8 +213,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     def _who(self) -> str:
         return type(self).__name__
 
-    def make_model(self) -> MetricClassifier:
-        """The unfitted model of the encoded columns; refuses parameters that `fit` would."""
+    def make_model(self, schema: Schema | None = None) -> MetricClassifier:
+        """The unfitted model of the encoded columns; refuses parameters that `fit` would.
+
+        With a schema, monotone columns are numbered as they are encoded.
+        """
         kind = MODELS[known(self._who, "model", self.model, MODELS)]
         if isinstance(self.strength, str) and self.strength != "auto":
             raise ParameterError(
@@ -192,6 +228,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
             )
         made = kind(self)
         made.check_parameters()
+        if schema is not None and self.monotone is not None:
+            signs = read_monotone(self._who, self.monotone, schema.feature_names, schema.n_features)
+            made.set_params(monotone={int(j): int(signs[j]) for j in np.flatnonzero(signs)})
         return made
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -206,9 +245,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         groups : array, optional
             As in `MetricClassifier.fit`.
         """
-        model = self.make_model()
+        self.make_model()  # refuses what cannot be used before anything is read
         label = y if isinstance(y, str) else None
-        frame = Frame(X, self._who, without=label)
+        frame = Frame(X, self._who, without=label, decimal=self.decimal)
         self._check_columns(X, frame, reset=True)
         labels = self._labels(X, y)
         notes: list[Note] = []
@@ -216,7 +255,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
             self._who,
             categorical=self.categorical,
             buckets=self.buckets,
-            missing=self.missing,
+            missing=self.missing_rule(),
             drop=self._listed("drop"),
             as_category=self._listed("as_category"),
             as_number=self._listed("as_number"),
@@ -226,6 +265,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         )
         known = np.asarray(labels) if frame.named else None
         table = encode_table(frame, TABLE, options, np.float64, notes, known)
+        model = self.make_model(table.schema)
         last = getattr(self, "model_", None)
         if self.warm_start and last is not None and self.schema_ == table.schema:
             model = last.set_params(**model.get_params(deep=False))
@@ -274,7 +314,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     def _encoder(self, X: Any) -> tuple[Encoder, Block]:
         """What encodes a table, and its rows."""
         check_is_fitted(self)
-        frame = Frame(X, self._who)
+        frame = Frame(X, self._who, decimal=self.decimal)
         self._check_columns(X, frame, reset=False)
         encoder = Encoder(self.schema_, frame, TABLE, self._who)
         (block,) = frame.blocks(encoder.kinds)
@@ -303,7 +343,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         matrix = self.encode(X)
         return self.model_.predict(matrix)
 
-    @available_if(wants_probabilities)  # type: ignore[untyped-decorator]
+    @offered_if(wants_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         matrix = self.encode(X)

@@ -91,7 +91,7 @@ class KernelModel:
         """The k scores of every row."""
         n = matrix.shape[0]
         out = np.empty((n, self.intercept.size))
-        step = min(PREDICTED_ROWS, self.points.most_rows)
+        step = max(1, min(PREDICTED_ROWS, self.points.most_rows))  # there may be no points at all
         coef = self.coef.astype(self.points.dtype)
 
         def part(start: int) -> None:

@@ -185,6 +185,6 @@ def squared_lengths(matrix: Any) -> FloatArray:
 
 
 def strips(points: int, rows: int) -> list[tuple[int, int]]:
-    """Ranges of points that make strips of a block of so many rows."""
+    """Ranges of points whose kernel strips fit into a block of ``rows`` rows."""
     width = max(64, STRIP_VALUES // max(rows, 1))
     return [(start, min(start + width, points)) for start in range(0, points, width)]

@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.curvature import Curvature
 from auctor.core.errors import DataError, IncompatibleError
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Coupling
+from auctor.core.needs import Coupling, Splits
 from auctor.core.protocols import ByRows, Loss, Shifts
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, Target
@@ -32,6 +32,11 @@ class BaseLoss:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+    @property
+    def splits(self) -> Splits:
+        """How it can be evaluated where parts of the rows are."""
+        return Splits.ROWS if self.coupling is Coupling.ROW else Splits.NOT
 
     @property
     def order(self) -> int:

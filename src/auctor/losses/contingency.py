@@ -26,11 +26,11 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.curvature import LowRankCurvature
 from auctor.core.errors import DataError, ParameterError
-from auctor.core.needs import Coupling
+from auctor.core.needs import Coupling, Splits
 from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import thresholds
-from auctor.kernels.losses.thresholds import Threshold
+from auctor.kernels.losses.thresholds import Flips, Threshold
 from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, PinballHinge
 
@@ -97,6 +97,7 @@ class ThresholdLoss(Contingency):
     """A loss whose dual is one threshold; a subclass gives its margins."""
 
     width: float
+    splits = Splits.THRESHOLD
     supports_centring = True
     has_row_form = True
 
@@ -121,13 +122,24 @@ class ThresholdLoss(Contingency):
         """Loss and its gradient (a subgradient for width 0) in the scores; O(n)."""
         margins = self.margins(target)
         u, at = self._solve(scores, target, margins)
-        grad = np.empty_like(scores)
         if at is None:
-            grad.fill(np.nan)
-            return math.nan, grad
-        rest = margins.ideal_pos, 1.0 - margins.ideal_neg
-        value = thresholds.around(u, target.y, target.share, *at, self.width, *rest, grad)
+            return math.nan, np.full_like(scores, np.nan)
+        value, grad = self.around_threshold(u, target.y, target.share, at, margins)
         return margins.floor + value, grad
+
+    def around_threshold(
+        self, u: FloatArray, y: FloatArray, share: FloatArray, at: Threshold, margins: Margins
+    ) -> tuple[float, FloatArray]:
+        """What rows with raised scores u add to the loss, and its slopes; a sum over rows."""
+        grad = np.empty_like(u)
+        rest = margins.ideal_pos, 1.0 - margins.ideal_neg
+        return thresholds.around(u, y, share, *at, self.width, *rest, grad), grad
+
+    def raised(self, scores: FloatArray, y: FloatArray, margins: Margins) -> FloatArray:
+        """Scores with the margin added to those of the negatives."""
+        u = np.empty_like(scores)
+        thresholds.augment(scores, y, margins.margin - self.width, u)
+        return u
 
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Generalised Hessian ``2/width (diag(a) - a a'/sum a)``, a the weights on the ramp."""
@@ -144,9 +156,18 @@ class ThresholdLoss(Contingency):
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """The flips behind the slopes, down for positives and up for negatives."""
-        mass = self._flipped(dscores, target)
-        flips = np.divide(mass, target.share, out=np.zeros_like(mass), where=target.share > 0.0)
-        return np.where(target.y > 0.0, -flips, flips)
+        return self.centre_of(dscores, target.y, target.share, self.margins(target))
+
+    def centre_of(
+        self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Margins
+    ) -> FloatArray:
+        """The same for some rows, whose shares are of all."""
+        positive = y > 0.0
+        toward = np.where(positive, -dscores, dscores)
+        ideal = np.where(positive, margins.ideal_pos, margins.ideal_neg)
+        mass = np.asarray(share * ideal + 0.5 * toward)
+        flips = np.divide(mass, share, out=np.zeros_like(mass), where=share > 0.0)
+        return np.where(positive, -flips, flips)
 
     def margin(self, target: Target) -> float | None:
         """How far the negatives are raised."""
@@ -159,13 +180,6 @@ class ThresholdLoss(Contingency):
         loss = PinballHinge(tilt) if tilt else Hinge()
         return ByRows(loss, 2.0 / margins.margin, margins.margin, margins.floor)
 
-    def _flipped(self, dscores: FloatArray, target: Target) -> FloatArray:
-        """Share times flip of every row, from its slope."""
-        margins, positive = self.margins(target), target.y > 0.0
-        toward = np.where(positive, -dscores, dscores)
-        ideal = np.where(positive, margins.ideal_pos, margins.ideal_neg)
-        return np.asarray(target.share * ideal + 0.5 * toward)
-
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """Minus the metric's part of R at the flips behind ``dscores``, infinite outside the box.
 
@@ -173,9 +187,21 @@ class ThresholdLoss(Contingency):
         """
         if self.smooth:
             return None
-        margins = self.margins(target)
+        margins, share = self.margins(target), target.share
+        found = self.flips_of(dscores, target.y, share, margins, float(share.max()))
+        return self.conjugate_of_flips(found, margins)
+
+    def flips_of(
+        self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Margins, most: float
+    ) -> Flips:
+        """The flips behind the slopes of some rows, whose shares are of all, at most ``most``."""
         ideal = margins.ideal_pos, margins.ideal_neg
-        found = thresholds.flips(dscores, target.y, target.share, ideal, DOMAIN)
+        return thresholds.flips(dscores, y, share, ideal, DOMAIN, most)
+
+    def conjugate_of_flips(self, found: Flips, margins: Margins) -> float | None:
+        """The conjugate of slopes with these flips behind them."""
+        if self.smooth:
+            return None
         if found.outside or not abs(found.slope) <= DOMAIN * found.size + 1e-13:
             return math.inf
         return -2.0 * (margins.margin_pos * found.positive + margins.margin_neg * found.negative)

@@ -119,7 +119,7 @@ class FBeta(Contingency):
         flip_neg = _ramps(neg, found.phi * found.mu, found.weight, found.ramp)
         return found.value, flip_pos, flip_neg
 
-    def _mixture(self, pos: fscore.Side, neg: fscore.Side) -> _Mixture:
+    def _mixture(self, pos: fscore.SortedScores, neg: fscore.SortedScores) -> _Mixture:
         """The levels of F that count at these scores."""
         # An eighth of the width each for the lattice and its maximum, the rest for the knapsacks,
         # whose stiffness is what solvers feel.
@@ -200,9 +200,9 @@ class _Class(NamedTuple):
     share: FloatArray
 
     @property
-    def side(self) -> fscore.Side:
+    def side(self) -> fscore.SortedScores:
         """Ready for sums."""
-        return fscore.side_of(self.value, self.share)
+        return fscore.sorted_scores(self.value, self.share)
 
 
 class _Mixture(NamedTuple):
@@ -273,6 +273,10 @@ class _Shifts:
 
     def root(self) -> float | None:
         """Left to a search."""
+        return None
+
+    def steps(self) -> tuple[FloatArray, FloatArray] | None:
+        """No row has a slope of its own."""
         return None
 
     def curve(self, t: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
+from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes
@@ -61,6 +62,7 @@ class GaussianAuc(PairwiseSquare):
 class OfMoments(Pairwise):
     """A loss of the class means and variances that does not change when the scores are scaled."""
 
+    splits = Splits.NOT
     convex = False
     scale_invariant = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from auctor.core.curvature import Curvature
+from auctor.core.needs import Splits
 from auctor.core.protocols import Loss, Shifts
 from auctor.core.types import FloatArray, Target
 from auctor.losses.base import BaseLoss
@@ -23,6 +24,11 @@ class MovedScores(BaseLoss):
 
     loss: Loss
     shift: FloatArray
+
+    @property
+    def splits(self) -> Splits:
+        """Not at all: the constants are of all rows."""
+        return Splits.NOT
 
     @property
     def order(self) -> int:

@@ -19,7 +19,7 @@ from auctor.core.checks import check_real
 from auctor.core.curvature import Curvature, LowRankCurvature, PairCurvature
 from auctor.core.errors import DataError
 from auctor.core.evaluation import Evaluation
-from auctor.core.needs import Coupling
+from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.losses import pairs
 from auctor.losses.base import BaseLoss
@@ -41,6 +41,7 @@ class Pairwise(BaseLoss):
 
     coupling = Coupling.GLOBAL
 
+    splits = Splits.PAIRS
     shift_invariant = True
 
     def check_target(self, target: Target) -> None:
@@ -226,17 +227,19 @@ class Windowed(SortedPairwise):
         self, scores: FloatArray, classes: SortedClasses
     ) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores, whose classes are sorted."""
-        pos, neg = self._swept(scores, classes)
+        pos, neg = self._swept(scores, classes, windows=False)
         if any(np.isnan(side.classes.own.values).any() for side in (pos, neg)):
             return math.nan, np.full_like(scores, math.nan)
         return pos.value, gradient(scores, pos, neg)
 
-    def _swept(self, scores: FloatArray, classes: SortedClasses) -> tuple[PairSweep, PairSweep]:
+    def _swept(
+        self, scores: FloatArray, classes: SortedClasses, windows: bool = True
+    ) -> tuple[PairSweep, PairSweep]:
         first, second = classes
         size = scores.shape[0]
-        return both(lambda: self._sweep(first), lambda: self._sweep(second), size)
+        return both(lambda: self._sweep(first, windows), lambda: self._sweep(second, windows), size)
 
-    def _sweep(self, classes: Opposing) -> PairSweep:
+    def _sweep(self, classes: Opposing, windows: bool) -> PairSweep:
         raise NotImplementedError
 
 
@@ -256,8 +259,8 @@ class PairwiseSquaredHinge(Windowed):
 
     order = 2
 
-    def _sweep(self, classes: Opposing) -> PairSweep:
-        slope, low, high = room(classes.own.rows.size)
+    def _sweep(self, classes: Opposing, windows: bool) -> PairSweep:
+        slope, low, high = room(classes.own.rows.size, windows)
         value = pairs.square_windows(*arrays(classes), slope, low, high)
         return PairSweep(classes, value, slope, low, high)
 
@@ -314,8 +317,8 @@ class PairwiseHinge(Windowed):
         """The square loss of the same pairs, whose curvature is constant and of low rank."""
         return PairwiseSquare()
 
-    def _sweep(self, classes: Opposing) -> PairSweep:
-        slope, low, high = room(classes.own.rows.size)
+    def _sweep(self, classes: Opposing, windows: bool) -> PairSweep:
+        slope, low, high = room(classes.own.rows.size, windows)
         value = pairs.hinge_windows(*arrays(classes), self.width, slope, low, high, None)
         return PairSweep(classes, value, slope, low, high)
 
@@ -332,7 +335,11 @@ class PairwiseHinge(Windowed):
         """
         if self.smooth:
             return None
-        return float(dscores[target.pairs.positive.rows].sum())
+        return self.conjugate_of_total(float(dscores[target.pairs.positive.rows].sum()))
+
+    def conjugate_of_total(self, total: float) -> float | None:
+        """The conjugate, which depends on the sum of dscores over the positives alone."""
+        return None if self.smooth else total
 
     def smoothed(self, width: float) -> PairwiseHinge | None:
         """The Huberised form below it, within width/2; a smooth loss needs none."""
@@ -344,9 +351,10 @@ class PairwiseHinge(Windowed):
         return [cls(), cls(width=0.5), cls(width=2.0)]
 
 
-def room(size: int) -> tuple[FloatArray, IntArray, IntArray]:
-    """Room for slopes and windows."""
-    return np.empty(size), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+def room(size: int, windows: bool = True) -> tuple[FloatArray, IntArray, IntArray]:
+    """Room for slopes and, where a curvature wants them, windows."""
+    many = size if windows else 0
+    return np.empty(size), np.empty(many, dtype=np.int64), np.empty(many, dtype=np.int64)
 
 
 def arrays(

@@ -11,6 +11,7 @@ import numpy as np
 from auctor.core.checks import check_real
 from auctor.core.curvature import PairCurvature
 from auctor.core.errors import DataError
+from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
 from auctor.losses.base import BaseLoss
@@ -53,6 +54,8 @@ class PartialPairwiseHinge(SortedPairwise):
 
     max_fpr: float
     width: float = 0.0
+
+    splits = Splits.NOT
 
     def __post_init__(self) -> None:
         who = "PartialPairwiseHinge"

@@ -51,11 +51,15 @@ class StepShifts(ShiftedScores):
         super().__init__(loss, scores, target)
         self._width, self._before = loss.width, before
 
+    def steps(self) -> tuple[FloatArray, FloatArray] | None:
+        """Constants where the slope of each row steps up, and minus its slope before."""
+        return self._target.y - self._scores - self._width * self._before, self._before
+
     def root(self) -> float | None:
         """The best constant."""
-        y, share = self._target.y, self._target.share
+        share = self._target.share
         goal = float(share @ self._before)
-        steps = y - self._scores - self._width * self._before
+        steps = self._target.y - self._scores - self._width * self._before
         if not (0.0 < goal < float(share.sum()) and np.isfinite(steps).all()):
             return None
         found = threshold(steps, share, goal, self._width)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.checks import check_real
+from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses.coupling import coupled_sigmoid
 from auctor.losses.base import BaseLoss
@@ -44,6 +45,7 @@ class RankOpt(Pairwise):
 
     width: float = 1.0
 
+    splits = Splits.NOT
     exchangeable = False
 
     def __post_init__(self) -> None:

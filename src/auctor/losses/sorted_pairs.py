@@ -38,10 +38,10 @@ class SortedClass(NamedTuple):
 
     def mirrored(self) -> SortedClass:
         """The class read from the other end: values negated, order reversed."""
-        share = self.share[::-1].copy()
-        weight = share if self.weight is self.share else self.weight[::-1].copy()
+        share = self.share[::-1]
+        weight = share if self.weight is self.share else self.weight[::-1]
         starts = (self.rows.size - self.starts)[::-1].copy()
-        return SortedClass(self.rows[::-1].copy(), -self.values[::-1], share, weight, starts)
+        return SortedClass(self.rows[::-1], -self.values[::-1], share, weight, starts)
 
 
 class Opposing(NamedTuple):
@@ -91,12 +91,20 @@ class SortedEvaluation(Evaluation):
         super().__init__(loss, scores, target)
         self._loss, self.margin = loss, loss.raised
         self._known: FloatArray
-        self.classes: SortedClasses
+        self._classes: SortedClasses | None = None
         if isinstance(near, SortedEvaluation) and near.serves(self):
-            self._known, self.classes = near._known, near.classes
-        else:
-            self._known = scores.copy()  # the caller may write into its own
-            self.classes = SortedClasses.of(scores, target, self.margin)
+            self._known, self._classes = near._known, near.classes
+            return
+        if isinstance(near, SortedEvaluation):
+            near._classes = None  # room for the next ones
+        self._known = scores.copy()  # the caller may write into its own
+
+    @property
+    def classes(self) -> SortedClasses:
+        """Both classes, sorted when first asked for."""
+        if self._classes is None:
+            self._classes = SortedClasses.of(self._known, self.target, self.margin)
+        return self._classes
 
     def serves(self, other: SortedEvaluation) -> bool:
         """Whether the order is the one that another evaluation needs."""
@@ -117,7 +125,7 @@ def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:
     order = ascending_order(values)
     if part.group.size:
         order = pairs.by_group(order, part.group, part.start)
-    share = part.share[order]
+    share = part.share if part.share.strides == (0,) else part.share[order]
     weight = share if part.weight is part.share else part.weight[order]
     return SortedClass(part.rows[order], values[order], share, weight, part.start)
 

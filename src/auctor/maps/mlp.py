@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int
-from auctor.core.types import FloatArray, Target
+from auctor.core.needs import Access
+from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import as_data
 from auctor.maps.activations import Activation, activation
 from auctor.maps.base import ProductTangent, Tangent
@@ -54,6 +56,8 @@ class Mlp:
     array([-1.,  1.,  1., -1.])
     """
 
+    access = Access.ROWS
+
     def __init__(
         self,
         X: Any,
@@ -75,6 +79,26 @@ class Mlp:
         shapes = list(pairwise(self._sizes))
         self.n_rows = int(self.X.shape[0])
         self.n_params = sum(m * k + k for m, k in shapes) - 1
+
+    @classmethod
+    def examples(cls) -> list[Mlp]:
+        """Instances the conformance kit tests."""
+        X = np.random.default_rng(0).normal(size=(8, 3))
+        y = np.array([1.0, -1.0] * 4)
+        weight = np.linspace(0.5, 2.0, 8)
+        return [
+            cls(X, y),
+            cls(X, y, hidden=(4, 3), activation="relu", weight=weight),
+            cls(X, y, hidden=(), init="he"),
+            cls(X, y, hidden=(5,), activation="sigmoid", init="glorot"),
+        ]
+
+    def rows(self, index: IntArray) -> Mlp:
+        """The same network of some rows."""
+        part = copy(self)
+        part.X, part.target = self.X[index], self.target.take(index)
+        part.n_rows = int(index.size)
+        return part
 
     def start(self, rng: np.random.Generator) -> FloatArray:
         """Random weights and zero offsets."""

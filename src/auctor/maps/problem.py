@@ -7,17 +7,17 @@ from functools import cached_property
 import numpy as np
 
 from auctor.core.checks import check_vector
-from auctor.core.needs import Need
+from auctor.core.needs import Access, Need
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Counts
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray, IntArray
-from auctor.maps.base import ScoreMap, Tangent
+from auctor.maps.base import MapRows, ScoreMap, Tangent
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian, RowParts
 
-#: What solvers that go along rays, and nothing else, need.
-OFFERED = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY
+#: What solvers that go along rays, or step by batches of rows, and nothing else, need.
+OFFERED = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY | Need.ROW_LOSS
 
 
 class MapProblem(Problem):
@@ -25,8 +25,9 @@ class MapProblem(Problem):
 
     Every smooth loss trains on it, those of pairs and of sets included, with `Lbfgs`,
     `GradientDescent` and `Newton`, whose matrix is that of Gauss and Newton: the curvature of the
-    loss between the Jacobians. The problem is not convex: a solution is a stationary point, and its
-    gap is the largest slope, not a bound on what is left to gain.
+    loss between the Jacobians. Losses that are sums over rows train by batches too, with `Sgd`,
+    `Adam`, `SubsampledNewton` and `StochasticLbfgs`. The problem is not convex: a solution is a
+    stationary point, and its gap is the largest slope, not a bound on what is left to gain.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ class MapProblem(Problem):
     fit_intercept : bool
     seed : int
         Of the starting point.
+    start : array, optional
+        Parameters of the map to begin with; by default those that it proposes.
 
     Examples
     --------
@@ -68,16 +71,25 @@ class MapProblem(Problem):
         *,
         fit_intercept: bool = True,
         seed: int = 0,
+        start: FloatArray | None = None,
         counts: Counts | None = None,
     ) -> None:
         self.map, self.seed = score_map, seed
-        self._first = score_map.start(as_rng(seed))
+        self._first = score_map.start(as_rng(seed)) if start is None else start
         self._near: list[tuple[FloatArray, Tangent]] = []
-        super().__init__(
-            loss,
-            penalty,
-            score_map.at(self._first),
-            fit_intercept=fit_intercept,
+        if start is None:  # errors of the map come now
+            self._near.append((self._first, score_map.at(self._first)))
+        rows = MapRows(score_map, self._first)
+        super().__init__(loss, penalty, rows, fit_intercept=fit_intercept, counts=counts)
+
+    def on_rows(self, index: IntArray, counts: Counts) -> MapProblem:
+        """The same problem on some of the rows; their work is counted apart."""
+        return MapProblem(
+            self.loss,
+            self.penalty,
+            self.map.rows(index),
+            fit_intercept=self.fit_intercept,
+            start=self._first,
             counts=counts,
         )
 
@@ -89,13 +101,26 @@ class MapProblem(Problem):
             self.map,
             fit_intercept=self.fit_intercept,
             seed=self.seed,
+            start=self._first,
             counts=self.counts,
         )
 
     @cached_property
     def provides(self) -> Need:
-        """A smooth loss with its curvature, and a smooth penalty, where they are."""
-        return super().provides & OFFERED
+        """A smooth loss with its curvature, a smooth penalty, and rows, where they are."""
+        rows = Need.ROWS if Access.ROWS in self.map.access else Need.NONE
+        return (super().provides & OFFERED) | rows
+
+    @cached_property
+    def column_squares(self) -> FloatArray:
+        """Mean square of the derivatives by every parameter at the start, from one product.
+
+        With random signs ``s_i`` of the rows, ``(sum_i s_i sqrt(share_i) J_ij)^2`` has the mean
+        ``sum_i share_i J_ij^2``: good enough for the range of a step.
+        """
+        signs = as_rng(self.seed).choice([-1.0, 1.0], size=self.map.n_rows)
+        product = self.tangent(self.start()).gradient(signs * np.sqrt(self.map.target.share))
+        return product * product
 
     def start(self, w0: FloatArray | None = None) -> FloatArray:
         """A private copy of ``w0``, or the start of the map with the null model's intercept."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.types import Array, IntArray
+from auctor.core.types import Array, FloatArray, IntArray
 from auctor.data.codebook import MOST_CODES
 from auctor.saved.values import Arrays, Json, floats, need
 from auctor.training.bins import Bins, ColumnBins, PairBins
@@ -17,8 +17,9 @@ _LISTS = ("cuts", "line", "share", "steps")
 _NUMBERS = ("middle", "scale", "low", "high")
 
 
-def describe_curves(bins: Bins, signs: IntArray, arrays: Arrays) -> Json:
+def describe_curves(model: Any, arrays: Arrays) -> Json:
     """The bins of a model; the arrays are put aside, those of all columns one after the other."""
+    bins, signs = model.bins_, model.signs_
     columns = bins.columns
     for name in _LISTS:
         kind = np.int64 if name == "steps" else np.float64
@@ -33,12 +34,18 @@ def describe_curves(bins: Bins, signs: IntArray, arrays: Arrays) -> Json:
             level.astype(np.int64) for level in pair.levels
         )
         arrays[f"pair.{k}.share"] = pair.share
-    return {"pairs": len(bins.pairs)}
+    bands = getattr(model, "bands_", None)
+    if bands is not None:
+        arrays["bins.bands"] = np.hstack([bands[j] for j in range(len(columns))])
+    return {"pairs": len(bins.pairs), "bands": bands is not None}
 
 
-def read_curves(entry: Any, d: int, arrays: Arrays) -> tuple[Bins, IntArray]:
-    """The bins of a file, checked, and the direction of every column."""
-    need(isinstance(entry, dict) and entry.keys() == {"pairs"}, "a number of pairs")
+def read_curves(
+    entry: Any, d: int, arrays: Arrays
+) -> tuple[Bins, IntArray, dict[int, FloatArray] | None]:
+    """The bins of a file, checked, the direction of every column, and bands where it has some."""
+    known = isinstance(entry, dict) and entry.keys() in ({"pairs"}, {"pairs", "bands"})
+    need(known, "a number of pairs")
     count = entry["pairs"]
     need(type(count) is int and 0 <= count <= d * d, "a number of pairs")
     sizes = _whole(arrays.pop("bins.sizes"), (d, 2), MOST_CODES)
@@ -60,7 +67,12 @@ def read_curves(entry: Any, d: int, arrays: Arrays) -> tuple[Bins, IntArray]:
         _column({name: parts[name][j] for name in _LISTS}, numbers[j].tolist()) for j in range(d)
     ]
     pairs = [_pair(k, columns, arrays) for k in range(count)]
-    return Bins(columns, tuple(pairs)), signs
+    bands = None
+    if entry.get("bands"):
+        ends = np.cumsum(cuts + 1)
+        whole_bands = floats(arrays.pop("bins.bands"), (2, int(ends[-1])))
+        bands = dict(enumerate(np.split(whole_bands, ends[:-1], axis=1)))
+    return Bins(columns, tuple(pairs)), signs, bands
 
 
 def _whole(array: Array, shape: tuple[int, ...], most: int) -> Array:

@@ -109,6 +109,8 @@ class Fitted:
     search : Search, optional
     numbers : dict
         Further attributes of an additive model.
+    bands : dict, optional
+        Bands of its curves by column.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Fitted:
     n_iter: int | None = None
     search: Search | None = None
     numbers: dict[str, float] = field(default_factory=dict)
+    bands: dict[int, FloatArray] | None = None
 
 
 # --- from an estimator ----------------------------------------------------------------------------
@@ -137,7 +140,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
         "solutions": None if solutions is None else _solutions(estimator, solutions, arrays),
     }
     if hasattr(estimator, "bins_"):
-        fitted["curves"] = describe_curves(estimator.bins_, estimator.signs_, arrays)
+        fitted["curves"] = describe_curves(estimator, arrays)
         for name in ("strength", "odds_slope"):
             fitted[name] = encoded(getattr(estimator, f"{name}_", None), name, arrays)
     if not hasattr(estimator, "classes_"):
@@ -151,7 +154,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
     fitted["calibrators"] = (
         None
         if calibrators is None
-        else [_calibrator(c, f"calibrator.{k}", arrays) for k, c in enumerate(calibrators)]
+        else [describe_calibrator(c, f"calibrator.{k}", arrays) for k, c in enumerate(calibrators)]
     )
     if hasattr(estimator, "best_index_"):
         for name in ("strengths", "scores"):
@@ -180,7 +183,8 @@ def _solutions(estimator: Any, solutions: list[Solution], arrays: Arrays) -> lis
     return made
 
 
-def _calibrator(calibrator: Any, where: str, arrays: Arrays) -> Json:
+def describe_calibrator(calibrator: Any, where: str, arrays: Arrays) -> Json:
+    """A calibrator; its arrays are put aside."""
     if isinstance(calibrator, Sigmoid):
         return {"kind": "sigmoid", "slope": calibrator.slope, "offset": calibrator.offset}
     return {
@@ -216,8 +220,9 @@ def read_fitted(
     numbers = {}
     if curves is not None:
         numbers = {f"{key}_": number(fitted.pop(key)) for key in _curve_numbers(fitted)}
-        model = with_curves(model, *curves)
-    search = _search(fitted, arrays) if kind.parameters is SearchParameters else None
+        model = with_curves(model, *curves[:2])
+    searched = kind.parameters is SearchParameters or "best_index" in fitted
+    search = _search(fitted, arrays) if searched else None
     gap, n_iter, solutions = (fitted.pop(key) for key in ("gap", "n_iter", "solutions"))
     return Fitted(
         name,
@@ -229,6 +234,7 @@ def read_fitted(
         None if n_iter is None else whole(n_iter),
         search,
         numbers,
+        None if curves is None else curves[2],
     )
 
 
@@ -266,7 +272,7 @@ def _model(
     intercept, threshold = (
         floats(decoded(fitted.pop(key), arrays), (k,)) for key in ("intercept", "threshold")
     )
-    calibrators = _calibrators(k, fitted.pop("calibrators"), arrays)
+    calibrators = read_calibrators(k, fitted.pop("calibrators"), arrays)
     coef = decoded_matrix(fitted.pop("coef"), (k, d), arrays)
     used = calibrators if given.calibrate is not None else None
     if log_odds(given.metric, given.calibrate):
@@ -286,7 +292,8 @@ def _model(
     return model, calibrators
 
 
-def _calibrators(k: int, entries: Any, arrays: Arrays) -> list[Calibrator] | None:
+def read_calibrators(k: int, entries: Any, arrays: Arrays) -> list[Calibrator] | None:
+    """One calibrator for each of k scores, or none; takes their arrays."""
     if entries is None:
         return None
     need(isinstance(entries, list) and len(entries) == k, "a calibrator for each class")
@@ -388,6 +395,8 @@ def as_estimator(fitted: Fitted) -> Any:
             setattr(estimator, name, value)
     if isinstance(model, Curves):
         estimator.bins_, estimator.signs_ = model.bins, model.signs
+        if fitted.bands is not None:
+            estimator.bands_ = fitted.bands
     for name, value in fitted.numbers.items():
         setattr(estimator, name, value)
     if fitted.search is not None:

@@ -13,7 +13,7 @@ from auctor.core.archive import broken, parse_json, read_archive, write_archive
 from auctor.core.errors import AuctorError, DataError, ParameterError
 from auctor.core.files import AnyPath, check_destination
 from auctor.core.json import as_json
-from auctor.saved import hierarchical, models, pipelines
+from auctor.saved import hierarchical, kernel, models, pipelines
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
 from auctor.training.model import LinearModel, RegressionModel
 
@@ -35,6 +35,8 @@ _TOP = {
 }
 #: What it may say beside that: how a `TableClassifier` was made, the steps of a pipeline.
 _MORE = {"table", "steps"}
+#: Modules of the estimators that are no linear models of two or more classes.
+WHOLE = (hierarchical, kernel)
 #: What nonsense in a file makes constructors, checks and look-ups raise.
 _NONSENSE = (
     AuctorError,
@@ -54,8 +56,8 @@ class Saved(NamedTuple):
     Parameters
     ----------
     model : classifier, regressor, learner or pipeline
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor, TopDownClassifier,
-        HierarchicalMultiLabel or a learner of auctor.online
+    model : MetricClassifier, MetricClassifierCV, LinearRegressor, KernelClassifier,
+        KernelRegressor, TopDownClassifier, HierarchicalMultiLabel or a learner of auctor.online
     schema : dict or None
         How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
     notes : dict
@@ -104,8 +106,8 @@ def save(
         plain values, arrays or the losses, penalties and solvers of auctor. The other steps of a
         pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer and OneHotEncoder
         of scikit-learn, and "passthrough".
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor, TopDownClassifier,
-        HierarchicalMultiLabel or a learner of auctor.online
+    model : MetricClassifier, MetricClassifierCV, LinearRegressor, KernelClassifier,
+        KernelRegressor, TopDownClassifier, HierarchicalMultiLabel or a learner of auctor.online
         Parameters must be plain values, arrays or the losses, penalties and solvers of auctor.
     path : path
         By custom ending in ``.auctor``.
@@ -113,7 +115,8 @@ def save(
         How the columns of a table become those of the model; that of a `TableClassifier` by
         default.
     notes : mapping, optional
-        JSON to keep with the model; numbers that are NaN or infinite become null.
+        JSON to keep with the model; numbers that are NaN or infinite become null. By default what
+        a `TableClassifier` noted of its table, which ``auctor report`` shows.
 
     Examples
     --------
@@ -130,6 +133,8 @@ def save(
     arrays: Arrays = {}
     described = _describe(model, arrays)
     schema = described.pop("schema") if schema is None else schema
+    if notes is None and getattr(model, "notes_", None):
+        notes = {"warnings": model.notes_}
     meta = {
         "format": FORMAT,
         **described,
@@ -195,7 +200,7 @@ def kinds() -> dict[str, type[Any]]:
     from auctor.saved import learners
 
     made = {name: models.estimator_class(name) for name in models.KINDS}
-    return made | learners.learners() | hierarchical.estimators()
+    return made | learners.learners() | hierarchical.estimators() | kernel.estimators()
 
 
 def _describe(model: Any, arrays: Arrays) -> Json:
@@ -216,7 +221,7 @@ def _describe(model: Any, arrays: Arrays) -> Json:
             got=name,
             todo="Pass such a model.",
         )
-    if not (hasattr(model, "coef_") or hasattr(model, "models_")):
+    if not any(hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_")):
         raise ParameterError(
             "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
         )
@@ -242,12 +247,12 @@ def _home(name: str) -> Any:
 
     if name in models.KINDS:
         return models
-    return hierarchical if name in hierarchical.NAMES else learners
+    return next((home for home in WHOLE if name in home.NAMES), learners)
 
 
 @dataclass(frozen=True, eq=False)
 class _Content:
-    """What a file holds: a fitted estimator, or a learner or hierarchical model whole."""
+    """What a file holds: a fitted estimator, or a learner, hierarchical or kernel model whole."""
 
     meta: Json
     fitted: models.Fitted | None
@@ -267,8 +272,8 @@ class _Content:
         rest = dict(meta["fitted"])
         if name in models.KINDS:
             fitted = models.read_fitted(name, params, d, names, rest, arrays)
-        elif name in hierarchical.NAMES:
-            learner = hierarchical.read_estimator(name, params, d, rest, arrays)
+        elif any(name in home.NAMES for home in WHOLE):
+            learner = _home(name).read_estimator(name, params, d, rest, arrays)
         else:
             from auctor.saved.learners import learners, read_learner
 
@@ -315,7 +320,7 @@ class _Content:
             )
         if self.fitted is not None:
             return self.fitted.model
-        if self.meta["class"] in hierarchical.NAMES:
+        if any(self.meta["class"] in home.NAMES for home in WHOLE):
             raise ParameterError(
                 "read_model",
                 needs="a linear model of two or more classes",

@@ -140,8 +140,8 @@ def _reach(problem: Problem) -> float:
 
 def _dual_step(problem: Problem, lengths: FloatArray) -> float:
     """Mean length of a dual step, in score units; rows that are equal step as one."""
-    data, kinds = problem.data, problem.data.kinds
-    steps = kinds.total(data.target.share) ** 2 * lengths[kinds.order[kinds.starts]]
+    data, duplicates = problem.data, problem.data.duplicate_rows
+    steps = duplicates.total(data.target.share) ** 2 * lengths[duplicates.order[duplicates.starts]]
     return float(steps.sum())
 
 
@@ -403,10 +403,7 @@ def choose(
             return solver
     raise IncompatibleError(
         "auctor",
-        needs=(
-            f"a solver for {type(problem.loss).__name__} with {type(problem.penalty).__name__} on "
-            f"{type(problem.data).__name__} data"
-        ),
+        needs=(f"a solver for {problem.described}"),
         got=f"none for what these provide: {problem.provides}",
         todo="Choose a smooth loss, or one with a smoothed form.",
     )

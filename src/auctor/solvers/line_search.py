@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -55,8 +55,10 @@ class Ray:
 
     def at(self, step: float) -> Trial:
         """Evaluate at a step length."""
-        origin = self.origin
-        scores = None if self._change is None else origin.scores + step * self._change
+        origin, scores = self.origin, None
+        if self._change is not None:
+            scores = step * self._change
+            scores += origin.scores  # in place: the change of many rows is large
         point = self.problem.evaluate(origin.w + step * self.direction, scores=scores)
         return Trial(step, point, self._slope(point, step))
 
@@ -179,22 +181,25 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
 
     Falls back to the best decrease found when rounding blocks the conditions.
     """
-    start = ray.start
+    start = _Bound(0.0, ray.start.value, ray.start.slope)
     if start.slope >= 0.0:
         return None
+    # Trials are forgotten but for three numbers: their scores may be of many rows.
     low, high = start, None
-    best: Trial | None = None
+    best: _Bound | None = None
     for _ in range(40):
         trial = ray.at(step)
-        decreased = trial.value <= start.value + ARMIJO * step * start.slope
-        if decreased and (best is None or trial.value < best.value):
-            best = trial
-        if decreased and abs(trial.slope) <= -curvature * start.slope:
+        new = _Bound(step, trial.value, trial.slope)
+        decreased = new.value <= start.value + ARMIJO * step * start.slope
+        if decreased and abs(new.slope) <= -curvature * start.slope:
             return trial
-        if not decreased or trial.value > low.value or trial.slope >= 0.0:
-            high = trial
+        del trial
+        if decreased and (best is None or new.value < best.value):
+            best = new
+        if not decreased or new.value > low.value or new.slope >= 0.0:
+            high = new
         else:
-            low = trial
+            low = new
         if high is None:
             step *= 4.0
             continue
@@ -202,10 +207,18 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
         if width <= 1e-14 * high.step:
             break
         step = low.step + width * min(max(_interpolate(low, high), 0.1), 0.9)
-    return best
+    return None if best is None else ray.at(best.step)
 
 
-def _interpolate(low: Trial, high: Trial) -> float:
+class _Bound(NamedTuple):
+    """A trial without its point."""
+
+    step: float
+    value: float
+    slope: float
+
+
+def _interpolate(low: _Bound, high: _Bound) -> float:
     """Where, as a fraction of the interval, the parabola through value, slope, value is lowest."""
     width = high.step - low.step
     bend = high.value - low.value - low.slope * width

@@ -1,4 +1,4 @@
-"""Conformance kit: the checks every loss, penalty, data set, solver and optimiser passes.
+"""Conformance kit: the checks of every loss, penalty, data set, score map, solver, optimiser.
 
 A part written elsewhere runs the same ones::
 
@@ -18,6 +18,7 @@ from auctor.testing.black_box import BlackBoxSuite
 from auctor.testing.data import DataSuite
 from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.losses import LossSuite
+from auctor.testing.maps import MapSuite
 from auctor.testing.penalties import PenaltySuite
 from auctor.testing.problems import Reference, references
 from auctor.testing.solvers import SolverSuite
@@ -29,6 +30,7 @@ __all__ = [
     "HardPrbep",
     "HardRoc",
     "LossSuite",
+    "MapSuite",
     "PenaltySuite",
     "Reference",
     "SolverSuite",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -33,15 +33,49 @@ class AskTell(Protocol):
         ...
 
 
+class Driven(NamedTuple):
+    """What a search ended with, and the points that it evaluated, in order."""
+
+    best_value: float
+    best_point: FloatArray | None
+    seen: FloatArray
+
+
+#: Searches the cube of so many dimensions with a budget, asking for so many points at a time where
+#: it can. A function of the unit cube is minimised; not finite values are failures.
+Drive = Callable[[Callable[[FloatArray], float], int, int, int], Driven]
+
+
+def driven_by(make: Callable[[int], AskTell]) -> Drive:
+    """A search by an optimiser that is asked and told; ``make(dims)`` gives a fresh one."""
+
+    def drive(
+        function: Callable[[FloatArray], float], dims: int, budget: int, batch: int
+    ) -> Driven:
+        optimiser = make(dims)
+        seen: list[FloatArray] = []
+        while len(seen) < budget:
+            asked = optimiser.ask(batch)
+            expect(asked.shape == (batch, dims), f"ask gave shape {asked.shape}")
+            optimiser.tell(asked, [function(point) for point in asked])
+            seen += list(asked)
+        return Driven(optimiser.best_value, optimiser.best_point, np.array(seen))
+
+    return drive
+
+
 class BlackBoxSuite(Suite):
     """What may be expected of an optimiser whatever its method.
 
     Parameters
     ----------
-    make : callable
-        ``make(dims)`` gives a fresh optimiser, the same one every time.
+    make : callable, optional
+        ``make(dims)`` gives a fresh optimiser that is asked and told, the same one every time.
     close : float
         Distance, in the cube, to the minimum of a bowl in two dimensions after 60 evaluations.
+    drive : callable, optional
+        ``drive(function, dims, budget, batch)`` for optimisers that call the function themselves;
+        returns a `Driven`. In the place of ``make``.
 
     Examples
     --------
@@ -50,8 +84,16 @@ class BlackBoxSuite(Suite):
     True
     """
 
-    def __init__(self, make: Callable[[int], AskTell], close: float = 0.05) -> None:
-        self.make, self.close = make, close
+    def __init__(
+        self,
+        make: Callable[[int], AskTell] | None = None,
+        close: float = 0.05,
+        *,
+        drive: Drive | None = None,
+    ) -> None:
+        expect((make is None) != (drive is None), "pass either make or drive")
+        self.close = close
+        self.drive: Drive = driven_by(make) if make is not None else drive  # type: ignore[assignment]
 
     def _drive(
         self,
@@ -60,16 +102,10 @@ class BlackBoxSuite(Suite):
         dims: int = 2,
         budget: int = 60,
         batch: int = 1,
-    ) -> tuple[AskTell, FloatArray]:
-        """An optimiser after a budget, and the points it asked for."""
-        optimiser = self.make(dims)
-        seen: list[FloatArray] = []
-        while len(seen) < budget:
-            asked = optimiser.ask(batch)
-            expect(asked.shape == (batch, dims), f"ask gave shape {asked.shape}")
-            optimiser.tell(asked, [function(point) for point in asked])
-            seen += list(asked)
-        return optimiser, np.array(seen)
+    ) -> Driven:
+        found = self.drive(function, dims, budget, batch)
+        expect(found.seen.shape[1:] == (dims,), f"points have shape {found.seen.shape}")
+        return found
 
     @staticmethod
     def _bowl(u: FloatArray) -> float:
@@ -87,13 +123,13 @@ class BlackBoxSuite(Suite):
     def check_points_stay_in_the_cube(self) -> None:
         """No coordinate is below 0 or above 1, not by rounding."""
         for target in (-1.0, 0.5, 2.0):
-            _, seen = self._drive(self._bowl_at(target), dims=3)
+            seen = self._drive(self._bowl_at(target), dims=3).seen
             expect(bool((seen >= 0.0).all() and (seen <= 1.0).all()), "a point left the cube")
 
     def check_bowl(self) -> None:
         """The minimum of a bowl is found."""
-        optimiser, _ = self._drive(self._bowl)
-        expect(optimiser.best_value <= self.close**2, f"a bowl is left at {optimiser.best_value}")
+        found = self._drive(self._bowl)
+        expect(found.best_value <= self.close**2, f"a bowl is left at {found.best_value}")
 
     def check_best_is_the_lowest_told(self) -> None:
         """The best value and point are those of the lowest value told."""
@@ -103,52 +139,50 @@ class BlackBoxSuite(Suite):
             told.append(self._bowl(u))
             return told[-1]
 
-        optimiser, seen = self._drive(function)
-        expect(optimiser.best_value == min(told), "best_value is not the lowest told")
-        point = optimiser.best_point
+        found = self._drive(function)
+        expect(found.best_value == min(told), "best_value is not the lowest told")
+        point = found.best_point
         expect(
-            point is not None and np.array_equal(point, seen[int(np.argmin(told))]),
+            point is not None and np.array_equal(point, found.seen[int(np.argmin(told))]),
             "best_point is not the point of the lowest value",
         )
 
     def check_same_points_again(self) -> None:
         """Two fresh optimisers ask for the same points."""
-        one, two = (self._drive(self._bowl)[1] for _ in range(2))
+        one, two = (self._drive(self._bowl).seen for _ in range(2))
         expect(np.array_equal(one, two), "the same seed gave other points")
 
     def check_one_dimension(self) -> None:
         """One coordinate is enough."""
-        optimiser, _ = self._drive(self._bowl, dims=1)
-        expect(optimiser.best_value <= self.close**2, "one dimension is not searched")
+        found = self._drive(self._bowl, dims=1)
+        expect(found.best_value <= self.close**2, "one dimension is not searched")
 
     def check_failed_points(self) -> None:
         """NaN and infinities are survived and never the best."""
         for bad in (np.nan, np.inf, -np.inf):
-            optimiser, _ = self._drive(self._bowl_with(bad))
-            expect(np.isfinite(optimiser.best_value), f"{bad} became the best value")
-            expect(optimiser.best_value <= 4 * self.close**2, f"{bad} spoilt the search")
+            found = self._drive(self._bowl_with(bad))
+            expect(np.isfinite(found.best_value), f"{bad} became the best value")
+            expect(found.best_value <= 4 * self.close**2, f"{bad} spoilt the search")
 
     def check_every_point_failing(self) -> None:
         """Nothing but failures leaves no best point, and points are still asked for."""
-        optimiser, _ = self._drive(lambda u: np.nan)
-        expect(optimiser.best_point is None, "there is a best point without a value")
+        found = self._drive(lambda u: np.nan)
+        expect(found.best_point is None, "there is a best point without a value")
 
     def check_constant(self) -> None:
         """A constant function is survived."""
-        optimiser, _ = self._drive(lambda u: 1.0)
-        expect(optimiser.best_value == 1.0, "a constant has another best value")
+        found = self._drive(lambda u: 1.0)
+        expect(found.best_value == 1.0, "a constant has another best value")
 
     def check_large_and_small_values(self) -> None:
         """The unit of the values does not matter."""
         for unit in (1e-12, 1e12):
-            optimiser, _ = self._drive(self._bowl_at(0.37, unit))
-            expect(
-                optimiser.best_value <= unit * (1.0 + self.close**2), f"values of {unit} are lost"
-            )
+            found = self._drive(self._bowl_at(0.37, unit))
+            expect(found.best_value <= unit * (1.0 + self.close**2), f"values of {unit} are lost")
 
     def check_batches(self) -> None:
         """Several points can be asked for at once, and differ."""
-        optimiser, seen = self._drive(self._bowl, batch=4, budget=80)
-        expect(optimiser.best_value <= 4 * self.close**2, "batches do not help")
-        distinct = len(np.unique(seen, axis=0))
-        expect(distinct >= 0.8 * len(seen), "batches repeat their points")
+        found = self._drive(self._bowl, batch=4, budget=80)
+        expect(found.best_value <= 4 * self.close**2, "batches do not help")
+        distinct = len(np.unique(found.seen, axis=0))
+        expect(distinct >= 0.8 * len(found.seen), "batches repeat their points")

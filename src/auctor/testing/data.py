@@ -10,6 +10,7 @@ from auctor.core.needs import Access
 from auctor.core.protocols import Data, FullData
 from auctor.core.types import Columns, FloatArray, IntArray, Target
 from auctor.testing.storages import Build
+from auctor.testing.streams import SOLVED, train_everything
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 
 RTOL = 1e-12
@@ -223,6 +224,12 @@ class DataSuite(Suite):
         w, r = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[0])
         for found, wanted in zip(one[:2], (X @ w + 0.1, X.T @ r), strict=True):
             expect_close(found, wanted, "product of larger data", rtol=RTOL)
+
+    @when(lambda suite: Access.ROWS not in suite.data.access)
+    def check_training(self) -> None:
+        """Every loss with every kind of penalty is solved, or refused before the first pass."""
+        outcomes = set(train_everything(self.build).values())
+        expect(SOLVED in outcomes, "no loss can be trained")
 
     def check_inputs_untouched(self) -> None:
         """No input is written to."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import auctor.data
 import auctor.losses
+import auctor.maps
 import auctor.penalties
 import auctor.solvers
 
@@ -65,6 +66,17 @@ def solvers(package: ModuleType = auctor.solvers) -> list[type[Any]]:
 def storages(package: ModuleType = auctor.data) -> list[type[Any]]:
     """Every kind of data."""
     return public_classes(package, "scores", "gradient")
+
+
+def maps(package: ModuleType = auctor.maps) -> list[type[Any]]:
+    """Every score map.
+
+    Examples
+    --------
+    >>> [kind.__name__ for kind in maps()]
+    ['CallableMap', 'LinearMap', 'Mlp']
+    """
+    return public_classes(package, "at", "start", "examples")
 
 
 def examples(kind: type[Any]) -> list[Any]:

@@ -29,15 +29,22 @@ from auctor.training.parameters import (
 
 #: Ways to penalise the curves.
 PENALTIES = ("fused", "group", "smooth")
-#: Weight of the straight line beside that of a jump at the median: below 1, so that a strong
-#: penalty leaves lines and a weaker one bends them. Source: additive.md (quality).
-LINE = 0.3
-#: Weight of the ridge on the line beside that on a jump, for "smooth".
+#: Weight of the l1 norm on a straight line beside that on a jump at the median: below 1, so that a
+#: strong penalty leaves lines and a weaker one bends them. Source: additive.md (line): chosen on
+#: four sets; on nine others, some of which had been looked at, it gains nothing on average but for
+#: one of them.
+LINE = 0.03
+#: Weight of the ridge on a straight line beside the l1 weight of a jump at the median: lines that
+#: shrink together do better than few of them, and less is made of far values. Source: as `LINE`;
+#: 3 with an l1 weight of 0.1 ranks as well, but stairs then replace the lines of strong columns.
+LINE_RIDGE = 1.0
+#: Weight of the ridge on the line beside that on a jump, for "smooth"; set by hand.
 SMOOTH_LINE = 0.01
-#: Smallest over largest strength that "auto" tries with "smooth".
+#: Smallest over largest strength that "auto" tries with "smooth"; set by hand.
 SMOOTH_RATIO = 1e-6
-#: Smallest over largest strength that "auto" tries with the other penalties.
-KINKED_RATIO = 1e-4
+#: Smallest over largest strength that "auto" tries with the other penalties: lines leave the model
+#: at 1 / `LINE` times the strength at which jumps do, and below 1e-3 of that nothing changes.
+KINKED_RATIO = 1e-5
 #: Bins, at most: the codes of a byte less those of missing values and of one end.
 MOST_BINS = MOST_CODES - 2
 
@@ -59,6 +66,7 @@ class AdditiveParameters(CurveParameters, ClassifierParameters):
     """Parameters of `auctor.AdditiveClassifier`."""
 
     penalty: Any = "fused"
+    threshold_cv: Any = "auto"
     strength: Any = "auto"
     l1_ratio: None = field(default=None, init=False)
     standardise: bool = field(default=False, init=False)
@@ -98,7 +106,9 @@ def check_curves(who: str, given: CurveParameters) -> None:
 def check_additive(who: str, given: AdditiveParameters) -> None:
     """Refuse parameters that an additive classifier could not be fitted with."""
     check_curves(who, given)
-    check_classifier(who, plain(ClassifierParameters, given, "l2", _number(given)))
+    folds = None if auto_folds(given) else given.threshold_cv
+    part = plain(ClassifierParameters, given, "l2", _number(given), threshold_cv=folds)
+    check_classifier(who, part)
 
 
 def check_additive_regressor(who: str, given: AdditiveRegressorParameters) -> None:
@@ -110,6 +120,11 @@ def check_additive_regressor(who: str, given: AdditiveRegressorParameters) -> No
 def auto_strength(given: LinearParameters) -> bool:
     """Whether the strength is to be picked by cross-validation."""
     return isinstance(given.strength, str) and given.strength == "auto"
+
+
+def auto_folds(given: AdditiveParameters) -> bool:
+    """Whether it is left open on which scores the threshold is picked."""
+    return isinstance(given.threshold_cv, str) and given.threshold_cv == "auto"
 
 
 def _number(given: LinearParameters) -> Any:
@@ -192,11 +207,17 @@ def _sign(who: str, key: Any, sign: Any) -> int:
 # --- penalties ------------------------------------------------------------------------------------
 
 
-def curve_penalty(name: str, bins: Bins, signs: IntArray) -> Penalty:
+def curve_penalty(
+    name: str,
+    bins: Bins,
+    signs: IntArray,
+    line_weights: tuple[float, float] = (LINE, LINE_RIDGE),
+) -> Penalty:
     """The penalty of the curves, with a strength of one.
 
     A jump weighs ``2 sqrt(q (1 - q))``, q the share of rows above it, which is 1 at the median: as
-    if all indicators had one variance. l1 on jumps is the total variation of the curve.
+    if all indicators had one variance. l1 on jumps is the total variation of the curve; lines have
+    a light l1 norm and a ridge, whose weights are ``line_weights``.
     """
     weight, line = np.empty(bins.n_params), np.zeros(bins.n_params, dtype=bool)
     lower, upper = np.full(bins.n_params, -np.inf), np.full(bins.n_params, np.inf)
@@ -206,7 +227,7 @@ def curve_penalty(name: str, bins: Bins, signs: IntArray) -> Penalty:
         above = np.cumsum(part.share[::-1])[::-1]
         share = np.concatenate([above[steps], part.share[list(book.own)]])
         jumps = 2.0 * np.sqrt(share * (1.0 - share).clip(0.0))
-        weight[here] = jumps if book.line is None else np.append(LINE, jumps)
+        weight[here] = jumps if book.line is None else np.append(line_weights[0], jumps)
         line[here.start : here.stop - jumps.size] = True
         if k < signs.size and signs[k]:
             bound = lower if signs[k] > 0 else upper
@@ -222,7 +243,9 @@ def curve_penalty(name: str, bins: Bins, signs: IntArray) -> Penalty:
     if name == "smooth":
         ridge = np.where(line, SMOOTH_LINE, 1.0)
         return BoundedElasticNet(1.0, 0.0, ridge, lower=lower, upper=upper)
-    return BoundedElasticNet(1.0, weight, 0.0, lower=lower, upper=upper)
+    return BoundedElasticNet(
+        1.0, weight, np.where(line, line_weights[1], 0.0), lower=lower, upper=upper
+    )
 
 
 def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatArray:

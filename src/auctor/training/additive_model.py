@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from auctor.core.errors import DataError
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import Binned, as_matrix
+from auctor.data import Binned, Sharded, as_matrix
 from auctor.data.coerce import LARGEST
 from auctor.data.matrices import largest_size
 from auctor.problem import Problem
@@ -23,6 +24,7 @@ from auctor.training.additive import (
     KINKED_RATIO,
     AdditiveParameters,
     AdditiveRegressorParameters,
+    auto_folds,
     auto_strength,
     contributions,
     curve_penalty,
@@ -38,17 +40,19 @@ from auctor.training.calibrate import Sigmoid
 from auctor.training.fit import linear_scores
 from auctor.training.fold_scores import Split
 from auctor.training.folds import stratified_folds
-from auctor.training.metric import METRICS, Chosen, resolve_metric
+from auctor.training.metric import METRICS, Chosen, Cut, resolve_metric
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import (
     ClassifierParameters,
     RegressorParameters,
     fold_seed,
     generator,
+    states_cut,
 )
 from auctor.training.registry import resolve_loss
 from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows, targets_of
+from auctor.training.threshold import ERRORS, cut_of
 from auctor.training.train import Trained, train_classifier, train_regressor
 
 #: Smooth stand-ins, by metric, where the first surrogate of a metric has kinks: curves have many
@@ -56,6 +60,10 @@ from auctor.training.train import Trained, train_classifier, train_regressor
 SMOOTH_SURROGATES = {"auc": "squared_hinge"}
 #: The smooth stand-in for other metrics, where they have it.
 OTHER_SURROGATE = "logistic"
+#: Folds of rows left out on whose scores the threshold is picked, set by hand. The F1 of held-out
+#: rows is about that of a cut on training scores (additive.md, checks), but such a cut fails where
+#: one class weighs much more than the others (scikit-learn's check of class weights).
+CUT_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,6 +138,13 @@ def read_values(
 ) -> Any:
     """A matrix whose entries are numbers or missing; infinity is refused."""
     matrix = as_matrix(X, who=who, finite=False)
+    if isinstance(matrix, Sharded):
+        raise DataError(
+            who,
+            needs="rows in memory to make bins of",
+            got="shards",
+            todo="Pass an array or a table, or train a linear model.",
+        )
     largest = largest_size(matrix)
     if largest > LARGEST:
         raise DataError(
@@ -189,6 +204,29 @@ def smooth_surrogate(who: str, metric: Any, surrogate: str) -> str:
     return smooth if smooth in METRICS[chosen.name].surrogates else surrogate
 
 
+def cut_folds(who: str, given: AdditiveParameters, rows: Rows, chosen: Chosen) -> int | None:
+    """Folds for the threshold where that is "auto"; ``None`` takes the training scores.
+
+    Curves follow the training rows, and a cut on their scores is too good to be true: beside a
+    search for the strength the few fits of rows left out are cheap. There are none without a rule
+    that needs scores, with a class too small for folds, or where ``cv`` states splits, such as in
+    time: random folds might leak what those keep apart.
+    """
+    if not auto_folds(given):
+        folds: int | None = given.threshold_cv
+        return folds
+    cut = cut_of(who, given, chosen)
+    if not auto_strength(given) or not isinstance(given.cv, Integral) or not isinstance(cut, Cut):
+        return None
+    if rows.classes.size > 2 and cut.criterion in ERRORS and not states_cut(given):
+        return None
+    kept = np.ones(rows.codes.size, dtype=bool) if rows.weight is None else rows.weight > 0.0
+    count = min(CUT_FOLDS, int(np.bincount(rows.codes[kept]).min()))
+    if rows.groups is not None:
+        count = min(count, np.unique(rows.groups[kept]).size)
+    return count if count >= 2 else None
+
+
 def train_additive(
     who: str,
     given: AdditiveParameters,
@@ -200,6 +238,7 @@ def train_additive(
     """Fit an additive classifier to rows whose matrix holds the raw numbers."""
     given = _with(given, surrogate=smooth_surrogate(who, given.metric, given.surrogate))
     chosen = resolve_metric(who, given.metric, given.surrogate)
+    given = _with(given, threshold_cv=cut_folds(who, given, rows, chosen))
     signs = read_monotone(who, given.monotone, names, rows.matrix.shape[1])
     if signs.any() and rows.classes.size > 2:
         raise DataError(
@@ -248,8 +287,7 @@ def _train_on(
     splits: Sequence[Split] | None,
 ) -> TrainedCurves:
     """Fit the curves of some bins, at the given strength or at the best one."""
-    # The fit is of the positive class; where that is the first of two, its scores are negated.
-    penalty = curve_penalty(given.penalty, bins, int(rows.sign) * signs)
+    penalty = curve_penalty(given.penalty, bins, signs)  # the fit is of the positive class
     binned = replace(rows, matrix=bins.encoded(rows.matrix))
     if not auto_strength(given):
         strength = float(given.strength)

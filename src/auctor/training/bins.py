@@ -23,9 +23,10 @@ from auctor.kernels.linalg.binned import search_codes
 FINE = MOST_CODES - 2
 #: Code of a missing value.
 MISSING = 0
-#: Rows for every bin, at least: below, curves follow single rows. LightGBM's leaves have 20.
+#: Rows for every bin, at least, set by hand: below, curves follow single rows. LightGBM's leaves
+#: have 20.
 ROWS_PER_BIN = 10
-#: Levels of a column in a pair, at most: 64 cells hold 30 rows each from 2,000 rows on.
+#: Levels of a column in a pair, at most, set by hand: from 2,000 rows on 64 cells hold 30 each.
 LEVELS = 8
 
 
@@ -145,7 +146,7 @@ def _row_count(n: int, weight: FloatArray | None) -> float:
 
 
 def _together(amount: FloatArray, most: int) -> IntArray:
-    """Which of at most so many groups of about equal weight each of some ordered values is in."""
+    """The group of each ordered value, out of at most ``most`` groups of about equal weight."""
     if amount.size <= most:
         return np.arange(amount.size)
     before = np.cumsum(amount) - 0.5 * amount
@@ -267,6 +268,14 @@ class Bins:
                 table[MISSING] = self.columns[k].share @ table
             found.append(table)
         return found
+
+    def spread(self, theta: FloatArray) -> FloatArray:
+        """Standard deviation over the training rows of what each part adds to the score."""
+        found = []
+        for part, table in zip(self.parts, self.tables(theta), strict=True):
+            level = table - float(part.share @ table)
+            found.append(np.sqrt(float(part.share @ level**2)))
+        return np.array(found)
 
     def scores(self, matrix: Any, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         """Scores of every row for every weight vector, shape (n, k)."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from auctor.core.archive import read_archive, write_archive
 from auctor.core.checks import check_int
@@ -30,8 +32,8 @@ SHARE = 0.1
 class Checkpoint(Watcher):
     """Keeps the best point of every solve in a file, and lets the same fit go on from there.
 
-    What is kept are parameters, which any solver can start from, in the order of the solves of a
-    fit. What a solver remembers beside them (curvature, cuts) is found again.
+    What is kept are the best parameters of every solve, in the order of the solves of a fit, and of
+    the last one the state of its solver: curvature, cuts, widths, random numbers.
 
     Parameters
     ----------
@@ -78,6 +80,7 @@ class Checkpoint(Watcher):
         self._solve = ""
         self._count = self._steps = 0
         self._written, self._took = 0.0, 0.0
+        self._freeze: Callable[[], bytes | None] | None = None
         self.resumed = self.path.exists()
         if self.resumed:
             self._points = _read(self.path, self._of)
@@ -96,6 +99,11 @@ class Checkpoint(Watcher):
         """Where the next solve begins: the best point that is known of it."""
         return self._points.get(f"w{self._count}")
 
+    def state(self) -> bytes | None:
+        """The state of the solver that the next solve goes on from."""
+        known = self._points.get(f"s{self._count}")
+        return None if known is None else known.tobytes()
+
     def on_fit(self, target: float) -> None:
         """A solve begins."""
         self._solve, self._steps = f"w{self._count}", 0
@@ -108,6 +116,7 @@ class Checkpoint(Watcher):
             self._lowest[self._solve] = step.value
             self._points[self._solve] = step.w.copy()
         self._steps += 1
+        self._freeze = step.freeze
         waited = time.perf_counter() - self._written
         if self._steps % self._every == 0 and waited * SHARE >= self._took:
             self.write()
@@ -124,6 +133,11 @@ class Checkpoint(Watcher):
     def write(self) -> None:
         """Write what is known now."""
         start = time.perf_counter()
+        state = None if self._freeze is None else self._freeze()
+        for name in [name for name in self._points if name.startswith("s")]:
+            del self._points[name]
+        if state is not None:
+            self._points[f"s{self._solve[1:]}"] = np.frombuffer(state, dtype=np.uint8)
         write_archive(self.path, {"format": FORMAT, **self._of}, self._points, who=WHO, kind=KIND)
         self._written = time.perf_counter()
         self._took = self._written - start

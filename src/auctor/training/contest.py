@@ -167,7 +167,7 @@ def contest(
     for train, test in outer_folds(hits, rules):
         X, held = _scaled(matrix[train], matrix[test], rules)
         possible.append(best_possible(rules.chosen, hits[test]))
-        part = Part(X, hits[train], _inner(hits[train], rules), _grid(X, hits[train], rules))
+        part = make_part(X, hits[train], rules)
         for contender in contenders if not done else ():
             if contender.library == OURS:
                 on_stage("compiling", 0, 1)
@@ -235,6 +235,11 @@ def outer_folds(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]
     seeds = np.random.default_rng(rules.seed).integers(2**31, size=rules.repeats)
     for seed in (rules.seed, *seeds[1:].tolist()):
         yield from stratified_folds(hits.astype(np.int64), rules.folds, seed)
+
+
+def make_part(X: Any, hits: Array, rules: Rules) -> Part:
+    """Training rows, scaled already, with the folds and strengths that everyone tunes on."""
+    return Part(X, hits, _inner(hits, rules), _grid(X, hits, rules))
 
 
 def _inner(hits: Array, rules: Rules) -> list[tuple[IntArray, IntArray]]:

@@ -9,14 +9,22 @@ import numpy as np
 
 from auctor.core.errors import DataError
 from auctor.core.protocols import Penalty
-from auctor.core.result import Status
+from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray
-from auctor.core.watching import tell_stage
+from auctor.core.watching import tell_plan, tell_stage
 from auctor.training.fold_scores import FoldScorer, OutOfTimeError, Scored
 from auctor.training.metric import Chosen
 
 #: Mean scores closer than this, relative and absolute, are equal: what rounding leaves of sums.
 EQUAL = 1e-12
+#: Rounding of a mean over folds beside its standard error.
+ROUNDING = 1e-9
+#: Stands in for a strength of zero in ratios.
+TINY = 1e-300
+#: Share of the tolerance that models must meet that start from a model of another fold: it has
+#: seen the rows that they are scored on, of which nothing may be left. A step of Newton's method
+#: from there leaves less.
+APART = 0.1
 
 
 @dataclass
@@ -31,18 +39,23 @@ class Budget:
         Of every fit.
     planned : int
         Paths that the search will need, as far as it knows.
+    points : int
+        Strengths on these paths, all together.
     """
 
     tol: float
     max_iter: int
     planned: int
+    points: int
     done: int = 0
 
-    def step(self) -> None:
-        """Say that another path begins."""
+    def step(self, points: int) -> None:
+        """Say that another path begins, of so many strengths."""
         self.done += 1
         self.planned = max(self.planned, self.done)
+        self.points = max(self.points - points, 0)
         tell_stage("fold", self.done, self.planned)
+        tell_plan(self.points)
 
 
 @dataclass(eq=False)
@@ -75,14 +88,16 @@ class Curve:
             new = sorted({s for s in strengths if fold not in self.table.get(s, {})}, reverse=True)
             if not new:
                 continue
-            budget.step()
+            budget.step(len(new))
+            start, own = self._start(fold, new[0])
             found = self.scorer.score(
                 fold,
                 self.chosen,
                 self.penalty,
                 np.array(new),
-                tol=budget.tol,
+                tol=budget.tol if own else APART * budget.tol,
                 max_iter=budget.max_iter,
+                start=start,
             )
             last = found[-1].solutions[-1].status if found else Status.CONVERGED
             ended = last is Status.INTERRUPTED or (
@@ -95,6 +110,23 @@ class Curve:
                 raise KeyboardInterrupt
             if ended:
                 raise OutOfTimeError
+
+    def _start(self, fold: int, strength: float) -> tuple[Sequence[Solution], bool]:
+        """A model to start from, and whether it is of the same fold; none where zero is near.
+
+        That of the nearest strength; a path that begins at the largest of all starts from zero.
+        Searches on five tables took 0.96 to 1.5 times the CPU seconds without it, those with more
+        columns and weaker penalties the most.
+        So does a loss with kinks on a new fold: it gains nothing from another fold's model, and
+        may take it as it is.
+        """
+        near = sorted(self.table, key=lambda s: max(s, strength) / max(min(s, strength), TINY))
+        own = [self.table[s][fold] for s in near if fold in self.table[s]]
+        if own:
+            return own[0].solutions, True
+        if not near or strength >= max(near) or not self.chosen.loss.smooth:
+            return (), True
+        return next(iter(self.table[near[0]].values())).solutions, False
 
     @property
     def strengths(self) -> FloatArray:
@@ -148,17 +180,37 @@ class Curve:
         apart = self.scores()[:, mine] - other
         return mean_and_error(apart[~np.isnan(apart)])
 
+    def ahead(self, mine: int, other: FloatArray) -> bool:
+        """Whether a strength leads other scores by more than one standard error.
+
+        A lead on a single fold is one standard error, up to rounding, and does not count.
+        """
+        mean, error = self.lead(mine, other)
+        return mean > (1.0 + ROUNDING) * error
+
     def rising_edge(self, at: int) -> bool:
         """Whether a strength ends the range that was tried, with scores that still rise there."""
-        count = len(self.table)
-        if count < 3 or at not in (0, count - 1):
+        beside = self._beside(at)
+        if beside is None:
             return False
-        scores = self.scores()
-        beside = scores[:, 1 if at == 0 else count - 2]
-        if np.isfinite(scores[:, at] - beside).sum() < 3:
-            return False  # two folds say little of the noise
-        mean, error = self.lead(at, beside)
-        return mean > error
+        return self.ahead(at, self.scores()[:, beside])
+
+    def inside(self, at: int) -> int:
+        """A strength that does not end the range that was tried, unless scores rise there.
+
+        Where they are level up to their noise, the one beside the end is as good.
+        """
+        beside = self._beside(at)
+        if beside is None or self.rising_edge(at) or np.isnan(self.means()[beside]):
+            return at
+        return beside
+
+    def _beside(self, at: int) -> int | None:
+        """The neighbour of a strength that ends the range, where three or more were tried."""
+        last = len(self.table) - 1
+        if last < 2 or at not in (0, last):
+            return None
+        return 1 if at == 0 else last - 1
 
 
 def mean_and_error(values: FloatArray) -> tuple[float, float]:

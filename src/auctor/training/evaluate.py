@@ -96,6 +96,20 @@ def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> S
     )
 
 
+def is_curved(model: Any) -> bool:
+    """Whether a fitted model is additive: a curve for each column instead of a weight."""
+    return hasattr(model, "bins_")
+
+
+def part_names(model: Any, schema: Schema) -> tuple[str, ...] | None:
+    """Names of the columns as a model sees them, and of the pairs of an additive one."""
+    names = schema.feature_names
+    if names is None or not is_curved(model):
+        return names
+    pairs = (f"{names[pair.first]} x {names[pair.second]}" for pair in model.bins_.pairs)
+    return (*names, *pairs)
+
+
 def positive_of(model: Any) -> int:
     """Code of the positive class of a fitted model of two classes."""
     return code_of(model.classes_, getattr(model, "pos_label_", None))

@@ -12,7 +12,7 @@ import numpy as np
 from auctor.core.protocols import Loss, Penalty
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
-from auctor.core.watching import step_callback, tell_stage, watched_start
+from auctor.core.watching import step_callback, tell_stage, watched_start, watched_state
 from auctor.data import Binned, Sharded, Stacked, StoredData
 from auctor.losses.softmax import Softmax, one_hot
 from auctor.minimise import Solver, minimise
@@ -60,6 +60,7 @@ def solve_problem(
     solver: Solver[Any] | None = None,
 ) -> Solution:
     """Minimise a problem, from a start that is ignored if it does not fit."""
+    state = watched_state() if start is None else None
     start = start if start is not None else watched_start()
     if start is not None and (
         start.shape != (problem.n_params,) or not math.isfinite(problem.evaluate(start).value)
@@ -75,6 +76,7 @@ def solve_problem(
         on_step=step_callback(given.verbose, lambda: problem.tolerance(given.tol)),
         rng=generator(given),
         on_failure="ignore",
+        state=state,
     )
 
 
@@ -153,6 +155,26 @@ def each_class(problem: Problem, solution: Solution) -> list[Solution]:
     parts = solution.coef.reshape(offsets.size, -1) + 0.0  # no negative zeros
     pairs = zip(parts, offsets.tolist(), strict=True)
     return [replace(solution, coef=coef, intercept=b) for coef, b in pairs]
+
+
+def start_at(problem: Problem, solutions: Sequence[Solution]) -> FloatArray | None:
+    """The parameters of a problem that some solutions have; none if they do not fit.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of one class against the rest, or of all classes.
+    solutions : sequence of Solution
+        One, or one per class.
+    """
+    if not solutions:
+        return None
+    if isinstance(problem.loss, Softmax):
+        w = np.concatenate([solution.coef for solution in solutions])
+    else:
+        w = problem.join(solutions[0].coef, solutions[0].intercept)
+    fits_problem = w.size == problem.n_params and math.isfinite(problem.evaluate(w).value)
+    return w if fits_problem else None
 
 
 def check_not_interrupted(solutions: Sequence[Solution]) -> None:

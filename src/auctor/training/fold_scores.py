@@ -19,7 +19,7 @@ from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, IntArray
 from auctor.core.watching import point_callback, tell_stage
 from auctor.solvers import Path, regularisation_path
-from auctor.training.fit import class_problems, each_class, linear_scores, stacked
+from auctor.training.fit import class_problems, each_class, linear_scores, stacked, start_at
 from auctor.training.folds import stratified_folds
 from auctor.training.metric import Chosen, check_count
 from auctor.training.model import LinearModel
@@ -174,11 +174,13 @@ class FoldScorer:
         *,
         tol: float,
         max_iter: int,
+        start: Sequence[Solution] = (),
     ) -> list[Scored]:
         """Models of a fold at decreasing strengths, with their scores on the rest of the rows.
 
-        Fewer than there are strengths if the time ends or the metric is not defined; an interrupt
-        is raised after the models that were done.
+        The first starts from ``start``, the solutions of another model, one per class. Fewer than
+        there are strengths if the time ends or the metric is not defined; an interrupt is raised
+        after the models that were done.
         """
         left = self.end - time.perf_counter()
         if left <= 0.0:
@@ -201,7 +203,7 @@ class FoldScorer:
             rng=generator(self.given),
             on_failure="ignore",
         )
-        models = self._train(rows.only(train), chosen, penalty, run, strengths.size)
+        models = self._train(rows.only(train), chosen, penalty, run, strengths.size, start)
         return self._scored(test, chosen, models)
 
     def _scored(
@@ -247,6 +249,7 @@ class FoldScorer:
         penalty: Penalty,
         run: Callable[..., Path],
         count: int,
+        start: Sequence[Solution],
     ) -> list[tuple[list[Solution], FloatArray]]:
         """At each strength that all classes reached, their solutions and where to cut scores."""
         data = rows.data(self.given.n_threads)
@@ -259,7 +262,8 @@ class FoldScorer:
                 raise KeyboardInterrupt
             if len(problems) > 1:
                 tell_stage("class", len(paths) + 1, len(problems))
-            paths.append(run(problem, on_point=point_callback(self.given.verbose, count)))
+            w0 = start_at(problem, start if len(problems) == 1 else start[len(paths) :][:1])
+            paths.append(run(problem, w0=w0, on_point=point_callback(self.given.verbose, count)))
         self.fits += sum(map(len, paths))
         self.missed += sum(not one.converged for path in paths for one in path.solutions)
         models = []

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any
 
 from auctor import metrics
-from auctor.core.checks import check_real
+from auctor.core.checks import check_real, meant
 from auctor.core.errors import DataError, ParameterError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray
@@ -102,8 +102,7 @@ def _plain(loss: Callable[[], Loss]) -> Surrogate:
 
 def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
     """The max-margin loss of a set of rows, after losses that know nothing of the set."""
-    instead = "metric='auc' or surrogate='logistic', or give positives more class_weight"
-    return _CHEAP | {"max_margin": Surrogate(loss, instead)}
+    return _CHEAP | {"max_margin": Surrogate(loss, can_be_vacuous=True)}
 
 
 _CHEAP = {"logistic": _plain(Logistic), "pairwise": _plain(PairwiseSquaredHinge)}
@@ -147,18 +146,18 @@ METRICS: dict[str, Metric] = {
         _BY_ROW,
         _minus_cost,
         _rule("error"),
-        "cost per row, when a missed positive costs as much as so many false alarms",
+        "cost per row, when a missed positive costs as much as this number of false alarms",
         parameter="ratio",
         by_label=True,
         contest=_ROWS,
         positive_weight=lambda _, ratio: ratio,
     ),
     "auc": Metric(
-        {
+        {  # First what is never clearly below logistic regression: benchmarks/results/metrics.md.
+            "logistic": Surrogate(PairwiseLogistic),
             "hinge": Surrogate(PairwiseHinge),
             "squared_hinge": Surrogate(PairwiseSquaredHinge),
             "square": Surrogate(PairwiseSquare),
-            "logistic": Surrogate(PairwiseLogistic),
             "exponential": Surrogate(PairwiseExponential),
             "gaussian": Surrogate(GaussianAuc, shrinks=True),
             "pointwise": _plain(Logistic),
@@ -169,7 +168,7 @@ METRICS: dict[str, Metric] = {
         contest=("pointwise", "squared_hinge", "hinge"),
     ),
     "partial_auc": Metric(
-        _CHEAP | {"hinge": Surrogate(PartialPairwiseHinge, "metric='auc' or a larger max_fpr")},
+        _CHEAP | {"hinge": Surrogate(PartialPairwiseHinge, can_be_vacuous=True)},
         _partial_auc,
         _rule("break_even"),
         "AUC up to a false positive rate: 1 is perfect, 0.5 random, as in scikit-learn",
@@ -242,11 +241,12 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
     """
     match = _CALL.fullmatch(text)
     if match is None:
+        near = meant(text.replace("-", "_").replace(" ", "_"), [*METRICS, *ALIASES])
         raise ParameterError(
             who,
             needs=f"{what} to be a name or name(number)",
             got=f"{text!r}",
-            todo='Write it like "precision_at_k(100)".',
+            todo=f"{near}Write it like 'precision_at_k(100)'.",
         )
     name, parameter, number = match.groups()
     if number is None:
@@ -287,7 +287,7 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
         name = "auc" if loss.shift_invariant else "error"
         like = METRICS[name]
         cut = like.cut(None) if loss.shift_invariant else None
-        _, instead, shrinks = _surrogate_of(loss)
+        row = _surrogate_of(loss)
         return Chosen(
             name,
             loss,
@@ -295,28 +295,28 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
             cut,
             like.by_label,
             None,
-            instead=instead,
-            shrinks=shrinks,
+            can_be_vacuous=row.can_be_vacuous,
+            shrinks=row.shrinks,
         )
     name, value = parse(who, "metric", ALIASES.get(metric, metric))
-    spec = METRICS[known(who, "metric", name, METRICS)]
+    spec = METRICS[known(who, "metric", name, METRICS, ALIASES)]
     value = _value(who, name, spec, value)
     table = spec.surrogates
     exact = surrogate == EXACT and not (spec.by_label or spec.by_level)
     stand_in = next(iter(table)) if surrogate == "auto" or exact else surrogate
-    make, instead, shrinks = table[known(who, f"surrogate for metric={metric!r}", stand_in, table)]
+    row = table[known(who, f"surrogate for metric={metric!r}", stand_in, table)]
     weigh = spec.positive_weight
     return Chosen(
         name,
-        make() if value is None else make(value),
+        row.make() if value is None else row.make(value),
         partial(spec.measure, value),
         spec.cut(value),
         spec.by_label,
         None if weigh is None else lambda odds: weigh(odds, 0.0 if value is None else value),
         spec.by_level,
         spec.needs_positives,
-        "" if exact else instead,
-        shrinks,
+        row.can_be_vacuous and not exact,
+        row.shrinks,
         spec.several,
         exact,
     )

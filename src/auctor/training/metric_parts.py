@@ -35,15 +35,15 @@ class Surrogate(NamedTuple):
     ----------
     make : callable
         The loss, from the metric's value where it has one.
-    instead : str
-        What to use where the loss turns out to be vacuous: no weights do better than none. Only
-        losses that can be vacuous have it, and only those are examined after a fit.
+    can_be_vacuous : bool
+        Whether there are rows on which no weights do better than none. Only such losses are
+        examined after a fit.
     shrinks : bool
         Whether it is made of covariances, which are shrunk where columns outnumber rows.
     """
 
     make: Callable[..., Loss]
-    instead: str = ""
+    can_be_vacuous: bool = False
     shrinks: bool = False
 
 
@@ -105,12 +105,12 @@ class Chosen(NamedTuple):
     positive_weight: Callable[[float], float] | None
     by_level: bool = False
     needs_positives: bool = False
-    instead: str = ""
+    can_be_vacuous: bool = False
     shrinks: bool = False
     several: Several | None = None
     #: Whether the metric itself is maximised, from the surrogate's solution on.
     exact: bool = False
 
     def joint(self, n_classes: int) -> bool:
-        """Whether so many classes are trained at once."""
+        """Whether a target of this many classes is trained as one problem."""
         return self.several is not None and n_classes > 2

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.rng import as_rng
 from auctor.solvers.choose import SOLVERS
@@ -100,6 +100,14 @@ def parameters_of(kind: type[P], source: LinearParameters) -> P:
 
 def check_linear(who: str, given: LinearParameters) -> None:
     """Refuse values of the parameters that every fit has."""
+    if isinstance(given.strength, str):
+        raise ParameterError(
+            who,
+            needs="strength to be a number",
+            got=f"{given.strength!r}",
+            todo="Use MetricClassifierCV, which finds it by cross-validation, or pass {option}.",
+            option=Option("strength", 1e-4),
+        )
     check_real(who, "strength", given.strength, low=0.0)
     check_real(who, "tol", given.tol, low=0.0)
     check_int(who, "max_iter", given.max_iter, low=1)

@@ -25,7 +25,8 @@ class Parts(NamedTuple):
     """What is trained on and what is measured on; the same rows if none are held out.
 
     ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``, ``positive`` that
-    of the class that the metric is about, where there are two.
+    of the class that the metric is about, where there are two. ``test_rows`` are the positions of
+    the rows to measure on in their file; all, in their order, where it is ``None``.
     """
 
     train: Any
@@ -37,6 +38,7 @@ class Parts(NamedTuple):
     columns: tuple[Any, ...]
     held_out: bool
     positive: int = 1
+    test_rows: IntArray | None = None
 
     @property
     def pos_label(self) -> Any:
@@ -107,7 +109,9 @@ def prepare(
         return Parts(matrix, labels, matrix, codes, classes, schema, columns, False, positive)
     rows, held = hold_out(labels, share, seed, who=who)
     matrix, rest = split_rows(matrix, held)
-    return Parts(matrix, labels[rows], rest, codes[held], classes, schema, columns, True, positive)
+    return Parts(
+        matrix, labels[rows], rest, codes[held], classes, schema, columns, True, positive, held
+    )
 
 
 def check_labels(table: Table, source: str, *, who: str) -> Array:
@@ -196,7 +200,7 @@ def check_whole(labels: Array, source: str, *, who: str) -> None:
 
 
 def check_width(n_columns: int, first_index: int | None, *, who: str) -> None:
-    """Refuse so many columns that the vectors of a solver do not fit the memory."""
+    """Refuse a number of columns for which a solver's vectors do not fit into memory."""
     most = memory() // (VECTORS * 8)
     if n_columns > most:
         last = n_columns - 1 + (first_index or 0)

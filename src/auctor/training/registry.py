@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
+from auctor.core.checks import meant
 from auctor.core.errors import Option, ParameterError
 from auctor.core.protocols import Loss, Penalty
 from auctor.losses import (
@@ -73,28 +73,18 @@ def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float 
     return cast(Penalty, penalty)
 
 
-def known(who: str, what: str, name: object, table: Mapping[str, object]) -> str:
-    """The name, if the table has it."""
+def known(
+    who: str, what: str, name: object, table: Mapping[str, object], also: Iterable[str] = ()
+) -> str:
+    """The name, if the table has it; ``also`` are other names that may be meant."""
     if not isinstance(name, str) or name not in table:
         raise ParameterError(
             who,
             needs=f"{what} to be one of {', '.join(map(repr, table))} or an object",
             got=f"{name!r}",
-            todo=f"{meant(name, table)}Pass one of these.",
+            todo=f"{meant(name, [*table, *also])}Pass one of these.",
         )
     return name
-
-
-def meant(name: object, names: Iterable[str]) -> str:
-    """A question with the nearest name, or nothing where none is near.
-
-    Examples
-    --------
-    >>> meant("acu", ["auc", "fbeta"])
-    "Did you mean 'auc'? "
-    """
-    close = difflib.get_close_matches(str(name).lower().partition("(")[0], list(names), 1)
-    return f"Did you mean {close[0]!r}? " if close else ""
 
 
 def as_loss(who: str, what: str, loss: object) -> Loss:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from auctor import metrics
-from auctor.core.errors import AuctorError, Option, ParameterError
+from auctor.core.errors import AuctorError, DataWarning, Option, ParameterError
 from auctor.core.result import Solution, Status
 from auctor.core.types import Array, FloatArray, Target
-from auctor.core.version import __version__
 from auctor.core.watching import watch
-from auctor.data import as_matrix, wrap
+from auctor.data import as_matrix, stored
 from auctor.data.preparation import Scaling, writeable
-from auctor.reports.build import build_report
-from auctor.reports.info import Candidate, DataInfo, PathInfo, ReportInfo
+from auctor.reports.info import DataInfo, PathInfo, ReportInfo
+from auctor.reports.judged import Rival
 from auctor.reports.progress import Measure, Progress
-from auctor.training.evaluate import Scored, evaluation, has_probabilities
+from auctor.training.additive import CurveParameters
+from auctor.training.additive_model import read_values
+from auctor.training.bins import Bins
+from auctor.training.describe import Told, describe, path_info
+from auctor.training.evaluate import Scored, evaluation, has_probabilities, own_score
 from auctor.training.metric import resolve_metric
 from auctor.training.prepare import Parts, check_finite
 from auctor.training.scale import in_units, scaling_for
@@ -117,7 +119,9 @@ class Run:
     interrupted: bool = False
     seconds: float = float("nan")
     train_auc: float = float("nan")
+    train_score: float = float("nan")
     scaling: Scaling | None = None
+    trained_on: Any = None
     rows: Scored | None = None
 
     @property
@@ -141,8 +145,16 @@ class Run:
     def fit(self, scale: bool | None) -> None:
         """Train; Ctrl-C leaves the best model so far, or raises if there is none."""
         parts = self.parts
+        if self.curved and scale:
+            raise ParameterError(
+                self.who,
+                needs="columns as they are for curves, whose bins scale them",
+                got="standardise",
+                todo="Drop {option}.",
+                option=Option("standardise", bare=True),
+            )
         asked = self.model.standardise if scale is None else scale
-        self.model.set_params(standardise=asked)
+        self._standardise(asked)
         matrix = self._scaled()
         self._weigh(parts.classes)
         self.model.set_params(pos_label=parts.pos_label)
@@ -150,14 +162,14 @@ class Run:
         start = time.perf_counter()
         try:
             with watch(self.progress), gathered(self.warned):
-                self.model.set_params(standardise=False)  # done, in place
+                self._standardise(False)  # done, in place
                 self.model.fit(matrix, parts.train_labels)
         except KeyboardInterrupt:
             if not hasattr(self.model, "coef_"):
                 raise
             self.interrupted = True
         finally:
-            self.model.set_params(standardise=asked)
+            self._standardise(asked)
         self.seconds = time.perf_counter() - start
         self.interrupted |= any(s.status is Status.INTERRUPTED for s in self.solutions)
         if self.model.calibrate is not None and not has_probabilities(self.model):
@@ -167,14 +179,29 @@ class Run:
             said = Status.INTERRUPTED.value
             self.warned = [one for one in self.warned if said not in str(one)]
         if self.binary:
-            hit = parts.train_labels == self.model.classes_[1]
-            self.train_auc = metrics.auc(hit, self.model.decision_function(matrix))
+            decision = self.model.decision_function(matrix)
+            codes = np.searchsorted(self.model.classes_, parts.train_labels)
+            self.train_auc = metrics.auc(codes == 1, decision)
+            seen = Scored(codes, decision, None, self.seed, parts.positive)
+            self.train_score = own_score(self.model, seen)
+        self.trained_on = matrix
         if self.scaling is not None:
             unscale(self.model, self.scaling)
+
+    @property
+    def curved(self) -> bool:
+        """Whether the model has curves, which take columns as they are, missing values included."""
+        return isinstance(self.model, CurveParameters)
+
+    def _standardise(self, asked: bool | str) -> None:
+        if not self.curved:
+            self.model.set_params(standardise=asked)
 
     def _scaled(self) -> Any:
         """The training rows, scaled where that is asked for; in place unless they are shared."""
         matrix = self.parts.train
+        if self.curved:
+            return matrix
         check_finite(matrix, self.parts.schema.feature_names, who=self.who)
         matrix = as_matrix(matrix, who=self.who)
         self.scaling = scaling_for(self.model, matrix)
@@ -202,16 +229,24 @@ class Run:
             )
         self.model.set_params(class_weight={by_text[name]: w for name, w in given.items()})
 
+    def _columns_of_fit(self, rows: Any) -> Any:
+        """Rows as the solver sees them: curves are linear in the lines and jumps of their bins."""
+        if not self.curved:
+            return as_matrix(rows, who=self.who)
+        train = read_values(self.parts.train, self.who)
+        return Bins.of(train, None, self.model.n_bins).encoded(read_values(rows, self.who))
+
     def _measure(self) -> tuple[Measure, str]:
         """The metric of some parameters on the held-out rows, and its name; AUC for labels."""
         parts = self.parts
         chosen = resolve_metric(self.who, self.model.metric, self.model.surrogate)
-        matrix = as_matrix(parts.test, who=self.who)
-        data = wrap(matrix, Target(np.empty(0)), n_threads=self.model.n_threads)
+        matrix = self._columns_of_fit(parts.test)
+        data = stored(matrix, Target(np.empty(0)), n_threads=self.model.n_threads)
         d, scaling = data.n_columns, self.scaling
 
         def measure(w: FloatArray, position: int) -> float:
-            if w.size > d + 1:  # all classes at once, without their intercepts
+            # All classes at once, without their intercepts, or curves with pairs of columns.
+            if w.size > d + 1:
                 return float("nan")
             coef, offset = w[:d], float(w[d]) if w.size > d else 0.0
             if scaling is not None:
@@ -233,8 +268,14 @@ class Run:
         """All metrics on the rows held out."""
         parts = self.parts
         if not parts.held_out:
-            said = "No rows were held out: it is measured on the training rows."
-            self.warned.append(UserWarning(said))
+            self.warned.append(
+                DataWarning(
+                    self.who,
+                    does="measures on the training rows: no rows were held out",
+                    todo="Set {option} above 0.",
+                    option=Option("share", bare=True),
+                )
+            )
         likely = has_probabilities(self.model)
         self.rows = Scored(
             parts.test_codes,
@@ -255,6 +296,7 @@ class Run:
             "data": self.parts.counts(),
             "test": found,
             "train_auc": self.train_auc,
+            "train_score": self.train_score,
             "seconds": self.seconds,
             "seed": self.seed,
             "standardised": self.scaling is not None,
@@ -270,44 +312,72 @@ class Run:
         counts = [self.progress.nonzeros.get(s, [np.nan]) for s in strengths.tolist()]
         return path_info(self.model, [float(np.mean(count)) for count in counts])
 
-    def report(self, source: str) -> ReportInfo:
-        """The numbers of a report on the rows that were measured; ``source`` names the data."""
+    def halves(self) -> tuple[Any, Array, Any]:
+        """Training rows as the model saw them, which are positive, and test rows scaled alike."""
+        test = as_matrix(self.parts.test, who=self.who, finite=not self.curved)
+        hit = self.parts.train_labels == self.parts.pos_label
+        return self.trained_on, hit, test if self.scaling is None else self.scaling.apply(test)
+
+    def report(
+        self,
+        source: str,
+        rivals: Sequence[Rival] = (),
+        slices: Mapping[str, Sequence[str]] | None = None,
+    ) -> ReportInfo:
+        """The numbers of a report on the rows that were measured.
+
+        Parameters
+        ----------
+        source : str
+            Names the data.
+        rivals : sequence of Rival
+            Other models on the same rows.
+        slices : mapping, optional
+            Columns to show metrics by, each with its text in every row that was measured.
+        """
         parts, rows = self.parts, self.rows
         assert rows is not None
         names = [str(label) for label in parts.classes.tolist()]
-        candidate = Candidate(
-            str(self.model.metric),
-            rows.scores,
-            solution=self.solutions[0],
+        told = Told(
             seconds=self.seconds,
             train_auc=self.train_auc,
-            coef=rows.sign * self.model.coef_[0],
-            feature_names=parts.schema.feature_names,
-            first_index=parts.schema.first_index,
-            probabilities=rows.likely,
+            train_score=self.train_score,
             metric_steps=self.progress.steps,
-            headline=rows.headline,
+            path=self.path(),
+            # The report itself says how the solution shown stopped early.
+            warnings=[
+                self.word(one) for one in self.warned if str(one) != self.solutions[0].advice()
+            ],
+            command=self.command,
+            rivals=rivals,
+            numbers=None if parts.test_rows is None else (parts.test_rows + 1).tolist(),
+            slices=slices,
         )
-        return build_report(
+        if self.curved:
+            self.progress.stage("drawing samples for the bands of the curves")
+            self.model.curve_bands(parts.train, parts.train_labels)
+        return describe(
             f"{self.model.metric} on {Path(source).name}",
-            rows.hit,
-            [candidate],
+            self.model,
+            rows,
+            parts.test,
+            parts.schema,
+            told,
             data=DataInfo(
                 **parts.counts(),
                 source=source,
                 positive=names[rows.positive],
                 negative=names[1 - rows.positive],
             ),
-            path=self.path(),
             columns=parts.columns,
-            # The report itself says how the solution shown stopped early.
-            warnings=[
-                self.word(one) for one in self.warned if str(one) != self.solutions[0].advice()
-            ],
-            command=self.command,
-            seed=self.seed,
-            version=__version__,
+            who=self.who,
         )
+
+    def _used(self) -> int:
+        """Columns in the model."""
+        if self.curved:
+            return int(np.count_nonzero(self.model.importances_[: self.parts.train.shape[1]]))
+        return int(np.count_nonzero(np.abs(self.model.coef_).max(axis=0)))
 
     def described(self) -> str:
         """How good the model is as the solution of its problem, in a few words."""
@@ -336,7 +406,7 @@ class Run:
             "status": worst.status.name.lower(),
             "solver": worst.solver,
             "n_iter": int(self.model.n_iter_),
-            "n_nonzero": int(np.count_nonzero(np.abs(self.model.coef_).max(axis=0))),
+            "n_nonzero": self._used(),
             "standardised": self.scaling is not None,
             "seconds": self.seconds,
             "interrupted": self.interrupted,
@@ -364,32 +434,3 @@ def unscale(model: Any, scaling: Scaling) -> None:
     several = isinstance(model.solution_, list)
     back = in_units(scaling, model.solution_ if several else [model.solution_])
     model.solution_ = back if several else back[0]
-
-
-def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
-    """How the strength of a model was found, where it was looked for.
-
-    Parameters
-    ----------
-    model : MetricClassifierCV
-        Others have no path.
-    nonzeros : sequence of float
-        Mean number of columns in the models at each strength, if it is known.
-    """
-    if not hasattr(model, "scores_"):
-        return None
-    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
-    count = model.strengths_.size
-    seen = (~np.isnan(judged)).sum(axis=0)
-    mean, spread = np.full(count, np.nan), np.full(count, np.nan)
-    mean[seen > 0] = np.nanmean(judged[:, seen > 0], axis=0)
-    several = seen > 1
-    spread[several] = np.nanstd(judged[:, several], axis=0, ddof=1) / np.sqrt(seen[several])
-    return PathInfo(
-        strengths=tuple(model.strengths_.tolist()),
-        nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
-        score_mean=tuple(mean.tolist()),
-        score_se=tuple(spread.tolist()),
-        chosen=int(model.best_index_),
-        metric=str(model.metric),
-    )

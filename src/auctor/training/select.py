@@ -27,7 +27,7 @@ from auctor.training.parameters import (
     unit_penalty,
 )
 from auctor.training.scale import in_units, scaled_rows
-from auctor.training.surrogate import contest, contestants, default_surrogate
+from auctor.training.surrogate import NEAR, contest, contestants, default_surrogate
 from auctor.training.targets import Rows, targets_of
 from auctor.training.train import Trained, model_from, train_classifier
 
@@ -158,14 +158,19 @@ class StrengthSearch:
     def _search(self) -> None:
         folds = range(len(self.scorer.folds))
         if self.stated:
-            budget = Budget(self.given.tol, self.given.max_iter, len(folds))
+            points = len(folds) * self.strengths.size
+            budget = Budget(self.given.tol, self.given.max_iter, len(folds), points)
             self.curve.add(folds, self.strengths.tolist(), budget)
             return
-        rivals = len(self.names) - 1
+        rivals, later = len(self.names) - 1, len(folds) - FIRST_FOLDS
         budget = Budget(
             max(self.given.tol, LOOSE),
             self.given.max_iter,
-            2 * len(folds) + rivals * (FIRST_FOLDS + 1),
+            planned=2 * len(folds) + rivals * FIRST_FOLDS,
+            # The coarse grid, its best, half-way points; then a few strengths of every rival.
+            points=FIRST_FOLDS * (self.strengths.size + rivals * len(NEAR))
+            + SURVIVORS * later
+            + 2 * len(folds),
         )
         self._coarse_to_fine(budget)
         rows = self.rows.matrix.shape
@@ -249,6 +254,8 @@ class StrengthSearch:
             self.best_index = self.strengths.size // 2
             return
         best = (curve.best if self.given.rule == "best" else curve.simplest)(self.who)
+        if self.given.rule == "best" and not self.stated:
+            best = curve.inside(best)
         chosen = float(curve.strengths[best])
         tried = set(curve.table) | (set(self.strengths.tolist()) if self.stated else set())
         scored = dict(zip(curve.strengths.tolist(), curve.scores().T, strict=True))
@@ -263,6 +270,16 @@ class StrengthSearch:
             return
         at = curve.strengths.tolist().index(self.strength)
         if self.given.rule != "best" or not curve.rising_edge(at):
+            return
+        if at == 0 and not self.penalty.smooth and not self.stated:
+            self.warnings.append(
+                DataWarning(
+                    self.who,
+                    does=f"chose the strength {self.strength:.3g}, at which next to no column is "
+                    "in the model: at smaller ones the scores on held-out rows fall",
+                    todo="Look for columns that tell more of the label.",
+                )
+            )
             return
         end, further = ("largest", "larger") if at == 0 else ("smallest", "smaller")
         self.warnings.append(

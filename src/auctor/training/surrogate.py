@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auctor.training.curve import Budget, Curve
 from auctor.training.metric import ALIASES, METRICS, parse
 
@@ -68,7 +70,7 @@ def contest(
     if kinked:
         if shape[0] * shape[1] > KINKED_ENTRIES:
             return leader
-        budget = Budget(budget.tol, min(budget.max_iter, KINKED_STEPS), budget.planned, budget.done)
+        budget = replace(budget, max_iter=min(budget.max_iter, KINKED_STEPS))
     best = leader.best(who)
     start, scores = float(leader.strengths[best]), leader.scores()[:, best]
     folds = sorted(leader.table[start])
@@ -79,13 +81,13 @@ def contest(
         if 0 < at < tried.size - 1:
             break
         rival.add(first, [float(tried[at]) * (NEAR[0] if at == 0 else NEAR[-1])], budget)
-    found = float(rival.strengths[rival.best(who)])
-    if rival.lead(rival.best(who), scores)[0] <= 0.0:
+    at = rival.inside(rival.best(who))
+    found = float(rival.strengths[at])
+    if rival.lead(at, scores)[0] <= 0.0:
         return leader
     everywhere = range(len(rival.scorer.folds))
     leader.add(everywhere, [start], budget)
     rival.add(everywhere, [found], budget)
     at = rival.strengths.tolist().index(found)
     scores = leader.scores()[:, leader.strengths.tolist().index(start)]
-    mean, error = rival.lead(at, scores)
-    return rival if mean > error else leader
+    return rival if rival.ahead(at, scores) else leader

@@ -186,14 +186,14 @@ def positive_code(
         given = [k for k, label in enumerate(classes.tolist()) if label == pos_label]
         given = given or [k for k, label in enumerate(classes.tolist()) if str(label) == pos_label]
         if classes.size != 2 or not given:
-            needed = (
-                f"one of {classes.tolist()}" if classes.size == 2 else "None for several classes"
-            )
+            two = classes.size == 2
             raise ParameterError(
                 who,
-                needs=f"the positive class to be {needed}",
-                got=f"{pos_label!r}",
-                todo="Correct {option}.",
+                needs=f"the positive class to be one of {classes.tolist()}"
+                if two
+                else "two classes for one of them to be positive",
+                got=f"{pos_label!r}" if two else f"{classes.size} classes",
+                todo="Correct {option}." if two else "Drop {option}, or the rows of the others.",
                 option=Option("pos_label", bare=True),
             )
         return given[0]

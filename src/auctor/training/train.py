@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from auctor.core.errors import ConvergenceWarning, DataError
+from auctor.core.errors import ConvergenceWarning, DataError, DataWarning, Option
 from auctor.core.result import Solution, Status
 from auctor.core.types import FloatArray, Target
 from auctor.core.watching import tell_stage
@@ -175,16 +175,17 @@ def _advice(
     found: list[Warning] = []
     for solution, target in zip(solutions, targets, strict=True):
         rows = data.with_target(target)
-        text = advice(
+        said = advice(
+            who,
             chosen.loss,
             penalty_for(who, given, rows, chosen),
             rows,
             solution,
             fit_intercept=bool(given.fit_intercept),
-            instead=chosen.instead,
+            examine=chosen.can_be_vacuous,
         )
-        if text:
-            found.append(UserWarning(f"{who}: {text}"))
+        if said is not None:
+            found.append(said)
     return found
 
 
@@ -284,21 +285,29 @@ def _fold_count(who: str, given: ClassifierParameters, rows: Rows, said: list[Wa
     smallest = int(np.bincount(rows.codes).min())
     if smallest < 2:
         raise DataError(
-            f"calibrate and threshold_cv need at least two rows of every class; got {smallest}. "
-            "Set both to None."
+            who,
+            needs="at least two rows of every class for calibrate and threshold_cv",
+            got=smallest,
+            todo="Set both to None.",
         )
     if rows.groups is not None:
         smallest = min(smallest, np.unique(rows.groups).size)
         if smallest < 2:
             raise DataError(
-                "calibrate and threshold_cv need at least two groups; got 1. Set both to None."
+                who,
+                needs="at least two groups for calibrate and threshold_cv",
+                got=smallest,
+                todo="Set both to None.",
             )
     count = given.threshold_cv or FOLDS
     if given.threshold_cv is not None and smallest < count:
         said.append(
-            UserWarning(
-                f"{who} uses {smallest} folds for the threshold instead of {count}: there are no "
-                f"more rows of a class, or groups. Set threshold_cv={smallest}."
+            DataWarning(
+                who,
+                does=f"uses {smallest} folds for the threshold instead of {count}: there are no "
+                "more rows of a class, or groups",
+                todo="Set {option}.",
+                option=Option("threshold_cv", smallest),
             )
         )
     return min(count, smallest)

@@ -35,10 +35,11 @@ DROP = 1e-3
 
 
 class Distinct(NamedTuple):
-    """The rows that differ, in an order of their own, and how the others hang on them.
+    """Distinct rows, in an order independent of the input, and the map from duplicates to them.
 
-    ``share`` gives to the first row of each kind the weight of them all. Row i is like
-    ``twin[i]`` and has the part ``part[i]`` of its weight; both None where all rows differ.
+    ``share`` gives the first row of a group of equal rows the weight of the whole group. Row i
+    equals row ``twin[i]`` and has the part ``part[i]`` of that weight; both are None where no row
+    occurs twice.
     """
 
     rows: IntArray
@@ -120,7 +121,7 @@ class DualCoordinateAscent:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> DualState:
         """State at the dual point of the start: zero, or the slopes of the loss at ``w``."""
         spec, data = spec_of(problem), problem.data
-        point = problem.centred(problem.evaluate(w))
+        point = problem.with_best_intercept(problem.evaluate(w))
         distinct, q = _distinct(problem, spec)
         warm = bool(problem.coef(w).any())
         u = distinct.merge(point.dscores) if warm else np.zeros(data.n_rows)
@@ -236,7 +237,7 @@ class DualCoordinateAscent:
             )  # fmt: skip
         still = np.array_equal(state.w, problem.coef(state.point.w)) and active == state.active
         balanced = state.spread == 0.0 or float(state.u.sum()) == 0.0
-        point = problem.centred(point)
+        point = problem.with_best_intercept(point)
         return replace(
             state,
             point=point,

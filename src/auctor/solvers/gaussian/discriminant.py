@@ -95,7 +95,7 @@ class GaussianDiscriminant:
         Ledoit-Wolf intensity (see `shrinkage`), for full covariances.
     covariance : "full", "diagonal", lists of column indices, or int
         Which covariances are estimated: all, none (independent columns), those within blocks, or
-        those of columns at most so many apart.
+        those of columns whose positions differ by at most this number.
 
     Notes
     -----
@@ -156,7 +156,7 @@ class GaussianDiscriminant:
         moments, w = _direction(problem, self._moments(problem))
         _warn_if_constant(problem, moments, w)
         coef = moments.lift(_log_odds_scale(moments, w) * w)
-        point = problem.centred(problem.evaluate(problem.join(coef, 0.0)))
+        point = problem.with_best_intercept(problem.evaluate(problem.join(coef, 0.0)))
         plain = self.shrinkage is None and self.covariance == "full"
         own = None if plain else _violation(problem, moments, w)
         return GaussianState(point, stalled=True, violation=own)

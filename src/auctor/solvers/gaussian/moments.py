@@ -127,7 +127,7 @@ def wide(data: Data) -> bool:
 
 def outnumbered(data: Data) -> bool:
     """Whether columns outnumber the rows of a class that differ and have weight."""
-    rows = (data.kinds.total(_spread(data, side)) for side in data.target.classes)
+    rows = (data.duplicate_rows.total(_spread(data, side)) for side in data.target.classes)
     return min(int(np.count_nonzero(some)) for some in rows) < data.n_columns
 
 
@@ -294,7 +294,7 @@ def _centred_variance(data: Data, mean: FloatArray, some: IntArray) -> FloatArra
 
 
 def _banded(matrix: FloatArray, width: int) -> FloatArray:
-    """The covariances of columns at most so many apart, tapered where they would be indefinite.
+    """Covariances of columns at most ``width`` apart, tapered where they would be indefinite.
 
     A product, entry by entry, with ``max(0, 1 - |i - j| / (width + 1))`` keeps every covariance
     positive semi-definite (Schur). The nearest such matrix would not do: it has directions without
@@ -413,7 +413,7 @@ def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None
         about = lengths - 2.0 * data.scores(mean) + float(mean @ mean)
         fourth = float(rows.share @ np.maximum(about[rows.rows], 0.0) ** 2)
         # Equal rows count as one of their weight, so that weights are repetitions.
-        merged = data.kinds.total(_spread(data, rows))
+        merged = data.duplicate_rows.total(_spread(data, rows))
         noises.append(float(merged @ merged) * max(fourth - size, 0.0))
     levels = average_variances(moments, d)
     found = [_intensity(*parts, d) for parts in zip(noises, sizes, levels.tolist(), strict=True)]

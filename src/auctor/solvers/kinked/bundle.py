@@ -52,7 +52,7 @@ class Bundle:
         self.offset, self.weight = np.zeros(0), np.zeros(0)
         self.gram, self.factor = np.zeros((0, 0)), np.zeros((0, 0))
         self.active = np.zeros(0, dtype=np.int64)
-        self.idle = np.zeros(0, dtype=np.int64)
+        self.unused = np.zeros(0, dtype=np.int64)
 
     def add(self, slope: FloatArray, offset: float) -> None:
         """Store a cut."""
@@ -63,7 +63,7 @@ class Bundle:
             self.cuts.resize((n + ROOM, self.root.size), refcheck=False)  # where it is, if it can
         np.divide(slope, self.root, out=self.cuts[n])
         self.gram[n, : n + 1] = self.gram[: n + 1, n] = self.cuts[: n + 1] @ self.cuts[n]
-        self.offset[n], self.weight[n], self.idle[n] = offset, 0.0, 0
+        self.offset[n], self.weight[n], self.unused[n] = offset, 0.0, 0
         self.count += 1
         top = float(self.gram[n, n])
         if top > GROWTH * self.shift or not self.shift:
@@ -77,7 +77,7 @@ class Bundle:
         n, scale = other.count, other.root / self.root
         self.count, self.cuts, other.cuts = n, other.cuts, np.zeros((0, self.root.size))
         self.offset, self.active, self.factor = other.offset, other.active, other.factor
-        self.weight, self.idle = np.zeros_like(other.weight), other.idle
+        self.weight, self.unused = np.zeros_like(other.weight), other.unused
         for cut in self.cuts[:n]:
             cut *= scale
         self.gram = other.gram
@@ -92,8 +92,8 @@ class Bundle:
             self.gram, self.offset, n, self.shift, tol,
             self.weight, self.active, self.size, self.factor,
         )  # fmt: skip
-        self.idle[:n] += 1
-        self.idle[self.active[: self.size]] = 0
+        self.unused[:n] += 1
+        self.unused[self.active[: self.size]] = 0
         self._prune()
         pull = self.weight[: self.count] @ self.cuts[: self.count]
         linear = float(self.weight[: self.count] @ self.offset[: self.count])
@@ -105,7 +105,7 @@ class Bundle:
 
     def _grow(self, capacity: int) -> None:
         n = self.count
-        for name in ("offset", "weight", "active", "idle"):
+        for name in ("offset", "weight", "active", "unused"):
             old = getattr(self, name)
             new = np.zeros(capacity, dtype=old.dtype)
             new[:n] = old[:n]
@@ -116,11 +116,11 @@ class Bundle:
             setattr(self, name, square)
 
     def _prune(self) -> None:
-        """Drop the idle cuts once they are a quarter of all; the others close ranks."""
+        """Drop the unused cuts once they are a quarter of all; the others close ranks."""
         n, patience = self.count, self.patience
         if self.most is not None and n >= self.most:
             patience = min(patience, HASTE)
-        kept = self.idle[:n] <= patience
+        kept = self.unused[:n] <= patience
         keep = np.flatnonzero(kept)
         m = keep.size
         if n - m < max(8, n // 4):
@@ -129,7 +129,7 @@ class Bundle:
         self.active[: self.size] = place[self.active[: self.size]]
         for k, cut in enumerate(keep.tolist()):
             self.cuts[k] = self.cuts[cut]  # one by one: they are large
-        for array in (self.offset, self.weight, self.idle):
+        for array in (self.offset, self.weight, self.unused):
             array[:m] = array[keep]
         self.gram[:m, :m] = self.gram[np.ix_(keep, keep)]
         self.count = m

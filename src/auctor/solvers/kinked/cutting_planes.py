@@ -23,7 +23,7 @@ Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 
 #: A line search ends within this share of the gap above the lowest value on its line.
 SHARP = 0.1
-#: While there are at most so many cuts it ends within the whole gap: the model is poor anyway.
+#: Up to this number of cuts the line search ends within the whole gap: the model is poor anyway.
 BLUNT_CUTS = 3
 #: First trial of a line search, as a multiple of the step of the last one.
 WIDEN = 2.0
@@ -31,7 +31,7 @@ WIDEN = 2.0
 EXPAND = 4.0
 #: If the line search yields no new cut, cut at the model's minimiser; stop when that does not
 #: reduce the gap to this share of its size.
-HOPE = 0.999
+ENOUGH_REDUCTION = 0.999
 #: Cuts in a row that may neither raise the bound nor lower the best value: such are rounding.
 QUIET = 30
 #: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
@@ -54,7 +54,7 @@ FIRST_SHIFT = 1e-2
 MOST_TRIALS = 20
 #: Most trials of intercepts.
 MOST_SHIFTS = 100
-#: Objectives of so many null losses are too high for their cut to be used: it would be rounding.
+#: Points whose objective exceeds this multiple of the null loss give no cut: it would be rounding.
 HIGH = 1e6
 
 
@@ -190,7 +190,7 @@ class Bmrm:
         if not (beyond.query is best and state.known):
             return _asked(replace(state, plain=math.inf), beyond.query, low.query)
         aimed = line.at(1.0)
-        if state.gap > HOPE * state.plain or not math.isfinite(aimed.value):
+        if state.gap > ENOUGH_REDUCTION * state.plain or not math.isfinite(aimed.value):
             return replace(state, stalled=True)
         return _asked(replace(state, plain=state.gap), aimed.query, best)
 
@@ -259,10 +259,9 @@ class Line:
 
     def at(self, step: float) -> Trial:
         """Evaluate at a share of the way."""
-        origin = self._origin
-        point = self.problem.evaluate(
-            origin.w + step * self._direction, scores=origin.scores + step * self._change
-        )
+        origin, moved = self._origin, step * self._change
+        moved += origin.scores
+        point = self.problem.evaluate(origin.w + step * self._direction, scores=moved)
         scale = max(abs(self.start.query.value), abs(self.problem.null.loss))
         if point.value <= HIGH * HIGH * scale:
             query = balanced(self.problem, point, self.accuracy)
@@ -321,7 +320,7 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
     cut is not finite where there is none.
     """
     if problem.loss.smooth:
-        point = problem.centred(point)
+        point = problem.with_best_intercept(point)
     if not point.imbalance:
         return Query(point, point.dscores, _offset(point))
     loss, scores, target = problem.loss, point.scores, problem.data.target
@@ -343,7 +342,7 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
 
 
 def _ends(shifts: Shifts, accuracy: float) -> tuple[float, float]:
-    """Changes of the intercept on both sides of the best one, whose tangents lose so much there."""
+    """Two intercepts, one on each side of the best, whose tangents lose ``accuracy`` there."""
     low, high = _bracket(shifts)
     for k in range(MOST_SHIFTS):
         left, right = low.slope, high.slope

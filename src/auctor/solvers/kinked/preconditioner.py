@@ -83,10 +83,10 @@ def _sample(problem: Problem) -> Data:
     data, size = problem.data, max(LEAST, PER_COLUMN * problem.n_columns)
     if problem.n_distinct <= size:
         return data
-    kinds, drawn = data.kinds, []
+    duplicates, drawn = data.duplicate_rows, []
     for side in data.target.classes:
         share = np.zeros(data.n_rows)
         share[side.rows] = side.share
-        drawn.append(systematic(kinds.total(share), size // 2)[0])
-    rows = kinds.order[kinds.starts[np.concatenate(drawn)]]
+        drawn.append(systematic(duplicates.total(share), size // 2)[0])
+    rows = duplicates.order[duplicates.starts[np.concatenate(drawn)]]
     return data.rows(rows).with_target(Target(np.repeat([1.0, -1.0], size // 2)))

@@ -29,6 +29,10 @@ METRIC_STEPS = 8
 FIRST_WIDTH = 1.5
 #: Narrowest width that a starting point is tried at, in units of the null loss.
 NARROWEST_START = 1e-6
+#: Width, as a share of the gap that it certifies, below which narrower ones are not tried: they
+#: can take no more off the gap than the width itself. Searches for a strength by F1 on four tables
+#: took 2.5 to 6.3 times the CPU seconds without it.
+NARROW_ENOUGH = 0.1
 #: Plain smoothing: a width is solved when the gap of the smoothed problem is this share of the
 #: smoothing error.
 SOLVED = 0.2
@@ -252,12 +256,12 @@ def first_width(problem: Problem, given: Point, shrink: float) -> float:
         return widths[0]
     while widths[-1] > NARROWEST_START * unit:
         smoothed = smoothed_problem(problem, widths[-1])
-        dual = smoothed.centred(smoothed.evaluate(given.w, scores=given.scores))
+        dual = smoothed.with_best_intercept(smoothed.evaluate(given.w, scores=given.scores))
         same = dual.scores is given.scores
         point = given if same else problem.evaluate(dual.w, scores=dual.scores)
         gaps.append(problem.certificate(point, dual).gap)
-        if min(gaps[-2:]) > 2.0 * min(gaps):
-            break  # past the best
+        if min(gaps[-2:]) > 2.0 * min(gaps) or widths[-1] <= NARROW_ENOUGH * min(gaps):
+            break  # past the best, or nothing left to gain
         widths.append(widths[-1] * shrink)
     pairs = zip(widths, gaps[1:], strict=False)
     return next(width for width, gap in pairs if gap <= 1.5 * min(gaps))

@@ -103,7 +103,7 @@ class InteriorPoint:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> InteriorState:
         """State at the starting point."""
-        point = problem.centred(problem.evaluate(w))
+        point = problem.with_best_intercept(problem.evaluate(w))
         return InteriorState(point, point, self._first(problem, point))
 
     @staticmethod
@@ -137,7 +137,7 @@ class InteriorPoint:
             smaller = self._next(problem, spec, point, mu, 1.0)
             return replace(state, mu=smaller, stalled=smaller == mu or mu <= self._least(point))
         length, inner = found
-        inner = problem.centred(inner)
+        inner = problem.with_best_intercept(inner)
         shown = _thresholded(problem, spec, inner)
         return InteriorState(shown, inner, self._next(problem, spec, inner, mu, length))
 
@@ -238,7 +238,7 @@ def _search(
 def _thresholded(problem: Problem, spec: SeparableSpec, point: Point) -> Point:
     """The point with those weights at zero that one coordinate step would put there, if no worse.
 
-    Barrier weights are never zero: an idle one is about ``mu/(l1 - |slope|)``, far within the
+    Barrier weights are never zero: an inactive one is about ``mu/(l1 - |slope|)``, far within the
     ``(l1 - |slope|)/curvature`` that such a step covers.
     """
     w = problem.coef(point.w)
@@ -246,9 +246,9 @@ def _thresholded(problem: Problem, spec: SeparableSpec, point: Point) -> Point:
     problem.counts.passes += 1
     h = problem.loss.curvature(point.scores, problem.data.target).diagonal
     curve = problem.data.square_gradient(h) + spec.l2
-    idle = (w != 0.0) & (curve * np.abs(w) <= spec.l1 - slope)
-    if not idle.any():
+    inactive = (w != 0.0) & (curve * np.abs(w) <= spec.l1 - slope)
+    if not inactive.any():
         return point
-    joined = problem.join(np.where(idle, 0.0, w), problem.intercept(point.w))
-    sparse = problem.centred(problem.evaluate(joined))
+    joined = problem.join(np.where(inactive, 0.0, w), problem.intercept(point.w))
+    sparse = problem.with_best_intercept(problem.evaluate(joined))
     return sparse if sparse.value <= point.value else point

@@ -91,7 +91,7 @@ class OrthantWise:
             exhausted = not pairs.count
             pairs.clear()
             return replace(state, stalled=exhausted)
-        new = problem.centred(new)
+        new = problem.with_best_intercept(new)
         s = new.w - point.w
         pairs.add(s, new.gradient - point.gradient + problem.ridge * s)
         return replace(state, point=new)

@@ -70,7 +70,7 @@ class SvrgState(State):
     scale: FloatArray
     length: float
     random: Array
-    idle: int = 0
+    without_progress: int = 0
 
 
 @dataclass(frozen=True)
@@ -157,12 +157,12 @@ class ProxSvrg:
         problem.counts.passes += self.inner
         new = problem.evaluate(w)
         if new.value < point.value:
-            return replace(state, point=new, random=random, idle=0)
-        idle = state.idle + 1
+            return replace(state, point=new, random=random, without_progress=0)
+        without_progress = state.without_progress + 1
         return replace(
             state,
             length=0.5 * state.length,
             random=random,
-            idle=idle,
-            stalled=idle >= PATIENCE,
+            without_progress=without_progress,
+            stalled=without_progress >= PATIENCE,
         )

@@ -58,7 +58,7 @@ class SpdamState(State):
     ahead: FloatArray
     random: Array
     best: float
-    idle: int = 0
+    without_progress: int = 0
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,9 @@ class Spdam:
         problem.counts.passes += 2.0 * steps * batch / n
         point = problem.evaluate(w)
         better = point.value < state.best
-        best, idle = (point.value, 0) if better else (state.best, state.idle + 1)
+        best, without_progress = (
+            (point.value, 0) if better else (state.best, state.without_progress + 1)
+        )
         return SpdamState(
             point,
             rows,
@@ -169,6 +171,6 @@ class Spdam:
             ahead,
             random,
             best,
-            idle,
-            stalled=idle >= PATIENCE,
+            without_progress,
+            stalled=without_progress >= PATIENCE,
         )

@@ -30,7 +30,7 @@ class StochasticState(State):
     beta: FloatArray
     random: Array
     epoch: int = 0
-    idle: int = 0
+    without_progress: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class StochasticCoordinateDescent:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> StochasticState:
         """State at the starting point."""
-        point = problem.centred(feasible(problem, w))
+        point = problem.with_best_intercept(feasible(problem, w))
         bound = curve_bound(problem.loss) * problem.data.target.share
         problem.counts.passes += 1
         beta = problem.data.square_gradient(bound)
@@ -101,6 +101,8 @@ class StochasticCoordinateDescent:
         problem.counts.passes += work / max(1, problem.data.n_entries)
         joined = problem.join(w, problem.intercept(point.w))
         known = None if epoch % REFRESH == 0 else scores
-        new = problem.centred(problem.evaluate(joined, scores=known))
-        idle = 0 if new.value < point.value else state.idle + 1
-        return StochasticState(new, state.beta, random, epoch, idle, stalled=idle >= PATIENCE)
+        new = problem.with_best_intercept(problem.evaluate(joined, scores=known))
+        without_progress = 0 if new.value < point.value else state.without_progress + 1
+        return StochasticState(
+            new, state.beta, random, epoch, without_progress, stalled=without_progress >= PATIENCE
+        )

@@ -46,7 +46,7 @@ class Exact:
         point = state.point
         gradient = problem.total_gradient(point)
         new = problem.evaluate(point.w + self._change(problem, state, gradient))
-        new = problem.centred(new)
+        new = problem.with_best_intercept(new)
         improved = new.value < point.value
         return State(new if improved else point, stalled=not improved)
 

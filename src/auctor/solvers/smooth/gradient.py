@@ -54,7 +54,7 @@ class GradientDescent:
             raise IncompatibleError(
                 "GradientDescent(exact=True)",
                 needs="a quadratic loss",
-                got=type(problem.loss).__name__,
+                got=problem.described,
                 todo="Leave {option} False.",
                 option=Option("exact", bare=True),
             )
@@ -69,4 +69,8 @@ class GradientDescent:
             trial = exact(ray, float(gradient @ problem.hessian(point).matvec(gradient)))
         else:
             trial = backtrack(ray, shrink=self.beta, armijo=self.armijo)
-        return State(point, stalled=True) if trial is None else State(problem.centred(trial.point))
+        return (
+            State(point, stalled=True)
+            if trial is None
+            else State(problem.with_best_intercept(trial.point))
+        )

@@ -67,7 +67,7 @@ class Newton:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> NewtonState:
         """State at the starting point."""
-        return NewtonState(problem.centred(problem.evaluate(w)))
+        return NewtonState(problem.with_best_intercept(problem.evaluate(w)))
 
     def step(self, problem: Problem, state: NewtonState) -> NewtonState:
         """One trust-region step."""
@@ -94,12 +94,12 @@ class Newton:
     def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
         if trial is None:
             return replace(state, stalled=True)
-        return replace(state, point=problem.centred(trial.point))
+        return replace(state, point=problem.with_best_intercept(trial.point))
 
     @staticmethod
     def _last_digits(problem: Problem, state: NewtonState, full: Trial) -> NewtonState:
         """Where the objective no longer resolves a step, the gradient judges it."""
-        new = problem.centred(full.point)
+        new = problem.with_best_intercept(full.point)
 
         def slope(point: Point) -> float:
             return float(np.linalg.norm(problem.total_gradient(point)))

@@ -90,7 +90,7 @@ class BlockCoordinateDescent:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BlockState:
         """State at the starting point."""
-        return BlockState(problem.centred(problem.evaluate(w)), None, self.fraction)
+        return BlockState(problem.with_best_intercept(problem.evaluate(w)), None, self.fraction)
 
     def step(self, problem: Problem, state: BlockState) -> BlockState:
         """One model, its inexact minimiser, one line search."""
@@ -113,7 +113,9 @@ class BlockCoordinateDescent:
         if found is None:
             tight = state.fraction < 1e-6
             return replace(state, kept=kept, fraction=0.01 * state.fraction, stalled=tight)
-        return BlockState(problem.centred(found), kept, self.fraction, sweeps, state.control)
+        return BlockState(
+            problem.with_best_intercept(found), kept, self.fraction, sweeps, state.control
+        )
 
     def _working_set(
         self, problem: Problem, spec: BlockSpec, point: Point, violation: FloatArray

@@ -65,7 +65,7 @@ class CoordinateDescent:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> CoordinateState:
         """State at the starting point, with the Gram matrix where it is used."""
-        point = problem.centred(feasible(problem, w))
+        point = problem.with_best_intercept(feasible(problem, w))
         formed = problem.n_params <= FACTOR_PARAMS if self.gram is None else self.gram
         gram = None
         if formed:
@@ -92,6 +92,6 @@ class CoordinateDescent:
                 max_sweeps=self.sweeps, tol=0.0, random=state.random,
             ).direction  # fmt: skip
         # A prox without a step: one rounding outside a bound would cost infinity.
-        new = problem.centred(problem.evaluate(problem.prox(point.w + change, 0.0)))
+        new = problem.with_best_intercept(problem.evaluate(problem.prox(point.w + change, 0.0)))
         better = new.value < point.value or polishes(new, point)
         return replace(state, point=new if better else point, stalled=not better, left=left)

@@ -177,7 +177,7 @@ class Lhac:
         return replace(new, streak=streak, calm=calm, free=index.shape[0])
 
     def _shrink(self, shrink: float, calm: int) -> float:
-        """The next factor of the scale, after so many steps without a backtrack."""
+        """The next factor of the scale, after ``calm`` steps without a backtrack."""
         if calm == 0:
             return min(TIMID * shrink, self.theta_shrink)
         if calm < CALM:

@@ -91,6 +91,7 @@ def regularisation_path(
     tol: float = 1e-4,
     max_iter: int = 1000,
     max_seconds: float | None = None,
+    w0: FloatArray | None = None,
     on_point: OnPoint | None = None,
     rng: int | np.random.Generator | None = None,
     on_failure: str = "warn",
@@ -115,6 +116,8 @@ def regularisation_path(
         Of each point, as in `minimise`.
     max_seconds : float, optional
         Of the whole path; when it ends, the path ends too.
+    w0 : array, optional
+        Where the first point starts; zero by default.
     on_point : callable, optional
         Receives each strength with its `Solution`; returning True ends the path.
     rng : int or Generator, optional
@@ -147,7 +150,7 @@ def regularisation_path(
     if max_seconds is not None:
         check_real(who, "max_seconds", max_seconds, low=0.0)
     levels = _levels(problem, strengths, n, ratio)
-    run = _Run(problem, solver, tol, max_iter, as_rng(rng), max_seconds, on_point)
+    run = _Run(problem, solver, tol, max_iter, as_rng(rng), max_seconds, w0, on_point)
     with quiet_blas():
         for strength in levels:
             try:
@@ -176,9 +179,10 @@ class _Run:
         max_iter: int,
         rng: np.random.Generator,
         max_seconds: float | None,
+        w0: FloatArray | None,
         on_point: OnPoint | None,
     ) -> None:
-        self.problem, self.on_point = problem.keeping(), on_point
+        self.problem, self.w0, self.on_point = problem.keeping(), w0, on_point
         assert self.problem.memory is not None
         self.memory = self.problem.memory
         self.solver = "auto" if solver is None else solver
@@ -224,7 +228,7 @@ class _Run:
         Columns that would change sign stay where they are.
         """
         if len(self.trail) < 2:
-            return self.trail[-1][1].w if self.trail else None
+            return self.trail[-1][1].w if self.trail else self.w0
         (before, old), (last, now) = self.trail
         ahead = min((last - strength) / (before - last), 1.0)
         change = ahead * (now.w - old.w)

@@ -135,7 +135,7 @@ class ProximalNewton:
             point = feasible(problem, w)
         random = rng.integers(1, 2**63, size=1).astype(np.uint64)
         state = ProximalNewtonState(
-            point=self._left(problem, problem.centred(point)),
+            point=self._left(problem, problem.with_best_intercept(point)),
             store=memory.part(SharedColumns).store,
             model=memory.part(Shared).model,
             inner_tol=np.inf,
@@ -175,7 +175,7 @@ class ProximalNewton:
         new = composite(problem, point, found.direction, found.change, sigma=self.sigma)
         if new is None:
             return _after_failure(state, by_matrix, violation)
-        new = self._left(problem, problem.centred(new))
+        new = self._left(problem, problem.with_best_intercept(new))
         if by_matrix:
             state = _judged(problem, state, new, violation)
         return replace(state, point=new)

@@ -157,7 +157,7 @@ def _null_pull(problem: Problem) -> FloatArray:
             raise ParameterError(
                 "strength_max",
                 needs="a loss that is smooth or has a smoothed form",
-                got=f"{type(problem.loss).__name__}",
+                got=problem.described,
                 todo="Pass the strengths yourself.",
             )
         problem = problem.with_loss(smoothed)

@@ -111,7 +111,7 @@ class SubspaceNewton:
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SubspaceState:
         """State at the starting point."""
-        point = problem.centred(problem.evaluate(w))
+        point = problem.with_best_intercept(problem.evaluate(w))
         return SubspaceState(point, StepControl(first_step(problem, point)), self.fraction)
 
     def step(self, problem: Problem, state: SubspaceState) -> SubspaceState:
@@ -141,7 +141,9 @@ class SubspaceNewton:
         if x is start:
             tight = state.fraction < 1e-6
             return replace(state, control=control, fraction=0.1 * state.fraction, stalled=tight)
-        return SubspaceState(problem.centred(part.leave(problem, x)), control, self.fraction)
+        return SubspaceState(
+            problem.with_best_intercept(part.leave(problem, x)), control, self.fraction
+        )
 
     def _part(self, problem: Problem, point: Point, violation: FloatArray) -> Part:
         """The columns that are not zero and the worst of the others, as a problem."""

@@ -54,8 +54,7 @@ class Batches:
         index, self._order = np.sort(self._order[:size]), self._order[size:]
         p, counts = self.problem, Counts()
         self._drawn.append((counts, size / p.data.n_rows))
-        rows = p.data.rows(index)
-        return Problem(p.loss, p.penalty, rows, fit_intercept=p.fit_intercept, counts=counts)
+        return p.on_rows(index, counts)
 
     def work(self) -> float:
         """Passes over the data since the last call, those on some rows as their share."""
@@ -182,7 +181,7 @@ class Stochastic(ABC):
         """The epoch is kept where it lowered the objective; batch and step follow."""
         full = state.batch >= state.batches.size
         if new.value < state.point.value:
-            new = problem.centred(new)
+            new = problem.with_best_intercept(new)
             state.walk.w = new.w.copy()
             return replace(state, point=new, step=state.step * (BOLD if full else 1.0))
         walk = Walk.at(state.point.w, state.walk.k, state.walk.pairs)

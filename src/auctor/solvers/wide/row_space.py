@@ -168,9 +168,9 @@ def _span(problem: Problem) -> tuple[Span, float]:
 
 def _made(problem: Problem, scale: FloatArray) -> Span:
     """Along one row of each kind that has weight, in an order that depends on what they hold."""
-    data, kinds = problem.data, problem.data.kinds
-    heavy = kinds.total(data.target.share) > 0.0
-    first = kinds.order[kinds.starts[heavy]]
+    data, duplicates = problem.data, problem.data.duplicate_rows
+    heavy = duplicates.total(data.target.share) > 0.0
+    first = duplicates.order[duplicates.starts[heavy]]
     free = problem.has_intercept or problem.loss.shift_invariant
     middle = data.gradient(data.target.share) if free else np.zeros(problem.n_columns)
     problem.counts.passes += 1.0 + product_passes(first.size)
@@ -180,9 +180,9 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
         # takes up, makes them independent and changes nothing.
         gram += gram.diagonal().mean() / first.size
     root, back = _root(gram)
-    sizes = np.diff(kinds.starts, append=data.n_rows)
+    sizes = np.diff(duplicates.starts, append=data.n_rows)
     rows = np.zeros((data.n_rows, root.shape[1]))
-    rows[kinds.order[np.repeat(heavy, sizes)]] = np.repeat(root, sizes[heavy], axis=0)
+    rows[duplicates.order[np.repeat(heavy, sizes)]] = np.repeat(root, sizes[heavy], axis=0)
     return Span(scale, first, back, data.replaced(rows), free)
 
 

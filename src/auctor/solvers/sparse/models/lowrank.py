@@ -26,7 +26,7 @@ from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 #: The prox parameter grows at most this often in one step.
 MOST_TRIALS = 60
 #: Steps in a row without a new least value before rounding is blamed.
-MOST_IDLE = 100
+MOST_WITHOUT_PROGRESS = 100
 
 ORDERS = {"cyclic": kernels.CYCLIC, "shuffled": kernels.SHUFFLED, "iid": kernels.IID}
 
@@ -127,7 +127,7 @@ class ModelState(State):
     coordinate_steps: int = 0
     backtracks: int = 0
     least: float = math.inf
-    idle: int = 0
+    without_progress: int = 0
 
 
 M = TypeVar("M", bound=ModelState)
@@ -184,7 +184,7 @@ def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) ->
         change = new.gradient - old.gradient
         state.pairs.add(problem.coef(new.w - old.w), problem.coef(change))
     # Rounding lets values rise and fall again, so only a new least value is progress.
-    idle = 0 if new.value < min(state.least, old.value) else state.idle + 1
+    without_progress = 0 if new.value < min(state.least, old.value) else state.without_progress + 1
     return replace(
         state,
         point=new,
@@ -192,14 +192,14 @@ def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) ->
         coordinate_steps=state.coordinate_steps + done.steps,
         backtracks=state.backtracks + done.trials - 1,
         least=min(state.least, new.value),
-        idle=idle,
-        stalled=idle >= MOST_IDLE,
+        without_progress=without_progress,
+        stalled=without_progress >= MOST_WITHOUT_PROGRESS,
     )
 
 
 def settled(problem: Problem, point: Point) -> Point:
     """The point with its intercept at the minimiser; no pass over the data."""
-    return problem.centred(point) if math.isfinite(point.loss) else point
+    return problem.with_best_intercept(point) if math.isfinite(point.loss) else point
 
 
 def column_metric(problem: Problem, power: float) -> FloatArray:

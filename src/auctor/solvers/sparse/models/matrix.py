@@ -210,14 +210,14 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
     """A model of all rows over the columns ``index``."""
     data, h = problem.data, hessian.row_curvature
     lines, side, top = None, np.zeros(index.size), 0.0
-    if data.n_entries == data.n_rows * data.n_columns:
-        lines = dense_lines(problem, index)
-        gram = (lines * h) @ lines.T
-        problem.counts.passes += _product_passes(index.size, index.size, problem.n_columns)
-    elif Need.COLUMNS not in problem.provides:
+    if Need.COLUMNS not in problem.provides:
         part = data.only(index)
         gram = part.gram(h)
         problem.counts.passes += part.gram_passes() * part.n_entries / max(1, data.n_entries)
+    elif data.n_entries == data.n_rows * data.n_columns:
+        lines = dense_lines(problem, index)
+        gram = (lines * h) @ lines.T
+        problem.counts.passes += _product_passes(index.size, index.size, problem.n_columns)
     else:
         slot = np.full(problem.n_columns, -1, dtype=np.int32)
         slot[index] = np.arange(index.size)

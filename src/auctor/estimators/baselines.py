@@ -1,0 +1,126 @@
+"""What a report sets beside a model: simpler and other models on the same rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+
+from auctor.core.errors import AuctorError
+from auctor.core.types import Array
+from auctor.data import as_matrix
+from auctor.data.preparation import column_scaling, is_dense
+from auctor.estimators.contenders import baseline_contenders
+from auctor.reports.judged import Rival
+from auctor.training.contest import Rules, make_part
+from auctor.training.evaluate import is_curved
+from auctor.training.metric import resolve_metric
+
+WHO = "baselines"
+#: Penalties that log-loss is tuned with; any other becomes the first.
+PENALTIES = ("l2", "l1", "elastic_net")
+#: What each baseline is, in a few words.
+NOTES = {
+    "constant score": "the same for every row",
+    "log-loss": "a linear model with the same penalty, tuned by the metric",
+    "boosted trees": "of scikit-learn with their own settings",
+}
+
+
+def baselines(
+    model: Any,
+    train: Any,
+    hit: Array,
+    test: Any,
+    *,
+    seed: int = 0,
+    on_stage: Callable[[str], None] = lambda stage: None,
+) -> list[Rival]:
+    """Scores of test rows by a constant, by log-loss and by boosted trees.
+
+    All are trained on the same rows as the model and cut their scores by the rule of its metric,
+    as `auctor compare` does; columns of numbers are scaled for all of them. Missing numbers, which
+    an additive model takes as they are, become the mean of their column.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Its metric, penalty and limits hold for the others too.
+    train, test : (n, d) array or CSR matrix
+    hit : (n,) bool array
+        Which training rows are positive.
+    seed : int
+    on_stage : callable, optional
+        Told who is trained.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auctor import MetricClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> hit = X[:, 0] > 0.5
+    >>> model = MetricClassifier("auc").fit(X[:150], hit[:150])
+    >>> [rival.name for rival in baselines(model, X[:150], hit[:150], X[150:])]
+    ['constant score', 'log-loss', 'boosted trees']
+    """
+    penalty = getattr(model, "penalty", None)
+    ratio = getattr(model, "l1_ratio", None)
+    rules = Rules(
+        metric=getattr(model, "metric", "auc"),
+        penalty=str(penalty) if str(penalty) in PENALTIES else PENALTIES[0],
+        l1_ratio=ratio if isinstance(ratio, float) else None,
+        max_seconds=getattr(model, "max_seconds", None),
+        n_threads=getattr(model, "n_threads", None),
+        seed=seed,
+    )
+    if is_curved(model):  # which takes missing numbers as they are
+        fill = SimpleImputer(keep_empty_features=True).fit(train)
+        train, test = fill.transform(train), fill.transform(test)
+    train, test = as_matrix(train, who=WHO), as_matrix(test, who=WHO)
+    scaling = column_scaling(train, centre=is_dense(train))
+    part, held = None, scaling.apply(test)
+    found = []
+    for name, contender in baseline_contenders().items():
+        on_stage(f"training {name} to compare with")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                part = part or make_part(scaling.apply(train), hit, rules)
+                scores = contender.fit(part, rules).scores(held)
+            found.append(Rival(name, scores, NOTES[name]))
+        except (AuctorError, ValueError) as error:
+            found.append(Rival(name, None, " ".join(str(error).split())))
+    return found
+
+
+def untrained(model: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Rival]:
+    """Baselines where the training rows are not at hand: the constant alone.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    hit : (n,) bool array
+        Which of the rows that are measured on are positive; the constant is the best for them.
+    needed : str
+        What the others need, in words.
+    who : str
+        Who needs something, in error messages.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> hit = np.array([True, False, False, False])
+    >>> untrained(SimpleNamespace(metric="error"), hit, "")[0].scores.tolist()
+    [-1.0, -1.0, -1.0, -1.0]
+    """
+    chosen = resolve_metric(who, getattr(model, "metric", "auc"), "auto")
+    share = float(np.mean(hit))
+    scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))  # all rows, none, the log-odds
+    best = max(scores, key=lambda score: chosen.measure(hit, np.full(hit.size, score), None))
+    return [
+        Rival("constant score", np.full(hit.size, best), NOTES["constant score"]),
+        *(Rival(name, None, needed) for name in NOTES if name != "constant score"),
+    ]

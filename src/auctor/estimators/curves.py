@@ -1,0 +1,146 @@
+"""What additive classifiers and regressors share: curves, bands, contributions, pictures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from auctor.core.checks import check_int
+from auctor.core.errors import DataError, DataTypeError
+from auctor.core.types import FloatArray, IntArray
+from auctor.estimators.base import LinearEstimator
+from auctor.training.additive_model import TrainedCurves, curve_of, read_values
+from auctor.training.bins import Bins
+from auctor.training.curve_bands import bands, draws
+
+
+class CurveEstimator(LinearEstimator):
+    """What additive classifiers and regressors share."""
+
+    bins_: Bins
+    signs_: IntArray
+    strength_: float
+    odds_slope_: float
+    bands_: dict[int, FloatArray]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """The matrix of a table, missing values allowed."""
+        if not reset:
+            check_is_fitted(self)
+        matrix = read_values(X, self._who)
+        try:
+            validate_data(
+                self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
+            )
+        except ValueError as error:
+            message = " ".join(str(error).split())
+            raise DataError(f"{message} Pass the columns used in fit.") from error
+        except TypeError as error:
+            raise DataTypeError(f"{error} Rename the columns.") from error
+        return matrix
+
+    def _keep_curves(self, found: TrainedCurves) -> None:
+        self.bins_, self.signs_ = found.model.bins, found.model.signs
+        self.strength_ = found.strength
+        for name in ("strengths_", "scores_", "best_index_", "bands_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if found.strengths is not None and found.scores is not None:
+            self.strengths_, self.scores_ = found.strengths, found.scores
+            self.best_index_ = found.strengths.tolist().index(found.strength)
+
+    @property
+    def names_(self) -> list[str]:
+        """Names of the columns, then of the pairs, in the order of `explain`."""
+        names = list(self._feature_names() or [f"x{j}" for j in range(len(self.bins_.columns))])
+        return names + [f"{names[p.first]} x {names[p.second]}" for p in self.bins_.pairs]
+
+    @property
+    def importances_(self) -> FloatArray:
+        """How far each column and pair moves the score: its standard deviation over the rows.
+
+        Over the training rows, in the order of ``names_``; with several classes the largest.
+        """
+        spreads = [self.bins_.spread(theta) for theta in np.atleast_2d(self.coef_)]
+        found: FloatArray = np.max(spreads, axis=0)
+        return found
+
+    def curve(self, column: str | int, score: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Values of a column, one per bin, and what the column adds to the score there.
+
+        Contributions are less their mean over the training rows.
+
+        Parameters
+        ----------
+        column : name or number
+        score : int
+            Which class, where there are more than two.
+        """
+        check_is_fitted(self)
+        j = self._column(column)
+        bins = self.bins_.columns[j]
+        level = curve_of(self.to_model(), j, score)
+        return bins.middle + bins.scale * bins.line[1:], level[1:]
+
+    def _column(self, column: str | int) -> int:
+        names = self.names_[: len(self.bins_.columns)]
+        if isinstance(column, str) and column in names:
+            return names.index(column)
+        if not isinstance(column, str) and 0 <= int(column) < len(names):
+            return int(column)
+        raise DataError(
+            self._who,
+            needs="a column of the model",
+            got=f"{column!r}",
+            todo=f"Columns: {', '.join(names[:10])}.",
+        )
+
+    def curve_bands(
+        self, X: Any, y: Any, *, sample_weight: Any = None, repeats: int = 20, score: int = 0
+    ) -> dict[int, FloatArray]:
+        """Bands of the curves: between which 95 % of those of bootstrap samples lie.
+
+        Each of the ``repeats`` samples of the rows is fitted with the bins, the pairs and the
+        strength of this model. The bands are remembered as ``bands_``: pictures and model files
+        have them then.
+
+        Returns
+        -------
+        dict from the number of a column to an array (2, m), for the m values of `curve`
+        """
+        check_is_fitted(self)
+        check_int(self._who, "repeats", repeats, low=2)
+        n = self._read(X, reset=False).shape[0]
+        seed = 0 if self.random_state is None else self.random_state
+        samples = draws(n, self._read_weight(sample_weight, n), repeats, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            thetas = [coef[score] for coef in self._refitted(X, y, samples)]
+        self.bands_ = bands(self.bins_, thetas)
+        return self.bands_
+
+    def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
+        """Weights fitted to each of some samples of the rows, shape (k, p)."""
+        raise NotImplementedError
+
+    def explain(self, X: Any) -> FloatArray:
+        """What each column and pair adds to the score of each row of X.
+
+        Contributions are less their mean over the training rows, so that they say why a row scores
+        more or less than the average one. ``names_`` has what the columns of the result are.
+
+        Returns
+        -------
+        array of shape (n, columns and pairs), with a third axis for more than two classes
+        """
+        parts: FloatArray = self.to_model().explained(self._read(X, reset=False))
+        return parts[:, :, 0] if parts.shape[2] == 1 else parts

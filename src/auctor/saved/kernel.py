@@ -1,0 +1,123 @@
+"""What a file says of a kernel machine: rows that support it, coefficients, the kernel's width."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from auctor.core.types import Array
+from auctor.saved.models import describe_calibrator, estimator_class, read_calibrators
+from auctor.saved.values import (
+    Arrays,
+    Json,
+    decoded,
+    decoded_matrix,
+    encoded,
+    encoded_array,
+    encoded_matrix,
+    floats,
+    labels,
+    need,
+    number,
+    whole,
+)
+
+#: Estimators by the names under which a file knows them.
+NAMES = ("KernelClassifier", "KernelRegressor")
+
+
+def estimators() -> dict[str, type[Any]]:
+    """The classes; imports scikit-learn."""
+    return {name: estimator_class(name) for name in NAMES}
+
+
+def describe(estimator: Any, arrays: Arrays) -> Json:
+    """What was fitted; its arrays are put aside."""
+    points = estimator.model_.points
+    entry: Json = {
+        "support": encoded_array(np.asarray(estimator.support_, np.int64), "support", arrays),
+        "coef": encoded_matrix(estimator.model_.coef, "coef", arrays),
+        "intercept": encoded_array(estimator.model_.intercept, "intercept", arrays),
+        "rows": None,
+        "double": bool(points.dtype == np.float64),
+    }
+    for name in ("gap", "gamma", "n_iter"):
+        entry[name] = encoded(getattr(estimator, f"{name}_"), name, arrays)
+    if estimator.kernel != "precomputed":
+        entry["rows"] = _described_rows(points.matrix, arrays)
+    if hasattr(estimator, "classes_"):
+        entry["classes"] = encoded_array(estimator.classes_, "classes", arrays)
+        entry["dual_value"] = encoded(float(estimator.dual_value_), "dual_value", arrays)
+        found = getattr(estimator, "calibrators_", None)
+        entry["calibrators"] = found and [
+            describe_calibrator(one, f"calibrator.{k}", arrays) for k, one in enumerate(found)
+        ]
+    return entry
+
+
+def _described_rows(matrix: Any, arrays: Arrays) -> Json:
+    """Rows that support a model: an array, or the three arrays of compressed rows."""
+    if isinstance(matrix, np.ndarray):
+        arrays["rows"] = np.asarray(matrix, dtype=np.float64)
+        return {"array": "rows"}
+    for part in ("indptr", "indices"):
+        arrays[f"rows.{part}"] = getattr(matrix, part).astype(np.int64)
+    arrays["rows.data"] = matrix.data.astype(np.float64)
+    return {"compressed": "rows"}
+
+
+def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
+    """The estimator that a file describes, checked; takes its entries and arrays."""
+    kind = estimators()[name]
+    need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
+    estimator = kind(**params)
+    estimator.check_parameters()
+    count = 1
+    if name == "KernelClassifier":
+        estimator.classes_ = classes = labels(fitted.pop("classes"), arrays)
+        count = estimator.n_scores
+        estimator.dual_value_ = number(fitted.pop("dual_value"))
+        scores = 1 if classes.size == 2 else classes.size
+        calibrators = read_calibrators(scores, fitted.pop("calibrators"), arrays)
+        need((calibrators is None) == (estimator.calibrate is None), "calibrators as asked for")
+        if calibrators is not None:
+            estimator.calibrators_ = calibrators
+    support = decoded(fitted.pop("support"), arrays)
+    good = isinstance(support, np.ndarray) and support.dtype == np.int64 and support.ndim == 1
+    need((good and support.size == 0) or bool((np.diff(support, prepend=-1) > 0).all()), "support")
+    coef = decoded_matrix(fitted.pop("coef"), (support.size, count), arrays)
+    intercept = floats(decoded(fitted.pop("intercept"), arrays), (count,))
+    rows, double = fitted.pop("rows"), fitted.pop("double")
+    need(type(double) is bool, "a precision")
+    need((rows is None) == (estimator.kernel == "precomputed"), "rows of its support")
+    if rows is None:
+        need(bool((support < d).all()), "support among the columns of the kernel matrix")
+    matrix = None if rows is None else _read_rows(rows, (support.size, d), arrays)
+    estimator.gap_, gamma = number(fitted.pop("gap")), number(fitted.pop("gamma"), finite=True)
+    estimator.n_iter_ = whole(fitted.pop("n_iter"))
+    need(gamma > 0.0, "a width of the kernel")
+    estimator.n_features_in_ = d
+    estimator.adopt(support, matrix, coef, intercept, gamma=gamma, double=double)
+    return estimator
+
+
+def _read_rows(entry: Json, shape: tuple[int, int], arrays: Arrays) -> Any:
+    """Finite rows of the stated shape."""
+    match entry:
+        case {"array": "rows", **none} if not none:
+            return floats(arrays.pop("rows"), shape)
+        case {"compressed": "rows", **none} if not none:
+            indptr, indices, data = (_part(part, arrays) for part in ("indptr", "indices", "data"))
+            need(indptr.size == shape[0] + 1, "rows of its support")
+            floats(data, (data.size,))
+            matrix = csr_array((data, indices, indptr), shape=shape)
+            matrix.check_format(full_check=True)
+            return matrix
+    raise ValueError(f"rows {str(entry)[:80]}")
+
+
+def _part(name: str, arrays: Arrays) -> Array:
+    return arrays.pop(f"rows.{name}")

@@ -1,0 +1,284 @@
+"""The numbers of a report on a model: its own metric, its columns, its errors, its rivals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auctor.core.result import Solution
+from auctor.core.types import FloatArray, Target
+from auctor.core.version import __version__
+from auctor.data import as_matrix, wrap
+from auctor.data.preparation import column_moments
+from auctor.reports.build import build_report
+from auctor.reports.curves_info import CurvesInfo, curves_info, striking_rows
+from auctor.reports.info import (
+    Candidate,
+    DataInfo,
+    MetricStep,
+    PathInfo,
+    ReportInfo,
+    feature_name,
+)
+from auctor.reports.judged import Judge, Rival
+from auctor.reports.rows import MAX_REASONS, MeasuredRows, Reason
+from auctor.tables.schema import Schema
+from auctor.training.evaluate import Scored, is_curved, part_names
+from auctor.training.metric import ALIASES, parse, resolve_metric
+
+#: Metrics of which less is better, and what their score is taken off to get them.
+FALLING = {"error": 1.0, "balanced_error": 1.0, "cost": 0.0, "log_loss": 0.0}
+#: What a metric without a name, a loss object, is judged by.
+UNNAMED = {"auc": "auc", "error": "accuracy"}
+#: What one more of a column is, by its kind; a category is there or not.
+UNITS = {"date": "day", "category": "category"}
+
+
+class Told(NamedTuple):
+    """What is known of a model besides the rows it is measured on.
+
+    Parameters
+    ----------
+    seconds, train_auc, train_score : float
+        Of the fit and of its training rows; NaN if they are not known. The score is by the metric
+        that the model was trained for, greater is better.
+    metric_steps : sequence of MetricStep
+        The metric on held-out rows during the fit.
+    path : PathInfo, optional
+    warnings : sequence of str
+    command : str
+        What reproduces the model.
+    rivals : sequence of Rival
+        Other models on the same rows.
+    numbers : sequence of int, optional
+        Places of the rows in their file, counted from 1.
+    slices : mapping
+        Columns to show metrics by, each with its text in every row.
+    """
+
+    seconds: float = math.nan
+    train_auc: float = math.nan
+    train_score: float = math.nan
+    metric_steps: Sequence[MetricStep] = ()
+    path: PathInfo | None = None
+    warnings: Sequence[str] = ()
+    command: str = ""
+    rivals: Sequence[Rival] = ()
+    numbers: Sequence[int] | None = None
+    slices: Mapping[str, Sequence[str]] | None = None
+
+
+def judge_of(model: Any, *, who: str = "report") -> Judge:
+    """How the metric of a model is measured on scores minus its threshold.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> judge = judge_of(SimpleNamespace(metric="cost(10)"))
+    >>> judge.value(np.array([True, True, False]), np.array([1.0, -1.0, -1.0]))
+    3.3333333333333335
+    """
+    metric = getattr(model, "metric", "auc")
+    chosen = resolve_metric(who, metric, "auto")
+    name = metric if isinstance(metric, str) else UNNAMED[chosen.name]
+    shift = 0.0
+    if chosen.by_level and hasattr(model, "to_model"):
+        made = model.to_model()
+        shift = float(made.positive_scores(made.threshold)[0])
+    return Judge(name, chosen.measure, FALLING.get(name.partition("(")[0]), shift)
+
+
+def costs_of(model: Any) -> tuple[float, float]:
+    """What a false alarm and a miss cost, by the metric of a model; 1 and 1 by most.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> costs_of(SimpleNamespace(metric="cost(10)")), costs_of(SimpleNamespace(metric="auc"))
+    ((1.0, 10.0), (1.0, 1.0))
+    """
+    metric = getattr(model, "metric", "auc")
+    if not isinstance(metric, str):
+        return 1.0, 1.0
+    name, ratio = parse("report", "metric", ALIASES.get(metric, metric))
+    return 1.0, float(ratio) if name == "cost" and ratio is not None else 1.0
+
+
+def describe(
+    title: str,
+    model: Any,
+    rows: Scored,
+    matrix: Any,
+    schema: Schema,
+    told: Told,
+    *,
+    data: DataInfo,
+    columns: Sequence[tuple[Any, ...]] = (),
+    costs: tuple[float, float] | None = None,
+    beta: float = 1.0,
+    who: str = "report",
+) -> ReportInfo:
+    """Measure a model of two classes on rows, for a report.
+
+    Parameters
+    ----------
+    title : str
+    model : fitted classifier
+    rows : Scored
+        The rows under the model.
+    matrix : (n, d) array or CSR matrix
+        The rows themselves.
+    schema : Schema
+    told : Told
+    data : DataInfo
+    columns : sequence of tuples
+        Summaries of the columns of the file.
+    costs : pair of floats, optional
+        Of a false alarm and of a miss; by default those of the metric.
+    beta : float
+        Of F-beta.
+    who : str
+        Who needs something, in error messages.
+    """
+    parts: _Curved | _Linear
+    if is_curved(model):
+        parts = _Curved(model, matrix, schema, rows)
+    else:
+        parts = _Linear(model, as_matrix(matrix, who=who), schema, rows)
+    judge = judge_of(model, who=who)
+    solution = getattr(model, "solution_", None)
+    candidate = Candidate(
+        str(getattr(model, "metric", type(model).__name__)),
+        rows.scores,
+        solution=solution if isinstance(solution, Solution) else None,
+        seconds=told.seconds,
+        train_auc=told.train_auc,
+        coef=parts.coef,
+        feature_names=parts.names,
+        first_index=schema.first_index,
+        probabilities=rows.likely,
+        metric_steps=told.metric_steps,
+        headline=rows.headline if beta == 1.0 else None,
+        deviations=parts.deviations,
+        units=parts.units,
+    )
+    numbers = range(1, rows.codes.size + 1) if told.numbers is None else told.numbers
+    return build_report(
+        title,
+        rows.hit,
+        [candidate],
+        data=data,
+        path=told.path,
+        columns=columns,
+        warnings=told.warnings,
+        command=told.command,
+        costs=costs or costs_of(model),
+        beta=beta,
+        seed=rows.seed,
+        version=__version__,
+        judge=judge,
+        train_value=judge.said(told.train_score),
+        rivals=told.rivals,
+        rows=MeasuredRows(numbers, parts.reasons),
+        slices=told.slices,
+        curves_of=parts.curves,
+    )
+
+
+def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
+    """How the strength of a model was found, where it was looked for.
+
+    Parameters
+    ----------
+    model : MetricClassifierCV
+        Others have no path.
+    nonzeros : sequence of float
+        Mean number of columns in the models at each strength, if it is known.
+    """
+    if not hasattr(model, "scores_"):
+        return None
+    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
+    count = model.strengths_.size
+    seen = (~np.isnan(judged)).sum(axis=0)
+    mean, spread = np.full(count, np.nan), np.full(count, np.nan)
+    mean[seen > 0] = np.nanmean(judged[:, seen > 0], axis=0)
+    several = seen > 1
+    spread[several] = np.nanstd(judged[:, several], axis=0, ddof=1) / np.sqrt(seen[several])
+    return PathInfo(
+        strengths=tuple(model.strengths_.tolist()),
+        nonzeros=tuple(nonzeros) if len(nonzeros) == count else (math.nan,) * count,
+        score_mean=tuple(mean.tolist()),
+        score_se=tuple(spread.tolist()),
+        chosen=int(model.best_index_),
+        metric=str(model.metric),
+    )
+
+
+def units_of(schema: Schema) -> list[str] | None:
+    """What one more of each encoded column is.
+
+    Examples
+    --------
+    >>> from auctor.tables.schema import Column
+    >>> units_of(Schema.of([Column("sold", "date"), Column("city", "category", levels=("a",))], None))
+    ['day', 'category']
+    """  # noqa: E501
+    if not schema.columns:
+        return None
+    return [UNITS.get(c.kind, "1") for c in schema.columns for _ in range(c.width)]
+
+
+class _Linear:
+    """The columns of a linear model: weights, and what each adds to the score of a row."""
+
+    curves: CurvesInfo | None = None
+
+    def __init__(self, model: Any, matrix: Any, schema: Schema, rows: Scored) -> None:
+        self.matrix, self.first = matrix, schema.first_index
+        self.mean, self.deviations = column_moments(matrix)
+        self.coef = rows.sign * np.asarray(model.coef_, dtype=np.float64)[0]
+        self.names, self.units = schema.feature_names, units_of(schema)
+
+    def reasons(self, position: int) -> list[Reason]:
+        """The strongest reasons of one row in either direction, against the mean of the column."""
+        row = wrap(self.matrix[[position]], Target(np.empty(0)))
+        values = row.gradient(np.ones(1))  # the row itself
+        return _strongest(self.names, self.first, values, self.coef * (values - self.mean))
+
+
+class _Curved:
+    """The same of an additive model, which has curves in the place of weights."""
+
+    coef: FloatArray = np.empty(0)
+    names: tuple[str, ...] | None = None
+    deviations: FloatArray | None = None
+    units: list[str] | None = None
+
+    def __init__(self, model: Any, matrix: Any, schema: Schema, rows: Scored) -> None:
+        self.model, self.matrix, self.sign = model, matrix, rows.sign
+        self.first = schema.first_index
+        self.parts = part_names(model, schema)
+        striking = striking_rows(rows.scores)
+        self.curves = curves_info(model, schema.feature_names, matrix, striking)
+
+    def reasons(self, position: int) -> list[Reason]:
+        """The strongest reasons of one row in either direction, against the average row."""
+        row = self.matrix[[position]]
+        parts = self.sign * self.model.explain(row)[0]
+        values = np.full(parts.size, np.nan)  # a pair of columns has no single value
+        values[: row.shape[1]] = row.toarray()[0] if hasattr(row, "toarray") else row[0]
+        return _strongest(self.parts, self.first, values, parts)
+
+
+def _strongest(
+    names: Sequence[str] | None, first: int | None, values: FloatArray, parts: FloatArray
+) -> list[Reason]:
+    """The columns that add most to a score, and those that take most off it."""
+    order = np.argsort(parts, kind="stable")
+    chosen = dict.fromkeys([*order[:MAX_REASONS].tolist(), *order[-MAX_REASONS:].tolist()])
+    return [
+        Reason(feature_name(names, first, k), float(values[k]), float(parts[k])) for k in chosen
+    ]
