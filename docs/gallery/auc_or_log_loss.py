@@ -46,7 +46,7 @@ worlds = {"linear odds": (linear_odds, 3_000), "two kinds": (two_kinds, 5_000)}
 ways = {
     "log-loss": MetricClassifier("log_loss", strength=1e-4),
     "log-loss, balanced": MetricClassifier("log_loss", class_weight="balanced", strength=1e-4),
-    "AUC, hinge": MetricClassifier("auc", strength=1e-4),
+    "AUC, hinge": MetricClassifier("auc", surrogate="hinge", strength=1e-4),
     "AUC, square": MetricClassifier("auc", surrogate="square", strength=1e-4),
 }
 results = {}

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from auctor import AdditiveClassifier, MetricClassifierCV
-from auctor.reports import column_curves, draw_curve
+from auctor.metrics import auc
+from auctor.reports import column_curves, curve_pictures, draw_curve, draw_row
 
 rng = np.random.default_rng(0)
 n = 3_000
@@ -55,13 +56,26 @@ for curve, ax in zip(found, axes, strict=True):
 
 worst = loans[test].iloc[[int(np.argmax(curves.decision_function(loans[test])))]]
 print(worst.to_string(index=False))
-print(pd.Series(curves.explain(worst)[0], index=curves.names_).round(2).to_string())
+pictures = curve_pictures(curves, worst, rows=[0])
+(why,) = pictures.info.rows
+print(pd.Series(why.parts, index=why.names).round(2).to_string())
+print(f"score {why.score:.2f}, of the average row {why.average:.2f}")
+figure, ax = plt.subplots(figsize=(6, 2.5), layout="constrained")
+draw_row(why, ax)
 
 # %%
 # ## A card of points
 #
-# Rounding to whole points costs next to nothing, and says how much.
+# Rounding to whole points costs next to nothing, and says how much: the rounding is chosen on the
+# training rows, and measured on the others below.
 
-card = curves.scorecard(points_to_double_odds=10, base=500, X=loans[test], y=failed[test])
+card = curves.scorecard(points_to_double_odds=10, base=500, X=loans[train], y=failed[train])
 print(card.to_dataframe().head(8).to_string(index=False))
 print(f"{len(card.rows)} lines; AUC {card.metric[0]:.4f}, of the points {card.metric[1]:.4f}")
+space = {}
+exec(card.to_python(), space)
+points = [space["points"](row) for row in loans[test].to_dict("records")]
+print(
+    f"rows held out: AUC {curves.score(loans[test], failed[test]):.4f}, "
+    f"of the points {auc(failed[test], points):.4f}"
+)

@@ -8,6 +8,7 @@ derivatives are cheap.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
@@ -74,27 +75,36 @@ Z = np.column_stack((X_train / X_train.std(axis=0), np.ones(len(X_train))))
 signs = np.where(y_train == 1, 1.0, -1.0)
 
 
-def train(log_cost, log_strength):
-    """Weights that minimise the cost-sensitive log-loss."""
+def parts(w, positive, negative, strength):
+    """Gradient and Hessian of the cost-sensitive log-loss, and the probabilities of error."""
     A, s = Z[FIT], signs[FIT]
-    costs = np.where(s > 0, np.exp(log_cost), 1.0) / len(s)
-    strength = np.exp(log_strength)
+    costs = np.where(s > 0, positive, negative) / len(s)
+    wrong = expit(-s * (A @ w))
+    gradient = strength * w - A.T @ (costs * s * wrong)
+    hessian = (A * (costs * wrong * (1 - wrong))[:, None]).T @ A + strength * np.eye(len(w))
+    return gradient, hessian, wrong
 
-    def value_gradient(w):
-        margin = s * (A @ w)
-        wrong = 1.0 / (1.0 + np.exp(np.clip(margin, -500, 500)))
-        value = costs @ np.logaddexp(0.0, -margin) + 0.5 * strength * w @ w
-        return value, strength * w - A.T @ (costs * s * wrong)
 
-    found = minimize(
-        value_gradient, np.zeros(Z.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-10}
-    )
-    return found.x
+def train(positive, negative, strength):
+    """Weights that minimise the cost-sensitive log-loss, by Newton's method."""
+    w = np.zeros(Z.shape[1])
+    for _ in range(50):
+        gradient, hessian, _ = parts(w, positive, negative, strength)
+        step = np.linalg.solve(hessian, gradient)
+        w -= step / max(1.0, 0.5 * np.linalg.norm(step))
+        if np.linalg.norm(step) < 1e-13 * (1.0 + np.linalg.norm(w)):
+            break
+    return w
+
+
+scaled = float(np.abs(train(6.0, 3.0, 0.03) - train(2.0, 1.0, 0.01)).max())
+print(f"three times all parameters change no weight by more than {scaled:.0e}")
 
 
 def validation_auc(parameters):
-    """Minus the AUC on the validation rows."""
-    return -auc(signs[VALID], Z[VALID] @ train(*parameters))
+    """Minus the AUC on the validation rows, at the logarithms of cost and strength."""
+    cost, strength = np.exp(parameters)
+    return -auc(signs[VALID], Z[VALID] @ train(cost, 1.0, strength))
 
 
 ratio = float(np.log((signs < 0).sum() / (signs > 0).sum()))
@@ -114,26 +124,28 @@ print(f"class ratio {-validation_auc(start):.4f}, tuned {-found.fun:.4f} after {
 
 def derivatives(log_cost, log_strength):
     """The weights and their derivatives in both logarithms."""
-    w = train(log_cost, log_strength)
-    A, s = Z[FIT], signs[FIT]
     cost, strength = np.exp(log_cost), np.exp(log_strength)
-    wrong = 1.0 / (1.0 + np.exp(s * (A @ w)))
-    costs = np.where(s > 0, cost, 1.0) / len(s)
-    hessian = (A * (costs * wrong * (1 - wrong))[:, None]).T @ A + strength * np.eye(len(w))
+    w = train(cost, 1.0, strength)
+    _, hessian, wrong = parts(w, cost, 1.0, strength)
+    A, s = Z[FIT], signs[FIT]
     positive = s > 0
     by_cost = A[positive].T @ (s[positive] * wrong[positive]) / len(s)
     return w, cost * np.linalg.solve(hessian, by_cost), -strength * np.linalg.solve(hessian, w)
 
 
-w, by_cost, by_strength = derivatives(*start)
-h = 1e-3
+def weights(log_cost, log_strength):
+    """The weights at the logarithms of both parameters."""
+    return train(np.exp(log_cost), 1.0, np.exp(log_strength))
+
+
+_, by_cost, by_strength = derivatives(*start)
+h = 1e-4
 numeric = [
-    (train(start[0] + h, start[1]) - train(start[0] - h, start[1])) / (2 * h),
-    (train(start[0], start[1] + h) - train(start[0], start[1] - h)) / (2 * h),
+    (weights(start[0] + h, start[1]) - weights(start[0] - h, start[1])) / (2 * h),
+    (weights(start[0], start[1] + h) - weights(start[0], start[1] - h)) / (2 * h),
 ]
 errors = [float(np.abs(a - b).max()) for a, b in zip((by_cost, by_strength), numeric, strict=True)]
 print("largest difference from finite differences:", errors)
-assert max(errors) < 1e-4
 
 
 def validation_loss(parameters):
@@ -142,7 +154,7 @@ def validation_loss(parameters):
     A, s = Z[VALID], signs[VALID]
     share = np.where(s > 0, 0.5 / (s > 0).sum(), 0.5 / (s < 0).sum())
     margin = s * (A @ w)
-    slope = -A.T @ (share * s / (1.0 + np.exp(margin)))
+    slope = -A.T @ (share * s * expit(-margin))
     return share @ np.logaddexp(0.0, -margin), np.array([slope @ by_cost, slope @ by_strength])
 
 

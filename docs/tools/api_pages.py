@@ -5,7 +5,7 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +28,8 @@ MODULES = {
     "reports": ["auctor.reports", "auctor.reports.plots"],
     "testing": ["auctor.testing"],
 }
+#: Libraries whose methods our classes inherit, by the name of their package.
+LIBRARIES = {"sklearn": "scikit-learn"}
 #: Sections of numpydoc that list names.
 LISTS = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 
@@ -94,14 +96,20 @@ def _entry(name: str, value: Any, module: ModuleType) -> Iterator[str]:
 
 
 def _members(kind: type, base: type | None, module: ModuleType) -> Iterator[str]:
-    """Public methods and properties that auctor defines: a line each, or all of their text.
+    """Public methods and properties: a line each, or all of their text.
 
-    Those of a base on the same page are left to it.
+    Those of a base on the same page, and of other libraries, are named; their text is there.
     """
     short, long = [], []
-    if base is not None:
-        short.append(f"- Methods of [`{base.__name__}`](#{_anchor(module, base.__name__)})")
     known = {} if base is None else _own(base)
+    if base is not None and known:
+        short.append(
+            f"- Inherited from [`{base.__name__}`](#{_anchor(module, base.__name__)}): "
+            f"{_named(known)}"
+        )
+    short += [
+        f"- Inherited from {library}: {_named(names)}" for library, names in _foreign(kind).items()
+    ]
     for name, member in _own(kind).items():
         if name in known:
             continue
@@ -132,6 +140,21 @@ def _own(kind: type) -> dict[str, Any]:
             if not name.startswith("_") and name not in fields and _is_member(member):
                 found[name] = member
     return found
+
+
+def _foreign(kind: type) -> dict[str, list[str]]:
+    """Methods that other libraries than Python's own define, by library."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(name for name in dir(kind) if not name.startswith("_")):
+        owner = next((base for base in kind.__mro__ if name in vars(base)), kind)
+        library = owner.__module__.partition(".")[0]
+        if library in LIBRARIES and _is_member(vars(owner)[name]):
+            found.setdefault(LIBRARIES[library], []).append(name)
+    return found
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) + "."
 
 
 def _is_member(member: Any) -> bool:

@@ -12,7 +12,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 #: Pages with tables of measured numbers.
-PAGES = [ROOT / "README.md", ROOT / "docs" / "choose.md", ROOT / "docs" / "solvers.md"]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("choose.md", "solvers.md", "which.md")),
+]
 
 
 class Bar(NamedTuple):
@@ -161,9 +164,12 @@ def _raced(section: Section) -> list[str]:
 
 def quality() -> str:
     """On how many real sets a measure came out higher, level or lower on held-out rows."""
-    shown = ("auctor auc", "auctor prbep", "auctor f1", "auctor f1, logistic")
-    kept = [row for row in _wins() if row[1] in shown]
-    return _table(_WINS, [row for row in kept if (row[0], row[1]) != ("PRBEP", "auctor auc")])
+    shown = {
+        "AUC": ("auctor auc, logistic", "auctor auc, hinge"),
+        "PRBEP": ("auctor prbep",),
+        "F1": ("auctor f1", "auctor f1, logistic"),
+    }
+    return _table(_WINS, [row for row in _wins() if row[1] in shown.get(row[0], ())])
 
 
 def quality_all() -> str:
@@ -203,9 +209,31 @@ def coldstart() -> str:
     return _table(["", "CPU s"], rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    table.__name__: table for table in (speed, quality, quality_all, coldstart)
-}
+def which_f1() -> str:
+    """F1 of logistic regression, boosted trees and ours on new rows."""
+    return _titled("tool", "which", "F1")
+
+
+def which_cost() -> str:
+    """Cost of the same."""
+    return _titled("tool", "which", "cost")
+
+
+def which_auc() -> str:
+    """AUC of additive and linear models and of boosted trees on new rows."""
+    return _titled("additive", "additive_quality", "Test AUC")
+
+
+def _titled(suite: str, section: str, title: str) -> str:
+    """A table of a results file by its title."""
+    body = read_suites()[suite].sections[section].body
+    lines = body.partition(f"**{title}**\n\n")[2].partition("\n\n")[0].splitlines()
+    head, _, *rows = map(_cells, lines)
+    return _table(head, rows)
+
+
+_ALL = (speed, quality, quality_all, coldstart, which_f1, which_cost, which_auc)
+TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in _ALL}
 _PLACE = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 
 
