@@ -18,7 +18,7 @@ from benchmarks.problems import datasets
 ROWS = 300
 FOLDS = 3
 #: Points of the pool that random search is resampled from.
-POOL = 250
+POOL = 1000
 #: Evaluations of random search that set the level, and resamples whose median it is.
 LEVEL_EVALUATIONS = 200
 RESAMPLES = 2000

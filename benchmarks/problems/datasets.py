@@ -202,6 +202,7 @@ FOLDERS = {
     "leukemia": "leukemia-golub",
     "kdd99": "kdd99-10pc",
     "a9a-standardised": "a9a",
+    "letter-A": "letter",
     **dict.fromkeys(KOIL, "koil-uci"),
     **dict.fromkeys(ODDS, "odds"),
 }
@@ -227,6 +228,7 @@ REGISTRY: dict[str, Callable[[], Arrays]] = {
     "australian": partial(_raw, "australian", "australian.xz"),
     "diabetes": _pima,
     "fourclass": partial(_raw, "fourclass", "fourclass.xz"),
+    "letter-A": partial(_raw, "letter", "letter.scale.xz"),
     "caravan": _caravan,
     "hiva": partial(_numbers, "hiva", "hiva_train"),
     "sylva": partial(_numbers, "sylva", "sylva_train"),

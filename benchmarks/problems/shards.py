@@ -10,8 +10,13 @@ from scipy.sparse import csr_array
 from auctor.data.shards import cut_rows, shard_path, write_shard
 
 
-def rows(n: int, entries: int, d: int, seed: int = 0) -> tuple[csr_array, np.ndarray]:
-    """Rows of float32 entries in random columns, with a noisy linear label, 10 % positive."""
+def rows(
+    n: int, entries: int, d: int, seed: int = 0, truth: int | None = None
+) -> tuple[csr_array, np.ndarray]:
+    """Rows of float32 entries in random columns, with a noisy linear label, 10 % positive.
+
+    ``truth`` is a seed of the weights behind the label, for parts of one set.
+    """
     rng = np.random.default_rng(seed)
     # One column of every stretch of d / entries: sorted, and none twice.
     stretch = d // entries
@@ -19,7 +24,8 @@ def rows(n: int, entries: int, d: int, seed: int = 0) -> tuple[csr_array, np.nda
     values = rng.normal(size=(n, entries)).astype(np.float32)
     indptr = np.arange(0, n * entries + 1, entries)
     X = csr_array((values.ravel(), indices.ravel().astype(np.int32), indptr), shape=(n, d))
-    w = rng.normal(size=d) * (rng.random(d) < 0.1)
+    source = rng if truth is None else np.random.default_rng(truth)
+    w = source.normal(size=d) * (source.random(d) < 0.1)
     scores = X @ w
     scores = scores + 0.5 * scores.std() * rng.normal(size=n)
     return X, np.where(scores > np.quantile(scores, 0.9), 1.0, -1.0)

@@ -151,3 +151,40 @@ def generated_tree(n: int, seed: int, columns: int = 50) -> tuple[np.ndarray, np
     X = parts[0][leaf // 100] + parts[1][leaf // 10] + parts[2][leaf]
     X += 0.7 * rng.normal(size=X.shape)
     return X, np.array([f"{k // 100}/{k // 10 % 10}/{k % 10}" for k in leaf])
+
+
+def generated_text(
+    n: int, seed: int, *, levels: int = 4, columns: int = 50_000, words: int = 80
+) -> tuple[csr_array, np.ndarray]:
+    """Rows of about 75 words under the leaves of a tree in which every node has ten children.
+
+    Every node has 30 words of its own, drawn from all columns. A row takes six words from each node
+    on its path, and the others from all columns, the k-th with a probability in proportion to
+    ``1 / (k + 10)``. Values are tf-idf, rows of length 1.
+    """
+    vocabulary = np.random.default_rng(0)
+    sizes = [10 ** (level + 1) for level in range(levels)]
+    own = [vocabulary.integers(columns, size=(size, 30)) for size in sizes]
+    frequency = np.cumsum(1.0 / (np.arange(columns) + 10.0))
+    rng = np.random.default_rng(seed)
+    leaf = rng.integers(sizes[-1], size=n)
+    token = np.empty((n, words), dtype=np.int64)
+    for level, vocab in enumerate(own):
+        node = leaf // (sizes[-1] // sizes[level])
+        chosen = rng.integers(30, size=(n, 6))
+        token[:, 6 * level : 6 * level + 6] = vocab[node[:, None], chosen]
+    rest = words - 6 * levels
+    drawn = np.searchsorted(frequency, rng.random((n, rest)) * frequency[-1])
+    token[:, 6 * levels :] = np.minimum(drawn, columns - 1)
+    row = np.repeat(np.arange(n), words)
+    counts = csr_array((np.ones(n * words), (row, token.ravel())), shape=(n, columns))
+    counts.sum_duplicates()
+    weight = -np.log(np.diff(np.append(0.0, frequency)) / frequency[-1])  # known word shares
+    counts.data = (1.0 + np.log(counts.data)) * weight[counts.indices]
+    lengths = np.sqrt(np.add.reduceat(counts.data**2, counts.indptr[:-1]))
+    counts.data /= np.repeat(lengths, np.diff(counts.indptr))
+    digits = [leaf // (sizes[-1] // size) % 10 for size in sizes]
+    names = digits[0].astype(str)
+    for digit in digits[1:]:
+        names = np.char.add(np.char.add(names, "/"), digit.astype(str))
+    return counts, names

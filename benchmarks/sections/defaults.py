@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def run(settings: Settings) -> dict[str, object]:
         "tables": [_summary(cells), *(_values(metric, cells) for metric in METRICS)],
         "cells": cells,
         "left": len([t for t in wanted if t not in cells]),
-        "notes": [*notes, *NOTES],
+        "notes": [*notes, *_dates(cells), *NOTES],
     }
 
 
@@ -82,6 +83,7 @@ def _one_table(made: tables.Table, worker: Worker, folder: Path) -> dict[str, An
     made.write(test, held)
     reference = Reference(train, test, made.label, made.rare)
     found: dict[str, Any] = {
+        "measured": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "rows": len(made.rows),
         "columns": len(made.columns),
         "positives": int((made.labels == made.rare).sum()),
@@ -127,6 +129,11 @@ def _judged(
         "error_of_value": float(theirs.std(ddof=1)),
         "error_of_difference": float((mine - theirs).std(ddof=1)),
     }
+
+
+def _dates(cells: dict[str, dict[str, Any]]) -> list[str]:
+    """When each table was measured: parts of a run may be of different versions."""
+    return [f"{stem}: measured {cell['measured']}" for stem, cell in cells.items()]
 
 
 # --- report ---------------------------------------------------------------------------------------

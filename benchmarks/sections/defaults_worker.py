@@ -125,8 +125,8 @@ def _predictions(model: str, test: str, rare: str) -> tuple[list[float], bool]:
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
     scores = [float(row["score"]) for row in rows]
-    above = {row["label"] for row, score in zip(rows, scores, strict=True) if score > 0.0}
-    below = {row["label"] for row, score in zip(rows, scores, strict=True) if score <= 0.0}
+    above = {row["predicted"] for row, score in zip(rows, scores, strict=True) if score > 0.0}
+    below = {row["predicted"] for row, score in zip(rows, scores, strict=True) if score <= 0.0}
     positive = above == {rare} or (not above and below != {rare})
     return (scores if positive else [-score for score in scores]), positive
 

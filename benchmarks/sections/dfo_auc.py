@@ -17,11 +17,14 @@ PRINTED = {
     "svmguide1": (0.988, 100, 0.71, 0.965),
     "diabetes": (0.829, 100, 0.58, 0.783),
     "vowel": (0.975, 100, 0.68, 0.944),
+    "letter-A": (0.987, 200, 10.2, 0.920),
     "segment": (0.992, 300, 9.1, 0.903),
     "svmguide3": (0.776, 300, 13.5, 0.690),
     "satimage": (0.757, 300, 14.2, 0.743),
     "ijcnn1": (0.913, 300, 57.3, 0.618),
 }
+#: Sets without a bar: check B2 does not name them, and another class is positive.
+OTHER_ROWS = ("vowel", "segment")
 #: What a set may fall short of the thesis (check B2).
 SLACK = 0.01
 #: Least advantage over random search for d >= 8 (check B2).
@@ -83,8 +86,9 @@ def run(settings: Settings) -> dict[str, object]:
         rows.append([data_name, X.shape[1], len(y), budget, mean["direct"], printed,
                      mean["pairwise"], mean["both"], mean["sampled"], mean["chance"], by_chance,
                      mean["seconds"], seconds])  # fmt: skip
-        bars.append(bar(f"{data_name}: test AUC minus the thesis's", mean["direct"] - printed,
-                        -SLACK))  # fmt: skip
+        if data_name not in OTHER_ROWS:
+            bars.append(bar(f"{data_name}: test AUC minus the thesis's", mean["direct"] - printed,
+                            -SLACK))  # fmt: skip
         if X.shape[1] >= 8:
             bars.append(bar(f"{data_name}: test AUC minus random search's",
                             mean["direct"] - mean["chance"], MARGIN))  # fmt: skip
@@ -100,8 +104,11 @@ def run(settings: Settings) -> dict[str, object]:
         "notes": [
             "Columns scaled to [-1, 1]; kind='stepwise' (0.98 of the radius after a failure); the "
             "thesis's budgets. Its seconds are those of another machine.",
-            f"At most {MOST_ROWS:,} rows. Not in the data folder: german, magic04, "
-            "letter's class A as a set of its own, shuttle as the thesis has it.",
+            f"At most {MOST_ROWS:,} rows. Not in the data folder: german, magic04, and shuttle as "
+            "the thesis has it. letter-A is the letter A against the rest, 15,000 rows.",
+            "vowel and segment have no bar against the thesis: it does not say which class is "
+            "positive, and the files here have another one: the pairwise hinge, too, stays below "
+            "what the thesis prints for it (0.9765 and 0.9992).",
             *([f"missing: {', '.join(missing)}"] if missing else []),
         ],
     }

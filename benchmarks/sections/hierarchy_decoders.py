@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.kernel_approximation import RBFSampler
-from sklearn.linear_model import Ridge
+from scipy.linalg import cho_factor, cho_solve
+from scipy.spatial.distance import cdist
 
 from auctor.core.errors import DataWarning
 from auctor.hierarchy import HierarchicalMultiLabel, metrics, tune_decoder
@@ -37,10 +37,16 @@ DECODERS: dict[str, Any] = {
     "root map": RootMap(),
     "operator": HierarchicalOperator(),
     "expected F": ExpectedF(),
-    "operator, phi by level": HierarchicalOperator(each="level"),
-    "operator, phi by label": HierarchicalOperator(each="label"),
 }
-#: Labels up to which phi is learned for each: the search takes ten evaluations for a label.
+#: How weights of the operator are learned, beside one weight found by DfoTr.
+LEARNED: dict[str, Any] = {
+    "level, DfoTr": HierarchicalOperator(each="level"),
+    "label, DfoTr": HierarchicalOperator(each="label"),
+    "one, subgradients": HierarchicalOperator(search="subgradient"),
+    "level, subgradients": HierarchicalOperator(each="level", search="subgradient"),
+    "label, subgradients": HierarchicalOperator(each="label", search="subgradient"),
+}
+#: Labels up to which DfoTr learns phi for each: it takes ten evaluations for a label.
 MOST_LEARNED = 110
 #: Loss and strength of stage one: the defaults on tf-idf rows of length 1; log-loss on standardised
 #: columns, weak where there are many rows for each column.
@@ -48,11 +54,20 @@ STAGE_ONE = {"rcv1-dev": ("squared_hinge", 3e-4), "imclef07a": ("logistic", 1e-3
 STANDARDISED = ("logistic", 0.3)
 #: Pooled AU(PRC) asked of linear scores and of kernel scores, and that of C-HMCNN as printed.
 ASKED = {"cellcycle": (0.21, 0.245), "enron": (0.745, 0.755), "imclef07a": (0.78, 0.93)}
-PRINTED = {"cellcycle": 0.255, "eisen": 0.306, "gasch1": 0.286, "gasch2": 0.258}
-#: Random features, and what is tried for the width of their kernel and the ridge.
-FEATURES = 1000
-WIDTHS = (0.1, 0.3, 1.0)
-RIDGES = (0.3, 1.0, 3.0, 10.0)
+PRINTED = {
+    "cellcycle": 0.255,
+    "eisen": 0.306,
+    "gasch1": 0.286,
+    "gasch2": 0.258,
+    "enron": 0.756,
+    "imclef07a": 0.956,
+    "diatoms": 0.758,
+}
+#: Widths of the two kernels, over the number of columns, and ridges that are tried.
+WIDTHS = ((0.5, 0.1), (2.0, 0.3))
+RIDGES = (0.03, 0.1, 0.3, 1.0, 2.0, 3.0)
+#: Rows that widths and ridges are chosen on: an eigendecomposition takes their cube.
+MOST_CHOSEN_ON = 3500
 
 
 def run(settings: Settings) -> dict[str, object]:
@@ -65,27 +80,17 @@ def run(settings: Settings) -> dict[str, object]:
         found, proba = _decoded(data, *STAGE_ONE.get(label, STANDARDISED))
         flat = found["flat"]
         row: list[object] = [label, data.taxonomy.n_nodes, float(flat.mean())]
-        for decoder, values in found.items():
-            if decoder != "flat" and not decoder.startswith("operator, "):
-                row += [*_difference(values, flat)]
+        for decoder in DECODERS:
+            if decoder != "flat":
+                row += [*_difference(found[decoder], flat)]
         rows.append(row)
-        gains.append(
-            [
-                label,
-                *(
-                    number
-                    for each in ("level", "label")
-                    for number in (
-                        _difference(found[f"operator, phi by {each}"], found["operator"])
-                        if f"operator, phi by {each}" in found
-                        else ("", "")
-                    )
-                ),
-            ]
-        )
+        gain: list[object] = [label]
+        for how in LEARNED:
+            gain += _difference(found[how], found["operator"]) if how in found else ("", "")
+        gains.append(gain)
         cells.append({"set": label, "f1": {k: float(v.mean()) for k, v in found.items()}})
         if label != "rcv1-dev":
-            linear = metrics.pooled_auprc(data.Y_test, coherent("bench", proba, data.taxonomy))
+            linear = _area(data, data.Y_test, proba)
             kernel = _kernel_area(data)
             areas.append([label, linear, kernel, PRINTED.get(label, "")])
             for kind, value, place in (("linear", linear, 0), ("kernel", kernel, 1)):
@@ -111,13 +116,13 @@ def run(settings: Settings) -> dict[str, object]:
                 rows,
             ),
             table(
-                "Operator: gain of phi learned by DfoTr over one phi, on test rows",
-                ["set", "by level", "SE", "by label", "SE"],
+                "Operator: gain of learned phi over one phi found by DfoTr, on test rows",
+                ["set", *(one for how in LEARNED for one in (how, "SE"))],
                 gains,
             ),
             table(
                 "Pooled AU(PRC), train and valid against test",
-                ["set", "linear", "random features", "C-HMCNN as printed"],
+                ["set", "linear", "kernel ridge", "C-HMCNN as printed"],
                 areas,
             ),
         ],
@@ -126,7 +131,12 @@ def run(settings: Settings) -> dict[str, object]:
             "label out of fold; every "
             "decoder is tuned on the same out-of-fold probabilities for F1 by example. Sets of the "
             "flat decoder get their ancestors.",
-            f"Phi by label is learned on sets with at most {MOST_LEARNED} labels.",
+            f"DfoTr learns phi by label on sets with at most {MOST_LEARNED} labels.",
+            "AU(PRC): parents are raised to the largest score below them, as C-HMCNN does. Kernel "
+            "ridge has the mean of a Laplacian and a Gaussian kernel on the standardised columns; "
+            f"widths and ridge are chosen on a third of the training rows, of at most "
+            f"{MOST_CHOSEN_ON}. C-HMCNN's numbers for enron, imclef07a and diatoms are recalled, "
+            "not read; it has none for church and pheno.",
         ],
         "cells": cells,
     }  # fmt: skip
@@ -145,8 +155,8 @@ def _decoded(
     held = model.out_of_fold_proba(data.X, data.Y)
     proba = model.predict_proba(data.X_test)
     found = {}
-    for label, decoder in DECODERS.items():
-        if label.endswith("label") and data.taxonomy.n_nodes > MOST_LEARNED:
+    for label, decoder in (DECODERS | LEARNED).items():
+        if label == "label, DfoTr" and data.taxonomy.n_nodes > MOST_LEARNED:
             continue
         tuned = tune_decoder(decoder, held, data.Y, data.taxonomy).decoder
         said = data.taxonomy.close(np.asarray(tuned.decode(proba, data.taxonomy), dtype=bool))
@@ -159,21 +169,37 @@ def _difference(values: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(difference.size))
 
 
+def _area(data: Labelled, truth: np.ndarray, scores: np.ndarray) -> float:
+    return metrics.pooled_auprc(truth, coherent("bench", scores, data.taxonomy, "raise"))
+
+
+def _kernel(A: np.ndarray, B: np.ndarray, widths: tuple[float, float]) -> np.ndarray:
+    """The mean of a Laplacian and a Gaussian kernel."""
+    laplace, gauss = (width / A.shape[1] for width in widths)
+    made = np.exp(-laplace * cdist(A, B, "cityblock"))
+    made += np.exp(-gauss * cdist(A, B, "sqeuclidean"))
+    made *= 0.5
+    return made
+
+
 def _kernel_area(data: Labelled) -> float:
-    """Ridge on random features; width and ridge chosen on the last third of the training rows."""
-    n, d = data.X.shape
-    cut = 2 * n // 3
-
-    def scores(width: float, ridge: float, train: slice, X: np.ndarray) -> np.ndarray:
-        sampler = RBFSampler(gamma=width / d, n_components=FEATURES, random_state=0).fit(data.X)
-        model = Ridge(alpha=ridge)
-        model.fit(sampler.transform(data.X[train]), data.Y[train].astype(float))
-        return coherent("bench", model.predict(sampler.transform(X)), data.taxonomy)
-
-    def area(width: float, ridge: float) -> float:
-        said = scores(width, ridge, slice(0, cut), data.X[cut:])
-        return metrics.pooled_auprc(data.Y[cut:], said)
-
-    tried = [(area(w, r), w, r) for w in WIDTHS for r in RIDGES]
-    _, width, ridge = max(tried)
-    return metrics.pooled_auprc(data.Y_test, scores(width, ridge, slice(0, n), data.X_test))
+    """Kernel ridge for all labels; widths and ridge by held-out training rows."""
+    n = data.X.shape[0]
+    order = np.random.default_rng(0).permutation(n)[:MOST_CHOSEN_ON]
+    rest, held = np.split(order, [2 * order.size // 3])
+    mean = data.Y[rest].mean(axis=0)
+    tried = []
+    for widths in WIDTHS:
+        values, vectors = np.linalg.eigh(_kernel(data.X[rest], data.X[rest], widths))
+        along = vectors.T @ (data.Y[rest] - mean)
+        new = _kernel(data.X[held], data.X[rest], widths) @ vectors
+        for ridge in RIDGES:
+            scores = new @ (along / (values + ridge)[:, None]) + mean
+            tried.append((_area(data, data.Y[held], scores), widths, ridge))
+    _, widths, ridge = max(tried)
+    mean = data.Y.mean(axis=0)
+    whole = _kernel(data.X, data.X, widths)
+    whole[np.diag_indices(n)] += ridge
+    factor = cho_factor(whole, lower=True, overwrite_a=True)
+    weights = cho_solve(factor, data.Y - mean)
+    return _area(data, data.Y_test, _kernel(data.X_test, data.X, widths) @ weights + mean)

@@ -1,4 +1,4 @@
-"""The classical toolbox: quadratic programs, kernel machines, matrix completion."""
+"""The classical toolbox: quadratic programs, kernel machines, matrix completion, networks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from benchmarks.sections import (
     kernel_machines,
     least_squares,
     matrix_completion,
+    networks,
+    notes,
     quadratic_programs,
 )
 
 name = "classical"
-title = "Classical: quadratic programs, kernel machines, matrix completion"
-sections = (quadratic_programs, least_squares, kernel_machines, matrix_completion)
+title = "Classical: quadratic programs, least squares, kernel machines, completion, networks, notes"
+sections = (quadratic_programs, least_squares, kernel_machines, matrix_completion, networks, notes)

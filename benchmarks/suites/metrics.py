@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.sections import (
     cutting_planes,
     evaluation,
+    fixed_rule,
     gaussian,
     metric_checks,
     smoothing,
@@ -13,4 +14,4 @@ from benchmarks.sections import (
 
 name = "metrics"
 title = "Metrics: cutting planes, cost of an evaluation, Gaussian scores, what users pick instead"
-sections = (cutting_planes, evaluation, smoothing, gaussian, users, metric_checks)
+sections = (cutting_planes, evaluation, smoothing, gaussian, users, fixed_rule, metric_checks)

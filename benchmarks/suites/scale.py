@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.sections import scale_answers, scale_dask, scale_disk
+from benchmarks.sections import (
+    scale_answers,
+    scale_dask,
+    scale_disk,
+    scale_large,
+    scale_pairs,
+    scale_traffic,
+)
 
 name = "scale"
 title = "Larger than memory, larger than one machine"
-sections = (scale_answers, scale_disk, scale_dask)
+sections = (scale_answers, scale_traffic, scale_pairs, scale_disk, scale_large, scale_dask)

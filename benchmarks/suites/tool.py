@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sections import fuzz, reader, train
+from benchmarks.sections import fuzz, reader, train, which
 
 name = "tool"
-title = "Tool: readers, command line, fuzzing"
-sections = (reader, train, fuzz)
+title = "Tool: readers, command line, fuzzing, which tool"
+sections = (reader, train, fuzz, which)
