@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow check docs bench bench-quick bench-sparse bench-theory bench-metrics bench-online clean
+.PHONY: demo screenshots test test-slow test-package check docs bench bench-quick bench-sparse bench-theory bench-metrics bench-online clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -25,8 +25,12 @@ demo: $(BIN)/.demo
 docs: $(BIN)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# A file goes to one worker (loadfile): its kernels are compiled once.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# The pictures of the README and the site, from a real run; needs Chromium.
+screenshots: $(BIN)/.dev
+	$(BIN)/python docs/screenshots.py
+
+# A group of files goes to one worker (tests/conftest.py): its kernels are compiled once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadscope
 
 test: $(BIN)/.dev check
 	$(PYTEST) -m "not slow"
@@ -34,6 +38,10 @@ test: $(BIN)/.dev check
 # What takes long and rarely breaks alone: the site, the gallery, fuzzing, millions of rows.
 test-slow: $(BIN)/.dev
 	$(PYTEST) -m slow
+
+# Wheel and sdist, built, installed elsewhere and used.
+test-package: $(BIN)/.dev
+	.ci/package $(BIN)/python
 
 check: $(BIN)/.dev
 	$(BIN)/ruff check .
