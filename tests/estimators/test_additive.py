@@ -59,12 +59,23 @@ def test_monotone_curves_never_turn(table, metric):
     assert (np.diff(model.curve("d")[1]) <= 0.0).all()
 
 
-def test_monotone_fits_are_certified_and_optimal(table):
+@pytest.mark.parametrize("penalty", ["fused", "group", "smooth"])
+def test_monotone_fits_are_certified_and_optimal(table, penalty):
     X, y = table(300)
-    model = AdditiveClassifier("log_loss", strength=1e-3, monotone=[1, 0, 0, -1], tol=1e-6)
-    model.fit(X, y)
+    model = AdditiveClassifier(
+        "log_loss", penalty=penalty, strength=3e-3, monotone=[1, 0, 0, -1], tol=1e-5
+    ).fit(X, y)
     assert model.solution_.certified
     assert model.solution_.converged
+    assert (np.diff(model.curve("age")[1]) >= 0.0).all()
+    assert (np.diff(model.curve("d")[1]) <= 0.0).all()
+
+
+@pytest.mark.parametrize("penalty", ["fused", "group", "smooth"])
+def test_a_column_against_its_direction_is_left_out(penalty):
+    X = np.linspace(0.0, 1.0, 100)[:, None]
+    falling = AdditiveClassifier(penalty=penalty, monotone=[1], n_strengths=3, cv=2)
+    assert not falling.fit(X, X[:, 0] < 0.5).coef_.any()
 
 
 @pytest.mark.parametrize("penalty", ["fused", "group", "smooth"])
@@ -244,7 +255,7 @@ def test_a_thousand_monotone_fits_never_turn_and_are_certified():
         z = np.nan_to_num(X) @ rng.normal(size=3) + np.sin(3 * np.nan_to_num(X[:, 0]))
         y = z + rng.normal(size=n) > np.quantile(z, rng.uniform(0.3, 0.8))
         signs = [int(rng.choice([-1, 1])), 0, int(rng.choice([-1, 1]))]
-        penalty = ("fused", "smooth")[k % 2]
+        penalty = ("fused", "smooth", "group")[k % 3]
         model = AdditiveClassifier(
             "log_loss", strength=10 ** rng.uniform(-4, -1), penalty=penalty, monotone=signs
         ).fit(X, y)

@@ -6,7 +6,7 @@ import pytest
 
 import auctor
 from auctor import AdditiveClassifier
-from auctor.core.errors import AuctorError, DataError, IncompatibleError, ParameterError
+from auctor.core.errors import AuctorError, DataError, ParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 
@@ -17,7 +17,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
         ({"monotone": {"nobody": 1}}, ParameterError, "nobody"),
         ({"monotone": {"age": 2}}, ParameterError, "direction"),
         ({"monotone": [1, 0]}, ParameterError, "4 columns"),
-        ({"monotone": {"age": 1}, "penalty": "group"}, IncompatibleError, "fused"),
         ({"n_bins": 1}, ParameterError, "n_bins"),
         ({"n_bins": 1000}, ParameterError, "n_bins"),
         ({"interactions": -1}, ParameterError, "interactions"),

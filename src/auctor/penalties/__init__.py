@@ -14,6 +14,7 @@ from auctor.penalties.separable import (
     NoPenalty,
     Separable,
 )
+from auctor.penalties.signed_group import SignedGroupL2
 from auctor.penalties.tree import TreeL2
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "NonNegative",
     "Repeated",
     "Separable",
+    "SignedGroupL2",
     "Sum",
     "TreeL2",
 ]

@@ -11,11 +11,11 @@ from typing import Any, cast
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import IncompatibleError, Option, ParameterError
+from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.codebook import MOST_CODES
-from auctor.penalties import BoundedElasticNet, GroupL2
+from auctor.penalties import BoundedElasticNet, GroupL2, SignedGroupL2
 from auctor.training.bins import Bins, PairBins, levels_of
 from auctor.training.parameters import (
     RULES,
@@ -91,16 +91,7 @@ def check_curves(who: str, given: CurveParameters) -> None:
     if isinstance(given.cv, Integral):
         check_int(who, "cv", given.cv, low=2)
     check_choice(who, "rule", given.rule, RULES)
-    penalty = cast(LinearParameters, given).penalty
-    check_choice(who, "penalty", penalty, PENALTIES)
-    if penalty == "group" and given.monotone:
-        raise IncompatibleError(
-            who,
-            needs="a penalty that is a sum over jumps to keep curves monotone",
-            got="penalty='group'",
-            todo="Use {option} with monotone.",
-            option=Option("penalty", "fused"),
-        )
+    check_choice(who, "penalty", cast(LinearParameters, given).penalty, PENALTIES)
 
 
 def check_additive(who: str, given: AdditiveParameters) -> None:
@@ -239,7 +230,8 @@ def curve_penalty(
             for a, b in zip(bins.bounds[:-1], bins.bounds[1:], strict=True)
             if b > a
         ]
-        return GroupL2(1.0, parts)
+        bound = np.isfinite(lower).astype(np.int64) - np.isfinite(upper)
+        return SignedGroupL2(1.0, parts, bound) if bound.any() else GroupL2(1.0, parts)
     if name == "smooth":
         ridge = np.where(line, SMOOTH_LINE, 1.0)
         return BoundedElasticNet(1.0, 0.0, ridge, lower=lower, upper=upper)

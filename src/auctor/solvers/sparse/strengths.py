@@ -23,6 +23,8 @@ BOUNDS = 1e-9
 MOST_CUTS = 200
 #: Cutting planes times columns, at most: 8 bytes each in the linear program.
 MOST_ENTRIES = 1 << 22
+#: Size of a dual vector from which on one that is still in the dual ball has a dual norm of 0.
+FAR = 1e100
 
 
 def strength_max(problem: Problem) -> float:
@@ -166,7 +168,10 @@ def _null_pull(problem: Problem) -> FloatArray:
 
 
 def _dual_norm(norm: Penalty, v: FloatArray) -> float:
-    """Dual norm of v: ``1 / (K c)``, c < 1 the largest factor that brings ``K v`` into the ball."""
+    """Dual norm of v: ``1 / (K c)``, c < 1 the largest factor that brings ``K v`` into the ball.
+
+    It is 0 where no K does: signs that the penalty fixes keep every column from moving.
+    """
     largest = float(np.abs(v).max())
     tiny = np.full_like(v, 1e-300)
     _need_kink(norm, norm.dual_scale(tiny) > 0.0 and norm.dual_scale(-tiny) > 0.0)
@@ -174,5 +179,7 @@ def _dual_norm(norm: Penalty, v: FloatArray) -> float:
         return 0.0
     stretch = 1.0 / largest
     while (scale := norm.dual_scale(stretch * v)) == 1.0:
+        if stretch * largest > FAR:
+            return 0.0
         stretch *= 1e6
     return 1.0 / (stretch * scale)
