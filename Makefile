@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo screenshots test test-slow test-package check docs bench bench-quick bench-sparse bench-theory bench-metrics bench-online clean
+.PHONY: demo screenshots test test-slow test-package check lint types imports pytest docs bench bench-quick bench-sparse bench-theory bench-metrics bench-online clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -29,10 +29,14 @@ docs: $(BIN)/.dev
 screenshots: $(BIN)/.dev
 	$(BIN)/python docs/screenshots.py
 
-# A group of files goes to one worker (tests/conftest.py): its kernels are compiled once.
+# A group of files goes to one worker whole, and the slowest group first (tests/conftest.py).
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadscope
 
-test: $(BIN)/.dev check
+# mypy and the import contract take one core: they run beside the tests, not before them.
+test: $(BIN)/.dev lint
+	$(MAKE) --no-print-directory --jobs 3 imports types pytest
+
+pytest: $(BIN)/.dev
 	$(PYTEST) -m "not slow"
 
 # What takes long and rarely breaks alone: the site, the gallery, fuzzing, millions of rows.
@@ -43,10 +47,16 @@ test-slow: $(BIN)/.dev
 test-package: $(BIN)/.dev
 	.ci/package $(BIN)/python
 
-check: $(BIN)/.dev
+check: lint types imports
+
+lint: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(BIN)/.dev
 	$(BIN)/mypy
+
+imports: $(BIN)/.dev
 	$(BIN)/lint-imports
 
 bench-quick: $(BIN)/.dev

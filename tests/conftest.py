@@ -10,16 +10,15 @@ import pytest
 # A shell starts what runs in the background with Ctrl-C ignored, and tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Numba's cache on the disk is not safe where two processes compile at the same time: one may load
-# what the other wrote for other types. So every worker of pytest-xdist has a cache of its own.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
-# Two workers on two cores: one thread each for the libraries of others. OpenMP's threads wait by
-# spinning, and a small boosted tree takes a hundred times its time where they share a core.
 if WORKER is not None:
+    # Two workers on two cores: one thread each for the libraries of others. OpenMP's threads wait
+    # by spinning, and a small boosted tree takes a hundred times its time where they share a core.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-if WORKER is not None and "NUMBA_CACHE_DIR" not in os.environ:
-    os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / "build" / "numba" / WORKER)
+    # Workers, and the processes that tests start, share what they compile: the kernels write one
+    # at a time (auctor.kernels.runtime.one_writer).
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "numba"))
 
 #: Folders whose tests compile the same kernels: each goes to one worker of pytest-xdist whole, so
 #: that it is compiled once. Every other file goes to a worker by itself.

@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
-from auctor.kernels.runtime.compiled import kernel
+from auctor.kernels.runtime.compiled import kernel, told_of_compiling
+from auctor.kernels.runtime.one_writer import locked
 
 #: Twice a number, and how often its machine code came from the disk.
 CODE = """
@@ -71,3 +73,32 @@ def test_where_nothing_can_be_written_it_is_compiled():
     names = {}
     exec(compile("def twice(x):\n    return 2.0 * x", "<typed in>", "exec"), names)
     assert kernel(names["twice"])(21.0) == 42.0
+
+
+def test_a_kernel_is_written_only_by_the_one_who_holds_the_lock(tmp_path, monkeypatch):
+    """Two processes that write at a time give one number to machine code for different types."""
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    module = tmp_path / "doubled.py"
+    module.write_text("def outer(x):\n    return inner(x) + x\n\ndef inner(x):\n    return 2 * x\n")
+    names = {"__name__": "auctor.doubled", "__file__": str(module)}
+    exec(compile(module.read_text(), str(module), "exec"), names)
+    names["inner"] = kernel(names["inner"])
+    outer = kernel(names["outer"])
+    folder = type(tmp_path)(outer.stats.cache_path)
+
+    other = locked(folder)  # as another process would hold it
+    compiled, calls = threading.Event(), []
+    with told_of_compiling(lambda begins: begins or compiled.set()):
+        thread = threading.Thread(target=lambda: calls.append(outer(7)))
+        thread.start()
+        # The inner kernel is compiled first, and waits before it writes.
+        thread.join(timeout=1.0)
+        assert thread.is_alive()
+        assert not list(folder.glob("*.nbc"))
+        os.close(other)
+        thread.join(timeout=60.0)
+    assert calls == [21]
+    assert compiled.is_set()
+    assert len(list(folder.glob("*.nbc"))) == 2
+    os.close(locked(folder))  # released: this would wait for ever

@@ -9,11 +9,15 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core import event
 
+from auctor.kernels.runtime import one_writer
+
 F = TypeVar("F", bound=Callable[..., object])
 
 #: Flags of LLVM that allow sums to be reordered, so that they vectorise. The flags that assume
 #: the absence of NaN and infinity are left out, because kernels must pass both on.
 REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
+
+one_writer.install()
 
 
 def kernel(function: F) -> F:

@@ -1,0 +1,86 @@
+"""One process at a time writes compiled kernels to the disk.
+
+Numba numbers the files of a kernel's specialisations by an index that it reads, extends and writes
+back. Two processes that compile the same kernel for different types at the same time can give one
+number to both; a later process then loads machine code for other types. So a process that has
+compiled a kernel waits for the others before it writes. Compiling itself goes on side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from numba.core import event
+
+try:
+    import fcntl
+except ImportError:  # Windows has no `fcntl`; there, kernels are written as Numba does it
+    fcntl = None  # type: ignore[assignment]
+
+#: File in a folder of compiled kernels that its one writer holds locked; it stays empty.
+LOCK = "auctor.lock"
+
+
+class OneWriter(event.Listener):
+    """Holds a lock from the end of a compilation until Numba has written what came out of it.
+
+    Numba writes between the end of its event ``numba:compile`` and that end of
+    ``numba:compiler_lock`` which belongs to the same kernel. Both kinds of event are nested where
+    a kernel calls others, so the depth of the second tells which end it is.
+    """
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+
+    def on_start(self, event: event.Event) -> None:
+        """Count how deep this thread is in the compiler."""
+        if event.kind == "numba:compiler_lock":
+            self._here.depth = self._depth() + 1
+
+    def on_end(self, event: event.Event) -> None:
+        """Take the lock when a kernel of this package is compiled; give it back once written."""
+        if event.kind == "numba:compiler_lock":
+            self._here.depth = self._depth() - 1
+            depth, held = getattr(self._here, "held", (0, None))
+            if held is not None and self._depth() < depth:
+                os.close(held)  # which also unlocks it
+                self._here.held = (0, None)
+        elif _ours(event):
+            folder = event.data["dispatcher"].stats.cache_path
+            if folder is not None:
+                self._here.held = (self._depth(), locked(Path(folder)))
+
+    def _depth(self) -> int:
+        return getattr(self._here, "depth", 0)
+
+
+def _ours(event: event.Event) -> bool:
+    """Is it a kernel of this package? Code that was typed in has no module."""
+    module = event.data["dispatcher"].py_func.__module__ or ""
+    return bool(module.partition(".")[0] == "auctor")
+
+
+def locked(folder: Path) -> int | None:
+    """Wait for the lock of a folder; a file descriptor, or None where nothing can be locked."""
+    if fcntl is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        return None  # not writable: Numba will not write either
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def install() -> None:
+    """Guard what this process compiles from now on."""
+    writer = OneWriter()
+    for kind in ("numba:compile", "numba:compiler_lock"):
+        event.register(kind, writer)  # type: ignore[no-untyped-call]
