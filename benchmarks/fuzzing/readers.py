@@ -168,7 +168,7 @@ def _read(case: Case) -> object:
 
 def _check_table(table: object, case: Case) -> None:
     """Shapes fit, indices are in order, the schema survives JSON, and a stream says the same."""
-    matrix, labels, schema, _ = table
+    matrix, labels, schema = table.matrix, table.labels, table.schema
     n, d = matrix.shape
     assert labels.shape == (n,), "one label per row"
     assert d == schema.n_features, "the width of the schema"

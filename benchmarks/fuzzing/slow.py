@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv as parser
+import io
 import math
 import re
 
@@ -74,27 +76,6 @@ def meaning(word: str) -> float | None:
     return number(word.encode())
 
 
-def fields_of(line: str, delimiter: str) -> list[str]:
-    """Fields between delimiters that are not quoted, stripped and without their quotes."""
-    fields, current, quoted = [], "", False
-    for char in line:
-        if char == '"':
-            quoted = not quoted
-        if char == delimiter and not quoted:
-            fields.append(current)
-            current = ""
-        else:
-            current += char
-    fields.append(current)
-    clean = []
-    for field in fields:
-        field = field.strip()
-        if len(field) >= 2 and field.startswith('"') and field.endswith('"'):
-            field = field[1:-1].replace('""', '"').strip()
-        clean.append(field)
-    return clean
-
-
 class Columns:
     """What a CSV file holds: names, columns of words, and the words of the label."""
 
@@ -110,34 +91,38 @@ def csv(data: bytes, delimiter: str | None) -> Columns:
         raise Refused("no UTF-8") from error
     if "\0" in text:
         raise Refused("a zero byte")
-    lines = text.split("\n")
-    while lines and not lines[0].strip(" \t\r"):
-        lines.pop(0)
-    if not lines:
+    text = re.sub(r"\A([ \t]*\n)+", "", text.replace("\r\n", "\n").replace("\r", "\n"))
+    if not text.strip(" \t"):
         raise Refused("no rows")
     if delimiter is None:
-        counts = [lines[0].count(c) for c in ",\t;"]
+        line = text.partition("\n")[0]
+        counts = [line.count(c) for c in ",\t;"]
         delimiter = ",\t;"[counts.index(max(counts))]
-    head = fields_of(lines[0], delimiter)
+    # A last record of our own shows whether all quotes before it are closed.
+    found = list(parser.reader(io.StringIO(text + "\nend", newline=""), delimiter=delimiter))
+    if found.pop() != ["end"]:
+        raise Refused("an open quote")
+    blank = [not record or (record[0] and not "".join(record).strip(" \t")) for record in found]
+    records = [[word.strip() for word in r] for r, b in zip(found, blank, strict=True) if not b]
+    if not records:
+        raise Refused("no rows")
+    head = records.pop(0)
     usual = any(name in head for name in LABELS)
     numeric = any((f and f.lower() in MISSING) or number(f.encode()) is not None for f in head)
     if not usual and numeric:
         raise Refused("no header, and no label column")
-    lines.pop(0)
     names = [name or f"column_{k}" for k, name in enumerate(head, 1)]
     if len(set(names)) < len(names) or len(names) < 2:
         raise Refused("names")
     label = next((name for name in LABELS if name in names), None)
     if label is None:
         raise Refused("no label column")
-    blank = " \t\r".replace(delimiter, "")
-    rows = [fields_of(line, delimiter) for line in lines if line.strip(blank)]
-    if not rows or any(len(row) != len(names) for row in rows):
+    if not records or any(len(row) != len(names) for row in records):
         raise Refused("ragged rows, or none")
     at = names.index(label)
-    columns = [[row[k] for row in rows] for k in range(len(names)) if k != at]
+    columns = [[row[k] for row in records] for k in range(len(names)) if k != at]
     del names[at]
-    labels = [row[at] for row in rows]
+    labels = [row[at] for row in records]
     kinds = {meaning(word) is None for word in labels}
     missing = any(math.isnan(meaning(word) or 0.0) for word in labels)
     if len(kinds) > 1 or missing:

@@ -800,3 +800,14 @@ def test_files_of_other_programs_are_named(name, tmp_path):
             read(path)
     path.write_bytes(TEXT)
     assert read_table(path, "csv", label="bought").matrix.shape == (3, 4)
+
+
+def test_carriage_returns_end_lines():
+    rows = b"n,class,w\n1,u,3\n2,v,4\n"
+    wanted = read_table(io.BytesIO(rows), "csv")
+    for ends in (b"\r", b"\r\n"):
+        found = read_table(io.BytesIO(rows.replace(b"\n", ends)), "csv")
+        assert np.array_equal(found.matrix, wanted.matrix)
+        assert found.labels.tolist() == ["u", "v"]
+    with pytest.raises(DataError, match=r"needs 3 fields in each line; got 1 in .*line 3"):
+        read_table(io.BytesIO(b"n,class,w\r\n1,u,3\rx\r\n"), "csv")

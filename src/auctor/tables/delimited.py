@@ -33,6 +33,7 @@ from auctor.tables.records import Text, all_starts
 from auctor.tables.source import Source, shown
 
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
+_RETURN_ALONE = re.compile(rb"\r(?!\n)")
 #: What may stand between fields when nothing is said about it.
 _DELIMITERS = (",", "\t", ";")
 #: Bytes after which a record without an end is refused: a quote was probably never closed.
@@ -111,7 +112,7 @@ class DelimitedFile:
         """Stretches of text that end with a record, from the first one that is not blank."""
         lines, waiting, begun = 0, b"", False
         for block in self.source.blocks():
-            text = waiting + block
+            text = waiting + _with_line_feeds(block)
             if not begun:
                 start = _BLANK_LINES.match(text).end()  # type: ignore[union-attr]
                 lines += text.count(b"\n", 0, start)
@@ -354,6 +355,11 @@ class _Rows:
                 got=f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}",
                 todo="Encode the labels the same way throughout.",
             )
+
+
+def _with_line_feeds(block: bytes) -> bytes:
+    """Text in which a carriage return alone is a line feed: it ends a line, as pyarrow has it."""
+    return _RETURN_ALONE.sub(b"\n", block) if b"\r" in block else block
 
 
 def _looked_up(meanings: list[float | None], codes: Array) -> FloatArray:
