@@ -4,7 +4,9 @@ Each is a function from a parsed file to what it found, tried first on code that
 """
 
 import ast
+import io
 import sys
+import tokenize
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 MAX_LINES = 450
 #: Largest cyclomatic complexity of a function outside the kernels; `and` and `or` count.
 MAX_COMPLEXITY = 20
+#: Lines from which a compiled function needs a comment that says what it computes.
+LONG_KERNEL = 40
 #: Frames a warning may look up to find the caller.
 MAX_STACKLEVEL = 3
 #: Underscored names that Python documents as public.
@@ -99,6 +103,85 @@ def test_functions_are_simple_outside_kernels():
 def test_files_are_short():
     lengths = {str(p.relative_to(SOURCE)): len(p.read_text().splitlines()) for p in FILES}
     assert {name: n for name, n in lengths.items() if n > MAX_LINES} == {}
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def comment_lines(text):
+    """Numbers of the lines that hold a comment."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
+
+
+def body_lines(function):
+    """Lines of a function without its docstring."""
+    first = function.body[0]
+    quoted = ast.get_docstring(function) is not None
+    return function.end_lineno - function.lineno - quoted * (first.end_lineno - first.lineno + 1)
+
+
+def unexplained_loops(text):
+    """Long functions without a comment that says what their lines compute."""
+    comments = comment_lines(text)
+    for function in functions(ast.parse(text)):
+        inside = range(function.lineno, function.end_lineno + 1)
+        if body_lines(function) >= LONG_KERNEL and comments.isdisjoint(inside):
+            yield function
+
+
+def test_long_kernels_name_their_equations():
+    lines = "".join(f"    x = {k}\n" for k in range(LONG_KERNEL))
+    assert len(list(unexplained_loops(f"def f():\n{lines}"))) == 1
+    assert list(unexplained_loops(f"def f():\n    # x <- k\n{lines}")) == []
+    found = [
+        f"{path.relative_to(SOURCE)}:{function.lineno}: {function.name}"
+        for path in sorted((SOURCE / "kernels").rglob("*.py"))
+        for function in unexplained_loops(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def numbers(node):
+    """How many numbers an expression is made of; none where it holds anything else."""
+    if isinstance(node, ast.Constant):
+        return int(isinstance(node.value, int | float) and not isinstance(node.value, bool))
+    if isinstance(node, ast.UnaryOp):
+        return numbers(node.operand)
+    if isinstance(node, ast.BinOp | ast.Tuple):
+        parts = [node.left, node.right] if isinstance(node, ast.BinOp) else node.elts
+        counts = [numbers(part) for part in parts]
+        return sum(counts) if all(counts) else 0
+    return 0
+
+
+def is_code(node):
+    """A whole number, or several: a code, a byte or a place, which may share one comment."""
+    values = node.elts if isinstance(node, ast.Tuple) else [node]
+    return all(isinstance(v, ast.Constant) and isinstance(v.value, int) for v in values)
+
+
+def unexplained_constants(text):
+    """Numeric constants of a module without a comment above or beside them."""
+    comments, explained = comment_lines(text), -1
+    for node in ast.parse(text).body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or not numbers(node.value):
+            continue
+        beside = not comments.isdisjoint({node.lineno - 1, node.lineno, node.end_lineno})
+        beside = beside or (is_code(node.value) and explained == node.lineno - 1)
+        if beside:
+            explained = node.end_lineno
+        else:
+            yield node
+
+
+def test_numeric_constants_say_what_they_do():
+    assert len(list(unexplained_constants("A = 3\n\nB: float = -1e-3\nC = (1, 2.5)\n"))) == 3
+    fine = "#: Bytes.\nA = 3\nB = 4\n#: Share.\nC = 0.5\nD = 2.0  # rows\nE = f(1)\n"
+    assert list(unexplained_constants(fine)) == []
+    assert len(list(unexplained_constants("#: Two shares.\nA = 0.5\nB = 0.25\n"))) == 1
+    found = {path: unexplained_constants(path.read_text(encoding="utf-8")) for path in FILES}
+    assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
 
 
 # --- tricks -------------------------------------------------------------------------------------

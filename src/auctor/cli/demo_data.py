@@ -12,7 +12,9 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 
+#: Payments that are drawn.
 N_ROWS = 60_000
+#: Share of the payments that are fraud: rare, as in practice.
 FRAUD_RATE = 0.005
 
 #: Merchant category: share of payments, and how much riskier it is (in log-odds).
@@ -26,6 +28,7 @@ MERCHANTS = {
     "jewellery": (0.03, 1.3),
     "other": (0.10, 0.0),
 }
+#: Columns without a name, as the anonymised ones of public data on card fraud.
 N_COMPONENTS = 8
 
 

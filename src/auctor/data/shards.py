@@ -31,6 +31,7 @@ from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
 
 MAGIC = b"AUCTORSH"
+#: Version of the layout of a shard; another one is refused.
 VERSION = 1
 #: Arrays begin at multiples of this many bytes: one cache line, aligned for vector loads.
 ALIGNMENT = 64

@@ -13,8 +13,9 @@ from auctor.tables.schema import KEEP, Column, Schema
 
 #: Version of the set of operators; runtimes of the last years know it.
 OPSET = 17
-#: The set of operators that has a table of words, and its version.
+#: The set of operators that has a table of words.
 ML = "ai.onnx.ml"
+#: Its version; runtimes of the last years know it.
 ML_OPSET = 3
 #: Version of the file format; runtimes of the last years know it.
 IR_VERSION = 8

@@ -22,6 +22,7 @@ from auctor.online.base import OnlineClassifier
 from auctor.online.state import check_state
 from auctor.tables.schema import Schema
 
+#: Version of the layout of a checkpoint; another one is refused.
 FORMAT = 1
 WHO = KIND = "checkpoint"
 COUNTS = ("row", "rows_seen", "skipped_rows")

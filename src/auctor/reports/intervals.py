@@ -13,6 +13,7 @@ from auctor.core.types import FloatArray
 from auctor.metrics.error import Confusion
 from auctor.metrics.sweep import Sweep
 
+#: Confidence of an interval: the usual one.
 LEVEL = 0.95
 #: Standard deviations that an interval reaches to either side.
 REACH = NormalDist().inv_cdf(0.5 * (1.0 + LEVEL))

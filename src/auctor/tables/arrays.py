@@ -29,6 +29,7 @@ _HEADER = re.compile(
     rb"\{'descr': '([<>|][biufUS]\d{1,4})', 'fortran_order': (True|False), "
     rb"'shape': \(((?:SIZE(?:, ?SIZE)*,?)?)\), \} *\n".replace(b"SIZE", rb"(?:0|[1-9]\d{0,17})")
 )
+#: Bytes of the longest header that is read: a file with a longer one is refused.
 _LONGEST_HEADER = 1 << 12
 _INT32 = np.iinfo(np.int32).max
 

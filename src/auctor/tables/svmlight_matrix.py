@@ -25,6 +25,7 @@ _INT32 = np.iinfo(np.int32).max
 BLOCKS_PER_THREAD = 2
 #: Room is made for a little more than the first blocks let expect.
 _MARGIN = 1.02
+#: Factor by which arrays grow where that was too little: few copies, little unused room.
 _GROWTH = 1.25
 
 

@@ -11,6 +11,7 @@ from auctor.core.errors import AuctorError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
 
+#: Rows of every case: few enough for brute force over pairs and labellings.
 N_ROWS = 14
 
 

@@ -13,6 +13,7 @@ from auctor.testing.storages import Build
 from auctor.testing.streams import SOLVED, train_everything
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 
+#: Relative difference that sums in another order may have.
 RTOL = 1e-12
 
 

@@ -17,6 +17,7 @@ from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 #: Per-column parameters in ``examples()`` have this length.
 N_COLUMNS = 4
 
+#: Steps of the prox to try: short, one, long.
 STEPS = (0.05, 1.0, 20.0)
 
 
@@ -242,6 +243,7 @@ class PenaltySuite(Suite):
             expect_close(twin.prox(v, 0.7), self.penalty.prox(v, 0.7), "a copy's prox", rtol=0.0)
 
 
+#: Lengths of the vectors to try: from next to nothing to beyond every threshold.
 _SIZES = (1e-6, 1e-3, 0.1, 3.0)
 
 

@@ -21,7 +21,9 @@ from auctor.solvers.choose import able, resolve
 from auctor.testing.problems import Reference, references
 from auctor.testing.suite import Suite, Untouched, expect, expect_close
 
+#: Gap to solve to, relative to the objective at the null model.
 TOL = 1e-6
+#: Iterations after which a solver counts as one that does not converge.
 MAX_ITER = 5000
 
 

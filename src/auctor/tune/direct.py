@@ -27,10 +27,11 @@ REACH = 1.0
 #: Distance from the middle of the cube beyond which the plane is laid at the best direction anew.
 #: Set by hand.
 EDGE = 0.45
-#: Rows that each step adds to a growing sample, that a sample begins with, and its least share of
-#: a class (spec ghanbari.md B2, as printed in the thesis).
+#: Rows that each step adds to a growing sample. Source: Ghanbari's thesis, as printed.
 ROWS_PER_STEP = 50
+#: Rows that a sample begins with. Source: Ghanbari's thesis, as printed.
 FIRST_ROWS = 1000
+#: Share of a class that a sample has at least. Source: Ghanbari's thesis, as printed.
 LEAST_SHARE = 0.1
 
 

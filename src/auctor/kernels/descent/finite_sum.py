@@ -50,9 +50,11 @@ def svrg_epoch(
     d = w.shape[0]
     change, pulls = np.zeros(d), np.zeros(d)
     for _ in range(steps):
+        # Draw row k with its probability: where a uniform number falls among the sums of them.
         k = int(np.searchsorted(below, uniform(random), side="right")) - 1
         k = min(max(k, 0), rows.shape[0] - 1)
         mean = means[own[k]]
+        # along = z.(w - anchor) with z = x - m of the row; across = d.(w - anchor), d = m_1 - m_0.
         along = across = 0.0
         for j in range(d):
             change[j] = w[j] - anchor[j]
@@ -67,6 +69,8 @@ def svrg_epoch(
         for e in range(start, stop):
             pulls[indices[e]] = along * values[e]
         for j in range(d):
+            # g = grad(anchor) + 2 scale (z.(w - anchor)) z + 2 (d.(w - anchor)) d,
+            # w <- prox_step(w - step g).
             g = gradient[j] + pulls[j] - along * mean[j]
             g += 2.0 * across * (means[1, j] - means[0, j])
             w[j] = prox_one(w[j] - step * g, step, l1[j], l2[j], lower[j], upper[j])
@@ -104,6 +108,7 @@ def spdam_epoch(
     b = means[0] - means[1]
     inverse = 1.0 / (ridge + 1.0 / tau)
     solved = inverse * b
+    # (ridge + 1/tau + b b')^-1 by Sherman and Morrison: D - (D b)(D b)' / (1 + b' D b), D diagonal.
     bend = 1.0 + (b * solved).sum()
     gain, back, centre = np.zeros(d), np.zeros(2), np.zeros(2)
     for _ in range(steps):
@@ -114,6 +119,7 @@ def spdam_epoch(
             centre[0] += means[0, j] * ahead[j]
             centre[1] += means[1, j] * ahead[j]
         for k in range(batch):
+            # The next of a random order without repetition (Fisher and Yates).
             other = k + np.int64(next_random(random) % np.uint64(n - k))
             order[k], order[other] = order[other], order[k]
             r = order[k]
@@ -123,6 +129,7 @@ def spdam_epoch(
             for e in range(start, stop):
                 score += values[e] * ahead[indices[e]]
             score = scale[r] * (score - centre[own[r]])
+            # Dual step: a_k <- (a_k + sigma z_k.ahead) / (1 + sigma), the prox of a^2/2.
             new = (dual[r] + sigma * score) / (1.0 + sigma)
             change = (new - dual[r]) * scale[r] / n
             dual[r] = new
@@ -132,11 +139,14 @@ def spdam_epoch(
         along = 0.0
         for j in range(d):
             gain[j] -= back[0] * means[0, j] + back[1] * means[1, j]
+            # Primal step, with u = sum_k a_k z_k / n:
+            # (ridge + 1/tau + b b') w = w/tau - u - (n/batch) gain - b.
             r_j = w[j] / tau - u[j] - n / batch * gain[j] - b[j]
             u[j] += gain[j]
             gain[j] = inverse[j] * r_j
             along += b[j] * gain[j]
         for j in range(d):
+            # Extrapolate: ahead = w + theta (w - old w).
             new = gain[j] - solved[j] * along / bend
             ahead[j] = new + theta * (new - w[j])
             w[j] = new

@@ -128,6 +128,7 @@ def _settle(
         reach = _reach(G, a, active, size)
         for k in range(size):
             i = active[k]
+            # Gradient p = b - G a on the face, less its mean by a: the multiplier of sum a = 1.
             p[k] = _slope(G, b, a, active, size, i)
             level += a[i] * p[k]
             allowed = max(allowed, _noise(G, b, reach, i))
@@ -141,7 +142,9 @@ def _settle(
             factorise(G, shift, active, size, L)
         _solve(L, size, p)
         _solve(L, size, ones)
+        # Newton step with sum 0: M^-1 p - (1'M^-1 p / 1'M^-1 1) M^-1 1, M = G + shift.
         tilt = p.sum() / ones.sum()
+        # As far as all weights stay at or above 0; the first to get there leaves the face.
         length, used = 1.0, -1
         for k in range(size):
             p[k] -= tilt * ones[k]
@@ -195,6 +198,7 @@ def maximise(
         slope = np.empty(n)
         level = linear = 0.0
         for i in range(n):
+            # Joins where its slope is most above level = a.(b - G a); the excess bounds the gap.
             slope[i] = _slope(G, b, a, active, size, i)
         for k in range(size):
             level += a[active[k]] * slope[active[k]]

@@ -38,6 +38,7 @@ def path_scores(
             own = 0.0 if group < 0 else path[i, group]
             above = own if inherit else 0.0
             known = 0
+            # Softmax over the children, exp(z_c - most) / sum, with exp(0 - most) for ending here.
             most = 0.0 if stay[at] else -np.inf
             for c in range(count):
                 t = top[c] if group < 0 else child[first + c]

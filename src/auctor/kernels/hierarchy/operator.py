@@ -108,6 +108,7 @@ def dag_operator(
             moved = 0.0
             for t in range(size - 1, -1, -1):
                 square = 0.0
+                # zeta_t <- projection of v_g + zeta_t onto the ball of radius phi_t.
                 for a in range(start[t], start[t + 1]):
                     v[i, below[a]] += zeta[a]
                     square += v[i, below[a]] ** 2

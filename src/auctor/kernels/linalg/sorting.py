@@ -23,6 +23,7 @@ _ALL = np.uint64((1 << 64) - 1)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _BITS = np.uint64(10)
+#: Values of one digit of the radix sort: ten bits.
 _DIGITS = 1 << 10
 _DIGIT = np.uint64(_DIGITS - 1)
 _PASSES = 7  # ceil(64 / 10)

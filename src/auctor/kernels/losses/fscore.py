@@ -52,6 +52,8 @@ def worst_labelling(
     flipped = cost = 0.0
     for i in range(p.shape[0] + 1):
         last = i == p.shape[0]
+        # 1 - F = 1 - hit / (rest + C), C the weight of flipped negatives: its slope in C is
+        # hit / (rest + C)^2, against which a flip costs 2 neg.
         hit = 0.0 if last else factor * max(m - flipped, 0.0)
         rest = factor * m - flipped
         # Last negative whose flip starts out with a gain.

@@ -31,6 +31,7 @@ import math
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
+#: Codes of the losses; each stands for one branch of the functions below.
 LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = 0, 1, 2, 3
 SQUARED, HUBER, QUANTILE, EPSILON, POISSON = 4, 5, 6, 7, 8
 

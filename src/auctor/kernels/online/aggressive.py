@@ -18,6 +18,7 @@ from auctor.kernels.runtime.compiled import inline_kernel, kernel
 STEPS, ROWS, TOTAL, SQUARES, POSITIVE = 0, 1, 2, 3, 4
 #: The scale, the sum of the scales averaged over, the total weight of these.
 SCALE, SUM_SCALE, MASS = 5, 6, 7
+#: Length of the vector of scalars.
 SCALARS = 8
 
 #: A scale below this is multiplied into the columns, before rounding matters.
@@ -210,6 +211,7 @@ def uni_exp(
         s[STEPS] += 1.0
         p = s[POSITIVE] / s[TOTAL]
         eta = rate / math.sqrt(s[STEPS]) * s[TOTAL] / s[SQUARES]
+        # w <- (w + eta share y exp(-y w.x) x) / (1 + eta l2), with w = SCALE table[:, 0].
         share = weight[i] * s[ROWS] / s[TOTAL] * 0.5 / (p if label > 0.0 else 1.0 - p)
         # Beyond 30 the bound below decides, and exp would overflow.
         move = eta * share * math.exp(min(-label * s[SCALE] * vx, 30.0))

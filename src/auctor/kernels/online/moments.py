@@ -104,10 +104,13 @@ def flush(
         m = 0
         for r in range(count):
             if block_side[r] == side:
+                # Rows about the mean of the block, times the root of their weights.
                 root = math.sqrt(block_weight[r])
                 for j in range(d):
                     centred[m, j] = root * (block[r, j] - centre[j])
                 m += 1
+        # Chan, Golub and LeVeque: the scatter of two sets is the sum of theirs and of
+        # (a b / (a + b)) apart apart' for weights a and b; here one more row of the product.
         old = mass[side, 0]
         share = own / (old + own)
         root = math.sqrt(old * share)
@@ -161,6 +164,7 @@ def add_rows(
     for i in range(low, high):
         if weight[i] == 0.0:
             continue
+        # w_i growth^i: new rows grow instead of old ones shrinking.
         w = weight[i] * latest[0]
         latest[0] *= growth
         side = 0 if y[i] > 0.0 else 1
@@ -168,6 +172,7 @@ def add_rows(
         entries = np.int64(stop) - np.int64(start)
         if entries > 0:
             width[0] = max(width[0], np.int64(indices[np.int64(stop) - 1]) + 1)
+        # Few entries: into the sums about zero at once. Many: into the block, centred later.
         if entries <= int(FEW_ENTRIES * width[0]):
             mass[side, 1] += w
             add_entries(indices, values, start, stop, w, total[side], scatter[side])

@@ -209,6 +209,7 @@ def sketched_opauc_rows(
         share = weight[i] / mass[side]
         for j in range(d):
             mean[side, j] += share * (x[j] - mean[side, j])
+        # The sketch of the class, S += x a' with E[a a'] = I w / rank: S S' estimates sum w x x'.
         random_signs(random, math.sqrt(weight[i] / rank), signs)
         drift[side] += signs
         for k in range(indptr[i], indptr[i + 1]):
@@ -219,6 +220,7 @@ def sketched_opauc_rows(
         clock[0] += 1
         if mass[other] == 0.0:
             continue
+        # slope = ridge w + (u.w - y) u + C w, u = x - mean and C covariance of the other class.
         size = pair_slope(x, y[i], ridge, w, mean[other], slope)
         largest[0] = max(largest[0], size)
         add_sketched_covariance(

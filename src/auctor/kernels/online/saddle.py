@@ -31,6 +31,7 @@ STAGE, DONE, GOAL, GROWTH = 16, 17, 18, 19
 A0, B0, ALPHA0, CENTRE, SUM_CENTRE, LENGTH0, ACROSS = 20, 21, 22, 23, 24, 25, 26
 #: How far alpha may go from that centre.
 REACH = 27
+#: Length of the vector of scalars.
 SCALARS = 28
 
 #: Rows from which one of them may be called an outlier.

@@ -31,6 +31,7 @@ SCALE, SHRUNK, SUM_SCALE, SUM_SHRUNK, MASS = 7, 8, 9, 10, 11
 DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE = 12, 13, 14, 15
 #: Entries read; C when all columns were looked at last and when they will be again; buckets per C.
 ENTRIES, ORIGIN, HORIZON, FINENESS = 16, 17, 18, 19
+#: Length of the vector of scalars.
 SCALARS = 20
 
 #: Step rules.
@@ -243,6 +244,7 @@ def spam_dense(
         t, p = s[STEPS], prior(s)
         q = p * (1.0 - p)
         eta = step_length(rule, rate, t, q * least, mean_square(s))
+        # Mean score of the other class, w.m, with m from the last two entries of the table.
         other = 0.0
         for j in range(table.shape[0]):
             other += table[j, 0] * table[j, 5 - own]
@@ -252,6 +254,7 @@ def spam_dense(
         for k in range(start, stop):
             table[indices[k], 0] += move * values[k]
         for j in range(table.shape[0]):
+            # w <- prox of eta p(1-p) times the penalty; the average counts iterate t times t.
             w = prox_one(table[j, 0], eta * q, l1[j], l2[j], lower[j], upper[j])
             table[j, 0] = w
             table[j, 1] -= t * w

@@ -195,6 +195,8 @@ def threshold(
         k = slow[n]
         j, x = indices[k], float(values[k])
         old, level = table[j, 0], single if one else l1[j]
+        # w/P = sign(a) max(|a| - k C, 0) moves along the row, is soft-thresholded by k cut, put
+        # into its box, and stored as a for the new C = shrunk + cut.
         a = math.copysign(max(abs(old) - level * shrunk, 0.0), old) + move * x
         a = math.copysign(max(abs(a) - level * cut, 0.0), a)
         if not free:
@@ -203,6 +205,7 @@ def threshold(
         a += signed(level, a) * (shrunk + cut)
         change, turn = a - old, signed(level, a) - signed(level, old)
         table[j, 0] = a
+        # The sum of the iterates, a U - sign(a) k V - table[j, 1], must not jump with a.
         table[j, 1] += change * sum_scale - turn * sum_shrunk
         change -= move * x
         dot_positive += change * table[j, 2]

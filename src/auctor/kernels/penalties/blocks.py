@@ -193,6 +193,7 @@ def descend_gram(
         for b in range(weight.shape[0]):
             low, high = starts[b], starts[b + 1]
             new = trial[: high - low]
+            # z_b <- argmin over one block of slope.d + d'Gd/2 + weight |z_b|_2 + l1 |z_b|_1.
             moved = minimise_block(
                 slope[low:high],
                 z[low:high],
@@ -209,6 +210,7 @@ def descend_gram(
                 continue
             worst = max(worst, moved)
             for k in range(low, high):
+                # The gradient follows the move: slope += H[:, k] step.
                 step = new[k - low] - z[k]
                 if step != 0.0:
                     z[k] = new[k - low]
@@ -281,6 +283,7 @@ def descend_residual(
                 continue
             worst = max(worst, moved)
             for k in range(low, high):
+                # q += step h x_j, and the intercept follows: shift += step hx_k / sum h.
                 step = new[k - low] - z[k]
                 if step != 0.0:
                     j = chosen[k]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from auctor.core.types import Array, IntArray
 from auctor.kernels.runtime.compiled import kernel
 
+#: Bytes with a meaning.
 _NEWLINE = 10
 _QUOTE = 34
 

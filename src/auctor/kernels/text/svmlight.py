@@ -23,6 +23,7 @@ LATE = 4
 CODE = 5
 #: The byte at which it stopped.
 WHERE = 6
+#: Length of that vector of places.
 AT_SIZE = 7
 
 # Why a reader stopped before the end of the text.

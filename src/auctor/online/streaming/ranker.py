@@ -28,8 +28,9 @@ SURROGATES: dict[str, BaseLoss] = {
     "logistic": PairwiseLogistic(),
 }
 #: Strengths to choose from, as multiples of the squared mean deviation of a column over the number
-#: of rows, and the first.
+#: of rows.
 LEVELS = (3e4, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 1.0, 0.1, 0.01)
+#: Place in `LEVELS` of the strength to start with: the middle. Set by hand.
 START = 5
 #: Folds of the cross-validation that chooses a strength.
 PARTS = 3

@@ -246,6 +246,8 @@ BUDGETS: dict[str, Callable[[int, float], float]] = {
     "log": lambda k, rate: 1.0 + rate * math.log(k),
     "constant": lambda k, rate: rate,
 }
+#: Passes of coordinate descent in one outer iteration, at most: bounds a rate that was set too
+#: high. Set by hand.
 MOST_PASSES = 1000
 
 
