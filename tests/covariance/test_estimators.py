@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.covariance import empirical_covariance
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from auctor.core.errors import DataWarning
 from auctor.covariance import (
     SparseInverseCovariance,
     SparseInverseCovarianceCV,
@@ -15,6 +17,7 @@ from auctor.covariance import (
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*still rises there")
 @parametrize_with_checks([SparseInverseCovariance(), SparseInverseCovarianceCV(strengths=3, cv=2)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -134,6 +137,7 @@ def test_a_path_is_its_points(chain_rows):
     assert path[-1].value == pytest.approx(alone.value, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*still rises there")
 @pytest.mark.parametrize("standardize", [False, True, "rank"])
 @pytest.mark.parametrize("criterion", ["likelihood", "ebic", "stability"])
 def test_the_choice_of_the_strength(chain_rows, criterion, standardize):
@@ -152,6 +156,7 @@ def test_the_choice_of_the_strength(chain_rows, criterion, standardize):
     np.testing.assert_array_equal(model.criterion_values_, again.criterion_values_)
 
 
+@pytest.mark.filterwarnings("ignore:.*still rises there")
 def test_the_likelihood_is_that_of_the_rows_left_out(chain_rows):
     X = chain_rows(6, 40)
     folds = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
@@ -163,6 +168,37 @@ def test_the_likelihood_is_that_of_the_rows_left_out(chain_rows):
         ]
         constant = 3.0 * np.log(2.0 * np.pi)
         assert np.mean(scores) + constant == pytest.approx(model.criterion_values_[at], abs=1e-2)
+
+
+def table_of_likelihoods(X, strengths, folds):
+    """The mean log-likelihood of the rows left out for every strength, solved one by one."""
+    return [
+        np.mean([SparseInverseCovariance(s).fit(X[train]).score(X[test]) for train, test in folds])
+        for s in strengths
+    ]
+
+
+@pytest.mark.parametrize("n", [60, 150, 400])
+def test_folds_that_follow_the_first_choose_as_all_of_them_would(chain_rows, n):
+    X = chain_rows(12, n)
+    folds = list(KFold(5).split(X))
+    strengths = np.geomspace(0.5, 0.01, 15)
+    model = SparseInverseCovarianceCV(strengths, cv=folds).fit(X)
+    table = table_of_likelihoods(X, strengths, folds)
+    chosen = strengths.tolist().index(model.strength_)
+    assert 0 < chosen < 14
+    assert max(table) - table[chosen] <= 0.005 * np.ptp(table)  # solves inside folds are loose
+    tried = np.isfinite(model.criterion_values_)
+    assert tried[chosen - 1 : chosen + 2].all()
+    assert tried.sum() < 10  # the others are left out
+    constant = 6.0 * np.log(2.0 * np.pi)
+    expected = table[chosen] + constant
+    assert model.criterion_values_[chosen] == pytest.approx(expected, abs=0.02 * np.ptp(table))
+
+
+def test_the_end_of_the_grid_is_said(chain_rows):
+    with pytest.warns(DataWarning, match="smallest strength that it tried, 0.3, and"):
+        SparseInverseCovarianceCV([0.5, 0.4, 0.3]).fit(chain_rows(12, 150))
 
 
 def test_refit_is_the_maximum_likelihood_on_the_graph(chain_rows):
@@ -184,6 +220,7 @@ def test_refit_needs_only_the_cliques_not_the_whole_to_be_regular(chain_rows):
     np.testing.assert_allclose(found.covariance[chain], S[chain], rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:.*still rises there")
 def test_the_choice_with_a_forbidden_edge(chain_rows):
     X = chain_rows(5, 100)
     weights = np.ones((5, 5))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import check_cv
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import DataWarning, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.covariance.estimator import GraphEstimator, refit
@@ -23,13 +24,15 @@ from auctor.covariance.problem import factorise
 from auctor.covariance.solve import Budget, GraphSolution, solve_graph
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
-#: Gap for every variable inside folds and subsamples, where only the order of strengths matters.
+#: Gap for every variable inside subsamples, and at the first strengths of folds, where only the
+#: order of strengths matters.
 LOOSE_TOL = 1e-3
 #: Gap inside folds, as a share of the last change of the mean log-likelihood from one strength to
-#: the next: far from the best strength the order is clear. Set by hand; on rows as estrogen-692 the
-#: choice is that of solves to `LOOSE_TOL`.
-CLEAR_SHARE = 0.2
-#: Strengths in a row with less likelihood than the best so far that end the path; set by hand.
+#: the next: far from the best strength the order is clear. Source: covariance.md, where the choice
+#: is compared with that of tight solves of all folds at all strengths.
+CLEAR_SHARE = 0.1
+#: Strengths in a row with less likelihood than the best so far that end the path of the first fold;
+#: set by hand.
 PATIENCE = 2
 #: Subsamples that stability is measured on (Liu, Roeder, Wasserman 2010 use 20 and more).
 SUBSAMPLES = 20
@@ -121,22 +124,121 @@ class Parts:
         self.precisions: list[csr_array | None] = [None] * len(rows)
 
     def solve(
-        self, at: int, tol: float, see: Callable[[int, GraphSolution, FloatArray | None], None]
+        self,
+        at: int,
+        tol: float,
+        *,
+        which: Sequence[int] | None = None,
+        start: csr_array | None = None,
+        see: Callable[[int, GraphSolution, FloatArray | None], None] | None = None,
     ) -> None:
-        """Solve all parts for one strength; ``see`` gets number, solution, deviations."""
+        """Solve all parts, or some, for one strength; ``see`` gets number, solution, deviations.
+
+        ``start`` is where parts that have no model yet begin.
+        """
         whole = self.candidates
-        budget = replace(whole.budget, tol=max(whole.budget.tol, tol), n_threads=1)
+        chosen = range(len(self.rows)) if which is None else which
+        threads = 1 if len(chosen) > 1 else whole.budget.n_threads
+        budget = replace(whole.budget, tol=max(whole.budget.tol, tol), n_threads=threads)
         within = replace(whole, budget=budget)
 
         def one(k: int) -> None:
             S, deviation = whole.covariance(whole.rows[self.rows[k]])
-            known = self.precisions[k]
+            known = start if self.precisions[k] is None else self.precisions[k]
             solution = within.solve(S, at, None if known is None else known.toarray())
             self.precisions[k] = csr_array(solution.precision)
-            see(k, solution, deviation)
+            if see is not None:
+                see(k, solution, deviation)
 
-        tasks = [partial(one, k) for k in range(len(self.rows))]
+        tasks = [partial(one, k) for k in chosen]
         run_tasks(tasks, available_threads(whole.budget.n_threads))
+
+
+class HeldOut:
+    """Log-likelihood of the rows of every fold under models of the others.
+
+    The first fold follows the path until its likelihood falls. The others are solved around its
+    best strength alone, from its models, as far as the mean rises: at other strengths it matters
+    only that they are worse.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    folds : list of pairs of arrays
+        Rows to fit, rows to judge.
+    rows : (n, p) array
+        All rows, in the units in which they are judged.
+    centre : bool
+        Whether the means of the fitted rows are taken off.
+    """
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        folds: list[tuple[Array, Array]],
+        rows: FloatArray,
+        centre: bool,
+    ) -> None:
+        self.candidates, self.folds, self.rows, self.centre = candidates, folds, rows, centre
+        self.parts = Parts(candidates, [train for train, _ in folds])
+        self.values = np.full((len(folds), candidates.strengths.size), np.nan)
+        self.tol = np.full(candidates.strengths.size, LOOSE_TOL)
+        self.models: dict[tuple[int, int], csr_array] = {}
+
+    @property
+    def mean(self) -> FloatArray:
+        """Means over the folds, NaN for strengths that some fold has not tried."""
+        return self.values.mean(axis=0)
+
+    def best(self) -> int:
+        """The strength with the largest mean: none beside it has a larger one."""
+        best = self._follow_first()
+        everyone = range(len(self.folds))
+        self._judge(best, everyone)
+        for way in (1, -1):
+            while 0 <= best + way < self.tol.size:
+                self._judge(best + way, everyone)
+                if not self.mean[best + way] > self.mean[best]:
+                    break
+                best += way
+        return best
+
+    def start(self, at: int) -> FloatArray:
+        """The mean of the models of the folds, where a fit of all rows may start."""
+        total = sum(self.models[k, at] for k in range(len(self.folds)))
+        found: FloatArray = (total / len(self.folds)).toarray()
+        return found
+
+    def _follow_first(self) -> int:
+        """Solve the first fold until `PATIENCE` strengths in a row are worse than its best."""
+        found, best = self.values[0], 0
+        for at in range(found.size):
+            change = abs(float(found[at - 1] - found[at - 2])) if at > 1 else 0.0
+            self.tol[at] = (
+                CLEAR_SHARE * change / self.candidates.S.shape[0] if at > 1 else LOOSE_TOL
+            )
+            self._judge(at, [0])
+            if found[at] > found[best]:
+                best = at
+            elif at >= best + PATIENCE:
+                break
+        return best
+
+    def _judge(self, at: int, which: Sequence[int]) -> None:
+        """Solve folds for one strength, those that have not tried it, and judge them."""
+
+        def see(k: int, solution: GraphSolution, deviation: FloatArray | None) -> None:
+            train, test = self.folds[k]
+            left = self.rows[test] - (self.rows[train].mean(axis=0) if self.centre else 0.0)
+            if deviation is not None and self.rows is self.candidates.rows:
+                left /= deviation
+            self.values[k, at] = log_likelihood(left.T @ left / test.size, solution)
+            self.models[k, at] = csr_array(solution.precision)
+
+        new = [k for k in which if np.isnan(self.values[k, at])]
+        if new:
+            start = self.models.get((0, at))
+            self.parts.solve(at, float(self.tol[at]), which=new, start=start, see=see)
 
 
 def choose_by_likelihood(
@@ -144,36 +246,23 @@ def choose_by_likelihood(
 ) -> Choice:
     """Mean log-likelihood of the rows of every fold under models of the others.
 
-    ``held_rows`` are the rows in the units in which they are judged. Strengths after `PATIENCE`
-    ones in a row that are worse than the best are not tried; they have NaN. The mean of the models
-    of the folds at the best strength is where the fit of all rows starts.
+    ``held_rows`` are the rows in the units in which they are judged. A warning says where the
+    likelihood is largest at the smallest strength.
     """
-    parts = Parts(candidates, [train for train, _ in folds])
-    values = np.full((len(folds), candidates.strengths.size), np.nan)
-    mean = np.full(candidates.strengths.size, np.nan)
-    size, best, start, change = candidates.S.shape[0], 0, None, 0.0
-    for at in range(candidates.strengths.size):
-
-        def judge(
-            k: int, solution: GraphSolution, deviation: FloatArray | None, at: int = at
-        ) -> None:
-            train, test = folds[k]
-            left = held_rows[test] - (held_rows[train].mean(axis=0) if centre else 0.0)
-            if deviation is not None and held_rows is candidates.rows:
-                left /= deviation
-            values[k, at] = log_likelihood(left.T @ left / test.size, solution)
-
-        parts.solve(at, max(LOOSE_TOL, CLEAR_SHARE * change / size), judge)
-        mean[at] = values[:, at].mean()
-        if at > 0:
-            change = abs(float(mean[at] - mean[at - 1]))
-        if at == 0 or mean[at] > mean[best]:
-            best = at
-            found = [one for one in parts.precisions if one is not None]
-            start = np.mean([one.toarray() for one in found], axis=0)
-        elif at >= best + PATIENCE:
-            break
-    return Choice(mean, best, start)
+    held = HeldOut(candidates, folds, held_rows, centre)
+    best = held.best()
+    if 0 < best == candidates.strengths.size - 1 and candidates.strengths[best] > 0.0:
+        warnings.warn(
+            DataWarning(
+                candidates.who,
+                does=f"chose the smallest strength that it tried, {candidates.strengths[best]:.3g},"
+                " and the likelihood of the rows left out still rises there",
+                todo="Pass {option} with smaller ones.",
+                option="strengths",
+            ),
+            stacklevel=4,
+        )
+    return Choice(held.mean, best, held.start(best))
 
 
 def choose_by_ebic(candidates: Candidates, gamma: float) -> Choice:
@@ -194,7 +283,7 @@ def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> Cho
     values = np.full(candidates.strengths.size, np.nan)
     best = 0
     for at in range(candidates.strengths.size):
-        parts.solve(at, LOOSE_TOL, lambda *_: None)
+        parts.solve(at, LOOSE_TOL)
         often = np.zeros((p, p))
         for one in parts.precisions:
             if one is not None:
@@ -238,8 +327,9 @@ class SparseInverseCovarianceCV(GraphEstimator):
         All strengths, decreasing.
     criterion_values_ : array
         Their criterion: larger is better for "likelihood", smaller for the others. NaN for the
-        strengths that were not tried: those after the likelihood has fallen twice in a row, or
-        after the first graph that is not stable.
+        strengths that were not tried by all: the first fold goes along the path until its
+        likelihood has fallen twice in a row, and the other folds try strengths around its best, as
+        far as the mean likelihood rises; stability ends after the first graph that is not stable.
     precision_, covariance_, location_, gap_, n_iter_, solution_, graph_, partial_correlation_
         As for `SparseInverseCovariance`.
 
