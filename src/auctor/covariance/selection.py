@@ -134,7 +134,7 @@ class Parts:
     ) -> None:
         """Solve all parts, or some, for one strength; ``see`` gets number, solution, deviations.
 
-        ``start`` is where parts that have no model yet begin.
+        ``start`` is where they begin, in place of their models before.
         """
         whole = self.candidates
         chosen = range(len(self.rows)) if which is None else which
@@ -144,7 +144,7 @@ class Parts:
 
         def one(k: int) -> None:
             S, deviation = whole.covariance(whole.rows[self.rows[k]])
-            known = start if self.precisions[k] is None else self.precisions[k]
+            known = self.precisions[k] if start is None else start
             solution = within.solve(S, at, None if known is None else known.toarray())
             self.precisions[k] = csr_array(solution.precision)
             if see is not None:
@@ -188,11 +188,16 @@ class HeldOut:
     @property
     def mean(self) -> FloatArray:
         """Means over the folds, NaN for strengths that some fold has not tried."""
-        return self.values.mean(axis=0)
+        found: FloatArray = self.values.mean(axis=0)
+        return found
 
     def best(self) -> int:
         """The strength with the largest mean: none beside it has a larger one."""
         best = self._follow_first()
+        beside = np.abs(np.diff(self.values[0, max(best - 1, 0) : best + 2]))
+        tol = self._clear(float(np.min(beside[np.isfinite(beside)], initial=np.inf)))
+        self.values[0, self.tol > tol] = np.nan  # around the best it is solved again, more finely
+        self.tol[:] = tol
         everyone = range(len(self.folds))
         self._judge(best, everyone)
         for way in (1, -1):
@@ -205,9 +210,10 @@ class HeldOut:
 
     def start(self, at: int) -> FloatArray:
         """The mean of the models of the folds, where a fit of all rows may start."""
-        total = sum(self.models[k, at] for k in range(len(self.folds)))
-        found: FloatArray = (total / len(self.folds)).toarray()
-        return found
+        total = np.zeros_like(self.candidates.S)
+        for k in range(len(self.folds)):
+            total += self.models[k, at].toarray()
+        return total / len(self.folds)
 
     def _follow_first(self) -> int:
         """Solve the first fold until `PATIENCE` strengths in a row are worse than its best."""
@@ -223,6 +229,11 @@ class HeldOut:
             elif at >= best + PATIENCE:
                 break
         return best
+
+    def _clear(self, change: float) -> float:
+        """The gap for every variable at which a change of the likelihood is still clear."""
+        clear = CLEAR_SHARE * change / self.candidates.S.shape[0]
+        return clear if np.isfinite(clear) else LOOSE_TOL
 
     def _judge(self, at: int, which: Sequence[int]) -> None:
         """Solve folds for one strength, those that have not tried it, and judge them."""
