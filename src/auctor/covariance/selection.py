@@ -257,23 +257,26 @@ def choose_by_likelihood(
 ) -> Choice:
     """Mean log-likelihood of the rows of every fold under models of the others.
 
-    ``held_rows`` are the rows in the units in which they are judged. A warning says where the
-    likelihood is largest at the smallest strength.
+    ``held_rows`` are the rows in the units in which they are judged.
     """
     held = HeldOut(candidates, folds, held_rows, centre)
     best = held.best()
-    if 0 < best == candidates.strengths.size - 1 and candidates.strengths[best] > 0.0:
+    return Choice(held.mean, best, held.start(best))
+
+
+def warn_of_the_end(who: str, strengths: FloatArray, best: int) -> None:
+    """Say where the likelihood is largest at the smallest of the strengths."""
+    if 0 < best == strengths.size - 1 and strengths[best] > 0.0:
         warnings.warn(
             DataWarning(
-                candidates.who,
-                does=f"chose the smallest strength that it tried, {candidates.strengths[best]:.3g},"
-                " and the likelihood of the rows left out still rises there",
+                who,
+                does=f"chose the smallest strength that it tried, {strengths[best]:.3g}, and the "
+                "likelihood of the rows left out still rises there",
                 todo="Pass {option} with smaller ones.",
                 option="strengths",
             ),
-            stacklevel=4,
+            stacklevel=3,
         )
-    return Choice(held.mean, best, held.start(best))
 
 
 def choose_by_ebic(candidates: Candidates, gamma: float) -> Choice:
@@ -410,6 +413,8 @@ class SparseInverseCovarianceCV(GraphEstimator):
         )
         self.criterion_values_, best, start = self._choose(candidates)
         self.strength_ = float(self.strengths_[best])
+        if self.criterion == "likelihood":
+            warn_of_the_end(who, self.strengths_, best)
         solution = candidates.solve(S, best, start)
         if self.refit_graph:
             solution = refit(S, solution.precision, tol=self.tol, max_iter=self.max_iter)
