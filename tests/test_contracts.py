@@ -30,7 +30,8 @@ from auctor.testing import (
 )
 from auctor.testing.data import example_matrix
 
-#: Solvers with parameters other than their defaults, besides what their ``examples()`` give.
+#: Solvers with parameters other than their defaults, besides what their ``examples()`` give; slow,
+#: because the promises they are tried on are tested with those examples too.
 MORE_SOLVERS = [
     InteriorPoint(growth=5.0, direct=False),
     StochasticCoordinateDescent(single_bound=True),
@@ -46,7 +47,7 @@ MORE_SOLVERS = [
 ]
 
 
-def cases(kind, parts):
+def cases(kind, parts, **options):
     """One test per part and check that applies, with a readable name; one suite per part."""
     seen, found = {}, []
     for part in parts:
@@ -55,7 +56,8 @@ def cases(kind, parts):
         unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
         suite = kind(part)
         for check in suite.applicable():
-            found.append(pytest.param(suite, check, id=f"{unique}-{check.removeprefix('check_')}"))
+            name = f"{unique}-{check.removeprefix('check_')}"
+            found.append(pytest.param(suite, check, id=name, **options))
     return found
 
 
@@ -74,7 +76,9 @@ def test_penalty(suite, check):
 
 
 @pytest.mark.parametrize(
-    ("suite", "check"), cases(SolverSuite, instances(discover.solvers()) + MORE_SOLVERS)
+    ("suite", "check"),
+    cases(SolverSuite, instances(discover.solvers()))
+    + cases(SolverSuite, MORE_SOLVERS, marks=pytest.mark.slow),
 )
 def test_solver(suite, check):
     getattr(suite, check)()

@@ -305,6 +305,7 @@ def test_no_p_value_beside_a_strength_on_the_edge():
     assert np.isnan([row.p_value for row in found]).all()
 
 
+@pytest.mark.slow  # four contenders with their searches
 def test_an_unscaled_table_gives_no_false_win(tmp_path, capsys):
     """Columns of size 1e4 beside 0/1 ones, in a sparse file, which nobody scaled by default.
 
@@ -405,6 +406,7 @@ def test_the_recommendation(rows, start, words):
     assert sentence.endswith(".")
 
 
+@pytest.mark.slow  # boosted trees
 def test_trees_win_where_only_they_can():
     """An exclusive or: no linear model does better than chance."""
     rng = np.random.default_rng(0)
@@ -449,6 +451,7 @@ def test_fits_that_stop_early_are_counted(data):
     assert row.stopped_early == 5
 
 
+@pytest.mark.slow  # four contenders with their searches
 def test_real_contenders_on_dense_and_sparse_rows(data):
     X, hits = data
     rules = Rules(folds=2, n_strengths=2, inner_folds=2)

@@ -133,6 +133,7 @@ def test_rows_without_labels(model, more_clicks, tmp_path, capsys):
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.slow  # a process
 def test_rows_from_a_pipe(svm, capsys):
     run("train", svm, "--strength", "0.1", "--quiet")
     run("predict", "model.auctor", svm)

@@ -249,6 +249,7 @@ def test_where_svmlight_indices_start_is_kept(path, tmp_path, capsys):
     assert read_saved(out).schema["first_index"] == 1
 
 
+@pytest.mark.slow  # a process, as in `test_interrupt`
 def test_an_interrupt_saves_the_model(path, tmp_path):
     out = tmp_path / "model.auctor"
     command = [sys.executable, "-m", "auctor.cli.main", "stream", "--zero-based", "no"]

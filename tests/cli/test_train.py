@@ -439,6 +439,7 @@ def test_disk_full_keeps_the_old_model(svm, monkeypatch, capsys):
         assert file.read() == before
 
 
+@pytest.mark.slow  # a process; those above test the same without one
 def test_a_real_full_disk(svm, tmp_path):
     """With a limit on the size of files that the process may write."""
     resource = pytest.importorskip("resource")
@@ -492,6 +493,7 @@ def interrupt(arguments, after, **options):
     return child.returncode, out, seen + err
 
 
+@pytest.mark.slow  # a process; those below interrupt inside this one
 def test_ctrl_c_saves_the_best_model_so_far(svm, svm_test):
     arguments = ["train", svm, "--test", svm_test, *ENDLESS, "--json", "--report", "r.html"]
     code, out, err = interrupt(arguments, "iteration")
@@ -506,6 +508,7 @@ def test_ctrl_c_saves_the_best_model_so_far(svm, svm_test):
     assert os.path.exists("r.html")
 
 
+@pytest.mark.slow  # a process
 def test_ctrl_c_before_there_is_a_model(tmp_path):
     code, out, err = interrupt(["train", "-", "--verbose"], "reading", stdin=subprocess.PIPE)
     assert code == 130

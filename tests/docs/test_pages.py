@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Pages whose Python goes with their commands: test_tasks.py runs both, in order.
 IN_ORDER = ("newcomers.md", "tutorial.md")
+#: Pages whose examples take seconds.
+SLOW = ("additive.md",)
 
 
 def blocks(path, language):
@@ -31,7 +33,12 @@ def commands(path):
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in PAGES[1:] if path.name not in IN_ORDER], ids=lambda path: path.name
+    "path",
+    [
+        pytest.param(path, id=path.name, marks=[pytest.mark.slow] * (path.name in SLOW))
+        for path in PAGES[1:]
+        if path.name not in IN_ORDER
+    ],
 )
 def test_python_blocks_run(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -214,6 +214,7 @@ def test_weights_count():
     assert heavy.score(X, Y, sample_weight=weight) != heavy.score(X, Y)
 
 
+@pytest.mark.slow  # fifty checks
 @pytest.mark.filterwarnings("ignore::auctor.core.errors.DataWarning")
 def test_scikit_learn_agrees():
     """Labels that are numbers are sets of one; weights move rows between folds."""

@@ -44,6 +44,7 @@ def test_the_second_process_loads_what_the_first_compiled(run):
     assert run() == 1
 
 
+@pytest.mark.slow  # two processes
 def test_code_of_an_older_source_is_not_kept_as_that_of_a_newer_one(tmp_path):
     module = tmp_path / "changing.py"
     text = (
