@@ -17,7 +17,7 @@ ROWS = 120
 FINDINGS = [
     ("id", "as an id is", "--drop id", "drop=['id']"),
     ("key", "differs in every row", "--as-category key", "as_category=['key']"),
-    ("sold", "are dates", "--date with its pattern", "date= with its pattern"),
+    ("sold", "are dates", "--date sold=%d/%m/%Y", "date={'sold': '%d/%m/%Y'}"),
     ("when", "as dates", "--as-category when", "as_category=['when']"),
     ("price", "are amounts", "--as-number price", "as_number=['price']"),
     ("share", "are amounts", "--as-number share", "as_number=['share']"),
@@ -121,6 +121,19 @@ def test_each_is_named_everywhere_with_its_option(said, column, what, option, pa
         named = [one for one in lines if repr(column) in one and what in one]
         assert len(named) == 1, place
         assert (parameter if "Python" in place or place[0] == "T" else option) in named[0], place
+
+
+def test_a_look_at_the_data_says_the_same(dirty, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    dirty.to_csv("t.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["inspect", "t.csv", "--label", "bought"]) == 0
+    out, err = capsys.readouterr()
+    for column, what, option, _ in FINDINGS[:-1]:
+        (line,) = [one for one in err.splitlines() if repr(column) in one and what in one]
+        assert option in line
+    assert "2024-03-28" in out  # dates as dates, not as days
 
 
 def test_nothing_is_said_of_an_ordinary_column(said):

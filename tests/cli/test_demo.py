@@ -1,4 +1,5 @@
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -110,18 +111,29 @@ def test_the_verdict_says_who_wins():
     first = row(OURS, 0.0, 0.0, 0.0)
     assert "use plain logistic regression" in verdict(GOALS[0], [first, plain])
     won = verdict(GOALS[0], [trees, plain, row(OURS, -0.01, -0.05, 0.03)])
-    assert won.startswith("For f1 use plain logistic regression: boosted trees wins here")
+    assert won == (
+        "For f1 use plain logistic regression: it is the simplest, and the lead of boosted trees "
+        "(0.100) may be chance."
+    )
     assert "best here, and the simplest" in verdict(
         GOALS[0], [row("logistic regression", 0.0, 0.0, 0.0), row(OURS, -0.01, -0.05, 0.03)]
     )
     assert "by more than chance" in verdict(GOALS[0], [first, row("trees", -0.1, -0.2, -0.05)])
     linear = verdict(GOALS[0], [trees, row(OURS, -0.01, -0.05, 0.03)])
-    assert linear.startswith(f"For f1 use {OURS}: boosted trees wins here")
+    assert linear.startswith(f"For f1 use {OURS}: a linear model is the easiest to explain")
+    assert "lead of boosted trees (0.010) may be chance" in linear
     best = verdict(GOALS[0], [first, row("boosted trees", -0.01, -0.05, 0.03)])
     assert best.startswith(f"For f1 use {OURS}: it is best here, boosted trees may be as good")
     for text in (won, linear, best):
-        assert text.count(".") == 1  # one sentence
+        assert len(re.findall(r"\.(?!\d)", text)) == 1  # one sentence
         assert text.endswith(".")
+
+
+def test_it_is_said_where_trees_win():
+    trees, ours = row("boosted trees", 0.0, 0.0, 0.0), row(OURS, -0.05, -0.08, -0.02)
+    said = showcase.where_trees_win({"f1": [ours, trees], "cost(10)": [trees, ours]})
+    assert said.startswith("Boosted trees come first for cost(10) on this table.")
+    assert "for none of these" in showcase.where_trees_win({"f1": [ours, trees]})
 
 
 @pytest.mark.slow
@@ -161,6 +173,8 @@ def test_table_and_report(columns, quick, found, tmp_path, monkeypatch, capsys):
         "auctor",
         "For f1 use",
         "For cost(10) use",
+        "Boosted trees come first",
+        "auctor compare DATA.csv --label COLUMN",
     ):
         assert word in out
     assert "only table with two classes" in " ".join(out.split())

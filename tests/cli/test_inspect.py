@@ -172,7 +172,7 @@ def test_svmlight(tmp_path, capsys):
 
 def test_many_labels(tmp_path, capsys):
     path = tmp_path / "rows.csv"
-    path.write_text("a,y\n" + "".join(f"{k},{k}.5\n" for k in range(50)))
+    path.write_text("a,y\n" + "".join(f"{k % 7},{k}.5\n" for k in range(50)))
     found = inspect(capsys, path)
     assert found["labels"]["distinct"] == 50
     assert main(["inspect", str(path)]) == 0

@@ -32,7 +32,7 @@ from auctor.cli.main import main
         (["train", "rows.csv", "--penalty", "L1"], "'L1'", "Did you mean 'l1'?"),
         (["train", "rows.csv", "--solver", "newtn"], "'newtn'", "Did you mean 'newton'?"),
         (["train", "rows.csv"], "the label column", "--label"),
-        (["train", "rows.csv", "--label", "bougth"], "bougth", "bought"),
+        (["train", "rows.csv", "--label", "bougth"], "'bougth'", "Did you mean 'bought'?"),
         (["train", "absent.csv", "--label", "bought"], "absent.csv", "."),
         (["train", "rows.csv", "--label", "bought", "--drop", "agee"], "'agee'", "'age'"),
         (["train", "rows.csv", "--label", "bought", "--as-number", "x"], "'x'", "Choose among"),
@@ -162,6 +162,7 @@ def wrong(made, tmp_path_factory):
     for name, content in files(lines).items():
         (folder / name).write_text("".join(f"{line}\n" for line in content))
     (folder / "latin.csv").write_bytes("\n".join(lines).replace("Wien", "Köln").encode("latin-1"))
+    (folder / "wide.csv").write_text("\n".join(lines), encoding="utf-16")
     return folder
 
 
@@ -181,8 +182,10 @@ TRAIN = "--label bought --quiet"
         (f"train unlabelled.csv {TRAIN}", "unlabelled.csv, line 7", "drop such rows"),
         (f"train three.csv {TRAIN} --positive yes", "got 3 classes", "Drop --positive"),
         (f"train semicolons.csv {TRAIN} --delimiter ,", "1 column", "Check the delimiter"),
-        (f"train latin.csv {TRAIN}", "UTF-8", "Convert the file"),
+        (f"train latin.csv {TRAIN}", "UTF-8", "Save it again"),
         ("train quantity.csv --label y", "whole numbers or text", "--label"),
+        (f"train wide.csv {TRAIN}", "which is UTF-16 text", "CSV in UTF-8"),
+        (f"train rows.csv {TRAIN} --drop age,city", "got 'age,city'", "--drop age --drop city"),
         (f"train book.xlsx {TRAIN}", "Excel workbook", "Save the table as CSV"),
         (f"train rows.txt {TRAIN}", "rows.txt, line 1", "--format"),
         (f"train infinite.csv {TRAIN}", "infinity", "column 'age'. Correct"),
@@ -231,6 +234,7 @@ def test_wrong_files_and_values(command, cause, todo, wrong, monkeypatch, refuse
         ("dates.csv", "'d'", "--date"),
         ("commas.csv", "'price'", "--decimal ,"),
         ("money.csv", "'price'", "--as-number"),
+        ("dates.csv", "are dates", "--date d=%d/%m/%Y"),
         ("zip.csv", "'zip'", "--as-category"),
         ("constant.csv", "'k'", "--drop"),
         ("leak.csv", "'sold'", "--drop"),

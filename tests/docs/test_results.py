@@ -30,7 +30,16 @@ def test_no_page_is_forgotten():
 
 @pytest.mark.parametrize(
     "table",
-    ["speed", "quality", "quality_all", "coldstart", "which_f1", "which_cost", "which_auc"],
+    [
+        "honest",
+        "speed",
+        "quality",
+        "quality_all",
+        "coldstart",
+        "which_f1",
+        "which_cost",
+        "which_auc",
+    ],
 )
 def test_tables_hold_measured_numbers_only(table):
     import result_pages

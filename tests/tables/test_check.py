@@ -108,6 +108,26 @@ def test_as_number_reads_amounts():
     assert again.matrix.tolist() == [[9.0, 1.0]]
 
 
+def test_a_column_of_amounts_keeps_its_own_decimal_sign():
+    with pytest.warns(DataWarning, match="reads 'width' with a decimal comma"):
+        commas = read("width", as_number=["width"])
+    assert commas.matrix[:2, 0].tolist() == [0.5, 1.5]
+    with pytest.warns(DataWarning, match="reads 'price' with a decimal point"):
+        points = read("price", as_number=["price"], decimal=",")
+    assert points.matrix[:3, 0].tolist() == [200.5, 1200.5, 2200.5]
+
+
+def test_points_in_a_file_of_decimal_commas_are_named():
+    with pytest.warns(DataWarning, match="decimal point.*as_number=..weight.."):
+        assert read("weight", check=True, decimal=",").schema.columns[0].kind == "category"
+
+
+def test_dates_that_may_have_the_month_first_name_both_patterns():
+    text = "sold,label\n" + "".join(f"0{k % 9 + 1}/02/2024,{k % 2}\n" for k in range(40))
+    with pytest.warns(DataWarning, match="%d/%m/%Y.*or %m/%d/%Y where the month comes first"):
+        read_table(io.BytesIO(text.encode()), "csv", check=True)
+
+
 def test_date_reads_by_its_pattern():
     table = read("sold", check=True, date={"sold": "%d/%m/%Y"})
     assert table.matrix[1, 0] - table.matrix[0, 0] == 1.0
@@ -139,6 +159,13 @@ def test_a_pattern_that_fits_no_value_is_refused():
         ("1.234,5", ",", 1234.5),
         ("5 apples", ".", np.nan),
         ("1.2.3", ".", np.nan),
+        ("15,32", ".", np.nan),
+        ("15.3 %", ",", np.nan),
+        ("1,234,567.5", ".", 1234567.5),
+        ("12,34,567", ".", 1234567.0),
+        ("1,234,56", ".", np.nan),
+        ("$.5", ".", 0.5),
+        ("1e3", ".", 1000.0),
     ],
 )
 def test_amounts(word, decimal, number):

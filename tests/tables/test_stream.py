@@ -621,10 +621,12 @@ def test_decimal_commas():
 
 
 def test_text_of_another_encoding_names_its_line():
-    for text in ("a,y\n1,0\nSão,1\n".encode("latin-1"), "a,y\n1,0\n2,1\n".encode("utf-16")):
-        said = refusal(io.BytesIO(text), format="csv")
-        assert "UTF-8" in said
-        assert "line" in said
+    said = refusal(io.BytesIO("a,y\n1,0\nSão,1\n".encode("latin-1")), format="csv")
+    assert "needs UTF-8 text" in said
+    assert "line 3" in said
+    wide = refusal(io.BytesIO("a,y\n1,0\n2,1\n".encode("utf-16")), format="csv")
+    assert "needs UTF-8 text" in wide
+    assert "which is UTF-16 text" in wide
 
 
 def test_csv_needs_the_extra(monkeypatch):

@@ -156,7 +156,7 @@ def _numbers(found: Demo, seed: int) -> dict[str, Any]:
 
 
 def _print(found: Demo, seed: int, report: Path) -> None:
-    from auctor.estimators.showcase import GOALS
+    from auctor.estimators.showcase import GOALS, where_trees_win
 
     out, table = console(), found.table
     out.print(
@@ -177,6 +177,7 @@ def _print(found: Demo, seed: int, report: Path) -> None:
         out.print()
         out.print(found.verdicts[goal.metric], markup=False)
         out.print()
+    out.print(f"{where_trees_win(found.results)}\n", markup=False)
     out.print(
         "Every row is predicted by models that were trained without it; strengths and cuts were "
         "tuned without it too. Trees keep their own settings. (chance): the interval of the "
@@ -184,6 +185,7 @@ def _print(found: Demo, seed: int, report: Path) -> None:
         markup=False,
     )
     out.print(
-        f"Other folds: auctor demo --seed {seed + 1}. Your own table: auctor compare DATA.csv"
+        f"Other folds: auctor demo --seed {seed + 1}\n"
+        "Next, your own table: auctor compare DATA.csv --label COLUMN"
     )
     out.print(f"Report: {report}", soft_wrap=True, markup=False)

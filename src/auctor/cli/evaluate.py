@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from auctor.cli.files import seen_note
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -24,7 +25,7 @@ from auctor.cli.options import (
     open_model,
     read_chunks,
 )
-from auctor.cli.output import console, echo_json, say_unseen
+from auctor.cli.output import console, echo_json, say, say_unseen
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,6 +81,8 @@ def evaluate(
     rows = score_chunks(saved.model, chunks, who=WHO, seed=seed)
     found = evaluation(saved.model, rows, who=WHO) | {"unseen": dict(unseen)}
     say_unseen(unseen, rows.codes.size)
+    if seen := seen_note(saved.notes, data, rows.codes.size):
+        say(f"warning: {seen}")
     if as_json:
         echo_json({"model": str(model), "data": data, **found})
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,22 @@ def check_outputs(
                 who, needs="another file to write to", got=f"{out} twice", todo="Pass another name."
             )
         taken.add(_place(out))
+
+
+def seen_note(notes: Mapping[str, Any], data: str, rows: int) -> str | None:
+    """What to say where the rows to measure on seem to be those that the model was trained on.
+
+    Examples
+    --------
+    >>> seen_note({"source": "a/rows.csv", "source_rows": 9}, "rows.csv", 8) is None
+    True
+    """
+    if (notes.get("source_rows"), Path(str(notes.get("source"))).name) != (rows, Path(data).name):
+        return None
+    return (
+        f"{data} has the name and the number of rows of the file that the model was trained on; if "
+        "it is the same, these numbers are too good. Measure on rows that it has not seen."
+    )
 
 
 def check_page(who: str, report: Path | None) -> None:

@@ -22,7 +22,7 @@ from auctor.cli.options import (
     examples,
     read,
 )
-from auctor.cli.output import console, echo_json
+from auctor.cli.output import column_table, console, echo_json
 
 if TYPE_CHECKING:
     from auctor.saved import Saved
@@ -61,7 +61,10 @@ def inspect(
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Show what is in a model file (fit, threshold, columns), or in data (types, gaps, labels)."""
+    """Show what is in a model file (fit, threshold, columns), or in data (types, gaps, labels).
+
+    Of data it also says what auctor train would: columns that are probably not meant as they are.
+    """
     if is_model(path):
         from auctor.saved import read_saved
 
@@ -79,6 +82,7 @@ def inspect(
             delimiter=delimiter,
             decimal=decimal,
             n_threads=threads,
+            check=True,
         )
         found = describe_data(read(path, options, who=WHO, labelled=label is not None), path)
         show = _show_data
@@ -333,9 +337,6 @@ def _labels(labels: Any) -> dict[str, Any]:
 
 
 def _show_data(found: dict[str, Any], top: int) -> None:
-    from rich import box
-    from rich.table import Table
-
     out = console()
     kind = f"sparse, {found['density']:.2%} stored" if found["sparse"] else "dense"
     out.print(f"{found['rows']:,} rows, {found['columns']:,} columns ({kind})")
@@ -345,22 +346,8 @@ def _show_data(found: dict[str, Any], top: int) -> None:
     shown = found["summary"][:top]
     if not shown:
         return
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    table.add_column("column", overflow="fold")
-    table.add_column("kind", no_wrap=True)
-    for heading in ("missing", "distinct", "low", "high", "mean"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for column in shown:
-        numbers = (column.low, column.high, column.mean)
-        table.add_row(
-            column.name,
-            column.kind,
-            f"{column.missing:,}",
-            "" if column.distinct is None else f"{column.distinct:,}",
-            *("" if number is None else f"{number:.6g}" for number in numbers),
-        )
     out.print()
-    out.print(table, markup=False)
+    out.print(column_table(shown), markup=False)
     if len(found["summary"]) > top:
         out.print(f"... and {len(found['summary']) - top:,} more; see --top and --json")
 

@@ -198,6 +198,16 @@ class Reading(NamedTuple):
     date: Mapping[str, str] | None = None
     check: bool = False
 
+    def typed(self) -> list[str]:
+        """What must be typed again for new rows that are written in the same way."""
+        usual = Reading()
+        return [
+            word
+            for name in ("header", "delimiter", "decimal")
+            if (value := getattr(self, name)) != getattr(usual, name)
+            for word in (f"--{name}", str(value))
+        ]
+
 
 # --- reading ---------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import inspect
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,9 @@ def _option(command: str | None, option: Option) -> str:
         return f"--{typed}" if option.value else f"--no-{typed}"
     if isinstance(option.value, bool):
         return f"--{typed} {'yes' if option.value else 'no'}"
+    if isinstance(option.value, dict):
+        pairs = (shlex.quote(f"{name}={value}") for name, value in option.value.items())
+        return " ".join(f"--{typed} {pair}" for pair in pairs)
     if isinstance(option.value, list):
         return " ".join(f"--{typed} {shlex.quote(str(one))}" for one in option.value)
     return f"--{typed} {shlex.quote(str(option.value))}"
@@ -199,7 +202,7 @@ def show_data(
         screen.print(f"{d:,} columns, sparse: {share:.2%} of the entries are not zero")
     if columns and len(columns) <= MANY_COLUMNS:
         screen.print()
-        screen.print(_column_table(columns), markup=False)
+        screen.print(column_table(columns), markup=False)
     elif columns:
         kinds = [column.kind for column in columns]
         gaps = sum(column.missing > 0 for column in columns)
@@ -215,17 +218,21 @@ def show_positive(screen: Console, label: Any) -> None:
     screen.print()
 
 
-def _column_table(columns: tuple[Any, ...]) -> Table:
+def column_table(columns: tuple[Any, ...]) -> Table:
+    """Kind, gaps and range of each column."""
+    from auctor.reports.text import day_text
+
     table = grid("column", "kind", "missing", "distinct", "lowest", "highest", "mean", text=2)
     for column in columns:
-        numbers = ("" if x is None else f"{x:.4g}" for x in (column.low, column.high, column.mean))
+        shown = day_text if column.kind == "date" else "{:.4g}".format
+        numbers = ("" if x is None else shown(x) for x in (column.low, column.high, column.mean))
         distinct = "" if column.distinct is None else f"{column.distinct:,}"
         table.add_row(column.name, column.kind, f"{column.missing:,}", distinct, *numbers)
     return table
 
 
-def show_model(screen: Console, summary: dict[str, Any]) -> None:
-    """Print what training came to."""
+def show_model(screen: Console, summary: dict[str, Any], reading: Sequence[str] = ()) -> None:
+    """Print what training came to; ``reading`` has the options that new files need too."""
     test, data = summary["test"], summary["data"]
     kind = "certified gap" if summary["certified"] else "optimality violation"
     rows = {
@@ -249,9 +256,10 @@ def show_model(screen: Console, summary: dict[str, Any]) -> None:
         if summary[what] is not None:
             screen.print(f"{what.capitalize()}: {summary[what]}", markup=False, soft_wrap=True)
     if summary["model"] is not None:
-        path = shlex.quote(str(summary["model"]))
-        screen.print(
-            f"Next: auctor predict {path} NEW.csv --out predictions.csv",
-            markup=False,
-            soft_wrap=True,
-        )
+        show_next(screen, summary["model"], reading)
+
+
+def show_next(screen: Console, model: Any, reading: Sequence[str] = ()) -> None:
+    """Print the command that most people want after training."""
+    words = ["auctor", "predict", str(model), "NEW.csv", *reading, "--out", "predictions.csv"]
+    screen.print(f"Next: {shlex.join(words)}", markup=False, soft_wrap=True)

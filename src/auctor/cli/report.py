@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auctor.cli.files import check_outputs, check_page
+from auctor.cli.files import check_outputs, check_page, seen_note
 from auctor.cli.options import (
     AsJson,
     Config,
@@ -32,7 +32,7 @@ from auctor.cli.options import (
     read,
     read_words,
 )
-from auctor.cli.output import echo_json, say_unseen
+from auctor.cli.output import echo_json, say, say_unseen
 
 if TYPE_CHECKING:
     from auctor.reports import DataInfo
@@ -132,6 +132,9 @@ def report(
     rows = _scored(saved, table, seed)
     say_unseen(table.unseen, rows.codes.size)
     said = [f"{unseen_note(table.unseen, rows.codes.size)}."] if table.unseen else []
+    if seen := seen_note(saved.notes, data, rows.codes.size):
+        say(f"warning: {seen}")
+        said.append(seen)
     words = read_words(data, options, slice, who=WHO) if slice else {}
     told = _told(saved, command_line(ctx))
     told = told._replace(warnings=[*told.warnings, *said], slices=words)

@@ -188,7 +188,7 @@ def _summary(job: ShardJob, model: Any, data: Sharded, seconds: float) -> dict[s
 
 
 def _show(found: dict[str, Any]) -> None:
-    from auctor.cli.output import grid
+    from auctor.cli.output import grid, show_next
 
     kind = "certified gap" if found["certified"] else "optimality violation"
     rows = {
@@ -205,3 +205,4 @@ def _show(found: dict[str, Any]) -> None:
     screen = console()
     screen.print(table, markup=False)
     screen.print(f"Model: {found['model']}", markup=False, soft_wrap=True)
+    show_next(screen, found["model"])

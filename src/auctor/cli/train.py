@@ -290,7 +290,7 @@ def train(
     if as_json:
         echo_json(summary)
     elif screen is not None:
-        show_model(screen, summary)
+        show_model(screen, summary, job.reading.typed())
     if run.interrupted:
         raise typer.Exit(130)
 
@@ -342,7 +342,7 @@ def _train(
             if job.report is not None:
                 page = page_of(run, job.data, words, compared=job.baselines)
         finally:  # a model is kept even if measuring it fails or is interrupted
-            _save(job.out, table, run, found)
+            _save(job, table, run, found)
             saved = True
         if job.report is not None and page is not None:
             write_text(job.report, page, who=WHO)
@@ -396,14 +396,18 @@ def _read(job: Job, screen: Console | None, progress: Progress) -> tuple[Parts, 
     return parts, list({str(one): one for one in warned}.values())
 
 
+def _whole(job: Job, parts: Parts) -> int:
+    """Rows of the file that was trained on, with those held out."""
+    held = parts.test.shape[0] if job.test is None and parts.held_out else 0
+    return int(parts.train.shape[0] + held)
+
+
 def _count_rows(job: Job, table: TableClassifier, parts: Parts, warned: list[Warning]) -> None:
     """Make an integer k of the metric a share of the rows of the file, and say so."""
     from auctor.core.errors import DataWarning
     from auctor.training.batch import counted_rows, per_row
 
-    whole = parts.train.shape[0]
-    if job.test is None and parts.held_out:
-        whole += parts.test.shape[0]
+    whole = _whole(job, parts)
     text = counted_rows(WHO, table.metric, whole, parts.test_codes == parts.positive)
     if text and parts.classes.size == 2:
         warned.append(DataWarning(f"{text}. Pass a share, such as 0.1, to say it yourself."))
@@ -412,12 +416,12 @@ def _count_rows(job: Job, table: TableClassifier, parts: Parts, warned: list[War
     )
 
 
-def _save(path: Path, table: TableClassifier, run: Run, found: dict[str, Any] | None) -> None:
+def _save(job: Job, table: TableClassifier, run: Run, found: dict[str, Any] | None) -> None:
     """Write the classifier of the table; of rows without named columns, the model alone."""
     from auctor.saved import save
 
-    schema, model = run.parts.schema, run.model
-    notes = run.notes(found)
+    schema, model, path = run.parts.schema, run.model, job.out
+    notes = run.notes(found) | {"source": job.data, "source_rows": _whole(job, run.parts)}
     if not schema.columns:
         save(model, path, schema=schema.to_json(), notes=notes)
         return

@@ -234,7 +234,19 @@ def verdict(goal: Goal, rows: list[Measured]) -> str:
     if use == best.name:
         others_tied = f"{' or '.join(tied)} may be as good"
         return f"For {goal.metric} use {use}: it is best here, {others_tied}, and {why}."
+    lead = abs(next(row.behind for row in others if row.name == use.removeprefix("plain ")))
     return (
-        f"For {goal.metric} use {use}: {best.name} wins here, but by so little that these rows "
-        f"cannot tell the two apart, and {why}."
+        f"For {goal.metric} use {use}: {why}, and the lead of {best.name} ({lead:.3f}) may be "
+        "chance."
+    )
+
+
+def where_trees_win(results: Mapping[str, list[Measured]]) -> str:
+    """For which metrics boosted trees come first here, and where they do on other tables."""
+    first = [metric for metric, rows in results.items() if "trees" in rows[0].name]
+    here = f"for {' and '.join(first)}" if first else "for none of these metrics"
+    return (
+        f"Boosted trees come first {here} on this table. Where columns act together, so that one "
+        "matters only for some values of another, they are often far ahead of every linear model, "
+        "ours too."
     )

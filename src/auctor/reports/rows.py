@@ -22,6 +22,8 @@ class Reason(NamedTuple):
     name: str
     value: float
     part: float
+    #: "day" for a date, "category" for one of the values of a column of text.
+    unit: str = "1"
 
 
 class CostlyRow(NamedTuple):

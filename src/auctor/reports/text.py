@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 
 from auctor.reports.info import Comparison, DataInfo, Fit
 from auctor.reports.judged import Baseline, Trained
+from auctor.reports.rows import Reason
 
 #: What the gap means, for people who see it for the first time.
 GAP_MEANING = (
@@ -36,6 +38,39 @@ def short(value: float | None) -> str:
     ('0.0001235', '-1.235e+06', '2')
     """
     return number(value, ".4g")
+
+
+def day_text(days: float | None) -> str:
+    """A date from the days since the first of January 1970; one that is too far, as a number.
+
+    Examples
+    --------
+    >>> day_text(19723.5), day_text(None), day_text(1e9)
+    ('2024-01-01', '–', '1e+09')
+    """
+    if days is None or not math.isfinite(days):
+        return short(days)
+    try:
+        return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
+    except OverflowError:
+        return short(days)
+
+
+def describe_reason(reason: Reason) -> str:
+    """A column with its value, as people say it, and what that added to the score.
+
+    Examples
+    --------
+    >>> describe_reason(Reason("age", 84.9, 0.8)), describe_reason(Reason("seg=c", 0.0, 0.1, "category"))
+    ('age = 84.9 (+0.8)', 'seg is not c (+0.1)')
+    """  # noqa: E501
+    name, value, part, unit = reason
+    column, _, level = name.partition("=")
+    if unit == "category" and level:
+        text = f"{column} {'=' if value else 'is not'} {level}"
+    else:
+        text = f"{name} = {day_text(value) if unit == 'day' else short(value)}"
+    return f"{text} ({number(part, '+.3g')})"
 
 
 def beta_name(beta: float) -> str:
@@ -92,7 +127,7 @@ def describe_baseline(baseline: Baseline) -> str:
     '0.9; the model is worse by 0.02, which may be chance (95 % interval -0.05 to 0.01)'
     """
     if baseline.ahead is None or math.isnan(baseline.value):
-        return f"not measured. {baseline.note}".strip()
+        return f"not measured. {baseline.note}".strip().removesuffix(".")
     value, low, high = baseline.ahead[:3]
     text = short(baseline.value)
     if value == 0.0 and low == high:

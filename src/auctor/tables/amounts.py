@@ -14,6 +14,14 @@ from auctor.tables.columns import meaning
 _SIGN = r"(?:[$€£¥%]|USD|EUR|GBP|CHF|JPY|kr)"
 _AMOUNT = re.compile(rf"([-+]?)\s*{_SIGN}?\s*([-+]?\d[\d.,'\s]*|[-+]?[.,]\d+)\s*{_SIGN}?")
 _SIGNED = re.compile(_SIGN)
+#: Digits by the decimal sign: thousands come in groups, whose last has three digits, so that 15,32
+#: is never read as 1532.
+_DIGITS = {
+    sign: re.compile(
+        rf"[-+]?(?:\d+|\d{{1,3}}(?:[{other}'\s]\d{{2,3}})*[{other}'\s]\d{{3}})?(?:\{sign}\d*)?"
+    )
+    for sign, other in ((".", ","), (",", "."))
+}
 
 
 def amount(word: str, decimal: str = ".") -> float:
@@ -21,16 +29,20 @@ def amount(word: str, decimal: str = ".") -> float:
 
     Examples
     --------
-    >>> amount("$1,200.50"), amount("-45 %"), amount("1.200,5 EUR", ","), amount("ten")
+    >>> amount("$1,200.50"), amount("-45 %"), amount("1.200,5 EUR", ","), amount("15,32")
     (1200.5, -45.0, 1200.5, nan)
     """
+    plain = meaning(word.strip(), decimal)
+    if plain is not None:
+        return plain if np.isfinite(plain) else np.nan
     found = _AMOUNT.fullmatch(word.strip())
     if found is None:
         return np.nan
-    sign, digits = found.groups()
-    digits = re.sub(r"['\s]", "", digits)
+    sign, digits = found.group(1), found.group(2).strip()
+    if _DIGITS[decimal].fullmatch(digits) is None:
+        return np.nan
     other = "," if decimal == "." else "."
-    number = meaning(digits.replace(other, "").replace(decimal, "."))
+    number = meaning(re.sub(rf"['\s{other}]", "", digits).replace(decimal, "."))
     if number is None:
         return np.nan
     return -number if sign == "-" else number
@@ -39,6 +51,20 @@ def amount(word: str, decimal: str = ".") -> float:
 def all_amounts(words: Iterable[str], decimal: str = ".") -> FloatArray:
     """The same for some words."""
     return np.array([amount(word, decimal) for word in words], dtype=np.float64)
+
+
+def decimal_sign(words: Iterable[str], usual: str = ".") -> str:
+    """The decimal sign by which most words are amounts; the usual one where both are as good.
+
+    Examples
+    --------
+    >>> decimal_sign(["15,32", "1,234"]), decimal_sign(["1,234"]), decimal_sign(["7.5 %"], ",")
+    (',', '.', '.')
+    """
+    listed = list(words)
+    other = "," if usual == "." else "."
+    known = {sign: int(np.isfinite(all_amounts(listed, sign)).sum()) for sign in (usual, other)}
+    return other if known[other] > known[usual] else usual
 
 
 def has_sign(word: str) -> bool:

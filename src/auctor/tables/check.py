@@ -18,6 +18,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.tables.amounts import has_sign
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, has_decimal_comma, listed, meaning
+from auctor.tables.dates import patterns_of
 from auctor.tables.infer import MOSTLY, Look, Note
 from auctor.tables.options import ReadOptions
 
@@ -78,7 +79,7 @@ def check_columns(
     for seen in _columns(block, look, file, kinds):
         found += _ranked(seen, hit)
         if seen.name not in settled:
-            found += _number(seen) if seen.numbers is not None else _text(seen)
+            found += _number(seen) if seen.numbers is not None else _text(seen, options.decimal)
     return found
 
 
@@ -182,21 +183,26 @@ def _is_id(known: FloatArray) -> bool:
     return bool(dense or (steps > 0).all() or (steps < 0).all())
 
 
-def _text(seen: Seen) -> Iterator[Finding]:
-    """What a column of text may be instead."""
+def _text(seen: Seen, decimal: str) -> Iterator[Finding]:
+    """What a column of text may be instead, in a file with that decimal sign."""
     name, words = repr(seen.name), seen.counts
     total = sum(words.values())
     shown = repr(next(iter(words), ""))
     if _shaped(words, _is_date):
         does = f"takes {name} as text of {len(words)} categories; values such as {shown} are dates."
-        todo = "Pass {option} with its pattern, such as %d/%m/%Y for day/month/year."
-        yield _found(seen, "date", does, todo, Option("date"))
-    elif _shaped(words, has_decimal_comma):
+        yield _found(seen, "date", does, *_date_option(seen))
+    elif decimal != "," and _shaped(words, has_decimal_comma):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
             "with a decimal comma."
         )
         yield _found(seen, "decimal", does, "Pass {option} to read them.", Option("decimal", ","))
+    elif decimal == "," and _shaped(words, _has_point):
+        does = (
+            f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
+            "with a decimal point."
+        )
+        yield _found(seen, "decimal", does, "Pass {option} to make it a number.", "as_number")
     elif _shaped(words, has_sign):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are amounts."
@@ -215,6 +221,18 @@ def _text(seen: Seen) -> Iterator[Finding]:
         yield _found(seen, "many", does, "Pass {option} to leave it out.", "drop")
 
 
+def _date_option(seen: Seen) -> tuple[str, Option]:
+    """What to do about dates as text, with the pattern where the values tell it."""
+    fits = patterns_of(seen.counts)
+    if not fits:
+        todo = "Pass {option} with its pattern, such as %d/%m/%Y for day/month/year."
+        return todo, Option("date")
+    todo = "Pass {option} to read them."
+    if len(fits) > 1:
+        todo = f"Pass {{option}} to read them, or {fits[1]} where the month comes first."
+    return todo, Option("date", {seen.name: fits[0]})
+
+
 def _shaped(words: dict[str, int], shape: Callable[[str], bool]) -> bool:
     """Whether nearly all values have a shape."""
     total = sum(words.values())
@@ -223,6 +241,10 @@ def _shaped(words: dict[str, int], shape: Callable[[str], bool]) -> bool:
 
 def _is_date(word: str) -> bool:
     return _DATE.fullmatch(word.strip()) is not None
+
+
+def _has_point(word: str) -> bool:
+    return "." in word and _is_number(word)
 
 
 def _is_number(word: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from auctor.core.checks import meant
 from auctor.core.errors import DataError, Option
 from auctor.tables.blocks import TableFile
 from auctor.tables.options import ReadOptions
@@ -144,7 +145,7 @@ def find_label(
                 who,
                 needs=f"one column named {label!r}",
                 got=f"{known} in {file}",
-                todo="Pass {option} with one of these, or a position.",
+                todo=f"{meant(label, names or ())}Pass {{option}} with a name or a position.",
                 option="label",
             )
         return names.index(label)

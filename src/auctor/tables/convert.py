@@ -175,14 +175,14 @@ def _named(
         used = [c for c, kind in zip(file.names, kinds, strict=True) if kind != "skip"]
         if not look.rows or not used:
             raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
-        notes += note_text(look, file, kinds, name)
+        notes += note_text(look, file, kinds, name, options.decimal)
         parts = (block_part(block, kinds) for block in file.blocks(kinds))
         return _names(used, file), parts
     if options.missing != "zero" and leave_out_empty(look, file, kinds, name, notes):
         look = Look()
         for block in file.blocks(kinds):
             look.add(block)
-    notes += note_text(look, file, kinds, name)
+    notes += note_text(look, file, kinds, name, options.decimal)
     schema, _ = infer(look, file, kinds, options, name)
     notes += note_dates(schema, name)
     encode = Encoder(schema, file, name, WHO)

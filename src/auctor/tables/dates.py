@@ -62,6 +62,28 @@ def all_days(words: Iterable[str], pattern: str | None = None) -> FloatArray:
     return np.array([days(word, pattern) for word in words], dtype=np.float64)
 
 
+#: How dates are often written besides year-month-day, the more usual before the others.
+USUAL = (
+    *(f"{first}{sign}{second}{sign}{year}"
+      for sign in "./-"
+      for year in ("%Y", "%y")
+      for first, second in (("%d", "%m"), ("%m", "%d"))),
+    *("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y"),
+)  # fmt: skip
+
+
+def patterns_of(words: Iterable[str]) -> list[str]:
+    """The usual patterns by which all words are dates; two where day and month may be swapped.
+
+    Examples
+    --------
+    >>> patterns_of(["31/12/2024", "01/02/2024"]), patterns_of(["01/02/2024"])
+    (['%d/%m/%Y'], ['%d/%m/%Y', '%m/%d/%Y'])
+    """
+    listed = list(words)
+    return [p for p in USUAL if listed and not any(np.isnan(_by_pattern(w, p)) for w in listed)]
+
+
 def are_dates(words: Iterable[str]) -> bool:
     """Whether there are words and all of them are dates."""
     found = [not np.isnan(days(word)) for word in words]

@@ -16,6 +16,7 @@ from auctor.tables.infer import (
     first_kinds,
     infer,
     leave_out_empty,
+    note_amounts,
     note_dates,
     note_filled,
     note_long_integers,
@@ -61,11 +62,11 @@ def find_schema(
         known = whole.labels if labels is None else labels
         found = check_columns(whole, look, file, kinds, known, options)
         notes += [finding.note for finding in found]
-    notes += note_text(look, file, kinds, name)
+    notes += note_text(look, file, kinds, name, options.decimal)
     if rows is None:
         notes += note_long_integers(look, file, kinds, name)
     schema, summary = infer(look, file, kinds, options, name, whole.numbers)
-    notes += note_dates(schema, name)
+    notes += note_dates(schema, name) + note_amounts(schema, options)
     if options.missing == "auto":
         notes += note_filled(summary, name)
     return whole, schema, summary

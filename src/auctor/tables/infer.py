@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from auctor.core.checks import meant
 from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
+from auctor.tables.amounts import decimal_sign
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, listed, meaning
 from auctor.tables.dates import are_dates
@@ -138,11 +139,19 @@ def _settle(file: TableFile, kinds: list[str], options: ReadOptions, name: str) 
             if column not in places:
                 raise DataError(
                     options.who,
-                    needs=f"columns that are in {name} for {option}",
+                    needs=f"columns that are in {name} for {{option}}",
                     got=f"{column!r}",
-                    todo=f"{meant(column, file.names)}Choose among {listed(file.names)}.",
+                    todo=_one_each(column, places)
+                    or f"{meant(column, file.names)}Choose among {listed(file.names)}.",
+                    option=(Option(option, bare=True), Option(option, column.split(","))),
                 )
             kinds[places[column]] = kind
+
+
+def _one_each(names: str, places: Mapping[str, int]) -> str:
+    """What to do about several names in one, where that is what they are."""
+    parts = names.split(",")
+    return "Name one column at a time: {option2}." if all(n in places for n in parts) else ""
 
 
 def look_through(file: TableFile, options: ReadOptions, name: str) -> tuple[Look, list[str]]:
@@ -181,7 +190,9 @@ def leave_out_empty(
     return True
 
 
-def note_text(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[Note]:
+def note_text(
+    look: Look, file: TableFile, kinds: Sequence[str], name: str, decimal: str = "."
+) -> list[Note]:
     """Say which columns are text because of a few values that are not numbers."""
     notes = []
     texts = (k for k, kind in enumerate(kinds) if kind == "category")
@@ -189,7 +200,7 @@ def note_text(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> l
         if k not in file.first_words:
             continue
         total = sum(words.values())
-        numbers = sum(count for word, count in words.items() if meaning(word) is not None)
+        numbers = sum(count for word, count in words.items() if meaning(word, decimal) is not None)
         if numbers >= MOSTLY * total:
             notes.append(
                 Note(
@@ -303,6 +314,19 @@ def note_dates(schema: Schema, name: str) -> list[Note]:
     return [Note(does, "Pass {option} to take text as it is.", option, warns=False)]
 
 
+def note_amounts(schema: Schema, options: ReadOptions) -> list[Note]:
+    """Say which amounts are read with another decimal sign than the rest of the file."""
+    signs = {",": "comma", ".": "point"}
+    return [
+        Note(
+            f"reads {c.name!r} with a decimal {signs[c.pattern]}, as its values have one.",
+            warns=False,
+        )
+        for c in schema.columns
+        if c.kind == "amount" and c.pattern in signs and c.pattern != options.decimal
+    ]
+
+
 def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
     """Say where missing values are filled in without being asked to."""
     gaps = [f"{one.missing} in {one.name!r}" for one in summary if one.missing]
@@ -327,7 +351,7 @@ def _of_words(
     if name in options.date:
         wanted = Column(name, "date", pattern=options.date[name])
     elif name in options.as_number:
-        wanted = Column(name, "amount", pattern=options.decimal)
+        wanted = Column(name, "amount", pattern=decimal_sign(words, options.decimal))
     elif may_be_dates and name not in options.as_category and are_dates(words):
         wanted = Column(name, "date")
     else:

@@ -98,7 +98,7 @@ class Text:
             self.file.options.who,
             needs="UTF-8 text",
             got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
-            todo="Convert the file to UTF-8.",
+            todo="Save it again as CSV in UTF-8, or convert it by iconv -f latin1 -t utf-8.",
         )
 
 

@@ -44,6 +44,8 @@ OTHERS = {
     b"PAR1": ("a Parquet file", "parquet"),
     b"ARROW1": ("an Arrow file", "arrow"),
     b"\x93NUMPY": ("a NumPy array", "npy"),
+    b"\xff\xfe": ("which is UTF-16 text", None),
+    b"\xfe\xff": ("which is UTF-16 text", None),
 }
 
 
@@ -184,9 +186,9 @@ class Source:
             if head.startswith(magic):
                 raise DataError(
                     self.who,
-                    needs="text, as the name or the format says",
+                    needs="UTF-8 text, by the name or the format",
                     got=f"{self.name}, {kind}",
-                    todo="Pass {option}." if format else "Save the table as CSV first.",
+                    todo="Pass {option}." if format else "Save the table as CSV in UTF-8 first.",
                     option=Option("format", format),
                 )
 

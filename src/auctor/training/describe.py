@@ -246,7 +246,8 @@ class _Linear:
         """The strongest reasons of one row in either direction, against the mean of the column."""
         row = wrap(self.matrix[[position]], Target(np.empty(0)))
         values = row.gradient(np.ones(1))  # the row itself
-        return _strongest(self.names, self.first, values, self.coef * (values - self.mean))
+        parts = self.coef * (values - self.mean)
+        return _strongest(self.names, self.first, values, parts, self.units)
 
 
 class _Curved:
@@ -260,7 +261,7 @@ class _Curved:
     def __init__(self, model: Any, matrix: Any, schema: Schema, rows: Scored) -> None:
         self.model, self.matrix, self.sign = model, matrix, rows.sign
         self.first = schema.first_index
-        self.parts = part_names(model, schema)
+        self.parts, self.kinds = part_names(model, schema), units_of(schema)
         striking = striking_rows(rows.scores)
         self.curves = curves_info(model, schema.feature_names, matrix, striking)
 
@@ -270,15 +271,21 @@ class _Curved:
         parts = self.sign * self.model.explain(row)[0]
         values = np.full(parts.size, np.nan)  # a pair of columns has no single value
         values[: row.shape[1]] = row.toarray()[0] if hasattr(row, "toarray") else row[0]
-        return _strongest(self.parts, self.first, values, parts)
+        return _strongest(self.parts, self.first, values, parts, self.kinds)
 
 
 def _strongest(
-    names: Sequence[str] | None, first: int | None, values: FloatArray, parts: FloatArray
+    names: Sequence[str] | None,
+    first: int | None,
+    values: FloatArray,
+    parts: FloatArray,
+    units: Sequence[str] | None,
 ) -> list[Reason]:
     """The columns that add most to a score, and those that take most off it."""
+    known = dict(enumerate(units or ()))
     order = np.argsort(parts, kind="stable")
     chosen = dict.fromkeys([*order[:MAX_REASONS].tolist(), *order[-MAX_REASONS:].tolist()])
     return [
-        Reason(feature_name(names, first, k), float(values[k]), float(parts[k])) for k in chosen
+        Reason(feature_name(names, first, k), float(values[k]), float(parts[k]), known.get(k, "1"))
+        for k in chosen
     ]

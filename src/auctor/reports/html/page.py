@@ -17,10 +17,12 @@ from auctor.reports.intervals import DRAWS
 from auctor.reports.text import (
     GAP_MEANING,
     beta_name,
+    day_text,
     describe_baseline,
     describe_comparison,
     describe_data,
     describe_fit,
+    describe_reason,
     gap_text,
     number,
     short,
@@ -95,6 +97,8 @@ def templates() -> Environment:
         "describe_comparison": describe_comparison,
         "describe_baseline": describe_baseline,
         "describe_fit": describe_fit,
+        "describe_reason": describe_reason,
+        "day_text": day_text,
         "thousands": "{:,}".format,
         "style": figures.style,
     }
