@@ -14,7 +14,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 #: Pages with tables of measured numbers.
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("choose.md", "solvers.md", "which.md")),
+    *(ROOT / "docs" / name for name in ("measured.md", "which.md")),
 ]
 
 

@@ -1,8 +1,9 @@
 """Train classifiers on the metric you report, with a certified gap.
 
-``auctor.MetricClassifier`` and ``auctor.LinearRegressor`` follow scikit-learn's API; the parts they
-are made of live in ``auctor.losses``, ``auctor.penalties``, ``auctor.solvers``, ``auctor.metrics``
-and ``auctor.data``. Nothing is imported until it is used.
+Start with ``auctor.TableClassifier`` for a raw table, or ``auctor.MetricClassifier`` for a matrix.
+Both follow scikit-learn's API. The parts they are made of live in ``auctor.losses``,
+``auctor.penalties``, ``auctor.solvers``, ``auctor.metrics`` and ``auctor.data``. Nothing is loaded
+until it is used.
 """
 
 from __future__ import annotations

@@ -25,6 +25,13 @@ LONG = "a_label_that_nobody_thought_of_breaking_" * 4
 COLUMN = "a_column_with_a_name_of_many_words_" * 4
 
 
+REASONS = [
+    Reason(COLUMN, 1.5, -0.7),
+    Reason("city=Oslo", 0.0, -0.2, "category"),
+    Reason("sold", 19723.0, -0.1, "day"),
+]
+
+
 def minus_cost(y, scores, weight):
     table = metrics.confusion(y, scores > 0.0, weight=weight)
     return -(table.fp + 10.0 * table.fn) / sum(table)
@@ -58,7 +65,7 @@ def info():
             Rival("log-loss", scores + 0.3),
             Rival("boosted trees", None, "It needs fewer columns."),
         ],
-        rows=MeasuredRows(range(1, 601), lambda k: [Reason(COLUMN, 1.5, -0.7)]),
+        rows=MeasuredRows(range(1, 601), lambda k: REASONS),
         slices={"city": [("Oslo", "Rome", LONG)[k % 3] for k in range(600)]},
     )
 
@@ -100,7 +107,7 @@ def test_baselines_are_one_line_each(page, info):
         "boosted trees",
     ]
     assert "the model is better by" in lines[0]
-    assert "It needs fewer columns." in lines[2]
+    assert lines[2] == "boosted trees: not measured. It needs fewer columns."
     values = page.locator("#baselines data").evaluate_all("all => all.map(one => one.value)")
     assert float(values[0]) == info.baselines[0].value
 
@@ -121,13 +128,20 @@ def test_features_are_ranked_with_signs_and_units(page):
     assert sides == ["negative", "positive", "positive"]
 
 
+def test_units_do_not_break_inside_a_word(page):
+    page.set_viewport_size({"width": 360, "height": 900})
+    for cell in page.locator("td.unit").all():
+        assert cell.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
+    page.set_viewport_size({"width": 1200, "height": 900})
+
+
 def test_the_costliest_errors_are_listed(page, info):
     rows = page.locator("#errors tbody tr").all_inner_texts()
     assert len(rows) == len(info.errors) == 15
     first = rows[0].split("\t")
     assert first[:3] == [str(info.errors[0].row), LONG, "no"]
     assert first[4] == "10"
-    assert first[5] == f"{COLUMN} = 1.5 (-0.7)"
+    assert first[5] == f"{COLUMN} = 1.5 (-0.7); city is not Oslo (-0.2); sold = 2024-01-01 (-0.1)"
 
 
 def test_slices_have_their_metrics(page, info):

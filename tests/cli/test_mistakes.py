@@ -3,6 +3,7 @@ visibly: a warning says what was done and what changes it."""
 
 import csv
 import json
+import shlex
 import shutil
 
 import numpy as np
@@ -83,6 +84,28 @@ def test_categories_never_seen_are_counted(table, trained, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert json.loads(out)["unseen"] == {"city": 1}
     assert "1 of 2 rows have a category of 'city' that training did not have" in err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+def test_measuring_on_the_rows_of_training_is_said(command, table, trained, monkeypatch, capsys):
+    monkeypatch.chdir(table.parent)
+    assert main([command, "model.auctor", "rows.csv"]) == 0
+    assert "rows.csv has the name and the number of rows of the file" in capsys.readouterr().err
+    shutil.copy("rows.csv", "others.csv")
+    assert main([command, "model.auctor", "others.csv"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_next_command_reads_the_new_rows_alike(table, monkeypatch, capsys):
+    monkeypatch.chdir(table.parent)
+    with open("rows.csv") as given, open("commas.csv", "w") as made:
+        made.write(given.read().replace(",", ";").replace(".", ","))
+    options = ["--label", "bought", "--decimal", ",", "--delimiter", ";", "--strength", "0.1"]
+    assert main(["train", "commas.csv", *options]) == 0
+    last = capsys.readouterr().out.strip().splitlines()[-1]
+    wanted = "auctor predict model.auctor NEW.csv --delimiter ';' --decimal , --out predictions.csv"
+    assert last == f"Next: {wanted}"
+    assert main(shlex.split(wanted.replace("NEW", "commas"))[1:]) == 0
 
 
 def test_training_ends_with_the_next_command(table, monkeypatch, capsys):

@@ -133,7 +133,6 @@ def report(
     say_unseen(table.unseen, rows.codes.size)
     said = [f"{unseen_note(table.unseen, rows.codes.size)}."] if table.unseen else []
     if seen := seen_note(saved.notes, data, rows.codes.size):
-        say(f"warning: {seen}")
         said.append(seen)
     words = read_words(data, options, slice, who=WHO) if slice else {}
     told = _told(saved, command_line(ctx))
@@ -161,6 +160,8 @@ def report(
     write_text(out, render(info), who=WHO)
     if thresholds is not None:
         write_text(thresholds, threshold_csv(info), who=WHO)
+    if seen:
+        say(f"warning: {seen}")
     if as_json:
         files = {"report": str(out)} | ({} if thresholds is None else {"table": str(thresholds)})
         echo_json({**plain(info), **files})

@@ -42,7 +42,7 @@ from auctor.training.train import Trained, unconverged
 
 
 class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
-    """Additive classifier that minimises a surrogate of the chosen metric.
+    """Classifier with a curve for each column, trained on the metric that you report.
 
     The score of a row is a sum of curves, one for each column: a straight line plus jumps between
     bins, and a level for missing values. A strong penalty leaves the lines, a weaker one bends

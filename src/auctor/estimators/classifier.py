@@ -33,11 +33,12 @@ def wants_probabilities(estimator: Any) -> None:
 
 
 class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters):  # type: ignore[misc]
-    """Linear classifier that minimises a surrogate of the chosen metric.
+    """Linear classifier that is trained on the metric that you report.
 
-    The weights minimise ``loss(X w) + strength * penalty(w)``, where the loss stands in for the
-    metric. With more than two classes there is such a problem for each class against the rest, but
-    for "log_loss" one problem of all classes: multinomial regression.
+    The weights minimise ``loss(X w) + strength * penalty(w)``. The loss, called the surrogate,
+    stands in for the metric, which itself goes in steps and cannot be minimised well. With more
+    than two classes each class is trained against the rest, except for "log_loss", which trains all
+    classes at once (multinomial regression).
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     warm_start : bool
         Start from the previous fit.
     random_state : int, optional
-        Shuffles folds and seeds randomised solvers; None always the same way.
+        Shuffles folds and seeds randomised solvers; None is the same seed every time.
     verbose : int
         1 writes a line per iteration to the error stream.
 

@@ -71,7 +71,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         Memory for kernel rows, half a gibibyte by default; two rows at least.
     n_threads : int, optional
     random_state : int, optional
-        Shuffles the folds of ``calibrate``; None always the same way.
+        Shuffles the folds of ``calibrate``; None is the same seed every time.
 
     Attributes
     ----------

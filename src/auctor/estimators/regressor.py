@@ -46,7 +46,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
     warm_start : bool
         Start from the previous fit.
     random_state : int, optional
-        Seeds randomised solvers; None always the same way.
+        Seeds randomised solvers; None is the same seed every time.
     verbose : int
         1 writes a line per iteration to the error stream.
 

@@ -102,7 +102,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     warm_start : bool
         Start the final fit from the previous one.
     random_state : int, optional
-        Shuffles folds and seeds randomised solvers; None always the same way.
+        Shuffles folds and seeds randomised solvers; None is the same seed every time.
     verbose : int
         1 writes a line per point of a path to the error stream.
 

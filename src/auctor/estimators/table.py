@@ -150,7 +150,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     date : dict, optional
         Columns of dates and how they are written, as in `datetime.strptime`: "%d/%m/%Y".
     decimal : {".", ","}
-        Decimal sign of numbers that are text, and of the columns in ``as_number``.
+        Decimal sign of numbers that are text; columns in ``as_number`` whose values have the other
+        one are read by that.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
     class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose

@@ -127,7 +127,7 @@ def describe_baseline(baseline: Baseline) -> str:
     '0.9; the model is worse by 0.02, which may be chance (95 % interval -0.05 to 0.01)'
     """
     if baseline.ahead is None or math.isnan(baseline.value):
-        return f"not measured. {baseline.note}".strip().removesuffix(".")
+        return f"not measured. {baseline.note}".strip()
     value, low, high = baseline.ahead[:3]
     text = short(baseline.value)
     if value == 0.0 and low == high:

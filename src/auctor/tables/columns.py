@@ -126,7 +126,8 @@ def find_label(
         return None
     if label is None and names is not None:
         label = next((usual for usual in LABEL_NAMES if usual in names), None)
-    known = "no names of columns" if names is None else listed(names)
+    known_names = names or []
+    known = listed(known_names) or "no names of columns"
     if label is None:
         if not options.labelled:
             return None
@@ -138,17 +139,17 @@ def find_label(
             option="label",
         )
     if isinstance(label, str):
-        if names is None or label not in names:
+        if label not in known_names:
             if not options.labelled:
                 return None
             raise DataError(
                 who,
                 needs=f"one column named {label!r}",
                 got=f"{known} in {file}",
-                todo=f"{meant(label, names or ())}Pass {{option}} with a name or a position.",
+                todo=f"{meant(label, known_names)}Pass {{option}} with a name or a position.",
                 option="label",
             )
-        return names.index(label)
+        return known_names.index(label)
     if not -n_fields <= label < n_fields:
         raise DataError(
             who,

@@ -58,7 +58,7 @@ class DfoTr:
     last_radius : float, optional
         Resolution at which a run has converged; by default by kind.
     seed : int, optional
-        Of restarts and geometry; None always the same way.
+        Of restarts and geometry; None is the same seed every time.
     space : str, optional
         Words for what the cube stands for; a saved history is refused for another space.
     debug : bool
