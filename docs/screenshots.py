@@ -1,12 +1,14 @@
 """Screenshots for the README: a report and what ``auctor train`` prints, from a real run.
 
 ``python docs/screenshots.py`` needs a Chromium and the extras ``cli`` and ``docs``. It trains on
-the demo's generated payments in a temporary folder and writes small PNG files to ``docs/img``.
+the tumours that come with scikit-learn, in a temporary folder, and writes small PNG files to
+``docs/img``.
 """
 
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,9 +34,9 @@ FLAGS = (
 )
 #: Most bytes of an image.
 LIMIT = 150_000
-ROWS = 60_000
 COMMAND = (
-    "auctor train payments.csv --label fraud --metric auc --out fraud.auctor --report fraud.html"
+    "auctor train tumours.csv --label diagnosis --metric 'cost(10)' --calibrate sigmoid "
+    "--report tumours.html"
 )
 
 
@@ -46,42 +48,29 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_payments(folder / "payments.csv")
+        write_tumours(folder / "tumours.csv")
         printed = train(folder)
-        shoot(browser, folder, folder / "fraud.html", "report.png", 1200, 1760)
-        shoot(browser, folder, folder / "fraud.html", "report-phone.png", 420, 900, dark=True)
+        shoot(browser, folder, folder / "tumours.html", "report.png", 1200, 1500)
+        shoot(browser, folder, folder / "tumours.html", "report-phone.png", 420, 900, dark=True)
         drawn, height = draw_terminal(printed, folder)
         shoot(browser, folder, drawn, "train.png", 900, height)
 
 
-def write_payments(path: Path) -> None:
-    """Some columns of the demo's payments as a CSV file, with the merchant as text."""
+def write_tumours(path: Path) -> None:
+    """The breast tumours of scikit-learn: the ten mean measurements, and the diagnosis as text."""
     import polars as pl
+    from sklearn.datasets import load_breast_cancer
 
-    from auctor.cli.demo_data import MERCHANTS, card_payments
-
-    columns, fraud = card_payments(ROWS, seed=0)
-    table = pl.DataFrame(columns)
-    kinds = [pl.when(pl.col(f"merchant_{kind}") == 1).then(pl.lit(kind)) for kind in MERCHANTS]
-    shown = table.select(
-        "log_amount",
-        "amount_to_usual",
-        pl.coalesce(kinds).alias("merchant"),
-        "payments_last_hour",
-        "foreign",
-        "card_present",
-        "log_distance",
-        "account_years",
-        *(f"component_{k}" for k in range(4)),
-        fraud=pl.lit(pl.Series(fraud)),
-    )
-    shown.write_csv(path)
+    found = load_breast_cancer()
+    table = pl.DataFrame(found.data[:, :10], schema=list(found.feature_names[:10]))
+    said = [str(found.target_names[k]) for k in found.target]
+    table.with_columns(diagnosis=pl.Series(said)).write_csv(path)
 
 
 def train(folder: Path) -> str:
     """What the command prints, with its colours."""
     environment = {**os.environ, "COLUMNS": "100", "FORCE_COLOR": "1"}
-    words = [sys.executable, "-m", "auctor", *COMMAND.split()[1:]]
+    words = [sys.executable, "-m", "auctor", *shlex.split(COMMAND)[1:]]
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"screenshots.py needs auctor train to work; got: {done.stderr}")

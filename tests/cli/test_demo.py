@@ -12,7 +12,7 @@ from auctor.cli.main import main
 from auctor.estimators import showcase
 from auctor.estimators.showcase import GOALS, OURS, Measured, cost_per_row, show_table, verdict
 
-# --- the generated payments of the gallery and the screenshots ------------------------------
+# --- the generated payments of the gallery --------------------------------------------------
 
 
 def test_payments_are_shaped_like_fraud():

@@ -1,4 +1,4 @@
-"""Card payments with rare fraud, generated: what the gallery and the screenshots use.
+"""Card payments with rare fraud, generated: what the gallery uses.
 
 The fraud is of three kinds that look different, so that no linear score fits all of it, and some
 labels are wrong. Nothing here was tuned to favour a loss.

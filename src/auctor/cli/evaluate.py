@@ -91,7 +91,7 @@ def evaluate(
 
 def show(found: dict[str, Any]) -> None:
     """Print an evaluation for people."""
-    from auctor.cli.output import estimate_text, grid
+    from auctor.cli.output import estimate_text, grid, metric_text
     from auctor.reports.intervals import Estimate
 
     out = console()
@@ -101,7 +101,8 @@ def show(found: dict[str, Any]) -> None:
         out.print(f"positive class: {found['positive']}", markup=False)
     out.print()
     table = grid("metric", "value [95 % interval]", "interval by")
-    table.add_row(f"trained for: {found['metric']}", estimate_text(found["score"]), "")
+    name, value = metric_text(found["metric"], found["score"])
+    table.add_row(f"trained for: {name}", value, "")
     for key, name in NAMES.items():
         if key in found:
             value = found[key]

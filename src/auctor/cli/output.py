@@ -174,6 +174,22 @@ def estimate_text(value: Estimate | float) -> str:
     return f"{value:.4f}"
 
 
+def metric_text(metric: str, score: float) -> tuple[str, str]:
+    """What a metric is called and its value; the score of one that should be small is turned.
+
+    Examples
+    --------
+    >>> metric_text("auc", 0.75), metric_text("cost(10)", -0.5), metric_text("error", 0.75)
+    (('score (auc)', '0.7500'), ('cost(10), less is better', '0.5000'), ('error, less is better', '0.2500'))
+    """  # noqa: E501
+    from auctor.training.describe import FALLING
+
+    base = FALLING.get(metric.partition("(")[0])
+    if base is None:
+        return f"score ({metric})", f"{score:.4f}"
+    return f"{metric}, less is better", f"{base - score:.4f}"
+
+
 def show_data(
     screen: Console,
     source: str,
@@ -236,7 +252,7 @@ def show_model(screen: Console, summary: dict[str, Any], reading: Sequence[str] 
     test, data = summary["test"], summary["data"]
     kind = "certified gap" if summary["certified"] else "optimality violation"
     rows = {
-        f"score ({summary['metric']})": estimate_text(test["score"]),
+        **dict([metric_text(summary["metric"], test["score"])]),
         "AUC": estimate_text(test["auc"]),
         **({"PRBEP": estimate_text(test["prbep"])} if "prbep" in test else {}),
         "F1": estimate_text(test["f1"]),

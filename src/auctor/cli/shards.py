@@ -188,11 +188,11 @@ def _summary(job: ShardJob, model: Any, data: Sharded, seconds: float) -> dict[s
 
 
 def _show(found: dict[str, Any]) -> None:
-    from auctor.cli.output import grid, show_next
+    from auctor.cli.output import grid, metric_text, show_next
 
     kind = "certified gap" if found["certified"] else "optimality violation"
     rows = {
-        f"score ({found['metric']})": f"{found['score']:.4f}",
+        **dict([metric_text(found["metric"], found["score"])]),
         kind: f"{found['gap']:.2e} ({found['status']})",
         "strength": f"{found['strength']:.4g}",
         "columns in the model": f"{found['n_nonzero']:,} of {found['columns']:,}",
