@@ -1,6 +1,7 @@
 """``auctor train --model additive``: from a file to predictions, reports and other programs."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,9 @@ def test_the_report_draws_curves_pairs_and_rows(folder, tmp_path, made_by):
     for title in ("The highest score", "The lowest score that is flagged"):
         assert f"<figcaption>{title}</figcaption>" in section
     assert "A missing value adds" in section
+    errors = text[text.index('id="errors"') : text.index("</section>", text.index('id="errors"'))]
+    assert re.search(r"age x city=\w+ = \d+, [01] \(", errors)  # both values of a pair
+    assert "income = missing (" in errors
 
 
 def test_the_graph_scores_alike(folder):

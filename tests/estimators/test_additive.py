@@ -106,14 +106,29 @@ def _centred(values):
     return values - values.mean()
 
 
+@pytest.mark.parametrize("kind", [AdditiveClassifier, AdditiveRegressor])
+def test_the_strength_is_picked_before_pairs(kind):
+    """All rows chose the pairs, so that folds of these rows would be too kind to them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=300) > 1.5
+    plain = kind(n_strengths=4, cv=2).fit(X, y)
+    pairs = kind(n_strengths=4, cv=2, interactions=3).fit(X, y)
+    assert pairs.strength_ == plain.strength_
+    np.testing.assert_array_equal(pairs.scores_, plain.scores_)
+    assert pairs.bins_.pairs[0].shape == (4, 4)  # 300 rows: three levels, and missing values
+
+
 def test_weights_are_repeated_rows(table):
     X, y = table(200)
     times = np.random.default_rng(1).integers(1, 4, size=200)
-    one = AdditiveClassifier("log_loss", strength=1e-2, tol=1e-8).fit(X, y, sample_weight=times)
-    two = AdditiveClassifier("log_loss", strength=1e-2, tol=1e-8).fit(
-        X.loc[np.repeat(np.arange(200), times)], np.repeat(y, times)
-    )
-    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-3)
+    model = AdditiveClassifier("log_loss", strength=1e-2, tol=1e-8, interactions=1)
+    one = model.fit(X, y, sample_weight=times).decision_function(X)
+    cells = model.bins_.pairs[0].share
+    again = np.repeat(np.arange(200), times)
+    two = model.fit(X.loc[again], y[again]).decision_function(X)
+    np.testing.assert_allclose(one, two, atol=1e-3)
+    np.testing.assert_allclose(cells, model.bins_.pairs[0].share)
 
 
 def test_groups_several_classes_probabilities_and_pipelines(table):

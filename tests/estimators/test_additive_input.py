@@ -15,10 +15,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
     ("changes", "kind", "words"),
     [
         ({"monotone": {"nobody": 1}}, ParameterError, "nobody"),
+        ({"monotone": {"agee": 1}}, ParameterError, "Did you mean 'age'"),
+        ({"monotone": {9: 1}}, ParameterError, "one of the columns age"),
         ({"monotone": {"age": 2}}, ParameterError, "direction"),
         ({"monotone": [1, 0]}, ParameterError, "4 columns"),
         ({"n_bins": 1}, ParameterError, "n_bins"),
-        ({"n_bins": 1000}, ParameterError, "n_bins"),
+        ({"n_bins": 1000}, ParameterError, r"n_bins in \[2, 254\]"),
         ({"interactions": -1}, ParameterError, "interactions"),
         ({"penalty": "l1"}, ParameterError, "penalty"),
         ({"strength": "strong"}, AuctorError, "strength"),

@@ -7,6 +7,7 @@ import pytest
 
 import auctor
 from auctor import AdditiveClassifier
+from auctor.core.errors import DataError
 from auctor.reports import column_curves
 from auctor.training.scorecard import SHIFTS
 
@@ -95,6 +96,13 @@ def test_the_positive_class_may_be_the_first_of_the_two(table):
     assert card.metric_loss < 0.01
     high = _python(card, X) > np.median(_python(card, X))
     assert y[high].mean() > y[~high].mean()
+
+
+def test_rows_and_labels_come_together(table):
+    X, y = table(60)
+    model = AdditiveClassifier(strength=0.1).fit(X, y)
+    with pytest.raises(DataError, match="together"):
+        model.scorecard(X=X)
 
 
 def _centred(values):

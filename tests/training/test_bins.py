@@ -94,6 +94,6 @@ def test_the_pair_that_matters_is_found():
     X = rng.normal(size=(2000, 5))
     pull = X[:, 1] * X[:, 3] + 0.1 * rng.normal(size=2000)
     bins = Bins.of(X)
-    (pair,) = screen_pairs(bins, bins.codes(X), pull[:, None], 1, np.arange(5))
+    (pair,) = screen_pairs(bins, bins.codes(X), pull[:, None], 1, np.arange(5), None)
     assert (pair.first, pair.second) == (1, 3)
     assert pair.share.sum() == pytest.approx(1.0)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
 from auctor.estimators.base import tell
 from auctor.estimators.classifier import MetricClassifier
@@ -67,7 +68,7 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         way. Two classes only.
     interactions : int >= 0
         Pairs of columns to add: those whose cells would lower the loss most. Monotone columns take
-        no part.
+        no part; "auto" picks the strength before there are pairs.
     n_strengths : int
         Strengths that "auto" tries.
     cv : int >= 2
@@ -178,7 +179,14 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         model = self.to_model()
         names = self.names_[: len(self.bins_.columns)]
         judge = matrix = labels = weight = None
-        if X is not None and y is not None:
+        if (X is None) != (y is None):
+            raise DataError(
+                "scorecard",
+                needs="rows X together with their labels y",
+                got="one without the other",
+                todo="Pass both, or none.",
+            )
+        if X is not None:
             matrix = self._read(X, reset=False)
             labels = self._read_target(y, matrix.shape[0])
             weight = self._read_weight(sample_weight, matrix.shape[0])

@@ -13,8 +13,8 @@ from auctor.core.checks import check_int
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import FloatArray, IntArray
 from auctor.estimators.base import LinearEstimator
-from auctor.training.additive_model import TrainedCurves, curve_of, read_values
-from auctor.training.bins import Bins
+from auctor.training.additive_model import TrainedCurves, curve_of
+from auctor.training.bins import Bins, read_values
 from auctor.training.curve_bands import bands, draws
 
 

@@ -225,8 +225,7 @@ def row_parts(
     labels = [*names, *(f"{names[p.first]} x {names[p.second]}" for p in pairs)]
     found = []
     for k, title in enumerate(rows):
-        texts = [_text(value) for value in values[k].tolist()]
-        texts += [f"{texts[p.first]}, {texts[p.second]}" for p in pairs]
+        texts = part_texts(values[k], pairs)
         order = np.argsort(-np.abs(parts[k]), kind="stable")
         order = order[parts[k][order] != 0.0]
         found.append(
@@ -260,8 +259,10 @@ def _taken(X: Any, places: Any) -> Any:
     return (X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))[places]
 
 
-def _text(value: float) -> str:
-    return "missing" if math.isnan(value) else f"{value:.6g}"
+def part_texts(values: FloatArray, pairs: Sequence[Any]) -> list[str]:
+    """The values of a row as texts: of its columns, then of its pairs of columns."""
+    texts = ["missing" if math.isnan(value) else f"{value:.6g}" for value in values.tolist()]
+    return texts + [f"{texts[pair.first]}, {texts[pair.second]}" for pair in pairs]
 
 
 def _names(model: Any, names: Sequence[str] | None) -> Sequence[str]:

@@ -17,10 +17,13 @@ MAX_REASONS = 3
 
 
 class Reason(NamedTuple):
-    """What a column adds to the score of a row, compared with its mean over the test rows."""
+    """What a column adds to the score of a row, compared with its mean over the test rows.
+
+    The value is a text where it is missing, or where two columns add something together.
+    """
 
     name: str
-    value: float
+    value: float | str
     part: float
     #: "day" for a date, "category" for one of the values of a column of text.
     unit: str = "1"

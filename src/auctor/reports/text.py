@@ -66,7 +66,9 @@ def describe_reason(reason: Reason) -> str:
     """  # noqa: E501
     name, value, part, unit = reason
     column, _, level = name.partition("=")
-    if unit == "category" and level:
+    if isinstance(value, str):
+        text = f"{name} = {value}"
+    elif unit == "category" and level:
         text = f"{column} {'=' if value else 'is not'} {level}"
     else:
         text = f"{name} = {day_text(value) if unit == 'day' else short(value)}"

@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from auctor.core.checks import check_choice, check_int, check_real
+from auctor.core.checks import check_choice, check_int, check_real, meant
 from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.codebook import MOST_CODES
 from auctor.penalties import BoundedElasticNet, GroupL2, SignedGroupL2
-from auctor.training.bins import Bins, PairBins, levels_of
+from auctor.training.bins import Bins, PairBins, levels_of, most_levels
 from auctor.training.parameters import (
     RULES,
     ClassifierParameters,
@@ -85,7 +85,7 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
 def check_curves(who: str, given: CurveParameters) -> None:
     """Refuse parameters of the curves that nothing could be fitted with."""
     check_int(who, "n_bins", given.n_bins, low=2)
-    check_real(who, "n_bins", given.n_bins, high=MOST_BINS)
+    check_real(who, "n_bins", given.n_bins, low=2, high=MOST_BINS)
     check_int(who, "interactions", given.interactions, low=0)
     check_int(who, "n_strengths", given.n_strengths, low=1)
     if isinstance(given.cv, Integral):
@@ -175,12 +175,12 @@ def _column(who: str, key: Any, names: Sequence[str] | None, n_columns: int) -> 
         return list(names).index(key)
     if isinstance(key, int | np.integer) and 0 <= key < n_columns:
         return int(key)
-    known = f"columns {', '.join(map(str, list(names)[:10]))}" if names is not None else "numbers"
+    known = f"one of the columns {', '.join(map(str, list(names)[:10]))}" if names else "a column"
     raise ParameterError(
         who,
-        needs=f"monotone to name {known}" + ("" if names else f" from 0 to {n_columns - 1}"),
+        needs=f"monotone to name {known}" + ("" if names else f" by number, 0 to {n_columns - 1}"),
         got=f"{key!r}",
-        todo="Name a column of X.",
+        todo=meant(key, names or ()) + "Name a column of X.",
     )
 
 
@@ -251,7 +251,12 @@ def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatA
 
 
 def screen_pairs(
-    bins: Bins, codes: Any, pull: FloatArray, count: int, free: IntArray
+    bins: Bins,
+    codes: Any,
+    pull: FloatArray,
+    count: int,
+    free: IntArray,
+    weight: FloatArray | None,
 ) -> list[PairBins]:
     """The pairs of columns whose cells would lower the loss most.
 
@@ -270,20 +275,24 @@ def screen_pairs(
         Pairs to return.
     free : int array
         Columns that may take part.
+    weight : (n,) array, optional
     """
-    levels = {int(j): levels_of(bins.columns[j]) for j in free}
-    lines = {j: level[codes[j]].astype(np.int64) for j, level in levels.items()}
     n = codes.shape[1]
+    most = most_levels(n, weight)
+    mass = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    levels = {int(j): levels_of(bins.columns[j], most) for j in free}
+    lines = {j: level[codes[j]].astype(np.int64) for j, level in levels.items()}
     found: list[tuple[float, int, int, FloatArray]] = []
     for j, k in combinations(levels, 2):
         cells = lines[j] * (int(levels[k][-1]) + 1) + lines[k]
         size = (int(levels[j][-1]) + 1) * (int(levels[k][-1]) + 1)
-        rows = np.bincount(cells, minlength=size).astype(np.float64)
+        share = np.bincount(cells, mass, minlength=size).astype(np.float64)
+        there = share > 0.0
         gain = 0.0
         for slopes in pull.T:
-            total = np.bincount(cells, slopes, minlength=size)
-            gain += float((total**2 / np.maximum(rows, 1.0)).sum())
-        found.append((gain / max(1, int((rows > 0).sum()) - 1), j, k, rows / n))
+            total = np.bincount(cells, slopes, minlength=size)[there]
+            gain += float((total**2 / share[there]).sum())
+        found.append((gain / max(1, int(there.sum()) - 1), j, k, share))
     found.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
     return [PairBins(j, k, (levels[j], levels[k]), share) for _, j, k, share in found[:count]]
 

@@ -14,9 +14,7 @@ from auctor.core.errors import DataError
 from auctor.core.protocols import Penalty
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray, IntArray, Target
-from auctor.data import Binned, Sharded, as_matrix
-from auctor.data.coerce import LARGEST
-from auctor.data.matrices import largest_size
+from auctor.data import Binned
 from auctor.problem import Problem
 from auctor.solvers import regularisation_path, strength_max
 from auctor.solvers.sparse.path import with_strength
@@ -35,7 +33,7 @@ from auctor.training.additive import (
     search_parameters,
     smooth_strengths,
 )
-from auctor.training.bins import Bins
+from auctor.training.bins import Bins, read_values
 from auctor.training.calibrate import Sigmoid
 from auctor.training.fit import linear_scores
 from auctor.training.fold_scores import Split
@@ -133,36 +131,6 @@ def _explained(model: AdditiveModel | AdditiveRegressionModel, X: Any) -> FloatA
     return np.stack(parts, axis=2)
 
 
-def read_values(
-    X: Any, who: str, n_columns: int | None = None, names: Sequence[str] | None = None
-) -> Any:
-    """A matrix whose entries are numbers or missing; infinity is refused."""
-    matrix = as_matrix(X, who=who, finite=False)
-    if isinstance(matrix, Sharded):
-        raise DataError(
-            who,
-            needs="rows in memory to make bins of",
-            got="shards",
-            todo="Pass an array or a table, or train a linear model.",
-        )
-    largest = largest_size(matrix)
-    if largest > LARGEST:
-        raise DataError(
-            who,
-            needs=f"entries of X that are missing, or below {LARGEST:g} in size",
-            got="infinity" if np.isinf(largest) else f"{largest:g}",
-            todo="Input X contains infinity or a value too large: replace it, or set it missing.",
-        )
-    if n_columns is not None and matrix.shape[1] != n_columns:
-        raise DataError(
-            who,
-            needs=f"{n_columns} columns",
-            got=matrix.shape[1],
-            todo="Pass the columns used in fit.",
-        )
-    return matrix
-
-
 # --- training -------------------------------------------------------------------------------------
 
 
@@ -254,11 +222,24 @@ def train_additive(
         binned = bins.encoded(rows.matrix)
         pull = _pull(who, given, replace(rows, matrix=binned), found.model, chosen)
         free = pair_columns(bins, signs)
-        pairs = screen_pairs(bins, binned.codes(), pull, given.interactions, free)
+        codes = binned.codes()
+        pairs = screen_pairs(bins, codes, pull, given.interactions, free, rows.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
-            found = _train_on(who, given, rows, bins, signs, None, splits)
+            given = _with(given, strength=found.strength)
+            both = _train_on(who, given, rows, bins, signs, None, splits)
+            found = _as_searched(both, found)
     return found
+
+
+def _as_searched(found: TrainedCurves, search: TrainedCurves) -> TrainedCurves:
+    """A model with pairs, at the strength that was picked for the curves of single columns.
+
+    All rows have a say in which pairs there are, so that folds of them are too kind to pairs, and
+    would pick too small a strength.
+    """
+    warned = [*search.warnings, *found.warnings]
+    return replace(found, warnings=warned, strengths=search.strengths, scores=search.scores)
 
 
 def _with(given: Any, **changes: Any) -> Any:
@@ -358,12 +339,14 @@ def train_additive_regressor(
             found.model.coef[0], float(found.model.intercept[0])
         )
         pull = resolve_loss(who, given.loss).value_grad(scores, target)[1][:, None]
-        pairs = screen_pairs(
-            bins, binned.codes(), pull, given.interactions, pair_columns(bins, signs)
-        )
+        free = pair_columns(bins, signs)
+        codes = binned.codes()
+        pairs = screen_pairs(bins, codes, pull, given.interactions, free, target.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
-            found = _regression_on(who, given, matrix, target, bins, signs, None, splits)
+            given = _with(given, strength=found.strength)
+            both = _regression_on(who, given, matrix, target, bins, signs, None, splits)
+            found = _as_searched(both, found)
     return found
 
 

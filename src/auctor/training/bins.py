@@ -6,6 +6,7 @@ in one byte; the curve may jump at few of the boundaries between codes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray, IntArray
+from auctor.data import Sharded, as_matrix
 from auctor.data.binned import BinnedMatrix, pack
 from auctor.data.codebook import MOST_CODES, Codebook
-from auctor.data.matrices import column_values
+from auctor.data.coerce import LARGEST
+from auctor.data.matrices import column_values, largest_size
 from auctor.kernels.linalg.binned import search_codes
 
 #: Codes of values, at most; code 0 is for missing ones, and the number is even for round quantiles.
@@ -26,8 +30,10 @@ MISSING = 0
 #: Rows for every bin, at least, set by hand: below, curves follow single rows. LightGBM's leaves
 #: have 20.
 ROWS_PER_BIN = 10
-#: Levels of a column in a pair, at most, set by hand: from 2,000 rows on 64 cells hold 30 each.
+#: Levels of a column in a pair, at most, set by hand: 64 cells.
 LEVELS = 8
+#: Rows for every cell of a pair, on average, at least, set by hand: fewer rows have fewer levels.
+ROWS_PER_CELL = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +144,7 @@ def bin_column(values: Array, weight: FloatArray | None, n_bins: int) -> ColumnB
     )
 
 
-def _row_count(n: int, weight: FloatArray | None) -> float:
+def row_count(n: int, weight: FloatArray | None) -> float:
     """Rows by weight, in units of the smallest: the same for weights as for repeated rows."""
     if weight is None:
         return float(n)
@@ -191,9 +197,20 @@ class PairBins:
         return cells
 
 
-def levels_of(bins: ColumnBins) -> Array:
-    """Level of each code for pairs: missing, and at most `LEVELS` of about equal weight."""
-    groups = _together(bins.share[1:], LEVELS) if bins.share[1:].any() else np.zeros(1, dtype=int)
+def most_levels(n: int, weight: FloatArray | None) -> int:
+    """Levels of a column in a pair that so many weighted rows allow.
+
+    Examples
+    --------
+    >>> most_levels(600, None), most_levels(10_000, None)
+    (4, 8)
+    """
+    return max(2, min(LEVELS, math.isqrt(int(row_count(n, weight)) // ROWS_PER_CELL)))
+
+
+def levels_of(bins: ColumnBins, most: int) -> Array:
+    """Level of each code for pairs: missing, and at most ``most`` of about equal weight."""
+    groups = _together(bins.share[1:], most) if bins.share[1:].any() else np.zeros(1, dtype=int)
     return np.append(0, groups + 1).astype(np.uint8)
 
 
@@ -220,7 +237,7 @@ class Bins:
     @classmethod
     def of(cls, matrix: Any, weight: FloatArray | None = None, n_bins: int = 32) -> Bins:
         """Bins of every column of a matrix, by quantiles of its weighted values."""
-        most = min(n_bins, max(2, int(_row_count(matrix.shape[0], weight) // ROWS_PER_BIN)))
+        most = min(n_bins, max(2, int(row_count(matrix.shape[0], weight) // ROWS_PER_BIN)))
         return cls([bin_column(values, weight, most) for values in column_values(matrix)])
 
     @property
@@ -285,3 +302,33 @@ class Bins:
             for line, table in zip(codes, self.tables(theta), strict=True):
                 out[:, k] += table[line]
         return out
+
+
+def read_values(
+    X: Any, who: str, n_columns: int | None = None, names: Sequence[str] | None = None
+) -> Any:
+    """A matrix whose entries are numbers or missing; infinity is refused."""
+    matrix = as_matrix(X, who=who, finite=False)
+    if isinstance(matrix, Sharded):
+        raise DataError(
+            who,
+            needs="rows in memory to make bins of",
+            got="shards",
+            todo="Pass an array or a table, or train a linear model.",
+        )
+    largest = largest_size(matrix)
+    if largest > LARGEST:
+        raise DataError(
+            who,
+            needs=f"entries of X that are missing, or below {LARGEST:g} in size",
+            got="infinity" if np.isinf(largest) else f"{largest:g}",
+            todo="Input X contains infinity or a value too large: replace it, or set it missing.",
+        )
+    if n_columns is not None and matrix.shape[1] != n_columns:
+        raise DataError(
+            who,
+            needs=f"{n_columns} columns",
+            got=matrix.shape[1],
+            todo="Pass the columns used in fit.",
+        )
+    return matrix

@@ -14,7 +14,7 @@ from auctor.core.version import __version__
 from auctor.data import as_matrix, wrap
 from auctor.data.preparation import column_moments
 from auctor.reports.build import build_report
-from auctor.reports.curves_info import CurvesInfo, curves_info, striking_rows
+from auctor.reports.curves_info import CurvesInfo, curves_info, part_texts, striking_rows
 from auctor.reports.info import (
     Candidate,
     DataInfo,
@@ -247,7 +247,7 @@ class _Linear:
         row = wrap(self.matrix[[position]], Target(np.empty(0)))
         values = row.gradient(np.ones(1))  # the row itself
         parts = self.coef * (values - self.mean)
-        return _strongest(self.names, self.first, values, parts, self.units)
+        return _strongest(self.names, self.first, values.tolist(), parts, self.units)
 
 
 class _Curved:
@@ -269,15 +269,17 @@ class _Curved:
         """The strongest reasons of one row in either direction, against the average row."""
         row = self.matrix[[position]]
         parts = self.sign * self.model.explain(row)[0]
-        values = np.full(parts.size, np.nan)  # a pair of columns has no single value
-        values[: row.shape[1]] = row.toarray()[0] if hasattr(row, "toarray") else row[0]
-        return _strongest(self.parts, self.first, values, parts, self.kinds)
+        values = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64)[0]
+        shown: list[float | str] = list(part_texts(values, self.model.bins_.pairs))
+        for k in np.flatnonzero(~np.isnan(values)).tolist():
+            shown[k] = float(values[k])
+        return _strongest(self.parts, self.first, shown, parts, self.kinds)
 
 
 def _strongest(
     names: Sequence[str] | None,
     first: int | None,
-    values: FloatArray,
+    values: Sequence[float | str],
     parts: FloatArray,
     units: Sequence[str] | None,
 ) -> list[Reason]:
@@ -286,6 +288,6 @@ def _strongest(
     order = np.argsort(parts, kind="stable")
     chosen = dict.fromkeys([*order[:MAX_REASONS].tolist(), *order[-MAX_REASONS:].tolist()])
     return [
-        Reason(feature_name(names, first, k), float(values[k]), float(parts[k]), known.get(k, "1"))
+        Reason(feature_name(names, first, k), values[k], float(parts[k]), known.get(k, "1"))
         for k in chosen
     ]

@@ -23,8 +23,7 @@ from auctor.reports.info import DataInfo, PathInfo, ReportInfo
 from auctor.reports.judged import Rival
 from auctor.reports.progress import Measure, Progress
 from auctor.training.additive import CurveParameters
-from auctor.training.additive_model import read_values
-from auctor.training.bins import Bins
+from auctor.training.bins import Bins, read_values
 from auctor.training.describe import Told, describe, path_info
 from auctor.training.evaluate import Scored, evaluation, has_probabilities, own_score
 from auctor.training.metric import resolve_metric
