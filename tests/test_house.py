@@ -5,6 +5,7 @@ Each is a function from a parsed file to what it found, tried first on code that
 
 import ast
 import io
+import re
 import sys
 import tokenize
 from functools import cache
@@ -182,6 +183,16 @@ def test_numeric_constants_say_what_they_do():
     assert len(list(unexplained_constants("#: Two shares.\nA = 0.5\nB = 0.25\n"))) == 1
     found = {path: unexplained_constants(path.read_text(encoding="utf-8")) for path in FILES}
     assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
+
+
+def test_the_page_on_the_architecture_names_every_room_and_only_files_that_exist():
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = set(re.findall(r"`([\w/]+\.py)`", page))
+    assert len(files) > 20
+    assert [name for name in sorted(files) if not (SOURCE / name).is_file()] == []
+    rooms = {path.parent.relative_to(SOURCE).parts[0] for path in SOURCE.glob("*/__init__.py")}
+    assert rooms == {name for name in re.findall(r"`(\w+)/`", page) if (SOURCE / name).is_dir()}
+    assert set(re.findall(r"`(\w+)/`", page)) <= rooms
 
 
 # --- tricks -------------------------------------------------------------------------------------

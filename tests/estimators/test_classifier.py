@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 
 import auctor
 from auctor import ConvergenceWarning, MetricClassifier
+from auctor.core.result import Status
 from auctor.losses import Hinge, Logistic, PairwiseHinge
 from auctor.solvers import Lbfgs
 
@@ -537,8 +538,10 @@ def test_time_budget(rows):
     model = MetricClassifier(max_seconds=0.0)
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
         model.fit(rows.X, rows.y)
-    assert np.isfinite(model.coef_).all()
-    fitted(rows, max_seconds=60.0)
+    assert model.n_iter_ == 0
+    assert model.solution_.status is Status.MAX_SECONDS
+    assert model.solution_.value == model.solution_.trace.value[0]
+    assert fitted(rows, max_seconds=60.0).solution_.converged
 
 
 def test_one_warning_per_class():

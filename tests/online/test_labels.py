@@ -52,7 +52,7 @@ def same(one, two):
 @learners
 @pytest.mark.parametrize("labels", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7])
 def test_one_class_at_first_gives_the_same_as_one_call(learner, labels, first, size):
     X, y = rows()
     order = np.argsort(y != first, kind="stable")
