@@ -162,6 +162,15 @@ def test_regression_bends_where_the_line_cannot():
     assert AdditiveRegressor(strength=1e-2, interactions=1).fit(X, y).bins_.pairs
 
 
+def test_one_standard_error_is_a_larger_strength():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + rng.normal(size=200) > 0.0
+    best = AdditiveRegressor(n_strengths=12).fit(X, y)
+    simple = AdditiveRegressor(n_strengths=12, rule="one_standard_error").fit(X, y)
+    assert simple.strength_ > best.strength_
+
+
 # --- files and graphs -----------------------------------------------------------------------------
 
 

@@ -35,6 +35,7 @@ from auctor.training.additive import (
 )
 from auctor.training.bins import Bins, read_values
 from auctor.training.calibrate import Sigmoid
+from auctor.training.curve import within_error
 from auctor.training.fit import linear_scores
 from auctor.training.fold_scores import Split
 from auctor.training.folds import stratified_folds
@@ -365,7 +366,11 @@ def _regression_on(
     strengths = scores = None
     if auto_strength(given):
         strengths, scores = _regression_search(who, given, data, penalty, splits)
-        strength = float(strengths[int(scores.mean(axis=0).argmax())])
+        means = scores.mean(axis=0)
+        at = int(means.argmax())
+        if given.rule == "one_standard_error":
+            at = within_error(means, at, scores[:, at])
+        strength = float(strengths[at])
     else:
         strength = float(given.strength)
     part = plain(RegressorParameters, given, with_strength(penalty, strength), strength)

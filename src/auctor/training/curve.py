@@ -167,13 +167,8 @@ class Curve:
 
     def simplest(self, who: str) -> int:
         """Position of the largest strength within one standard error of the best."""
-        best, means = self.best(who), self.means()
-        scores = self.scores()[:, best]
-        scores = scores[~np.isnan(scores)]
-        if scores.size < 2:
-            return best
-        error = scores.std(ddof=1) / np.sqrt(scores.size)
-        return int(np.flatnonzero(means >= means[best] - error)[0])
+        best = self.best(who)
+        return within_error(self.means(), best, self.scores()[:, best])
 
     def lead(self, mine: int, other: FloatArray) -> tuple[float, float]:
         """Mean lead of a strength over other scores, by fold, and its standard error."""
@@ -218,3 +213,24 @@ def mean_and_error(values: FloatArray) -> tuple[float, float]:
     if values.size < 2:
         return float(values.mean()) if values.size else 0.0, np.inf
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+
+
+def within_error(means: FloatArray, best: int, scores: FloatArray) -> int:
+    """The first position whose mean is within one standard error of the best one's.
+
+    Parameters
+    ----------
+    means : array
+        By strength, decreasing.
+    best : int
+        Position of the best one.
+    scores : array
+        Scores of the best one by fold; NaN where there is none.
+
+    Examples
+    --------
+    >>> within_error(np.array([0.1, 0.75, 0.8]), 2, np.array([0.7, 0.9]))
+    1
+    """
+    _, error = mean_and_error(scores[~np.isnan(scores)])
+    return int(np.flatnonzero(means >= means[best] - error)[0]) if np.isfinite(error) else best
