@@ -25,8 +25,6 @@ from benchmarks.run import Settings, bar, table
 name = "covariance_speed"
 #: Gap to reach, as a share of the objective.
 REACH = 1e-6
-#: Optimal values that are known, and how many entries of the upper triangle are not zero.
-KNOWN = {"estrogen .5": (923.104246, 5653), "estrogen .25": (627.854357, 9864)}
 #: Least speed-ups: scikit-learn, GGLasso.
 LEAST = {"estrogen .5": (40.0, 8.0), "chain 500": (80.0, 15.0)}
 #: QUIC in C++ on another run of this kind of machine, CPU seconds; it does not install any more.
@@ -222,15 +220,6 @@ def _bars(cells: dict) -> list[dict[str, object]]:
     ratio = both[0] / both[1] if None not in both else None
     text = "scikit-learn's wall seconds over ours with two threads, estrogen .5"
     bars.append(bar(text, ratio, TWO_THREADS))
-    for key, (value, entries) in KNOWN.items():
-        cell = cells.get(key)
-        apart = None if cell is None else abs(cell["value"] - value) / value
-        bars.append(bar(f"F from the known one, relative, {key}", apart, 1e-6, at_least=False))
-        few = None if cell is None else abs(cell["entries"] - entries) / entries
-        bars.append(bar(f"entries from the known number, {key}", few, 0.01, at_least=False))
-    pairs = [(c["value"], c["lhac"]["value"]) for c in cells.values() if "lhac" in c]
-    apart = max((abs(a - b) / abs(a) for a, b in pairs), default=None)
-    bars.append(bar("F of LHAC from F of NewtonCd, relative", apart, REACH, at_least=False))
     gaps = max((c["gap"] for c in cells.values()), default=None)
     bars.append(bar("largest gap, computed again, over |F|", gaps, REACH, at_least=False))
     for cell in cells.values():

@@ -29,14 +29,16 @@ def run(settings: Settings) -> dict[str, object]:
     lines, bars, cells = [], [], {}
     for activation in ("tanh", "sigmoid"):
         equation = PoissonNetwork(activation=activation)
-        ours, theirs = _starts(equation)
-        for who, found in (("auctor", ours), ("SciPy trf", theirs)):
-            lines.append([activation, who, *found])
+        ours, theirs = _starts(equation, range(STARTS))
+        others = _starts(equation, range(STARTS, 4 * STARTS))
+        for starts, pair in (("first 10", (ours, theirs)), ("30 others", others)):
+            for who, found in zip(("auctor", "SciPy trf"), pair, strict=True):
+                lines.append([activation, starts, who, *found])
         bars += [
             bar(f"{activation}: worst error", ours[1], 2.5e-5, at_least=False),
             bar(f"{activation}: median evaluations", ours[0], theirs[0], at_least=False),
         ]
-        cells[activation] = {"ours": ours, "trf": theirs}
+        cells[activation] = {"ours": ours, "trf": theirs, "others": others}
     sizes = (10_000, 20_000) if settings.quick else (10_000, 30_000, 100_000)
     costs = [_component_gradients(n) for n in sizes]
     bars.append(bar("component gradients, most over fewest", max(costs) / min(costs), 2.5,
@@ -47,7 +49,7 @@ def run(settings: Settings) -> dict[str, object]:
         "tables": [
             table(
                 "Least squares",
-                ["activation", "solver", "median evaluations", "worst error", "CPU s"],
+                ["activation", "starts", "solver", "median evaluations", "worst error", "CPU s"],
                 lines,
             ),
             table(
@@ -57,18 +59,20 @@ def run(settings: Settings) -> dict[str, object]:
             ),
         ],
         "notes": [
-            f"Both stop at a gradient of {TOL:g}; ours in the 2-norm, SciPy's in the max.",
+            f"Both are counted until the largest entry of the gradient is at most {TOL:g}, which "
+            "is SciPy's rule; ours goes on until its length is, and has the error of where it "
+            "ends. No constant was chosen on the 30 other starts.",
             "With 1,000 rows stochastic gradients need 9,900. The step was chosen on these data.",
         ],
         "cells": cells,
     }
 
 
-def _starts(equation: PoissonNetwork) -> tuple[list[float], list[float]]:
+def _starts(equation: PoissonNetwork, seeds: range) -> tuple[list[float], list[float]]:
     """Median evaluations, worst error and CPU seconds, ours and SciPy's."""
-    starts = [np.random.default_rng(k).normal(size=equation.size) for k in range(STARTS)]
+    starts = [np.random.default_rng(k).normal(size=equation.size) for k in seeds]
     cpu = time.process_time()
-    ours = [solve(equation.residuals, x, equation.jacobian, tol=TOL, max_iter=120) for x in starts]
+    ours = [_solve(equation, x) for x in starts]
     between = time.process_time()
     theirs = [
         scipy_least_squares(
@@ -84,9 +88,29 @@ def _starts(equation: PoissonNetwork) -> tuple[list[float], list[float]]:
         return [float(np.median(counts)), worst, seconds]
 
     return (
-        summary([one.evaluations for one in ours], [one.x for one in ours], between - cpu),
+        summary([count for count, _ in ours], [x for _, x in ours], between - cpu),
         summary([one.nfev for one in theirs], [one.x for one in theirs], after - between),
     )
+
+
+def _solve(equation: PoissonNetwork, start: np.ndarray) -> tuple[int, np.ndarray]:
+    """Evaluations until no entry of the gradient is above the tolerance, and where ours ends."""
+    evaluations, flat = 0, None
+
+    def residuals(x: np.ndarray) -> np.ndarray:
+        nonlocal evaluations
+        evaluations += 1
+        return equation.residuals(x)
+
+    def jacobian(x: np.ndarray) -> np.ndarray:
+        nonlocal flat
+        J = equation.jacobian(x)
+        if flat is None and np.abs(J.T @ equation.residuals(x)).max() <= TOL:
+            flat = evaluations
+        return J
+
+    found = solve(residuals, start, jacobian, tol=TOL, max_iter=120)
+    return found.evaluations if flat is None else flat, found.x
 
 
 def _component_gradients(n: int) -> int:

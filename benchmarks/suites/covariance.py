@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sections import covariance_graphs, covariance_speed
+from benchmarks.sections import covariance_agreement, covariance_graphs, covariance_speed
 
 name = "covariance"
 title = "Sparse inverse covariance: speed, memory, and the graphs that are found"
-sections = (covariance_speed, covariance_graphs)
+sections = (covariance_speed, covariance_agreement, covariance_graphs)

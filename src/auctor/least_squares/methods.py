@@ -20,13 +20,12 @@ from auctor.solvers.line_search import first_accepted, sizes
 MOST_TRIALS = 306
 #: Length of a step, as a share of that of x, that rounding hides.
 ROUNDING = float(np.finfo(np.float64).eps)
-#: A step that came out worse than this share of its promise makes the region smaller.
-#: Textbooks have 1/4 and 3/4. This and the constants below were chosen together, of some twenty
-#: settings, on networks for Poisson's equation alone.
-BAD = 0.1
-#: One that came out better than this, at the edge of the region, makes it larger.
-GOOD = 0.5
-#: Factor of a region that was too large (Nocedal, Wright, section 4.1).
+#: A step that came out worse than this share of its promise makes the region smaller (Nocedal,
+#: Wright, section 4.1).
+BAD = 0.25
+#: One that came out better than this, at the edge of the region, makes it larger (the same).
+GOOD = 0.75
+#: Factor of a region that was too large (the same).
 SMALLER = 0.25
 #: Factor of one that was too small (the same).
 LARGER = 2.0
