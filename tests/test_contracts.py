@@ -21,6 +21,7 @@ from auctor.solvers import (
 )
 from auctor.testing import (
     DataSuite,
+    FeatureSuite,
     LossSuite,
     MapSuite,
     PenaltySuite,
@@ -86,6 +87,11 @@ def test_solver(suite, check):
 
 @pytest.mark.parametrize(("suite", "check"), cases(MapSuite, instances(discover.maps())))
 def test_map(suite, check):
+    getattr(suite, check)()
+
+
+@pytest.mark.parametrize(("suite", "check"), cases(FeatureSuite, instances(discover.features())))
+def test_features(suite, check):
     getattr(suite, check)()
 
 

@@ -45,6 +45,11 @@ class RandomFeatures:
         check_int("RandomFeatures", "n_features", self.n_features, low=1)
         check_real("RandomFeatures", "gamma", self.gamma, low=0.0, open_low=True)
 
+    @classmethod
+    def examples(cls) -> list[RandomFeatures]:
+        """Instances the conformance kit tests."""
+        return [cls(), cls(2000, gamma=0.3, seed=3)]
+
     def transform(self, X: Any) -> FloatArray:
         """Features of rows; the same projections for every table with as many columns."""
         rows, rng = _rows("RandomFeatures", X), as_rng(self.seed)
@@ -82,6 +87,12 @@ class Nystroem:
     def __post_init__(self) -> None:
         _rows("Nystroem", self.landmarks)
         check_real("Nystroem", "gamma", self.gamma, low=0.0, open_low=True)
+
+    @classmethod
+    def examples(cls) -> list[Nystroem]:
+        """Instances the conformance kit tests."""
+        rows = np.random.default_rng(0).normal(size=(20, 3))
+        return [cls(rows), cls(np.repeat(rows, 2, axis=0), gamma=0.2)]
 
     def transform(self, X: Any) -> FloatArray:
         """Features of rows: ``K(X, Z) K(Z, Z)^(-1/2)``."""

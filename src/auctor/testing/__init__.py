@@ -16,6 +16,7 @@ Beside it: `HardPrbep` and `HardRoc`, on which cutting planes need as many steps
 
 from auctor.testing.black_box import BlackBoxSuite
 from auctor.testing.data import DataSuite
+from auctor.testing.features import FeatureSuite
 from auctor.testing.hard import HardPrbep, HardRoc
 from auctor.testing.losses import LossSuite
 from auctor.testing.maps import MapSuite
@@ -27,6 +28,7 @@ from auctor.testing.storages import storages
 __all__ = [
     "BlackBoxSuite",
     "DataSuite",
+    "FeatureSuite",
     "HardPrbep",
     "HardRoc",
     "LossSuite",

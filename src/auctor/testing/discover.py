@@ -79,6 +79,17 @@ def maps(package: ModuleType = auctor.maps) -> list[type[Any]]:
     return public_classes(package, "at", "start", "examples")
 
 
+def features(package: ModuleType = auctor.maps) -> list[type[Any]]:
+    """All features of kernels.
+
+    Examples
+    --------
+    >>> [kind.__name__ for kind in features()]
+    ['Nystroem', 'RandomFeatures']
+    """
+    return public_classes(package, "transform", "examples")
+
+
 def examples(kind: type[Any]) -> list[Any]:
     """Instances of a part to test: its ``examples()``, or the one with default parameters."""
     given = getattr(kind, "examples", None)
