@@ -37,6 +37,12 @@ def tree_of(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def walked(tree):
+    """All nodes of a tree; several rules look at each."""
+    return list(ast.walk(tree))
+
+
 def shown(path, nodes):
     """Places, for a message."""
     return [f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)[:80]}" for node in nodes]
@@ -82,7 +88,7 @@ def complexity(function):
 
 
 def functions(tree):
-    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [n for n in walked(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def test_complexity_counts_decisions():
@@ -200,7 +206,7 @@ def test_the_page_on_the_architecture_names_every_room_and_only_files_that_exist
 
 def targets(tree):
     """What is assigned to or deleted, anywhere."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Assign | ast.Delete):
             yield from node.targets
         elif isinstance(node, ast.AugAssign | ast.AnnAssign):
@@ -212,7 +218,7 @@ def module_table_writes(tree):
     for target in targets(tree):
         if isinstance(target, ast.Subscript) and dotted(target.value) == ["sys", "modules"]:
             yield target
-    for node in ast.walk(tree):
+    for node in walked(tree):
         path = dotted(node.func) if isinstance(node, ast.Call) else []
         if path[:2] == ["sys", "modules"] and path[-1] in WRITES:
             yield node
@@ -229,7 +235,7 @@ def namespace_writes(tree):
     for target in targets(tree):
         if isinstance(target, ast.Subscript) and namespace(target.value):
             yield target
-    for node in ast.walk(tree):
+    for node in walked(tree):
         called = node.func if isinstance(node, ast.Call) else None
         write = isinstance(called, ast.Attribute) and called.attr in WRITES
         if write and namespace(called.value):
@@ -238,14 +244,14 @@ def namespace_writes(tree):
 
 def frozen_writes(tree):
     """``object.__setattr__``: a frozen object that is not."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Attribute) and dotted(node) == ["object", "__setattr__"]:
             yield node
 
 
 def deep_warnings(tree):
     """A ``stacklevel`` that counts the frames of others."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.keyword) and node.arg == "stacklevel":
             level = node.value.value if isinstance(node.value, ast.Constant) else None
             if not isinstance(level, int) or level > MAX_STACKLEVEL:
@@ -256,7 +262,7 @@ def process_tricks(tree):
     """``os._exit``, ``gc.freeze``, frames and code objects."""
     bad = {("os", "_exit"), ("gc", "freeze"), ("gc", "disable"), ("sys", "_getframe")}
     bad |= {("inspect", "currentframe"), ("inspect", "stack"), ("types", "CodeType")}
-    for node in ast.walk(tree):
+    for node in walked(tree):
         name = node.attr if isinstance(node, ast.Attribute) else ""
         if tuple(dotted(node)) in bad or name in ("__code__", "co_consts", "f_back"):
             yield node
@@ -292,7 +298,7 @@ def test_no_tricks(rule):
 
 def foreign_imports(tree):
     """Imports of underscored names and modules, of dependencies or of other modules here."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.ImportFrom):
             parts = (node.module or "").split(".") + [alias.name for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -307,7 +313,7 @@ def dependency_names(tree):
     """Local names of what is imported from neither Python nor this package."""
     own = {"auctor", *sys.stdlib_module_names}
     found = set()
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Import):
             found |= {
                 (alias.asname or alias.name).split(".")[0]
@@ -323,7 +329,7 @@ def defined_names(trees):
     """Underscored names that some file defines: methods, fields, attributes, slots."""
     found = set()
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in walked(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found.add(node.name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -336,7 +342,7 @@ def defined_names(trees):
 def foreign_attributes(tree, known):
     """Underscored attributes of a dependency: reached from its import, or defined nowhere here."""
     imported = dependency_names(tree)
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Attribute) and private(node.attr):
             reached = dotted(node)[:1]
             outside = bool(reached) and reached[0] in imported

@@ -89,6 +89,7 @@ def test_rows_without_labels(tmp_path, refused):
     np.testing.assert_array_equal(found.matrix, [[1.0, 2.0], [3.0, 4.0]])
 
 
+@pytest.mark.slow  # a process
 def test_standard_input_and_compression(tmp_path):
     command = [sys.executable, "-m", "auctor.cli.main", "convert", "-", "out.csv.gz"]
     done = subprocess.run(

@@ -34,6 +34,7 @@ def credit(n, seed):
     return frame
 
 
+@pytest.mark.slow  # a search on a thousand rows
 @pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 def test_defaults_are_level_with_scaled_logistic_regression(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -113,7 +113,10 @@ def test_a_process_runs_what_was_left_for_its_end_and_hands_out_the_code():
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+EACH_CLOSED = [pytest.param(word, marks=pytest.mark.slow) for word in (">&-", "2>&-")]
+
+
+@pytest.mark.parametrize("closed", [">&- 2>&-", *EACH_CLOSED])
 def test_a_closed_stream_is_nobody_listening(closed, tmp_path):
     out = tmp_path / "rows.csv"
     (tmp_path / "rows.svm").write_text("1 1:2\n-1 2:0.5\n")

@@ -84,7 +84,13 @@ def test_gradient_of_every_kind_of_loss(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("solver", [Lbfgs(), Newton()], ids=["lbfgs", "newton"])
+@pytest.mark.parametrize(
+    "solver",
+    [
+        pytest.param(Lbfgs(), id="lbfgs"),
+        pytest.param(Newton(), id="newton", marks=pytest.mark.slow),
+    ],
+)
 def test_networks_train_on_every_smooth_loss(loss, solver):
     X, y = petals(0.5, seed=2)
     network = Mlp(X, y, hidden=(16, 8))

@@ -143,7 +143,9 @@ def test_scores_need_labels_that_are_known(learner):
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, np.inf], ids=repr)
-@pytest.mark.parametrize("labels", [(0, 1), (False, True), ("no", "yes")])
+@pytest.mark.parametrize(
+    "labels", [(0, 1), pytest.param((False, True), marks=pytest.mark.slow), ("no", "yes")]
+)
 @learners
 def test_missing_labels_are_skipped_or_refused(learner, labels, missing):
     X, y = rows()

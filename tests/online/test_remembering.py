@@ -199,6 +199,7 @@ def test_another_seed_keeps_other_rows():
     assert one != two
 
 
+@pytest.mark.slow  # thousands of rows
 @pytest.mark.parametrize("limit", [1000, 0])
 def test_a_small_memory_does_no_harm(limit):
     """The other weights, which know all rows, take over as the memory gets too small."""

@@ -90,7 +90,9 @@ def test_gradient_descent_as_published_comes_close_in_250_iterations():
     assert found.value - best.value <= 1e-3
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_search_is_as_good_as_many_restarts(seed, fit_intercept):
     X, y = generate(n=80, d=4, seed=seed, prior=0.2 + 0.08 * seed)

@@ -83,6 +83,7 @@ assert "sklearn" not in sys.modules, "scikit-learn was imported"
 """
 
 
+@pytest.mark.slow  # a process; `auctor predict` is tested for the same
 def test_prediction_needs_no_scikit_learn(tmp_path):
     fitted = [model.fit(X, y) for model, y in MODELS]
     fitted.append(LinearRegressor("huber").fit(X, X[:, 0]))
