@@ -39,7 +39,7 @@ test: $(BIN)/.dev lint
 pytest: $(BIN)/.dev
 	$(PYTEST) -m "not slow"
 
-# What takes long and rarely breaks alone: the site, the gallery, fuzzing, millions of rows.
+# What takes long and rarely breaks alone: the site, the gallery, fuzzing, millions of rows, processes.
 test-slow: $(BIN)/.dev
 	$(PYTEST) -m slow
 

@@ -49,6 +49,7 @@ def test_every_check_passes_and_none_is_skipped(estimator):
     assert ARRAY_API in {r["check_name"] for r in results}
 
 
+@pytest.mark.slow  # a process; the other checks run above
 def test_the_array_api_check_passes_and_is_not_skipped():
     names = [repr(estimator) for estimator in ESTIMATORS]
     done = subprocess.run(

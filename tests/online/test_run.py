@@ -173,6 +173,7 @@ def wait_for(path, process):
         time.sleep(0.005)
 
 
+@pytest.mark.slow  # a process; resuming is tested without one
 def test_kill_in_the_middle(path, tmp_path):
     whole = Oam(random_state=1)
     learn(whole, open_stream(path, n_features=12))

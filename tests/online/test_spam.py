@@ -90,6 +90,7 @@ def test_lazy_steps_are_the_plain_ones(penalty, step, thin):
         np.testing.assert_array_equal(learner.coef_[0] == 0.0, last == 0.0)
 
 
+@pytest.mark.slow  # long streams; short ones are tested above
 def test_long_streams_stay_the_plain_ones(thin):
     """Scales and thresholds are written into the columns now and then; nothing drifts."""
     X, y, weight = thin(20000, 12)

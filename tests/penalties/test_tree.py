@@ -183,9 +183,9 @@ def test_cost_grows_with_the_number_of_columns():
         penalty.prox(v, 1.0)
         best = math.inf
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.process_time()
             penalty.prox(v, 1.0)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         seconds.append(best)
     assert seconds[1] <= 40 * seconds[0]
 

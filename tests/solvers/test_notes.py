@@ -253,6 +253,7 @@ def test_exact_coordinate_steps_may_cycle():
     assert corners[:6] == corners[-6:]
 
 
+@pytest.mark.slow  # thousands of iterations
 def test_a_larger_armijo_constant_helps_gradient_descent():
     """E-19: 271 against 1639 steps."""
     assert abs(steps_to(1e-10, GradientDescent(beta=0.9, armijo=0.1)) - 1639) <= 2

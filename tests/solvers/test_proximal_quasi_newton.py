@@ -32,6 +32,7 @@ def run(problem, solver, steps, *, w0=None):
         state = new
 
 
+@pytest.mark.slow  # exact subproblems; the rate itself is tested by `test_linear_rate`
 @pytest.mark.parametrize("hessian", ["lbfgs", "diagonal", "fixed"])
 @pytest.mark.parametrize("rho", [1.0, 0.1])
 def test_exact_steps_contract_as_promised(quadratic, hessian, rho):
@@ -98,6 +99,7 @@ def test_sublinear_rate_without_strong_convexity(quadratic, exact):
     assert errors[-1] < 0.01 * errors[0]
 
 
+@pytest.mark.slow  # exact subproblems
 def test_exact_subproblems_save_iterations_if_anything(classification):
     data, top = classification("chain", rng=1)
     problem = Problem(Logistic(), L1(0.05 * top), data)

@@ -113,6 +113,7 @@ def test_an_epoch_costs_a_few_passes():
     assert max(np.diff(trace.passes)) <= 3.5  # at most two for the steps, one for the gradient
 
 
+@pytest.mark.slow  # thousands of sweeps
 def test_column_touches_against_second_order_descent():
     """First-order steps need more, and many more with one bound for all columns."""
     ratios, single = [], []
