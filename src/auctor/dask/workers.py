@@ -72,7 +72,8 @@ class DaskWorkers:
     def _gathered(self, futures: list[Any]) -> list[Any]:
         distributed = require("distributed", extra="dask", who=WHO)
         try:
-            distributed.wait(futures, timeout=PATIENCE)
+            with self._client.as_current():  # `wait` takes the current client, which may be another
+                distributed.wait(futures, timeout=PATIENCE)
             answers: list[Any] = self._client.gather(futures)
         except (OSError, TimeoutError, CancelledError, distributed.KilledWorker) as error:
             raise _lost(f"{type(error).__name__}: {str(error)[:200]}") from error

@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from auctor.core.errors import DataError
 from auctor.core.optional import require
-from auctor.core.types import FloatArray
+from auctor.core.types import Array, FloatArray
 
-#: Name of the column of arrays that a column of vectors becomes.
+#: Name of a column of arrays.
 ARRAY = "features"
+#: Names of the parts of a column of vectors: a type (0 sparse, 1 dense), a size, places, values.
+VECTOR = ("vector_type", "vector_size", "vector_indices", "vector_values")
+#: Bytes of an entry of sparse rows (a value and a place) and of dense rows.
+SPARSE_ENTRY, DENSE_ENTRY = 12, 8
 
 
 def check_columns(frame: Any, wanted: Sequence[str], who: str) -> None:
@@ -28,21 +33,44 @@ def check_columns(frame: Any, wanted: Sequence[str], who: str) -> None:
 
 
 def feature_columns(frame: Any, features: str | Sequence[str]) -> list[Any]:
-    """Columns to select: numbers by their names, or a column of vectors as arrays."""
+    """Columns to select: numbers by their names, a column of arrays, or the parts of vectors."""
     functions = require("pyspark.sql.functions", extra="spark", who="auctor.spark")
     if not isinstance(features, str):
         return [functions.col(name).cast("double").alias(name) for name in features]
     vectors = require("pyspark.ml.linalg", extra="spark", who="auctor.spark").VectorUDT
     column = functions.col(features)
-    if isinstance(frame.schema[features].dataType, vectors):
-        to_array = require("pyspark.ml.functions", extra="spark", who="auctor.spark")
-        column = to_array.vector_to_array(column)
-    return [column.alias(ARRAY)]
+    if not isinstance(frame.schema[features].dataType, vectors):
+        return [column.alias(ARRAY)]
+    parts = functions.unwrap_udt(column)
+    return [parts[name.removeprefix("vector_")].alias(name) for name in VECTOR]
 
 
-def matrix_of(table: Any) -> FloatArray:
+def matrix_of(table: Any) -> FloatArray | csr_array:
     """Rows of numbers of a pandas table of `feature_columns`."""
+    if list(table.columns) == list(VECTOR):
+        return _of_vectors(*(table[name].to_numpy() for name in VECTOR))
     if list(table.columns) == [ARRAY] and table[ARRAY].dtype == object:
-        rows = table[ARRAY].to_numpy()
-        return np.stack(rows).astype(np.float64) if rows.size else np.empty((0, 0))
+        return _stacked(table[ARRAY].to_numpy())
     return np.ascontiguousarray(table.to_numpy(dtype=np.float64))
+
+
+def _of_vectors(kinds: Array, sizes: Array, places: Array, values: Array) -> FloatArray | csr_array:
+    """Vectors as rows: dense where that takes no more memory."""
+    sparse = kinds == 0
+    if not sparse.any():
+        return _stacked(values)
+    width = int(sizes[sparse][0])
+    everywhere = np.arange(width, dtype=np.int32)
+    columns = [at if thin else everywhere for at, thin in zip(places, sparse, strict=True)]
+    ends = np.cumsum([0, *(len(row) for row in values)])
+    shape = (len(values), width)
+    parts = (np.concatenate(values), np.concatenate(columns).astype(np.int32), ends)
+    rows = csr_array(parts, shape=shape, dtype=np.float64)
+    rows.sum_duplicates()
+    if SPARSE_ENTRY * rows.nnz >= DENSE_ENTRY * shape[0] * width:
+        return rows.toarray()
+    return rows
+
+
+def _stacked(rows: Array) -> FloatArray:
+    return np.stack(rows).astype(np.float64) if rows.size else np.empty((0, 0))

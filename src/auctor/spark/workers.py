@@ -23,7 +23,7 @@ from auctor.core.errors import DataError, DataLost
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
-from auctor.data import Dense
+from auctor.data import Dense, Sparse
 from auctor.data.sharded import Sharded, check_entries
 from auctor.data.workers import ShardFacts, call, facts_of
 from auctor.spark.columns import check_columns, feature_columns, matrix_of
@@ -120,7 +120,7 @@ def _hang_up(connections: Sequence[Connection]) -> None:
 
 
 def serve(
-    address: tuple[str, int], key: bytes, number: int, rows: Dense | None, labels: Array
+    address: tuple[str, int], key: bytes, number: int, rows: Dense | Sparse | None, labels: Array
 ) -> None:
     """Hold rows and answer calls until told to end; runs in a task."""
     with Client(address, authkey=key) as driver:
@@ -202,7 +202,7 @@ def from_spark(
             table = pandas.concat(tables, ignore_index=True)
             labels = table.pop("_label").to_numpy()
             weights = table.pop("_weight").to_numpy(dtype=np.float64) if weight else None
-            held = Dense(matrix_of(table), Target(np.zeros(labels.size), weights), n_threads=1)
+            held = _stored(matrix_of(table), Target(np.zeros(labels.size), weights))
         serve(address, key, BarrierTaskContext.get().partitionId(), held, labels)
         return iter(())
 
@@ -230,6 +230,12 @@ def from_spark(
     except BaseException:
         workers.close()
         raise
+
+
+def _stored(rows: Any, target: Target) -> Dense | Sparse:
+    kind: Any = Dense if isinstance(rows, np.ndarray) else Sparse
+    found: Dense | Sparse = kind(rows, target, n_threads=1)
+    return found
 
 
 def _labelled(data: Sharded, labels: Array, column: str) -> Sharded:
