@@ -122,13 +122,13 @@ def _case(loss: object, penalty: object, data: tuple[object, ...]) -> dict[str, 
         "solver": ours.solver,
         "passes": ours.passes,
         "converged": ours.converged,
-        "same": _apart(ours.coef, same.coef),
+        "same": apart(ours.coef, same.coef),
         "dvalue": abs(ours.value - same.value) / abs(same.value),
-        "dw": _apart(ours.coef, block.coef),
-        "plain": _apart(ours.coef, plain.coef),
+        "dw": apart(ours.coef, block.coef),
+        "plain": apart(ours.coef, plain.coef),
     }
 
 
-def _apart(ours: np.ndarray, wanted: np.ndarray) -> float:
+def apart(ours: np.ndarray, wanted: np.ndarray) -> float:
     size = max(float(np.linalg.norm(wanted)), 1e-300)
     return float(np.linalg.norm(ours - wanted)) / size

@@ -73,4 +73,4 @@ def _of_vectors(kinds: Array, sizes: Array, places: Array, values: Array) -> Flo
 
 
 def _stacked(rows: Array) -> FloatArray:
-    return np.stack(rows).astype(np.float64) if rows.size else np.empty((0, 0))
+    return np.array(rows.tolist(), dtype=np.float64) if rows.size else np.empty((0, 0))

@@ -1,0 +1,54 @@
+"""Logistic regression with l2 on Dask arrays: ours and dask-ml's.
+
+dask-ml asks for other versions than ours, so both run in an environment of its own:
+``AUCTOR_DASK_ML_PYTHON`` names its interpreter; ``.venv-dask-ml/bin/python`` by default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from benchmarks.run import Settings, bar, table
+
+name = "scale_dask_ml"
+title = "Logistic regression with l2 on Dask arrays, beside dask-ml"
+ROOT = Path(__file__).resolve().parents[2]
+#: Seconds after which the comparison ends.
+SECONDS = 540
+
+
+def run(settings: Settings) -> dict[str, object]:
+    """100,000 rows of 50 numbers (10,000 with --quick)."""
+    python = os.environ.get("AUCTOR_DASK_ML_PYTHON", str(ROOT / ".venv-dask-ml/bin/python"))
+    if not Path(python).exists():
+        note = "dask-ml is not installed; set AUCTOR_DASK_ML_PYTHON."
+        return {"title": title, "bars": [], "tables": [], "notes": [note]}
+    n = 10_000 if settings.quick else 100_000
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    child = ROOT / "benchmarks/competitors/cluster/logistic.py"
+    out = subprocess.run(
+        [python, str(child), str(n)],
+        check=True, capture_output=True, text=True, timeout=SECONDS,
+        env=os.environ | {"PYTHONPATH": paths},
+    ).stdout  # fmt: skip
+    found = json.loads(out.splitlines()[-1])
+    ours, theirs = found["auctor"], found["dask-ml"]
+    return {
+        "title": title,
+        "bars": [
+            bar("dask-ml / ours, seconds", theirs[1] / ours[1], 3.0),
+            bar("our objective less theirs, relative", ours[2] / theirs[2] - 1.0, 1e-9,
+                at_least=False),
+        ],
+        "tables": [
+            table(
+                f"{n:,} rows of 50 numbers, two workers",
+                ["who", "least seconds", "median", "objective"],
+                [[who, *numbers] for who, numbers in found.items()],
+            )
+        ],
+        "notes": ["dask-ml penalises the intercept too, which the objective here does not."],
+    }  # fmt: skip
