@@ -27,7 +27,8 @@ def run(settings: Settings) -> dict[str, object]:
         note = "dask-ml is not installed; set AUCTOR_DASK_ML_PYTHON."
         return {"title": title, "bars": [], "tables": [], "notes": [note]}
     n = 10_000 if settings.quick else 100_000
-    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    known = os.environ.get("PYTHONPATH", "")
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), known])
     child = ROOT / "benchmarks/competitors/cluster/logistic.py"
     out = subprocess.run(
         [python, str(child), str(n)],

@@ -64,6 +64,29 @@ def test_the_answers_are_those_of_the_rows_in_memory(frame):
     np.testing.assert_allclose(model.coef_, near.fit(X, Y).coef_, rtol=1e-6)
 
 
+def test_sparse_vectors_stay_sparse_and_more_partitions_than_slots_are_fine(frame):
+    from pyspark.ml.feature import OneHotEncoder
+
+    import auctor
+    from auctor.spark import SparkMetricClassifier
+
+    kinds = frame.selectExpr("double(pmod(int(a * 100), 40)) as kind", "if(y > 0, 1.0, 0.0) as y")
+    encoder = OneHotEncoder(inputCols=["kind"], outputCols=["v"], dropLast=False)
+    vectors = encoder.fit(kinds).transform(kinds).repartition(5)
+    data = auctor.data.spark(vectors, "v", "y")
+    try:
+        assert data.shape == (400, 40)
+        assert data.n_entries == 400  # 16,000 if they were dense
+        assert len(data.holder.lengths) == 2
+    finally:
+        data.workers.close()
+    model = SparkMetricClassifier(featuresCol="v", labelCol="y", metric="log_loss").fit(vectors)
+    rows = model.transform(vectors).collect()
+    X = np.array([row.v.toArray() for row in rows])
+    wanted = model.fitted.decision_function(X)
+    np.testing.assert_allclose([row.rawPrediction[1] for row in rows], wanted, rtol=1e-12)
+
+
 def test_columns_and_slots_are_checked_first(frame):
     from auctor.spark import from_spark
 

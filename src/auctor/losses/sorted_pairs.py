@@ -12,7 +12,7 @@ from auctor.core.curvature import PairCurvature
 from auctor.core.evaluation import Evaluation
 from auctor.core.rng import spread
 from auctor.core.types import FloatArray, IntArray, PairRows, Target
-from auctor.kernels.linalg.sorting import ascending_order
+from auctor.kernels.linalg.sorting import AnyKeys, ascending_order, ascending_rows
 from auctor.kernels.losses import pairs
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
@@ -30,7 +30,7 @@ PARALLEL_ROWS = 20_000
 class SortedClass(NamedTuple):
     """Rows of one class, ascending by value within each group; see `PairRows`."""
 
-    rows: IntArray
+    rows: IntArray | AnyKeys
     values: FloatArray
     share: FloatArray
     weight: FloatArray
@@ -121,7 +121,11 @@ class SortedEvaluation(Evaluation):
 
 
 def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:
-    values = scores[part.rows] - margin
+    values = scores[part.rows]
+    values -= margin
+    if not part.group.size and part.share.strides == (0,):
+        values, rows = ascending_rows(values, part.rows)
+        return SortedClass(rows, values, part.share, part.weight, part.start)
     order = ascending_order(values)
     if part.group.size:
         order = pairs.by_group(order, part.group, part.start)
@@ -149,7 +153,7 @@ class PairSweep(NamedTuple):
     high: IntArray
 
     @property
-    def rows(self) -> IntArray:
+    def rows(self) -> IntArray | AnyKeys:
         """Rows of the side."""
         return self.classes.own.rows
 
@@ -157,8 +161,8 @@ class PairSweep(NamedTuple):
 def gradient(scores: FloatArray, positive: PairSweep, negative: PairSweep) -> FloatArray:
     """Gradient in the scores from the slopes of both sides."""
     grad = np.zeros_like(scores)
-    grad[positive.rows] = -positive.classes.own.weight * positive.slope
-    grad[negative.rows] = negative.classes.own.weight * negative.slope
+    for sign, side in ((-1.0, positive), (1.0, negative)):
+        pairs.put(grad, side.rows, sign, side.classes.own.weight, side.slope)
     return grad
 
 

@@ -186,8 +186,9 @@ def from_spark(
     if weight:
         kept.append(frame[weight].cast("double").alias("_weight"))
     chosen = frame.select(*feature_columns(frame, features), *kept)
-    chosen = chosen.coalesce(min(wanted, slots))
-    count = chosen.rdd.getNumPartitions()
+    count = min(wanted, slots)
+    if frame.rdd.getNumPartitions() != count:  # a barrier job refuses `coalesce`
+        chosen = chosen.repartition(count)
     key = secrets.token_bytes(32)
     listener = Listener((_own_address(), 0), backlog=count, authkey=key)
     address = listener.address
