@@ -11,7 +11,7 @@ from auctor.losses import PairwiseHinge
 from benchmarks.run import Settings, bar, table
 
 name = "scale_pairs"
-ROUNDS = 3
+ROUNDS = 9
 
 
 def run(settings: Settings) -> dict[str, object]:
@@ -31,7 +31,7 @@ def run(settings: Settings) -> dict[str, object]:
                 found,
             )
         ],
-        "notes": ["Least of three; CPU seconds of all threads."],
+        "notes": ["Least of nine; CPU seconds of all threads."],
     }
 
 

@@ -25,7 +25,7 @@ ROUNDS = 200
 STRENGTH = 1e-3
 #: How far above the least objective an answer may be, as a share of it.
 ACCURATE = 1e-6
-TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 
 
 def run(settings: Settings) -> dict[str, object]:
@@ -37,7 +37,7 @@ def run(settings: Settings) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as room, clusters.spark() as session:
         near, far, null = _iteration(session, Path(room, "rows"), 1_000_000 // scale)
         X, y = shards.rows(100_000 // scale, 50, 10_000)
-        frame = clusters.vectors(session, Path(room, "few"), X, y).cache()
+        frame = clusters.vectors(session, Path(room, "few"), X, y).repartition(2).cache()
         frame.count()
         jobs = _jobs(session, frame)
         ours, theirs = _race(frame, X, y)
@@ -64,6 +64,8 @@ def run(settings: Settings) -> dict[str, object]:
         "notes": [
             "Spark's vectors are of doubles, so the rows here are too. Loading is left out on both "
             "sides: MLlib's frame is cached, our rows are with their tasks.",
+            "The frame has as many partitions as there are slots; with another number Spark "
+            "shuffles it first, which is a job more.",
             "Each takes the loosest of its tolerances that reaches 1e-6; the objective is ours, "
             "in numpy. MLlib does not standardise, as we do not.",
         ],
@@ -122,9 +124,9 @@ def _race(frame: object, X: object, y: np.ndarray) -> tuple[list[float], list[fl
     least = minimise(problem, choose(problem), tol=1e-11, on_failure="ignore").value
     data = from_spark(frame, "features", "label")
     try:
-        far = Problem(Logistic(), L2(STRENGTH), data)
 
         def our_fit(tol: float) -> tuple[np.ndarray, float]:
+            far = Problem(Logistic(), L2(STRENGTH), data)
             found = minimise(far, choose(far), tol=tol, on_failure="ignore")
             return found.coef, found.intercept
 
