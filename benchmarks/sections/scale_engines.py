@@ -22,7 +22,7 @@ name = "scale_engines"
 title = "Every loss on shards, Dask and Spark as in memory"
 ROWS, COLUMNS, SHARDS = 1200, 8, 6
 #: Iterations after which all end, converged or not.
-STEPS = 15
+STEPS = 8
 #: Cases whose bits are compared between one, two and three workers.
 FEW = ("Logistic L2", "PairwiseHinge L2", "Prbep L2", "FBeta L1")
 

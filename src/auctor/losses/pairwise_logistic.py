@@ -9,6 +9,7 @@ import numpy as np
 
 from auctor.core.curvature import PairCurvature
 from auctor.core.types import FloatArray, IntArray
+from auctor.kernels.linalg.sorting import AnyRows
 from auctor.kernels.losses import cells
 from auctor.losses.pairwise import SortedPairwise
 from auctor.losses.sorted_pairs import Opposing, SortedClasses, both, drawn_partners
@@ -87,7 +88,7 @@ class PairwiseLogistic(SortedPairwise):
             both(lambda: one(views[0]), lambda: one(views[1]), flat.size)
             return out if v.ndim == 2 else out[:, 0]
 
-        def partners(view: _View, i: IntArray, at: FloatArray) -> IntArray:
+        def partners(view: _View, i: IntArray, at: FloatArray) -> AnyRows:
             own, other = view.own, view.other
             group = np.searchsorted(own.starts, i, side="right") - 1
             mass = np.concatenate(([0.0], np.cumsum(other.share)))

@@ -12,7 +12,7 @@ from auctor.core.curvature import PairCurvature
 from auctor.core.evaluation import Evaluation
 from auctor.core.rng import spread
 from auctor.core.types import FloatArray, IntArray, PairRows, Target
-from auctor.kernels.linalg.sorting import AnyKeys, ascending_order, ascending_rows
+from auctor.kernels.linalg.sorting import AnyRows, ascending_order, ascending_rows
 from auctor.kernels.losses import pairs
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
@@ -30,7 +30,7 @@ PARALLEL_ROWS = 20_000
 class SortedClass(NamedTuple):
     """Rows of one class, ascending by value within each group; see `PairRows`."""
 
-    rows: IntArray | AnyKeys
+    rows: AnyRows
     values: FloatArray
     share: FloatArray
     weight: FloatArray
@@ -153,7 +153,7 @@ class PairSweep(NamedTuple):
     high: IntArray
 
     @property
-    def rows(self) -> IntArray | AnyKeys:
+    def rows(self) -> AnyRows:
         """Rows of the side."""
         return self.classes.own.rows
 
@@ -192,13 +192,13 @@ def springs(
         both(lambda: one(positive), lambda: one(negative), flat.size)
         return out if v.ndim == 2 else out[:, 0]
 
-    def partners(side: PairSweep, own: IntArray, at: FloatArray) -> IntArray:
+    def partners(side: PairSweep, own: IntArray, at: FloatArray) -> AnyRows:
         other = side.classes.other
         mass = np.concatenate(([0.0], np.cumsum(other.share)))
         low, high = side.low[own], side.high[own]
         within = mass[low] + at * (mass[high] - mass[low])
         j = np.clip(np.searchsorted(mass, within, side="right") - 1, low, np.maximum(high - 1, 0))
-        rows: IntArray = other.rows[j]
+        rows: AnyRows = other.rows[j]
         return rows
 
     sides = [(side.rows, partial(partners, side)) for side in (positive, negative)]
@@ -207,7 +207,7 @@ def springs(
 
 def drawn_partners(
     n_rows: int,
-    sides: Sequence[tuple[IntArray, Callable[[IntArray, FloatArray], IntArray]]],
+    sides: Sequence[tuple[AnyRows, Callable[[IntArray, FloatArray], AnyRows]]],
     drawn: IntArray,
 ) -> IntArray:
     """Partners of rows of both classes, evenly spread over those they may have.

@@ -181,14 +181,8 @@ def from_spark(
             todo="End those with data.workers.close(), or pass a smaller {option}.",
             option="n_tasks",
         )
-    decimal = frame.schema[label].dataType.typeName() == "decimal"  # as 1.0 in SQL is
-    kept = [(frame[label].cast("double") if decimal else frame[label]).alias("_label")]
-    if weight:
-        kept.append(frame[weight].cast("double").alias("_weight"))
-    chosen = frame.select(*feature_columns(frame, features), *kept)
     count = min(wanted, slots)
-    if frame.rdd.getNumPartitions() != count:  # a barrier job refuses `coalesce`
-        chosen = chosen.repartition(count)
+    chosen = _selected(frame, features, label, weight, count)
     key = secrets.token_bytes(32)
     listener = Listener((_own_address(), 0), backlog=count, authkey=key)
     address = listener.address
@@ -231,6 +225,19 @@ def from_spark(
     except BaseException:
         workers.close()
         raise
+
+
+def _selected(
+    frame: Any, features: str | Sequence[str], label: str, weight: str | None, count: int
+) -> Any:
+    """What the tasks read, in so many partitions: features, ``_label`` and perhaps ``_weight``."""
+    decimal = frame.schema[label].dataType.typeName() == "decimal"  # as 1.0 in SQL is
+    kept = [(frame[label].cast("double") if decimal else frame[label]).alias("_label")]
+    if weight:
+        kept.append(frame[weight].cast("double").alias("_weight"))
+    chosen = frame.select(*feature_columns(frame, features), *kept)
+    # A barrier job refuses `coalesce`, which would spare the shuffle.
+    return chosen if frame.rdd.getNumPartitions() == count else chosen.repartition(count)
 
 
 def _stored(rows: Any, target: Target) -> Dense | Sparse:

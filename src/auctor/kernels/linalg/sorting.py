@@ -6,6 +6,8 @@ comparisons, which is two to six times faster than ``np.sort`` from a thousand v
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +16,8 @@ from auctor.kernels.runtime.compiled import kernel
 
 BoolArray = npt.NDArray[np.bool_]
 KeyArray = npt.NDArray[np.uint64]
-AnyKeys = npt.NDArray[np.uint64] | npt.NDArray[np.uint32]
+AnyKeys = npt.NDArray[np.unsignedinteger[Any]]
+AnyRows = npt.NDArray[np.integer[Any]]
 
 #: Below this many values the histograms of the radix sort cost more than a comparison sort.
 RADIX_FROM = 1024
@@ -184,7 +187,7 @@ def ascending_rows(values: FloatArray, rows: IntArray) -> tuple[FloatArray, AnyK
     """
     n = values.shape[0]
     small = n == 0 or int(rows[-1]) < 1 << 32
-    moved: AnyKeys = rows.astype(np.uint32 if small else np.uint64)
+    moved: AnyKeys = rows.astype(np.uint32) if small else rows.astype(np.uint64)
     if n < RADIX_FROM:
         order = np.argsort(values, kind="stable")
         return values[order], moved[order]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from auctor.core.types import FloatArray, IntArray
-from auctor.kernels.linalg.sorting import AnyKeys, KeyArray
+from auctor.kernels.linalg.sorting import AnyRows, KeyArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 
@@ -27,9 +27,7 @@ def by_group(order: KeyArray, group: IntArray, starts: IntArray) -> KeyArray:
 
 
 @kernel
-def put(
-    out: FloatArray, rows: IntArray | AnyKeys, sign: float, weight: FloatArray, slope: FloatArray
-) -> None:
+def put(out: FloatArray, rows: AnyRows, sign: float, weight: FloatArray, slope: FloatArray) -> None:
     """Set ``out[rows] = sign * weight * slope``."""
     for k in range(rows.shape[0]):
         out[rows[k]] = sign * weight[k] * slope[k]
