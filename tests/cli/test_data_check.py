@@ -50,7 +50,7 @@ def dirty():
             "key": [f"k{k:x}" for k in range(ROWS)],
             "sold": [f"{k % 28 + 1:02d}/03/2024" for k in range(ROWS)],
             "when": [f"2024-03-{k % 28 + 1:02d}" for k in range(ROWS)],
-            "price": [f"${k % 37},200.50" for k in range(ROWS)],
+            "price": [f"${k % 37 + 1},200.50" for k in range(ROWS)],
             "share": [f"{k % 50} %" for k in range(ROWS)],
             "width": [f"{k % 17},5" for k in range(ROWS)],
             "zip_code": rng.choice([10115, 20095, 50667], ROWS),

@@ -298,7 +298,7 @@ def fitted():
         (lambda: MetricClassifier("f1").fit(FRAME[["city"]], SIGNS), "'city'", "TableClassifier"),
         (lambda: MetricClassifier("f1").fit(ROWS * np.nan, SIGNS), "NaN", "impute or drop"),
         (lambda: fitted().predict(FRAME[["city"]]), "age", "."),
-        (lambda: fitted().fit(FRAME, "bougth"), "bougth", "."),
+        (lambda: fitted().fit(FRAME, "agee"), "'agee'", "Did you mean 'age'?"),
         (lambda: auctor.save(MetricClassifier(), "m.auctor"), "fitted", "fit"),
         (lambda: auctor.load("absent.auctor"), "absent.auctor", "Check the path"),
         (lambda: auctor.load(__file__), "another kind", "pass another"),

@@ -126,6 +126,14 @@ def scorecard(names):
     assert points > whole - 0.01
 
 
+def digits(names):
+    found = names["found"]
+    trees, ours = found["boosted trees, tuned cut"], found["auctor, trained for F1"]
+    assert trees > ours + 0.05
+    assert abs(ours - found["logistic regression"]) < 0.05
+    assert found["auctor, RBF kernel"] > trees
+
+
 def taxonomy(names):
     assert names["model"].score(names["X_new"], names["labels_new"]) > 0.6
     assert names["topics"].violations(names["model"].predict_indicator(names["X_new"])).size == 0
@@ -158,6 +166,7 @@ CHECKS = {
         margins,
         swiss_roll,
         scorecard,
+        digits,
         taxonomy,
         tuning,
     )

@@ -21,9 +21,10 @@ def column(name):
         "id": range(1001, 1001 + ROWS),
         "key": [f"k{k:x}" for k in range(ROWS)],
         "sold": [f"{k % 28 + 1:02d}/03/2024" for k in range(ROWS)],
-        "price": [f'"${k},200.50"' for k in range(ROWS)],
+        "price": [f'"${k + 1},200.50"' for k in range(ROWS)],
         "share": [f"{k % 50} %" for k in range(ROWS)],
         "width": [f'"{k % 17},5"' for k in range(ROWS)],
+        "salary": [f'"{k % 17 + 20},500"' for k in range(ROWS)],
         "zip_code": rng.integers(10000, 99999, ROWS),
         "street": [f"street {k % 40}" for k in range(ROWS)],
         "same": [7] * ROWS,
@@ -54,6 +55,7 @@ def read(name, **options):
         ("price", "are amounts", "as_number="),
         ("share", "are amounts", "as_number="),
         ("width", "decimal comma", "decimal="),
+        ("salary", "comma between thousands", "as_number="),
         ("zip_code", "such as a zip code", "as_category="),
         ("street", "most of which new rows will not have", "drop="),
         ("same", "is 7 in every row", "drop="),
@@ -74,6 +76,17 @@ def test_each_is_named_with_what_was_done_and_what_changes_it(name, says, option
 @pytest.mark.parametrize("name", ["age", "weight", "city"])
 def test_nothing_is_said_of_ordinary_columns(name):
     read(name, check=True)  # a warning is an error in tests
+
+
+def test_labels_that_differ_in_case_only_are_named():
+    text = "age,label\n" + "".join(f"{k % 9},{('yes', 'Yes', 'no')[k % 3]}\n" for k in range(60))
+    with pytest.warns(DataWarning, match="'Yes' and 'yes' as two classes; only case differs"):
+        read_table(io.BytesIO(text.encode()), "csv", check=True)
+
+
+def test_bars_between_fields_are_found():
+    table = read_table(io.BytesIO(b"age|city|label\n1|Oslo|0\n2|Rome|1\n"), "csv")
+    assert table.schema.feature_names == ("age", "city=Oslo", "city=Rome")
 
 
 def test_nothing_is_said_unless_asked():
@@ -100,7 +113,7 @@ def test_as_category_keeps_leading_zeros():
 
 def test_as_number_reads_amounts():
     table = read("price", check=True, as_number=["price"])
-    assert table.matrix[:3, 0].tolist() == [200.5, 1200.5, 2200.5]
+    assert table.matrix[:3, 0].tolist() == [1200.5, 2200.5, 3200.5]
     assert table.schema.columns[0].kind == "amount"
     again = read_table(
         io.BytesIO(b"price,other\n$9,1\n"), "csv", schema=table.schema, labelled=False
@@ -114,7 +127,7 @@ def test_a_column_of_amounts_keeps_its_own_decimal_sign():
     assert commas.matrix[:2, 0].tolist() == [0.5, 1.5]
     with pytest.warns(DataWarning, match="reads 'price' with a decimal point"):
         points = read("price", as_number=["price"], decimal=",")
-    assert points.matrix[:3, 0].tolist() == [200.5, 1200.5, 2200.5]
+    assert points.matrix[:3, 0].tolist() == [1200.5, 2200.5, 3200.5]
 
 
 def test_points_in_a_file_of_decimal_commas_are_named():
@@ -160,6 +173,7 @@ def test_a_pattern_that_fits_no_value_is_refused():
         ("5 apples", ".", np.nan),
         ("1.2.3", ".", np.nan),
         ("15,32", ".", np.nan),
+        ("0,126", ".", np.nan),
         ("15.3 %", ",", np.nan),
         ("1,234,567.5", ".", 1234567.5),
         ("12,34,567", ".", 1234567.0),

@@ -102,7 +102,7 @@ def show(found: dict[str, Any]) -> None:
     out.print()
     table = grid("metric", "value [95 % interval]", "interval by")
     name, value = metric_text(found["metric"], found["score"])
-    table.add_row(f"trained for: {name}", value, "")
+    table.add_row(name, value, "")
     for key, name in NAMES.items():
         if key in found:
             value = found[key]

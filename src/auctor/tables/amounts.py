@@ -14,11 +14,12 @@ from auctor.tables.columns import meaning
 _SIGN = r"(?:[$€£¥%]|USD|EUR|GBP|CHF|JPY|kr)"
 _AMOUNT = re.compile(rf"([-+]?)\s*{_SIGN}?\s*([-+]?\d[\d.,'\s]*|[-+]?[.,]\d+)\s*{_SIGN}?")
 _SIGNED = re.compile(_SIGN)
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
 #: Digits by the decimal sign: thousands come in groups, whose last has three digits, so that 15,32
 #: is never read as 1532.
 _DIGITS = {
     sign: re.compile(
-        rf"[-+]?(?:\d+|\d{{1,3}}(?:[{other}'\s]\d{{2,3}})*[{other}'\s]\d{{3}})?(?:\{sign}\d*)?"
+        rf"[-+]?(?:\d+|[1-9]\d{{0,2}}(?:[{other}'\s]\d{{2,3}})*[{other}'\s]\d{{3}})?(?:\{sign}\d*)?"
     )
     for sign, other in ((".", ","), (",", "."))
 }
@@ -65,6 +66,11 @@ def decimal_sign(words: Iterable[str], usual: str = ".") -> str:
     other = "," if usual == "." else "."
     known = {sign: int(np.isfinite(all_amounts(listed, sign)).sum()) for sign in (usual, other)}
     return other if known[other] > known[usual] else usual
+
+
+def has_thousands(word: str) -> bool:
+    """Whether a word is a whole number with a comma before every three digits."""
+    return _THOUSANDS.fullmatch(word.strip()) is not None
 
 
 def has_sign(word: str) -> bool:

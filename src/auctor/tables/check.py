@@ -15,7 +15,7 @@ import numpy as np
 from auctor import metrics
 from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray
-from auctor.tables.amounts import has_sign
+from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, has_decimal_comma, listed, meaning
 from auctor.tables.dates import patterns_of
@@ -74,7 +74,7 @@ def check_columns(
 ) -> list[Finding]:
     """Findings about the columns of a table in memory; settled ones are those the user named."""
     settled = {*options.as_category, *options.as_number, *options.date}
-    found: list[Finding] = []
+    found = list(_spellings(labels, file.label or "label"))
     hit = _hits(labels, block.n_rows)
     for seen in _columns(block, look, file, kinds):
         found += _ranked(seen, hit)
@@ -191,6 +191,12 @@ def _text(seen: Seen, decimal: str) -> Iterator[Finding]:
     if _shaped(words, _is_date):
         does = f"takes {name} as text of {len(words)} categories; values such as {shown} are dates."
         yield _found(seen, "date", does, *_date_option(seen))
+    elif decimal != "," and _shaped(words, has_thousands):
+        does = (
+            f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
+            "with a comma between thousands."
+        )
+        yield _found(seen, "amount", does, "Pass {option} to make it a number.", "as_number")
     elif decimal != "," and _shaped(words, has_decimal_comma):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
@@ -253,6 +259,22 @@ def _is_number(word: str) -> bool:
 
 #: What text that differs in every row may be besides names and ids.
 SHAPES = (has_sign, has_decimal_comma, _is_date, _is_number)
+
+
+# --- labels -----------------------------------------------------------------------------------
+
+
+def _spellings(labels: Array | None, name: str) -> Iterator[Finding]:
+    """Labels that are different classes by their case alone."""
+    if labels is None or labels.ndim != 1 or labels.dtype.kind not in "OUS":
+        return
+    known: dict[str, str] = {}
+    for label in sorted({str(one) for one in labels}):
+        first = known.setdefault(label.lower(), label)
+        if first != label:
+            does = f"takes the labels {first!r} and {label!r} as two classes; only case differs."
+            yield Finding(name, "spelling", Note(does, "Write them alike in the file."))
+            return
 
 
 # --- columns that know the label -----------------------------------------------------------------

@@ -35,7 +35,7 @@ from auctor.tables.source import Source, shown
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
 _RETURN_ALONE = re.compile(rb"\r(?!\n)")
 #: What may stand between fields when nothing is said about it.
-_DELIMITERS = (",", "\t", ";")
+_DELIMITERS = (",", "\t", ";", "|")
 #: Bytes after which a record without an end is refused: a quote was probably never closed.
 LONGEST_RECORD = 1 << 26
 #: Words for a missing value, in capital and small letters, as pyarrow wants them.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auctor.core.checks import meant
 from auctor.core.errors import DataError, DataTypeError
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_lazy, refuse_masked
@@ -258,7 +259,7 @@ def labels_of(table: Any, name: str, who: str) -> Array:
             who,
             needs=f"a label column named {name!r}",
             got=f"{listed(names)}",
-            todo="Pass one of these, or a label per row.",
+            todo=f"{meant(name, names)}Pass one of these, or a label per row.",
         )
     if names.count(name) > 1:
         check_names("the table", names, who)
