@@ -35,7 +35,7 @@ def run(settings: Settings) -> dict[str, object]:
             for who, found in zip(("auctor", "SciPy trf"), pair, strict=True):
                 lines.append([activation, starts, who, *found])
         bars += [
-            bar(f"{activation}: worst error", ours[1], 2.5e-5, at_least=False),
+            bar(f"{activation}: worst error", ours[2], 2.5e-5, at_least=False),
             bar(f"{activation}: median evaluations", ours[0], theirs[0], at_least=False),
         ]
         cells[activation] = {"ours": ours, "trf": theirs, "others": others}
@@ -49,7 +49,15 @@ def run(settings: Settings) -> dict[str, object]:
         "tables": [
             table(
                 "Least squares",
-                ["activation", "starts", "solver", "median evaluations", "worst error", "CPU s"],
+                [
+                    "activation",
+                    "starts",
+                    "solver",
+                    "median evaluations",
+                    "to SciPy's rule",
+                    "worst error",
+                    "CPU s",
+                ],
                 lines,
             ),
             table(
@@ -59,9 +67,11 @@ def run(settings: Settings) -> dict[str, object]:
             ),
         ],
         "notes": [
-            f"Both are counted until the largest entry of the gradient is at most {TOL:g}, which "
-            "is SciPy's rule; ours goes on until its length is, and has the error of where it "
-            "ends. No constant was chosen on the 30 other starts.",
+            f"SciPy stops where the largest entry of the gradient is at most {TOL:g}, ours where "
+            "its length is. The bar counts all evaluations of both; the column beside it counts "
+            "ours until SciPy's rule holds. The radii of ours (.4 at first, 10 at most) were "
+            "chosen on the first 10 starts; the shares 1/4 and 3/4 are those of textbooks, kept "
+            "after a look at both groups of starts.",
             "With 1,000 rows stochastic gradients need 9,900. The step was chosen on these data.",
         ],
         "cells": cells,
@@ -69,7 +79,7 @@ def run(settings: Settings) -> dict[str, object]:
 
 
 def _starts(equation: PoissonNetwork, seeds: range) -> tuple[list[float], list[float]]:
-    """Median evaluations, worst error and CPU seconds, ours and SciPy's."""
+    """Median evaluations in all and to SciPy's rule, worst error, CPU seconds; ours and SciPy's."""
     starts = [np.random.default_rng(k).normal(size=equation.size) for k in seeds]
     cpu = time.process_time()
     ours = [_solve(equation, x) for x in starts]
@@ -83,18 +93,19 @@ def _starts(equation: PoissonNetwork, seeds: range) -> tuple[list[float], list[f
     ]  # fmt: skip
     after = time.process_time()
 
-    def summary(counts: list[int], points: list[np.ndarray], seconds: float) -> list[float]:
+    def summary(runs: list[tuple[int, int, np.ndarray]], seconds: float) -> list[float]:
+        counts, to_rule, points = zip(*runs, strict=True)
         worst = max(equation.largest_error(x) for x in points)
-        return [float(np.median(counts)), worst, seconds]
+        return [float(np.median(counts)), float(np.median(to_rule)), worst, seconds]
 
     return (
-        summary([count for count, _ in ours], [x for _, x in ours], between - cpu),
-        summary([one.nfev for one in theirs], [one.x for one in theirs], after - between),
+        summary(ours, between - cpu),
+        summary([(one.nfev, one.nfev, one.x) for one in theirs], after - between),
     )
 
 
-def _solve(equation: PoissonNetwork, start: np.ndarray) -> tuple[int, np.ndarray]:
-    """Evaluations until no entry of the gradient is above the tolerance, and where ours ends."""
+def _solve(equation: PoissonNetwork, start: np.ndarray) -> tuple[int, int, np.ndarray]:
+    """All evaluations, those until SciPy's rule holds, and where ours ends."""
     evaluations, flat = 0, None
 
     def residuals(x: np.ndarray) -> np.ndarray:
@@ -110,7 +121,7 @@ def _solve(equation: PoissonNetwork, start: np.ndarray) -> tuple[int, np.ndarray
         return J
 
     found = solve(residuals, start, jacobian, tol=TOL, max_iter=120)
-    return found.evaluations if flat is None else flat, found.x
+    return evaluations, evaluations if flat is None else flat, found.x
 
 
 def _component_gradients(n: int) -> int:
