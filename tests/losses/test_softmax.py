@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
@@ -149,3 +150,18 @@ def test_kinked_penalties(penalty):
     assert found.converged
     assert found.certified
     assert (found.coef == 0.0).any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 500.0])
+def test_offsets_balance_probabilities_and_shares(scale: float) -> None:
+    """At the best offsets the mean probability of every class is its share, also far from 0."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % 3
+    target = one_hot(codes, 3)
+    scores = rng.normal(size=(60, 3)) + scale * np.array([1.0, 0.0, -1.0])
+    loss = Softmax(3)
+    offset = loss.offsets_at(scores.ravel(), target)
+    probability = softmax(scores + offset, axis=1)
+    np.testing.assert_allclose(probability.mean(axis=0), 1 / 3, atol=1e-12)
+    plain = Softmax(3, offsets=False).value((scores + offset).ravel(), target)
+    assert loss.value(scores.ravel(), target) == pytest.approx(plain, rel=1e-13)

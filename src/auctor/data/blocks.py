@@ -6,6 +6,7 @@ depends on the size of the data alone, and the blocks are added in order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property, partial
@@ -63,6 +64,18 @@ class InMemory:
         """``X @ w + offset``."""
         raise TypeError(f"{type(self).__name__} needs its own product")
 
+    def gradient(self, dscores: FloatArray) -> FloatArray:
+        """``X.T @ dscores``."""
+        raise TypeError(f"{type(self).__name__} needs its own product")
+
+    def several_scores(self, vectors: FloatArray) -> FloatArray:
+        """``X @ vectors.T``, (n, K), for K vectors (K, d)."""
+        return np.column_stack([self.scores(np.ascontiguousarray(one)) for one in vectors])
+
+    def several_gradients(self, slopes: FloatArray) -> FloatArray:
+        """``slopes.T @ X``, (K, d), for K vectors of slopes (n, K)."""
+        return np.array([self.gradient(np.ascontiguousarray(one)) for one in slopes.T])
+
     def _map(self, task: Callable[[int, int], object]) -> None:
         """Run ``task(low, high)`` over disjoint ranges of stored rows."""
         parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
@@ -73,7 +86,7 @@ class InMemory:
         self, task: Callable[[FloatArray, int, int], float | None], shape: tuple[int, ...]
     ) -> tuple[FloatArray, float]:
         """Sum of what ``task(out, low, high)`` adds to ``out``, block by block, and its returns."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         parts = max(1, self.n_entries // max(BLOCK_ENTRIES, BLOCK_RATIO * size))
         parts = min(MOST_BLOCKS, 1 << (parts.bit_length() - 1))  # a power of two shares evenly
         cuts = self._cuts(parts)

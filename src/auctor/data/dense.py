@@ -12,6 +12,7 @@ from auctor.core.cost import product_passes
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
 from auctor.data.blocks import MOST_BLOCKS, InMemory, mirrored
 from auctor.kernels.linalg import products as linear
+from auctor.kernels.linalg import several
 from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, quiet_blas, run_tasks
 
 #: Entries of the strip of rows that a dense Gram matrix scales and multiplies at a time: half a
@@ -78,6 +79,23 @@ class Dense(InMemory):
         return self._reduce(
             lambda out, low, high: linear.dense_axpy(self._lines, dscores, out, low, high),
             (self.n_columns,),
+        )[0]
+
+    def several_scores(self, vectors: FloatArray) -> FloatArray:
+        """``X @ vectors.T``, (n, K), in one pass over rows."""
+        if not self.by_rows:
+            return super().several_scores(vectors)
+        out = np.empty((self.n_rows, vectors.shape[0]))
+        self._map(lambda low, high: several.dense_dots(self._lines, vectors, out, low, high))
+        return out
+
+    def several_gradients(self, slopes: FloatArray) -> FloatArray:
+        """``slopes.T @ X``, (K, d), in one pass over rows."""
+        if not self.by_rows:
+            return super().several_gradients(slopes)
+        return self._reduce(
+            lambda out, low, high: several.dense_axpys(self._lines, slopes, out, low, high),
+            (slopes.shape[1], self.n_columns),
         )[0]
 
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:

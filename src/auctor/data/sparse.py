@@ -12,6 +12,7 @@ from auctor.data.blocks import InMemory, mirrored
 from auctor.data.dense import Dense
 from auctor.kernels.descent import coordinate
 from auctor.kernels.linalg import products as linear
+from auctor.kernels.linalg import several
 from auctor.kernels.runtime.parallel import balanced_cuts
 
 
@@ -69,6 +70,24 @@ class Sparse(InMemory):
         if self.by_rows:
             return self._scatter(dscores, self.n_columns)
         return self._gather(dscores, 0.0)
+
+    def several_scores(self, vectors: FloatArray) -> FloatArray:
+        """``X @ vectors.T``, (n, K), in one pass over rows."""
+        if not self.by_rows:
+            return super().several_scores(vectors)
+        out, columns = np.empty((self.n_rows, vectors.shape[0])), np.ascontiguousarray(vectors.T)
+        self._map(lambda low, high: several.gathers(*self._parts, columns, out, low, high))
+        return out
+
+    def several_gradients(self, slopes: FloatArray) -> FloatArray:
+        """``slopes.T @ X``, (K, d), in one pass over rows."""
+        if not self.by_rows:
+            return super().several_gradients(slopes)
+        found = self._reduce(
+            lambda out, low, high: several.scatters(*self._parts, slopes, out, low, high),
+            (self.n_columns, slopes.shape[1]),
+        )[0]
+        return np.ascontiguousarray(found.T)
 
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``, in one pass over rows."""

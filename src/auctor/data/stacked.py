@@ -7,13 +7,15 @@ import numpy as np
 from auctor.core.needs import Access
 from auctor.core.protocols import Data
 from auctor.core.types import FloatArray, Target
+from auctor.data.blocks import InMemory
 
 
 class Stacked:
     """The same matrix once per class: ``kron(X, I)``, up to the order of its columns.
 
     A row of X becomes ``times`` rows, next to each other, one for each class; the columns of the
-    first class come first. No copy is made: a product takes one product with X for each class.
+    first class come first. No copy is made: a product takes one product with X for each class, all
+    in one pass over the rows where the matrix is in memory.
 
     Parameters
     ----------
@@ -41,14 +43,18 @@ class Stacked:
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
-        out = np.empty((self._data.n_rows, self._times))
-        for k, part in enumerate(w.reshape(self._times, -1)):
-            out[:, k] = self._data.scores(np.ascontiguousarray(part), offset)
-        return out.ravel()
+        parts = np.ascontiguousarray(w).reshape(self._times, -1)
+        if isinstance(self._data, InMemory):
+            out = self._data.several_scores(parts)
+        else:
+            out = np.column_stack([self._data.scores(part.copy()) for part in parts])
+        return out.ravel() + offset if offset else out.ravel()
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """``X.T @ dscores``."""
-        slopes = dscores.reshape(-1, self._times)
+        slopes = np.ascontiguousarray(dscores).reshape(-1, self._times)
+        if isinstance(self._data, InMemory):
+            return self._data.several_gradients(slopes).ravel()
         return np.concatenate([self._data.gradient(slope.copy()) for slope in slopes.T])
 
     @classmethod

@@ -237,7 +237,7 @@ def _train_parent(
     target = one_hot(codes, k, None if own is None else own[kept])
     problem = Problem(
         Softmax(k),
-        Repeated(penalty, k),
+        Repeated.of(penalty, k),
         Stacked(part, target, k),
         fit_intercept=False,
     )

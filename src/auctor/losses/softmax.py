@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,14 +18,8 @@ from auctor.losses.base import BaseLoss
 #: Newton steps for the offsets: a handful does, unless scores are so far apart that probabilities
 #: round to 0 and 1.
 MOST_STEPS = 50
-#: Largest difference between mean probabilities and shares of the classes: rounding of a mean.
-BALANCED = 1e-15
 #: Halvings of a step that does not lower the loss.
 MOST_HALVINGS = 30
-#: Changes of the loss below this share of it are rounding.
-ROUNDING = 1e-15
-#: Offsets that change by no more, in score units, are exact.
-EXACT = 1e-14
 #: Rounding allowed in the domain of the conjugate.
 DOMAIN = 1e-9
 
@@ -130,47 +123,15 @@ class Softmax(BaseLoss):
         return share
 
     def _fitted(self, scores: FloatArray, target: Target) -> _Fitted:
-        """Newton's method for the offsets, damped by halving."""
+        """The loss at the best offsets, by damped Newton steps in a kernel."""
         table, y, share = self._table(scores), self._table(target.y), self._row_shares(target)
-
-        def at(offset: FloatArray) -> _Fitted:
-            p = np.empty(table.shape)
-            return _Fitted(kernels.log_loss(table, y, share, offset, p), offset, p)
-
-        best = at(np.zeros(self.n_classes))
-        if not self.offsets or not math.isfinite(best.value):
-            return best
-        wanted = share @ (y > 0.0)
-        for _ in range(MOST_STEPS):
-            mean = share @ best.probability
-            miss = mean - wanted
-            if np.abs(miss).max() <= BALANCED:
-                break
-            moments = (share[:, None] * best.probability).T @ best.probability
-            # A common offset changes nothing; the mean is kept at 0.
-            hessian = np.diag(mean) - moments + 1.0 / self.n_classes
-            step: FloatArray = np.linalg.lstsq(hessian, -miss, rcond=None)[0].astype(np.float64)
-            ahead = _descent(best, step - step.mean(), at)
-            if ahead is None:
-                break
-            best = ahead
-        return best
-
-
-def _descent(
-    best: _Fitted, step: FloatArray, at: Callable[[FloatArray], _Fitted]
-) -> _Fitted | None:
-    """The first halving of a step that lowers the loss, or none where it is exact already."""
-    slack = ROUNDING * max(abs(best.value), 1.0)
-    for _ in range(MOST_HALVINGS):
-        ahead = at(best.offset + step)
-        if ahead.value < best.value - slack:
-            return ahead
-        if ahead.value <= best.value + slack:
-            # Values that round to the same say nothing; Newton's steps go on while they are large.
-            return ahead if np.abs(step).max() > EXACT else None
-        step = 0.5 * step
-    return None
+        p = np.empty(table.shape)
+        offset = np.zeros(self.n_classes)
+        if self.offsets:
+            value = kernels.fit_offsets(table, y, share, offset, p, MOST_STEPS, MOST_HALVINGS)
+        else:
+            value = kernels.log_loss(table, y, share, offset, p)
+        return _Fitted(value, offset, p)
 
 
 def one_hot(codes: IntArray, n_classes: int, weight: FloatArray | None = None) -> Target:

@@ -10,7 +10,7 @@ from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.penalties.base import BasePenalty
 from auctor.penalties.group import GroupL2
-from auctor.penalties.separable import L1, ElasticNet
+from auctor.penalties.separable import L1, ElasticNet, Separable
 
 
 class Repeated(BasePenalty):
@@ -31,6 +31,13 @@ class Repeated(BasePenalty):
 
     def __init__(self, penalty: Penalty, times: int) -> None:
         self.penalty, self.times = penalty, times
+
+    @classmethod
+    def of(cls, penalty: Penalty, times: int) -> Penalty:
+        """The sum; the penalty itself where it is the same sum over any number of coordinates."""
+        if isinstance(penalty, Separable) and not any(level.ndim for level in penalty.levels):
+            return penalty
+        return cls(penalty, times)
 
     def _parts(self, w: FloatArray) -> FloatArray:
         return w.reshape(self.times, -1)

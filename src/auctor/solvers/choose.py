@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -363,6 +364,7 @@ RULES = (
 )
 
 
+@cache
 def solver_class(name: str) -> type[Any]:
     """The solver of a name."""
     kind: type[Any] = getattr(import_module("auctor.solvers"), SOLVERS[name])

@@ -127,7 +127,7 @@ def joint_problem(
     codes = np.argmax([target.y for target in targets], axis=0)
     target = one_hot(codes, k, targets[0].weight)
     loss = chosen.several(k, fit_intercept)
-    return Problem(loss, Repeated(penalty, k), Stacked(data, target, k), fit_intercept=False)
+    return Problem(loss, Repeated.of(penalty, k), Stacked(data, target, k), fit_intercept=False)
 
 
 def class_problems(

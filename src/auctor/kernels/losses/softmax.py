@@ -7,6 +7,21 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
+#: Largest difference between mean probabilities and shares of the classes: rounding of a mean.
+BALANCED = 1e-15
+#: Changes of the loss below this share of it are rounding.
+ROUNDING = 1e-15
+#: Offsets that change by no more, in score units, are exact: what is left is about the square.
+EXACT = 1e-10
+#: Changes of offsets up to which probabilities before give those after: one that is 0 by rounding,
+#: below e^-745, is still nothing after a factor of e^200.
+TILTED = 200.0
+#: Mean scores of classes, in score units, from which Newton's method starts at centred scores:
+#: their probabilities say little about the offsets.
+FAR = 5.0
+#: Pivots below this are rounding of a Hessian whose entries are at most 1: no step that way.
+FLAT = 1e-14
+
 
 @kernel
 def log_loss(
@@ -38,6 +53,128 @@ def log_loss(
         if share[i] > 0.0 or own != own:
             total += share[i] * (np.log(mass) + (top - own))
     return total
+
+
+@kernel
+def tilted_loss(
+    base: FloatArray, y: FloatArray, share: FloatArray, offset: FloatArray, p: FloatArray
+) -> float:
+    """What offsets add to `log_loss`, from the probabilities ``base`` without them.
+
+    No exponentials of scores are needed: ``p_ik = base_ik exp(offset_k) / sum_k base_ik
+    exp(offset_k)`` is written to ``p``.
+    """
+    n, classes = base.shape
+    factor = np.exp(offset)
+    total = 0.0
+    for i in range(n):
+        mass, own = 0.0, 0.0
+        for k in range(classes):
+            p[i, k] = base[i, k] * factor[k]
+            mass += p[i, k]
+            if y[i, k] > 0.0:
+                own = offset[k]
+        for k in range(classes):
+            p[i, k] /= mass
+        total += share[i] * (np.log(mass) - own)
+    return total
+
+
+@kernel
+def balance(
+    p: FloatArray, y: FloatArray, share: FloatArray, hessian: FloatArray, miss: FloatArray
+) -> float:
+    """Gradient and Hessian of the loss in the offsets; the largest entry of the gradient.
+
+    A common offset changes nothing, so that ones are added to the Hessian in its direction.
+    """
+    n, classes = p.shape
+    miss[:] = 0.0
+    hessian[:] = 1.0 / classes
+    for i in range(n):
+        for k in range(classes):
+            miss[k] += share[i] * (p[i, k] - (1.0 if y[i, k] > 0.0 else 0.0))
+            hessian[k, k] += share[i] * p[i, k]
+            for j in range(k + 1):
+                hessian[k, j] -= share[i] * p[i, k] * p[i, j]
+    return float(np.abs(miss).max())
+
+
+@kernel
+def newton_step(hessian: FloatArray, miss: FloatArray, step: FloatArray) -> None:
+    """``-hessian^-1 miss`` by ``L D L^T`` in place, from the lower half, with a mean of 0.
+
+    Directions without curvature, where probabilities round to 0 and 1, are left out.
+    """
+    size = miss.size
+    for k in range(size):
+        for j in range(k):
+            entry = hessian[k, j]
+            for a in range(j):
+                entry -= hessian[k, a] * hessian[a, a] * hessian[j, a]
+            hessian[k, j] = entry / hessian[j, j] if hessian[j, j] > FLAT else 0.0
+            hessian[k, k] -= hessian[k, j] ** 2 * hessian[j, j]
+    for k in range(size):
+        step[k] = -miss[k]
+        for j in range(k):
+            step[k] -= hessian[k, j] * step[j]
+    for k in range(size - 1, -1, -1):
+        step[k] = step[k] / hessian[k, k] if hessian[k, k] > FLAT else 0.0
+        for j in range(k + 1, size):
+            step[k] -= hessian[j, k] * step[j]
+    step -= step.mean()
+
+
+@kernel
+def fit_offsets(
+    scores: FloatArray,
+    y: FloatArray,
+    share: FloatArray,
+    offset: FloatArray,
+    p: FloatArray,
+    most_steps: int,
+    most_halvings: int,
+) -> float:
+    """The lowest `log_loss` over the offsets, which are written to ``offset``.
+
+    Newton's method damped by halving, from offsets of 0, or from those that centre the scores.
+    """
+    classes = scores.shape[1]
+    hessian, miss = np.empty((classes, classes)), np.empty(classes)
+    step, trial = np.empty(classes), np.empty(classes)
+    offset[:] = 0.0
+    for i in range(scores.shape[0]):
+        offset -= share[i] * scores[i]
+    offset -= offset.mean()
+    if not FAR < np.abs(offset).max() < np.inf:
+        offset[:] = 0.0
+    start = offset.copy()
+    plain = log_loss(scores, y, share, offset, p)
+    if not np.isfinite(plain):
+        return plain
+    base, best = p.copy(), plain
+    for _ in range(most_steps):
+        if balance(p, y, share, hessian, miss) <= BALANCED:
+            return best
+        newton_step(hessian, miss, step)
+        slack = ROUNDING * max(abs(best), 1.0)
+        ahead = np.inf
+        for _ in range(most_halvings):
+            trial[:] = offset + step
+            if np.abs(trial - start).max() <= TILTED:
+                ahead = plain + tilted_loss(base, y, share, trial - start, p)
+            else:
+                ahead = log_loss(scores, y, share, trial, p)
+            if ahead <= best + slack:
+                break
+            step *= 0.5
+        if not ahead <= best + slack:  # no step lowers the loss
+            return log_loss(scores, y, share, offset, p)
+        best = ahead
+        offset[:] = trial
+        if np.abs(step).max() <= EXACT:
+            break
+    return best
 
 
 @kernel
