@@ -1,5 +1,6 @@
 """`SearchCV` against what RandomizedSearchCV promises."""
 
+import sys
 import time
 
 import numpy as np
@@ -20,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from auctor import MetricClassifier
-from auctor.core.errors import AuctorError, DataError, DataWarning
+from auctor.core.errors import AuctorError, DataError, DataWarning, MissingExtraError
 from auctor.tune import Conditional, DfoTr, Float, SearchCV
 
 X, y = make_classification(150, 6, n_informative=3, flip_y=0.1, random_state=0)
@@ -110,6 +111,14 @@ def test_every_method_sees_the_same_folds(method):
     search.fit(X, y)
     assert len(search.cv_results_["params"]) == 12
     assert search.best_score_ > 0.8
+
+
+def test_a_gaussian_process_without_torch_says_what_to_install(monkeypatch):
+    pytest.importorskip("optuna")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    search = SearchCV(SVC(), SPACE, budget=12, method="gp")
+    with pytest.raises(MissingExtraError, match="'gp' needs torch.*pip install torch"):
+        search.fit(X, y)
 
 
 def test_a_method_may_be_an_engine():

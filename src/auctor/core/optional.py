@@ -8,8 +8,8 @@ from types import ModuleType
 from auctor.core.errors import MissingExtraError
 
 
-def require(module: str, *, extra: str, who: str) -> ModuleType:
-    """Import ``module`` or say which extra brings it.
+def require(module: str, *, extra: str | None, who: str) -> ModuleType:
+    """Import ``module`` or say which extra brings it; None where it is installed by its own name.
 
     Examples
     --------
@@ -21,6 +21,7 @@ def require(module: str, *, extra: str, who: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        package = module if extra is None else f'"auctor[{extra}]"'
         raise MissingExtraError(
-            f'{who} needs {module}; it is not installed. Run: pip install "auctor[{extra}]"'
+            f"{who} needs {module}; it is not installed. Run: pip install {package}"
         ) from error

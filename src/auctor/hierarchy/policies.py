@@ -11,9 +11,10 @@ from auctor.core.needs import Need
 from auctor.problem import Problem
 
 #: Rows for every column up to which dual coordinate ascent trains a node with an l2 penalty. With
-#: more rows, their steps undo each other. Source: ImCLEF07A (80 columns), whose nodes of 37 to 480
-#: rows take about half the time of Newton's method, and those of 1,700 rows ten times as long.
-DUAL_ROWS = 4.0
+#: more rows, their steps undo each other. Source: ImCLEF07A (80 columns), where nodes of up to 2
+#: rows for every column take half to all of the time of Newton's method, those of 2 to 4 twice as
+#: long, and those of 20 ten times as long; hierarchy.md (solver by node) has the totals.
+DUAL_ROWS = 2.0
 #: Mean squared length of a row over the strength from which dual coordinate ascent pays: below, the
 #: problem is round, and Newton's method ends in a few passes. Source: 20 newsgroups and the topics
 #: of RCV1 at strengths of 1e-4 and 1e-2.
@@ -84,6 +85,7 @@ def measured_rule(problem: Problem, squared_length: float) -> str:
     """
     if RULED & ~problem.provides:
         return "auto"
-    few = problem.data.n_rows <= DUAL_ROWS * problem.n_columns
-    reach = squared_length / float(problem.ridge[: problem.n_columns].mean())
-    return "dual" if few and reach >= DUAL_REACH else "newton"
+    spec = problem.penalty.separable(problem.n_columns)
+    if problem.data.n_rows > DUAL_ROWS * problem.n_columns or spec is None:
+        return "newton"
+    return "dual" if squared_length >= DUAL_REACH * float(spec.l2.mean()) else "newton"

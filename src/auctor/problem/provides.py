@@ -77,8 +77,4 @@ def penalty_provides(penalty: Penalty, n_columns: int) -> Need:
 
 def _total(offers: dict[Need, bool]) -> Need:
     """All needs that are met."""
-    total = Need.NONE
-    for need, offered in offers.items():
-        if offered:
-            total |= need
-    return total
+    return Need(sum(need.value for need, offered in offers.items() if offered))  # distinct bits

@@ -439,5 +439,6 @@ def resolve(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
             todo="Pass an instance, such as auctor.solvers.Newton().",
         )
     chosen: Solver[Any] = solver_class(solver)() if isinstance(solver, str) else solver
-    check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")
+    if chosen.needs & ~problem.provides:
+        check_needs(problem, chosen, f"Solvers that can: {', '.join(able(problem)) or 'none'}")
     return chosen

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from auctor.core.errors import ParameterError
+from auctor.core.optional import require
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
@@ -102,6 +103,7 @@ def search_tpe(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
     """Optuna's tree-structured Parzen estimator."""
+    require("optuna", extra="tune", who="method='tpe'")
     from auctor.tune.optuna_sampler import search_optuna
 
     search_optuna("TPESampler", evaluate, space, start=start, batch=batch, seed=seed)
@@ -110,7 +112,9 @@ def search_tpe(
 def search_gp(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
-    """Optuna's Gaussian process."""
+    """Optuna's Gaussian process, which computes with torch."""
+    require("optuna", extra="tune", who="method='gp'")
+    require("torch", extra=None, who="method='gp'")
     from auctor.tune.optuna_sampler import search_optuna
 
     search_optuna("GPSampler", evaluate, space, start=start, batch=batch, seed=seed)
