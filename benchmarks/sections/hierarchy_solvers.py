@@ -24,7 +24,7 @@ PROBLEMS: dict[str, tuple[str, str, float, tuple[str, ...]]] = {
 #: Rows of a tree up to which interior points train nodes: its matrix has the side of the rows.
 INTERIOR_ROWS = 600
 #: Fits of every solver, in turns; the fastest counts.
-ROUNDS = 2
+ROUNDS = 3
 
 
 def run(settings: Settings) -> dict[str, object]:

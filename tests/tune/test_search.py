@@ -117,7 +117,7 @@ def test_a_gaussian_process_without_torch_says_what_to_install(monkeypatch):
     pytest.importorskip("optuna")
     monkeypatch.setitem(sys.modules, "torch", None)
     search = SearchCV(SVC(), SPACE, budget=12, method="gp")
-    with pytest.raises(MissingExtraError, match="'gp' needs torch.*pip install torch"):
+    with pytest.raises(MissingExtraError, match=r"'gp' needs torch.*pip install torch"):
         search.fit(X, y)
 
 
