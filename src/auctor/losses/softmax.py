@@ -25,11 +25,12 @@ DOMAIN = 1e-9
 
 
 class _Fitted(NamedTuple):
-    """The loss at its offsets, with the probabilities (n, K)."""
+    """The loss at its offsets, with the probabilities (n, K) and the shares of the rows."""
 
     value: float
     offset: FloatArray
     probability: FloatArray
+    share: FloatArray
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,8 @@ class Softmax(BaseLoss):
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
         found = self._fitted(scores, target)
-        slopes = found.probability - (self._table(target.y) > 0.0)
-        slopes *= self._row_shares(target)[:, None]
+        slopes = found.probability
+        kernels.to_slopes(slopes, self._table(target.y), found.share)
         return found.value, slopes.ravel()
 
     def offsets_at(self, scores: FloatArray, target: Target) -> FloatArray:
@@ -131,7 +132,7 @@ class Softmax(BaseLoss):
             value = kernels.fit_offsets(table, y, share, offset, p, MOST_STEPS, MOST_HALVINGS)
         else:
             value = kernels.log_loss(table, y, share, offset, p)
-        return _Fitted(value, offset, p)
+        return _Fitted(value, offset, p, share)
 
 
 def one_hot(codes: IntArray, n_classes: int, weight: FloatArray | None = None) -> Target:

@@ -178,6 +178,15 @@ def fit_offsets(
 
 
 @kernel
+def to_slopes(p: FloatArray, y: FloatArray, share: FloatArray) -> None:
+    """Turn probabilities into the gradient of `log_loss` in the scores, in place."""
+    n, classes = p.shape
+    for i in range(n):
+        for k in range(classes):
+            p[i, k] = share[i] * (p[i, k] - (1.0 if y[i, k] > 0.0 else 0.0))
+
+
+@kernel
 def negative_entropy(q: FloatArray, share: FloatArray) -> tuple[float, float]:
     """``sum_ik share_i q_ik log q_ik``, and the lowest q; those below 0 count as 0."""
     total, low = 0.0, 0.0
