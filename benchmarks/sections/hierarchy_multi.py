@@ -21,6 +21,8 @@ from benchmarks.run import Settings, bar, table
 
 name = "hierarchy_multi"
 
+#: The setting that is compared with napkinXC at its F1.
+LOOSE = "auctor, stage one at tol=0.1"
 #: Gives probabilities of test rows; trained when called, so that the time is that of training.
 Trained = Callable[[Labelled], Callable[[], np.ndarray]]
 
@@ -30,9 +32,13 @@ def run(settings: Settings) -> dict[str, object]:
         return {"title": "Multi-label", "bars": [], "tables": [], "notes": ["rcv1-dev missing"]}
     data = taxonomies.rcv1_dev()
     rows = []
-    for label, plain in (("auctor, stage one alone", True), ("auctor, default", False)):
+    for label, plain, tol in (
+        ("auctor, stage one alone", True, 1e-2),
+        (LOOSE, True, 1e-1),
+        ("auctor, default", False, 1e-2),
+    ):
         model = HierarchicalMultiLabel(
-            data.taxonomy, calibrate=not plain, tune=not plain, random_state=0, n_threads=1
+            data.taxonomy, calibrate=not plain, tune=not plain, tol=tol, random_state=0, n_threads=1
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
@@ -64,8 +70,12 @@ def run(settings: Settings) -> dict[str, object]:
         bar("F1 of the default (omikuji in the spike: .760)", by_name["auctor, default"][2], 0.76)
     ]
     if "napkinXC BR" in by_name:
-        ours, theirs = by_name["auctor, stage one alone"], by_name["napkinXC BR"]
-        bars.append(bar("CPU: stage one / napkinXC BR", ours[1] / theirs[1], 1.0, at_least=False))
+        theirs = by_name["napkinXC BR"]
+        for label in ("auctor, stage one alone", LOOSE):
+            ratio = by_name[label][1] / theirs[1]
+            bars.append(bar(f"CPU: {label} / napkinXC BR", ratio, 1.0, at_least=False))
+        more = by_name[LOOSE][2] - theirs[2]
+        bars.append(bar(f"F1: {LOOSE} minus napkinXC BR", more, 0.0))
     return {
         "title": "Multi-label, rcv1-dev",
         "bars": bars,
