@@ -96,6 +96,23 @@ def test_columns_and_slots_are_checked_first(frame):
         from_spark(frame, ["a"], "y", n_tasks=50)
 
 
+def test_executors_without_auctor_or_with_another_version_are_refused(frame, monkeypatch):
+    from auctor.spark import from_spark, workers
+
+    # The driver says it is newer than what its own tasks, which read the real number, tell it.
+    monkeypatch.setattr(workers, "__version__", "99.0")
+    with pytest.raises(DataError, match=r"auctor 99\.0 on every executor, as it is here; got"):
+        from_spark(frame, ["a"], "y")
+
+    def absent(connection):
+        raise ModuleNotFoundError("No module named 'auctor'")
+
+    error = workers.DataLost
+    monkeypatch.setattr(workers, "serve", absent)
+    with pytest.raises(error, match="Check that executors have auctor"):
+        from_spark(frame, ["a"], "y")
+
+
 def test_labels_of_text_vectors_and_weights(frame):
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql.functions import expr
