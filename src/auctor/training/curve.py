@@ -190,6 +190,17 @@ class Curve:
             return False
         return self.ahead(at, self.scores()[:, beside])
 
+    def level(self, at: int) -> bool:
+        """Whether a strength ends the range that was tried, and the one beside it scores the same.
+
+        By the second score too: under a very strong penalty all models rank alike.
+        """
+        beside = self._beside(at)
+        if beside is None:
+            return False
+        pairs = [self.means(second=second)[[at, beside]] for second in (False, True)]
+        return all(np.isclose(*pair, rtol=EQUAL, atol=EQUAL, equal_nan=True) for pair in pairs)
+
     def inside(self, at: int) -> int:
         """A strength that does not end the range that was tried, unless scores rise there.
 

@@ -38,8 +38,11 @@ KINKED_RATIO = 1e-3
 SMOOTH_RATIO = 1e-7
 #: Strengths by which a search may go beyond its default range, on either side.
 BEYOND = 3
-#: Folds that every strength of the coarse grid is scored on; later folds see the best alone.
+#: Folds that every strength of the coarse grid is scored on, at least; later folds see the best.
 FIRST_FOLDS = 2
+#: Rows of the rarest class that these folds hold out together, where there are so many: on fewer
+#: the best of a grid is chosen by chance.
+ENOUGH = 100
 #: Strengths of the coarse grid that the later folds see.
 SURVIVORS = 3
 #: Standard errors that a strength must be behind the best to be dropped before the last fold.
@@ -55,10 +58,11 @@ SEARCH_SHARE = 0.6
 class StrengthSearch:
     """A search for the strength with the best mean score over folds.
 
-    Without stated strengths it goes from coarse to fine: a grid of decades on two folds, its best
-    three on the other folds while they cannot be told apart, then half-way points beside the
-    best. Where the best ends the grid, the grid goes on. With stated ones, or a stated number of
-    them, every strength is scored on every fold.
+    Without stated strengths it goes from coarse to fine: a grid of decades on two folds, or on as
+    many as hold out enough rows of the rarest class, its best three on the other folds while they
+    cannot be told apart, then half-way points beside the best. Where scores rise at an end of the
+    grid, the grid goes on. With stated ones, or a stated number of them, every strength is scored
+    on every fold.
 
     Parameters
     ----------
@@ -162,14 +166,15 @@ class StrengthSearch:
             budget = Budget(self.given.tol, self.given.max_iter, len(folds), points)
             self.curve.add(folds, self.strengths.tolist(), budget)
             return
-        rivals, later = len(self.names) - 1, len(folds) - FIRST_FOLDS
+        rivals, first = len(self.names) - 1, self._first_folds()
         budget = Budget(
             max(self.given.tol, LOOSE),
             self.given.max_iter,
             planned=2 * len(folds) + rivals * FIRST_FOLDS,
             # The coarse grid, its best, half-way points; then a few strengths of every rival.
-            points=FIRST_FOLDS * (self.strengths.size + rivals * len(NEAR))
-            + SURVIVORS * later
+            points=first * self.strengths.size
+            + FIRST_FOLDS * rivals * len(NEAR)
+            + SURVIVORS * (len(folds) - first)
             + 2 * len(folds),
         )
         self._coarse_to_fine(budget)
@@ -180,11 +185,13 @@ class StrengthSearch:
     def _coarse_to_fine(self, budget: Budget) -> None:
         curve, who = self.curve, self.who
         folds = list(range(len(self.scorer.folds)))
-        first, later = folds[:FIRST_FOLDS], folds[FIRST_FOLDS:]
+        first, later = folds[: self._first_folds()], folds[self._first_folds() :]
         curve.add(first, self.strengths.tolist(), budget)
         step = float(self.strengths[0] / self.strengths[1])
         for _ in range(BEYOND):
             best, tried = curve.best(who), curve.strengths
+            if curve.level(best):
+                break
             if best == 0 and self.penalty.smooth:
                 curve.add(first, [float(tried[0]) * step], budget)
             elif best == tried.size - 1:
@@ -201,6 +208,12 @@ class StrengthSearch:
         found = float(curve.strengths[curve.best(who)])
         beside = [found * math.sqrt(step), found / math.sqrt(step)]
         curve.add(sorted(curve.table[found]), beside, budget)
+
+    def _first_folds(self) -> int:
+        """Folds for every strength of the coarse grid: more where a class has few rows in each."""
+        total = len(self.scorer.folds)
+        rarest = np.bincount(self.rows.codes, minlength=self.rows.classes.size).min()
+        return min(total, max(FIRST_FOLDS, math.ceil(ENOUGH * total / max(rarest, 1))))
 
     def _undecided(self, kept: list[float]) -> list[float]:
         """The strengths that are not clearly behind the best."""

@@ -16,6 +16,9 @@ FIRST_FOLDS = 2
 #: Entries of the table up to which losses with kinks take part: above, a single fit of theirs costs
 #: more than the whole search with the cheap surrogate, and they gain nothing there.
 KINKED_ENTRIES = 200_000
+#: Columns that an evaluation of such a loss costs beside its products, because it sorts the rows.
+#: Set by hand: sorting 10,000 scores takes the time of some hundred columns of them.
+SORTING = 30
 #: Iterations of a loss with kinks in the contest; those that need more lose by the clock.
 KINKED_STEPS = 50
 
@@ -68,7 +71,7 @@ def contest(
     """
     kinked = not rival.chosen.loss.smooth
     if kinked:
-        if shape[0] * shape[1] > KINKED_ENTRIES:
+        if shape[0] * (shape[1] + SORTING) > KINKED_ENTRIES:
             return leader
         budget = replace(budget, max_iter=min(budget.max_iter, KINKED_STEPS))
     best = leader.best(who)
