@@ -40,14 +40,18 @@ class Worker:
     def start_up(self, metric: str, folder: Path) -> tuple[float, float]:
         """CPU seconds of training on a tiny table, the first time in this process and again."""
         if metric not in self._started:
-            path = folder / "tiny.csv"
+            path, other = folder / "tiny.csv", folder / "tiny_test.csv"
             rng = np.random.default_rng(0)
             lines = [f"{x:.4f},{'u' if x + z > 0 else 'v'},{int(x + y > 0)}"
                      for x, y, z in rng.normal(size=(TINY, 3)).tolist()]  # fmt: skip
             path.write_text("\n".join(["a,b,y", *lines]) + "\n")
-            asked = {"train": str(path), "test": str(path), "label": "y", "rare": "1",
+            other.write_text("\n".join(["a,b,y", *reversed(lines)]) + "\n")
+            asked = {"train": str(path), "test": str(other), "label": "y", "rare": "1",
                      "metric": metric, "folder": str(folder), "cap": COMPILING}  # fmt: skip
-            seen = [answer["cpu"] for answer in (self.ask(asked), self.ask(asked)) if answer]
+            answers = [answer for answer in (self.ask(asked), self.ask(asked)) if answer]
+            if any("error" in answer for answer in answers):
+                raise RuntimeError(f"the tiny table was refused: {answers[0]['error']}")
+            seen = [answer["cpu"] for answer in answers]
             self._started[metric] = (seen[0], seen[-1]) if seen else (0.0, 0.0)
         return self._started[metric]
 

@@ -252,13 +252,14 @@ def show_model(screen: Console, summary: dict[str, Any], reading: Sequence[str] 
     test, data = summary["test"], summary["data"]
     kind = "certified gap" if summary["certified"] else "optimality violation"
     rows = {
-        **dict([metric_text(summary["metric"], test["score"])]),
+        **dict([metric_text(summary["asked"], test["score"])]),
         "AUC": estimate_text(test["auc"]),
         **({"PRBEP": estimate_text(test["prbep"])} if "prbep" in test else {}),
         "F1": estimate_text(test["f1"]),
         "accuracy": estimate_text(test["accuracy"]),
         kind: f"{summary['gap']:.2e} ({summary['status']})",
         "strength": f"{summary['strength']:.4g}",
+        "surrogate": summary["surrogate"],
         "columns in the model": f"{summary['n_nonzero']:,} of {data['n_columns']:,}",
         "seconds": f"{summary['seconds']:.2f}",
     }

@@ -286,7 +286,7 @@ def train(
     progress = _progress(verbose=verbose, quiet=quiet)
     with told_of_compiling(progress.on_compile):
         run, found = _train(job, table, screen, progress)
-    summary = run.summary(found) | {"model": out, "report": report}
+    summary = run.summary(found) | {"asked": metric, "model": out, "report": report}
     if as_json:
         echo_json(summary)
     elif screen is not None:

@@ -335,7 +335,7 @@ def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
     return [
         Note(
             f"fills missing values ({listed(gaps, 5)} of {name}): numbers and dates by their "
-            "median, text by no category.",
+            "median; missing text counts as none of the categories.",
             "Choose another rule with {option}.",
             "missing",
             warns=False,

@@ -86,7 +86,9 @@ def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> str:
     if y is None:
         return f"{text}{part:.4g} of any part of them"
     best = best_possible(resolve_metric(who, share, "auto"), y)
-    return f"{text}{part * len(y):.4g} of the {len(y):,} measured on, best possible {best:.4g}"
+    rows = round(part * len(y), 1)
+    about = "" if rows == part * len(y) else "about "
+    return f"{text}{about}{rows:,.12g} of the {len(y):,} measured on, best possible {best:.4g}"
 
 
 def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:

@@ -29,6 +29,7 @@ from auctor.training.evaluate import Scored, evaluation, has_probabilities, own_
 from auctor.training.metric import resolve_metric
 from auctor.training.prepare import Parts, check_finite
 from auctor.training.scale import in_units, scaling_for
+from auctor.training.surrogate import default_surrogate
 
 
 def train(
@@ -394,6 +395,8 @@ class Run:
             "command": self.command,
             "metric": str(self.model.metric),
             "strength": strength,
+            "surrogate": getattr(self.model, "surrogate_", None)
+            or default_surrogate(self.model.metric, self.model.surrogate),
             "classes": parts.classes.tolist(),
             "positive": parts.pos_label,
             "data": parts.counts(),
