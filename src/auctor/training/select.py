@@ -212,7 +212,7 @@ class StrengthSearch:
     def _first_folds(self) -> int:
         """Folds for every strength of the coarse grid: more where a class has few rows in each."""
         total = len(self.scorer.folds)
-        rarest = np.bincount(self.rows.codes, minlength=self.rows.classes.size).min()
+        rarest = int(np.bincount(self.rows.codes, minlength=self.rows.classes.size).min())
         return min(total, max(FIRST_FOLDS, math.ceil(ENOUGH * total / max(rarest, 1))))
 
     def _undecided(self, kept: list[float]) -> list[float]:
