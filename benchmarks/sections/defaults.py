@@ -68,7 +68,9 @@ NOTES = (
     "below by chance",
     "CPU: of a run in a process that has trained before, less that of a table of "
     f"{TINY} rows there, over reading and one logistic fit by scikit-learn; start-up: what the "
-    "first run of such a table takes, imports and loading of compiled code included",
+    "first run of such a table takes, imports and loading of compiled code included; what the tiny "
+    "table costs is measured once a metric, so that on a busy machine a run may cost less than it: "
+    "that counts as 0, in the geometric mean as 0.01, and such means are too small",
 )
 
 

@@ -42,7 +42,15 @@ def test_a_table_becomes_a_model_and_a_report(clicks, tmp_path, capsys):
     assert "300 rows; labels clicked no: " in out
     for name, kind in (("age", "number"), ("city", "category")):
         assert any(line.split()[:2] == [name, kind] for line in out.splitlines())
-    for text in ("score (auc)", "AUC ", "95 % interval", "PRBEP", "F1", "certified gap", "surrogate"):
+    for text in (
+        "score (auc)",
+        "AUC ",
+        "95 % interval",
+        "PRBEP",
+        "F1",
+        "certified gap",
+        "surrogate",
+    ):
         assert text in out
     assert "60 held-out rows" in out
     assert "\nModel: model.auctor\nReport: report.html\nNext: auctor predict" in out

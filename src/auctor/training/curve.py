@@ -199,9 +199,7 @@ class Curve:
         if beside is None:
             return False
         pairs = [self.means(second=second)[[at, beside]] for second in (False, True)]
-        return all(
-            bool(np.isclose(a, b, rtol=EQUAL, atol=EQUAL, equal_nan=True)) for a, b in pairs
-        )
+        return all(bool(np.isclose(a, b, rtol=EQUAL, atol=EQUAL, equal_nan=True)) for a, b in pairs)
 
     def inside(self, at: int) -> int:
         """A strength that does not end the range that was tried, unless scores rise there.
