@@ -30,13 +30,13 @@ def objective(w: np.ndarray, b: float) -> float:
 
 def theirs(rows: object, labels: object) -> tuple[np.ndarray, float]:
     # dask-ml adds its losses up and multiplies the penalty by 1 / C; the intercept is penalised.
-    made = LogisticRegression(penalty="l2", C=1.0 / (n * STRENGTH), solver="lbfgs", tol=1e-6)
+    made = LogisticRegression(penalty="l2", C=1.0 / (n * STRENGTH), solver="lbfgs")
     made.fit(rows, labels)
     return np.ravel(made.coef_), float(np.ravel(made.intercept_)[0])
 
 
 def ours(rows: object, labels: object) -> tuple[np.ndarray, float]:
-    made = MetricClassifier("log_loss", strength=STRENGTH, tol=1e-6, standardise=False)
+    made = MetricClassifier("log_loss", strength=STRENGTH, standardise=False)
     made.fit(rows, labels)
     return np.ravel(made.coef_), float(np.ravel(made.intercept_)[0])
 
