@@ -193,7 +193,10 @@ def test_a_label_whose_name_is_a_number(tmp_path, capsys):
 
 
 def test_a_header_with_one_number(tmp_path, capsys):
-    path = numbers(tmp_path, lambda k, f: [*f[:2], "red", f[2]], header="a,2020,colour,fraud")
+    def with_colour(k, fields):
+        return [*fields[:2], ("red", "blue", "green")[k % 3], fields[2]]
+
+    path = numbers(tmp_path, with_colour, header="a,2020,colour,fraud")
     assert main(["inspect", str(path), "--label", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["rows"], found["label"]) == (60, "fraud")
