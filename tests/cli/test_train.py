@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -482,7 +483,7 @@ ENDLESS = ["--metric", "log_loss", "--strength", "1e-9", "--solver", "gradient_d
 
 
 def interrupt(arguments, after, **options):
-    """Start auctor, wait until its error stream says ``after``, press Ctrl-C."""
+    """Start auctor, wait for a line of its error stream that matches ``after``, press Ctrl-C."""
     child = subprocess.Popen(
         [sys.executable, "-m", "auctor.cli.main", *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -493,7 +494,7 @@ def interrupt(arguments, after, **options):
     seen = ""
     for line in child.stderr:
         seen += line
-        if after in line:
+        if re.search(after, line):
             break
     time.sleep(0.1)
     child.send_signal(signal.SIGINT)
@@ -504,7 +505,7 @@ def interrupt(arguments, after, **options):
 @pytest.mark.slow  # a process; those below interrupt inside this one
 def test_ctrl_c_saves_the_best_model_so_far(svm, svm_test):
     arguments = ["train", svm, "--test", svm_test, *ENDLESS, "--json", "--report", "r.html"]
-    code, out, err = interrupt(arguments, "iteration")
+    code, out, err = interrupt(arguments, r"iteration [1-9]\d")
     assert code == 130, err
     assert "the best model so far is saved in model.auctor: gap " in err
     found = json.loads(out)
