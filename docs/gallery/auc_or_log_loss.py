@@ -2,13 +2,16 @@
 
 Training on AUC makes the AUC of the training rows good. Whether new rows gain depends on the data:
 here is a case where a little is lost, and one made so that something is gained, each over several
-draws.
+draws. Three real tables follow, on which it hardly matters.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
-from auctor import MetricClassifier, metrics
+from auctor import MetricClassifier, MetricClassifierCV, metrics
 
 # %%
 # ## Two worlds
@@ -92,3 +95,46 @@ for axis, (world, values) in zip(axes, results.items(), strict=True):
 shares = {name: model.coef_[0, 0] / model.coef_[0, 1] for name, model in ways.items()}
 for name, share in shares.items():
     print(f"{name:19} weight of the first column over that of the second: {share:.2f}")
+
+# %%
+# ## Three real tables
+#
+# All three come with scikit-learn: malignant tumours among 569, eights among 1,797 scans of digits,
+# and the quarter of 442 diabetes patients whose illness is worst a year later. Half of the rows
+# train, the other half measure, over ten splits. Each way tunes its strength on folds of the
+# training rows, by the metric it is trained for.
+
+tumours, scans, patients = load_breast_cancer(), load_digits(), load_diabetes()
+tables = {
+    "tumours": (tumours.data, tumours.target == 0),
+    "eights": (scans.data, scans.target == 8),
+    "diabetes": (patients.data, patients.target > np.quantile(patients.target, 0.75)),
+}
+settings = {"n_strengths": 8, "cv": 3, "random_state": 0}
+tuned = {
+    "log-loss": MetricClassifierCV("log_loss", **settings),
+    "log-loss, balanced": MetricClassifierCV("log_loss", class_weight="balanced", **settings),
+    "AUC, hinge": MetricClassifierCV("auc", surrogate="hinge", **settings),
+    "AUC, square": MetricClassifierCV("auc", surrogate="square", **settings),
+}
+real = {}
+for title, (X, y) in tables.items():
+    found = {name: [] for name in tuned}
+    for seed in range(10):
+        A, B, y_A, y_B = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
+        scaler = StandardScaler().fit(A)
+        for name, model in tuned.items():
+            model.fit(scaler.transform(A), y_A)
+            found[name].append(metrics.auc(y_B, model.decision_function(scaler.transform(B))))
+    real[title] = {name: np.array(values) for name, values in found.items()}
+    print(f"{title:9} log-loss {real[title]['log-loss'].mean():.4f}, and minus it:")
+    for name in list(tuned)[1:]:
+        difference = real[title][name] - real[title]["log-loss"]
+        error = difference.std(ddof=1) / np.sqrt(difference.size)
+        print(f"  {name:19} {difference.mean():+.4f} (standard error {error:.4f})")
+
+# %%
+# Log-loss, with and without balanced classes, and the hinge on pairs are within about a thousandth
+# of each other on all three. The square on pairs is too, except on the tumours, where it loses
+# several thousandths. A likely reason is that the square also punishes pairs in the right order for
+# being far apart, and most tumours are easily told apart.

@@ -2,24 +2,25 @@
 
 A cost-sensitive support vector machine has three parameters, and every evaluation trains it three
 times. A logistic regression with class costs seems to have three as well; it has two, and its
-derivatives are cheap.
+derivatives are cheap. Both are tried on the 442 diabetes patients that come with scikit-learn:
+whose illness will be in the worst quarter a year later?
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from auctor.metrics import auc
 from auctor.tune import Float, SearchCV, minimise_black_box
 
-X, y = make_classification(
-    400, 6, n_informative=3, n_clusters_per_class=2, weights=[0.85], flip_y=0.03, random_state=0
-)
+X, progress = load_diabetes(return_X_y=True)
+X, y = X / X.std(axis=0), (progress > np.quantile(progress, 0.75)).astype(int)
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
+print(f"{len(y_train)} patients to train on, {y_train.sum()} of them in the worst quarter")
 
 # %%
 # ## A cost-sensitive RBF-SVM
@@ -63,6 +64,10 @@ for method, search in searches.items():
 ax.set_xlabel("Candidates")
 ax.set_ylabel("Best cross-validated AUC")
 ax.legend()
+
+# %%
+# On so small a table all three end within a hundredth of each other on the folds, which ranks none
+# of them.
 
 # %%
 # ## Logistic regression with class costs

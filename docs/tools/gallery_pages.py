@@ -139,7 +139,8 @@ def make_index(pages: dict[str, Page]) -> str:
     out = [
         "# Gallery",
         "Scripts that were run when this site was built; what they print and draw is shown as it "
-        "came. The data are generated, so that every page runs anywhere. The tests run them too.",
+        "came. The data come with scikit-learn or are generated, so that every page runs anywhere. "
+        "The tests run them too.",
     ]
     out += [f"## [{page.title}]({name}.md)\n\n{page.summary}" for name, page in pages.items()]
     return "\n\n".join(out) + "\n"

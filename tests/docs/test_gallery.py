@@ -31,13 +31,21 @@ def text(names):
 
 
 def sparse_paths(names):
-    path = names["path"]
+    path, real, test_auc = names["path"], names["real"], names["test_auc"]
     assert path.converged
     assert path.n_nonzero[0] == 0
-    first = np.flatnonzero(path.coef[np.argmax(path.n_nonzero >= 10)])
-    assert set(names["informative"]) <= set(first)
-    assert names["test_auc"][-1] < max(names["test_auc"]) - 0.01
-    assert set(names["informative"]) <= set(names["used"])
+    assert (np.count_nonzero(real), real.size) == (30, 180)
+    assert list(names["names"][:3]) == ["mean radius", "radius error", "worst radius"]
+    first = path.coef[np.argmax(path.n_nonzero >= 4)]
+    assert not np.any(first[~real])
+    assert np.count_nonzero(path.coef[-1, ~real]) > 30
+    assert np.count_nonzero(path.coef[-1, real]) < 15
+    assert test_auc[-1] < max(test_auc) - 0.005
+    best, sparse = names["chosen"]["best"], names["chosen"]["one_standard_error"]
+    assert sparse.size < best.size
+    assert real[best].mean() > 0.5
+    assert real[sparse].all()
+    assert real[3 * names["kept"]].all()
 
 
 def streaming(names):
@@ -63,6 +71,14 @@ def auc_or_log_loss(names):
         assert -0.004 < (loss[name] - loss["log-loss"]).mean() < -0.0005
         assert (gain[name] - gain["log-loss"]).mean() > 0.015
         assert names["shares"]["log-loss"] > 1.3 * names["shares"][name]
+    gains = {
+        (title, name): (values[name] - values["log-loss"]).mean()
+        for title, values in names["real"].items()
+        for name in list(values)[1:]
+    }
+    assert -0.02 < gains.pop(("tumours", "AUC, square")) < -0.002
+    assert len(gains) == 8
+    assert max(map(abs, gains.values())) < 0.002
 
 
 def covariance(names):
@@ -119,11 +135,20 @@ def swiss_roll(names):
 
 
 def scorecard(names):
+    length = names["flowers"]["petal length"].groupby(names["table"].target).mean()
+    assert length[0] < length[1] < length[2]
+    assert names["curves_auc"] > names["lines_auc"] + 0.1
     whole, points = names["card"].metric
-    assert names["curves"].score(names["loans"][names["test"]], names["failed"][names["test"]]) > (
-        names["linear"].score(names["scaled"][names["test"]], names["failed"][names["test"]])
-    )
     assert points > whole - 0.01
+    assert names["points_auc"] > names["curves_auc"] - 0.01
+    flower, score = dict(names["picked"].iloc[0]), names["space"]["points"]
+    short, average, middling, long = (
+        score(flower | {"petal length": length}) for length in (1.5, np.nan, 4.3, 5.6)
+    )
+    assert max(short, long) < average < middling
+    gain = names["gain"]
+    assert gain.min() < 0.0 < gain.max()
+    assert abs(gain.mean()) < gain.std(ddof=1) / np.sqrt(gain.size)
 
 
 def digits(names):
@@ -141,6 +166,8 @@ def taxonomy(names):
 
 
 def tuning(names):
+    scores = [search.best_score_ for search in names["searches"].values()]
+    assert max(scores) - min(scores) < 0.01
     assert names["scaled"] < 1e-10
     assert max(names["errors"]) < 1e-6
     assert -names["found"].fun >= -names["validation_auc"](names["start"])
