@@ -84,6 +84,7 @@ def run(settings: Settings) -> dict[str, object]:
             "F1 of all but auctor's default is at the flat threshold that is best on the test rows "
             "themselves, with ancestors added: more than they could know. The default is tuned on "
             "training rows alone, and its time has the calibration and the tuning."
+            " The tolerance of 0.1 was chosen after trying four on these rows."
         ],
         "cells": [{"rows": rows}],
     }

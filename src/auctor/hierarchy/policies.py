@@ -10,11 +10,10 @@ from __future__ import annotations
 from auctor.core.needs import Need
 from auctor.problem import Problem
 
-#: Rows for every column up to which dual coordinate ascent trains a node with an l2 penalty. With
-#: more rows, their steps undo each other. Source: ImCLEF07A (80 columns), where nodes of up to 2
-#: rows for every column take half to all of the time of Newton's method, those of 2 to 4 twice as
-#: long, and those of 20 ten times as long; hierarchy.md (solver by node) has the totals.
-DUAL_ROWS = 2.0
+#: Rows for every column up to which dual coordinate ascent trains a node with an l2 penalty: the
+#: usual advice is the dual problem where columns outnumber rows. With more rows, their steps undo
+#: each other. Source: the guides of LIBLINEAR and scikit-learn; totals in hierarchy.md.
+DUAL_ROWS = 1.0
 #: Mean squared length of a row over the strength from which dual coordinate ascent pays: below, the
 #: problem is round, and Newton's method ends in a few passes. Source: 20 newsgroups and the topics
 #: of RCV1 at strengths of 1e-4 and 1e-2.
@@ -77,7 +76,7 @@ def measured_rule(problem: Problem, squared_length: float) -> str:
     >>> from auctor.losses import Logistic
     >>> from auctor.penalties import L2
     >>> y = np.tile([1.0, -1.0], 50)
-    >>> wide, tall = (as_data(np.ones((100, d)), y) for d in (50, 2))
+    >>> wide, tall = (as_data(np.ones((100, d)), y) for d in (200, 2))
     >>> [measured_rule(Problem(Logistic(), L2(1e-3), data), 1.0) for data in (wide, tall)]
     ['dual', 'newton']
     >>> measured_rule(Problem(Logistic(), L2(0.1), wide), 1.0)
