@@ -14,7 +14,15 @@ from auctor.problem import Point, Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 from auctor.solvers.base import State
 from auctor.solvers.line_search import composite
-from auctor.solvers.sparse.models.blocks import Base, ByColumns, ByMatrix, Inner, Kept, WorkingSet
+from auctor.solvers.sparse.models.blocks import (
+    Base,
+    ByColumns,
+    ByMatrix,
+    GrowingGram,
+    Inner,
+    WorkingSet,
+)
+from auctor.solvers.sparse.models.shared import InterceptRow
 from auctor.solvers.sparse.proximal import first_step
 from auctor.solvers.sparse.subspace import StepControl, SubspaceNewton, SubspaceState
 from auctor.solvers.specs import blocks_of
@@ -35,12 +43,12 @@ UNCORRELATED = 6.0
 
 @dataclass(frozen=True)
 class BlockState(State):
-    """The point, the matrix kept between steps, the inner accuracy and the latest sweeps.
+    """The point, the Gram matrix shared between steps, the inner accuracy and the latest sweeps.
 
     ``control`` is that of steps over all columns together.
     """
 
-    kept: Kept | None
+    gram: GrowingGram | None
     fraction: float
     sweeps: int = FIRST_SWEEPS
     control: StepControl | None = None
@@ -106,15 +114,15 @@ class BlockCoordinateDescent:
             if new.point is not point:
                 return replace(state, point=new.point, control=new.control)
         working = WorkingSet.of(spec, self._working_set(problem, spec, point, violation))
-        inner, kept = self._model(problem, state, working)
+        inner, shared = self._model(problem, state, working)
         tol = state.fraction * float(violation[working.blocks].max())
         sweeps = inner.run(self.max_sweeps, tol)
         found = self._search(problem, point, working, inner)
         if found is None:
             tight = state.fraction < 1e-6
-            return replace(state, kept=kept, fraction=0.01 * state.fraction, stalled=tight)
+            return replace(state, gram=shared, fraction=0.01 * state.fraction, stalled=tight)
         return BlockState(
-            problem.with_best_intercept(found), kept, self.fraction, sweeps, state.control
+            problem.with_best_intercept(found), shared, self.fraction, sweeps, state.control
         )
 
     def _working_set(
@@ -132,27 +140,27 @@ class BlockCoordinateDescent:
 
     def _model(
         self, problem: Problem, state: BlockState, working: WorkingSet
-    ) -> tuple[Inner, Kept | None]:
+    ) -> tuple[Inner, GrowingGram | None]:
         """The model over the columns of the working set, and what of it is worth keeping."""
-        point, kept = state.point, state.kept
+        point, shared = state.point, state.gram
         quadratic = problem.loss.quadratic
         h = row_curvature(problem, point)
-        hx, sum_h = np.zeros(working.chosen.size), 0.0
+        intercept = InterceptRow.absent(working.chosen.size)
         if is_tall(problem):
-            if kept is None or not quadratic:
-                kept = Kept.whole(problem, h)
-            assert kept.side is not None
-            hx, sum_h = kept.side[working.chosen], kept.total
+            if shared is None or not quadratic:
+                shared = GrowingGram.whole(problem, h)
+            assert shared.intercept is not None
+            intercept = shared.intercept.of(working.chosen)
         elif problem.has_intercept:
-            sum_h = float(h.sum())
-            dots(*problem.data.columns(), working.chosen, h, hx)
-        base = Base(point, problem.coef(point.w)[working.chosen], h, hx, sum_h)
+            intercept = replace(intercept, corner=float(h.sum()))
+            dots(*problem.data.columns(), working.chosen, h, intercept.side)
+        base = Base(point, problem.coef(point.w)[working.chosen], h, intercept)
         if not is_tall(problem) and not use_matrix(problem, working, state):
-            return ByColumns(problem, problem.data.columns(), working, base), kept
-        if kept is None:
-            kept = Kept.empty(problem.n_columns)
-        kept, gram = kept.submatrix(problem, h, working.chosen)
-        return ByMatrix(problem, working, base, gram), kept if quadratic else None
+            return ByColumns(problem, problem.data.columns(), working, base), shared
+        if shared is None:
+            shared = GrowingGram.empty(problem.n_columns)
+        shared, gram = shared.submatrix(problem, h, working.chosen)
+        return ByMatrix(problem, working, base, gram), shared if quadratic else None
 
     def _search(
         self, problem: Problem, point: Point, working: WorkingSet, inner: Inner
@@ -160,7 +168,7 @@ class BlockCoordinateDescent:
         """First of steps 1, 1/2, ... with sufficient decrease, at no further pass."""
         base = inner.base
         change = inner.z - base.w
-        intercept = -float(base.hx @ change) / base.sum_h if base.sum_h > 0.0 else 0.0
+        intercept = base.intercept.change(change)
         coef = np.zeros(problem.n_columns)
         coef[working.chosen] = change
         direction = problem.join(coef, intercept)
@@ -215,8 +223,8 @@ def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool
     columns, size, sweeps = problem.data.columns(), working.chosen.size, state.sweeps
     if problem.loss.quadratic:
         sweeps = max(KEPT_SWEEPS, 4 * sweeps)
-        if state.kept is not None:
-            size = state.kept.chosen.size + int((state.kept.slot[working.chosen] < 0).sum())
+        if state.gram is not None:
+            size = state.gram.chosen.size + int((state.gram.slot[working.chosen] < 0).sum())
     entries = columns.indptr[working.chosen + 1] - columns.indptr[working.chosen]
     each = float(entries.sum()) / max(1, working.chosen.size)
     dense = each >= 0.3 * problem.data.n_rows

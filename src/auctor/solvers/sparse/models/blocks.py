@@ -16,6 +16,7 @@ from auctor.kernels.linalg.columns import products
 from auctor.kernels.penalties import blocks as kernels
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian
+from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 
 #: Blocks of up to this many columns are minimised exactly, through their eigenvectors.
 TURNED_SIZE = 64
@@ -24,7 +25,7 @@ PLAIN_SWEEPS = 8
 #: Iterates that an extrapolation combines (Bertrand, Massias, 2021, use 5).
 DEPTH = 5
 
-#: What both inner kernels take of the blocks.
+#: Arguments that describe the blocks to both inner kernels, in their order.
 Arguments: TypeAlias = tuple[
     IntArray,
     FloatArray,
@@ -120,77 +121,73 @@ def decompose(working: WorkingSet, flat: FloatArray) -> Matrices:
 
 
 @dataclass(frozen=True)
-class Kept:
+class GrowingGram:
     """The matrix of all columns in working sets so far, for a loss with constant curvature.
 
-    ``slot`` is where a column is kept, -1 where it is not. Of the whole matrix also the intercept's
-    row is known: ``side``, with ``total`` on the diagonal.
+    ``slot`` is the position of a column in it, -1 for columns that are not part of it. The matrix
+    of all columns comes with the intercept's row.
     """
 
     chosen: IntArray
     gram: FloatArray
     slot: IntArray
-    side: FloatArray | None = None
-    total: float = 0.0
+    intercept: InterceptRow | None = None
 
     @classmethod
-    def empty(cls, d: int) -> Kept:
-        """Nothing kept yet."""
+    def empty(cls, d: int) -> GrowingGram:
+        """The matrix of no column."""
         none = np.zeros(0, dtype=np.int64)
         return cls(none, np.zeros((0, 0)), np.full(d, -1, dtype=np.int64))
 
     @classmethod
-    def whole(cls, problem: Problem, h: FloatArray) -> Kept:
-        """All columns, from rows: all of them for a quadratic loss, else sampled if that helps."""
+    def whole(cls, problem: Problem, h: FloatArray) -> GrowingGram:
+        """The matrix of all columns, from the rows.
+
+        All rows take part for a quadratic loss, a sample of them otherwise where that is cheaper.
+        """
         free = np.zeros(problem.n_params)
         curvature = LowRankCurvature(h)
         hessian = Hessian(problem.data, curvature, free, problem.has_intercept, problem.counts)
         matrix = hessian.matrix() if problem.loss.quadratic else hessian.model_matrix()
         d = problem.n_columns
         every = np.arange(d)
-        side, total = np.zeros(d), 0.0
+        intercept = InterceptRow.absent(d)
         if problem.has_intercept:
-            side, total = matrix[d, :d], float(matrix[d, d])
-        return cls(every, matrix[:d, :d], every, side, total)
+            intercept = InterceptRow(matrix[d, :d], float(matrix[d, d]))
+        return cls(every, matrix[:d, :d], every, intercept)
 
     def submatrix(
         self, problem: Problem, h: FloatArray, chosen: IntArray
-    ) -> tuple[Kept, FloatArray]:
-        """The matrix of the chosen columns, extended where needed."""
+    ) -> tuple[GrowingGram, FloatArray]:
+        """The matrix with the chosen columns added where missing, and their part of it."""
         new = chosen[self.slot[chosen] < 0]
-        kept = self
+        grown = self
         if new.size:
             every = np.concatenate((self.chosen, new)) if self.chosen.size else new
-            side = products(problem.data.columns(), h, every, new)
+            gram = grown_gram(self.gram, products(problem.data.columns(), h, every, new))
             problem.counts.passes += new.size * product_passes(every.size) / problem.n_columns
-            gram = np.empty((every.size, every.size))
-            old = self.chosen.size
-            gram[:old, :old] = self.gram
-            gram[:, old:] = side
-            gram[old:, :old] = side[:old].T
             slot = self.slot.copy()
-            slot[new] = np.arange(old, every.size)
-            kept = Kept(every, gram, slot)
-        where = kept.slot[chosen]
-        return kept, kept.gram[np.ix_(where, where)]
+            slot[new] = np.arange(self.chosen.size, every.size)
+            grown = GrowingGram(every, gram, slot)
+        where = grown.slot[chosen]
+        return grown, grown.gram[np.ix_(where, where)]
 
 
 @dataclass(frozen=True)
 class Base:
-    """Where a model is made: point, weights, row curvature and its column sums."""
+    """Where a model is made: point, weights, row curvature and the intercept's row."""
 
     point: Point
     w: FloatArray
     h: FloatArray
-    hx: FloatArray
-    sum_h: float
+    intercept: InterceptRow
 
 
 class Inner(ABC):
     """The model's minimisation: sweeps, with every few iterates extrapolated.
 
-    ``aux`` is what sweeps keep up to date beside the weights ``z``; it is affine in them, so both
-    extrapolate with the same coefficients.
+    ``aux`` is a vector that sweeps update beside the weights ``z`` (a gradient). It is affine in
+    them, so the same coefficients extrapolate both.
 
     References
     ----------
@@ -230,6 +227,10 @@ class Inner(ABC):
         return done
 
     def _extrapolate(self, tol: float) -> None:
+        """Anderson extrapolation of the last `DEPTH` sweeps, taken if it lowers the model.
+
+        With U the differences of iterates, the coefficients are ``(U U')^-1 1``, scaled to sum 1.
+        """
         path, side = [self.z.copy()], [self.aux.copy()]
         for _ in range(DEPTH):
             self.sweep(1, tol)
@@ -256,8 +257,7 @@ class ByMatrix(Inner):
     def __init__(self, problem: Problem, working: WorkingSet, base: Base, gram: FloatArray) -> None:
         self.gradient = problem.coef(base.point.gradient)[working.chosen]
         super().__init__(working, base, self.gradient.copy())
-        if base.sum_h > 0.0:
-            gram -= np.outer(base.hx, base.hx / base.sum_h)
+        base.intercept.eliminate(gram)
         self.gram, self.matrices = gram, decompose(working, gram[working.pairs])
 
     def sweep(self, count: int, tol: float) -> tuple[int, bool]:
@@ -278,15 +278,16 @@ class ByColumns(Inner):
         self.columns, self.problem = columns, problem
         flat = np.empty(working.own[-1])
         kernels.block_products(*columns, base.h, working.chosen, working.starts, working.own, flat)
-        if base.sum_h > 0.0:
+        if base.intercept.present:
+            # The Schur complement's entries inside the blocks; the others are never formed.
             row, column = working.pairs
-            flat -= base.hx[row] * base.hx[column] / base.sum_h
+            flat -= base.intercept.side[row] * base.intercept.side[column] / base.intercept.corner
         self.matrices = decompose(working, flat)
 
     def sweep(self, count: int, tol: float) -> tuple[int, bool]:
         """Sweeps done, and whether they ended at the tolerance."""
         base, working = self.base, self.working
-        shift = float(base.hx @ (self.z - base.w)) / base.sum_h if base.sum_h > 0.0 else 0.0
+        shift = -base.intercept.change(self.z - base.w)
         indptr, indices, values = self.columns
         done, met, work = kernels.descend_residual(
             indptr,
@@ -294,8 +295,8 @@ class ByColumns(Inner):
             values,
             base.h,
             self.aux,
-            base.hx,
-            base.sum_h,
+            base.intercept.side,
+            base.intercept.corner,
             shift,
             working.chosen,
             *self.matrices.arguments(working),
@@ -312,6 +313,6 @@ class ByColumns(Inner):
         bent = aux - base.point.dscores
         moved = np.divide(bent, base.h, out=np.zeros_like(bent), where=base.h > 0.0)
         value = float((base.point.dscores + 0.5 * bent) @ moved)
-        if base.sum_h > 0.0:
-            value -= 0.5 * float(base.hx @ (z - base.w)) ** 2 / base.sum_h
-        return value
+        # The intercept's best change b lowers the model by corner b^2 / 2.
+        shift = base.intercept.change(z - base.w)
+        return value - 0.5 * base.intercept.corner * shift * shift

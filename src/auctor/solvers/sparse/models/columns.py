@@ -9,20 +9,22 @@ import numpy as np
 from auctor.core.types import Array, Columns, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
+from auctor.solvers.sparse.models.shared import InterceptRow
 
-#: Least share of the curvature that a column would have if all rows were bent the most.
+#: Least curvature of a column, as a share of what it would be if every row had the curvature of the
+#: row with the most.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class Store:
-    """Compressed columns at hand: all of them, or those of ``index``."""
+    """Compressed columns in memory: all of them, or those of ``index``."""
 
     columns: Columns
     index: IntArray | None
 
     def covers(self, chosen: IntArray, d: int) -> bool:
-        """Whether all chosen columns are here."""
+        """Whether all chosen columns are in memory."""
         if self.index is None:
             return True
         here = np.zeros(d, dtype=bool)
@@ -30,7 +32,7 @@ class Store:
         return bool(here[chosen].all())
 
     def local(self, array: FloatArray) -> FloatArray:
-        """The entries of a per-column array that belong to the columns at hand."""
+        """The entries of a per-column array that belong to the columns in memory."""
         return array if self.index is None else array[self.index]
 
 
@@ -70,15 +72,18 @@ def descend(
     gradient, coef = store.local(problem.coef(point.gradient)), store.local(problem.coef(point.w))
     levels = SeparableSpec(*map(store.local, spec))
     local = chosen if index is None else np.searchsorted(index, chosen)
-    size, total = gradient.shape[0], float(h.sum())
-    curvature, moved, sums = np.zeros(size), np.zeros(size), np.zeros(size)
+    size, intercept = gradient.shape[0], InterceptRow.absent(gradient.shape[0])
+    curvature, moved = np.zeros(size), np.zeros(size)
     coordinate.column_curvatures(*store.columns, h, local, curvature)
     slope = float(point.gradient[-1]) if problem.has_intercept else 0.0
-    if problem.has_intercept and total > 0.0:
-        # The intercept is eliminated: its best change is linear in the others'.
-        coordinate.column_sums(*store.columns, h, local, sums)
-        rows, core = np.column_stack([rows, sums]), _extended(core, -1.0 / total)
-        gradient = gradient - sums * (slope / total)
+    if problem.has_intercept:
+        intercept = InterceptRow(np.zeros(size), float(h.sum()))
+        coordinate.column_sums(*store.columns, h, local, intercept.side)
+    if intercept.present:
+        # No matrix is formed: the Schur complement's part is one more low-rank term.
+        rows = np.column_stack([rows, intercept.side])
+        core = _extended(core, -1.0 / intercept.corner)
+        gradient = intercept.gradient(gradient, slope)
     curvature[local] += ((rows[local] @ core) * rows[local]).sum(axis=1)
     curvature[local] = np.maximum(curvature[local], floor_of(point, h, chosen))
     curvature[local] += damping(curvature[local], point.gradient)
@@ -87,8 +92,7 @@ def descend(
         local, moved, np.zeros(h.shape[0]), max_sweeps, tol, random,
     )  # fmt: skip
     problem.counts.passes += work / max(1, problem.data.n_entries)
-    shift = -(slope + float(sums @ moved)) / total if total > 0.0 else 0.0
-    shift = shift if problem.has_intercept else 0.0
+    shift = intercept.change(moved, slope)
     change = np.full(h.shape[0], shift)
     coordinate.combine_columns(*store.columns, moved, local, change)
     full = moved
@@ -99,7 +103,10 @@ def descend(
 
 
 def score_change(problem: Problem, direction: FloatArray) -> FloatArray:
-    """Scores of a direction, by its columns alone where a path has left all columns."""
+    """Change of the scores along a direction.
+
+    Only its non-zero columns are read where an earlier solve of the path has stored all columns.
+    """
     memory = problem.memory
     store = None if memory is None else memory.part(SharedColumns).store
     if store is None or store.index is not None:
@@ -130,30 +137,30 @@ def descend_on_matrix(
     """Change that minimises a model given by its matrix, and the sweeps it took.
 
     A matrix with one row more than the penalty has coordinates ends with the intercept, which is
-    eliminated: its best change is linear in the others'.
+    eliminated.
     """
     size = spec.l1.shape[0]
-    reduced, slope = matrix[:size, :size].copy(), gradient[:size].copy()
-    change = np.zeros(matrix.shape[0])
-    eliminated = matrix.shape[0] > size and matrix[size, size] > 0.0
-    if eliminated:
-        side, top = matrix[:size, size], float(matrix[size, size])
-        reduced -= np.outer(side, side / top)
-        slope -= side * (gradient[size] / top)
-    reduced[np.diag_indices_from(reduced)] += damping(np.diag(reduced), slope)
+    reduced, change = matrix[:size, :size].copy(), np.zeros(matrix.shape[0])
+    intercept, slope = InterceptRow.absent(size), 0.0
+    if matrix.shape[0] > size:
+        intercept = InterceptRow(matrix[:size, size], float(matrix[size, size]))
+        slope = float(gradient[size])
+    intercept.eliminate(reduced)
+    own = intercept.gradient(gradient[:size], slope)
+    reduced[np.diag_indices_from(reduced)] += damping(np.diag(reduced), own)
     sweeps = coordinate.descend_matrix(
-        reduced, slope, w[:size], *spec, change[:size], max_sweeps, tol
+        reduced, own, w[:size], *spec, change[:size], max_sweeps, tol
     )
-    if eliminated:
-        change[size] = -(gradient[size] + side @ change[:size]) / top
+    change[size:] = intercept.change(change[:size], slope)
     return change, sweeps
 
 
 def floor_of(point: Point, h: FloatArray, index: IntArray) -> FloatArray | float:
-    """Least curvature of columns where rows may have none: a trace of what all rows could give.
+    """Least curvature of the columns: a small share of what all rows could contribute.
 
-    Where a loss is linear in the rows of a column, a model says nothing of how far to go: far, and
-    the line search decides. What other columns have is no measure for it.
+    Where a loss is linear in all rows of a column, the model has no curvature there and no finite
+    minimiser. With this floor the step is long but finite, and the line search shortens it. The
+    curvature of other columns would be in other units.
     """
     share = point.problem.data.target.share
     if (h[share > 0.0] > 0.0).all():
@@ -164,9 +171,10 @@ def floor_of(point: Point, h: FloatArray, index: IntArray) -> FloatArray | float
 
 
 def damping(diagonal: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Curvature to add: a trace of a column's own, so that scales do not matter.
+    """Curvature to add: a tiny share of a column's own, whatever its scale.
 
-    Flat columns get the largest curvature, and where all is flat that of a unit step.
+    Columns without curvature get the largest one, and where no column has any, that which makes
+    the longest step 1.
     """
     top = float(diagonal.max(initial=0.0)) or float(np.abs(gradient).max(initial=0.0))
     return np.where(diagonal > 0.0, 1e-10 * diagonal, top)

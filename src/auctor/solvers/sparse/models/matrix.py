@@ -1,4 +1,4 @@
-"""A second-order model over some columns, given by its matrix, that outlives a step."""
+"""A second-order model over some columns, given by its matrix, which later steps use again."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from auctor.kernels.descent import coordinate
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian
 from auctor.solvers.sparse.models.columns import damping, floor_of
+from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 
-#: Sweeps by coordinates before steps on the support; set by hand.
+#: Sweeps of coordinate descent before Newton steps on the support are tried. Set by hand.
 SWEEPS = 100
-#: What steps on the support add to a singular matrix of unit diagonal: some bits above rounding.
+#: Added to the diagonal of a singular matrix, for a unit diagonal, before a Newton step on the
+#: support: far above machine epsilon, far below any curvature that matters.
 FLAT = 1e-11
-#: How many times as large a step on the support may make the largest entry; set by hand.
+#: Factor by which a Newton step on the support may enlarge the largest weight. A longer step comes
+#: from a direction without curvature, and is dropped. Set by hand.
 LONGEST = 1e4
-#: Share of what cancels on a diagonal that is put back: where all cancels, rounding is left.
+#: Share of the terms subtracted from a diagonal entry that is added back. Where nearly all of an
+#: entry cancels, the rest is rounding error; this keeps it positive.
 CANCELLED = 1e-8
 
 
@@ -29,47 +33,42 @@ CANCELLED = 1e-8
 class MatrixModel:
     """The Hessian over the columns ``index`` at row curvature ``h``, times ``scale``.
 
-    The intercept is eliminated: ``reduced = gram - side side' / top``, and its best change is
-    linear in the others'.
+    ``gram`` is the matrix over the columns, ``reduced`` the same after the intercept is eliminated.
     """
 
     index: IntArray
     gram: FloatArray
     reduced: FloatArray
-    side: FloatArray
-    top: float
+    intercept: InterceptRow
     h: FloatArray
-    lines: Array | None = None  # the columns themselves where they are dense
+    lines: Array | None = None  # the columns themselves, one per row, where they are dense
     scale: float = 1.0
     fresh: bool = True  # made at the point where it is used
-    cost: float = 0.0  # passes over the data that another one like it would take, if dense
-    sampled: bool = False  # made of some rows only
+    cost: float = 0.0  # passes over the data that forming it again would cost, if dense
+    sampled: bool = False  # made from a sample of the rows
 
     @classmethod
     def of(
         cls,
         index: IntArray,
         gram: FloatArray,
-        side: FloatArray,
-        top: float,
+        intercept: InterceptRow,
         point: Point,
         h: FloatArray,
         lines: Array | None = None,
         *,
         cancelled: FloatArray | float = 0.0,
     ) -> MatrixModel:
-        """From the matrix over the columns, the column of the intercept and its last entry.
+        """From the matrix over the columns and the intercept's row.
 
-        ``cancelled`` is what a low-rank part has taken off the diagonal.
+        ``cancelled`` is what a low-rank part has subtracted from the diagonal.
         """
         reduced = gram.copy()
-        if top > 0.0:
-            reduced -= np.outer(side, side / top)
-            cancelled = cancelled + side * (side / top)
-        diagonal = np.diag(reduced) + CANCELLED * cancelled
+        intercept.eliminate(reduced)
+        diagonal = np.diag(reduced) + CANCELLED * (cancelled + intercept.taken())
         diagonal = np.maximum(diagonal, floor_of(point, h, index))
         reduced[np.diag_indices_from(reduced)] = diagonal + damping(diagonal, point.gradient)
-        return cls(index, gram, reduced, side, top, h, lines)
+        return cls(index, gram, reduced, intercept, h, lines)
 
     def at(self, hessian: Hessian, limit: float) -> MatrixModel | None:
         """The same matrix, scaled, for a Hessian whose row curvature has nearly its shape.
@@ -86,23 +85,22 @@ class MatrixModel:
         return replace(self, scale=scale, fresh=False)
 
     def covers(self, chosen: IntArray, d: int) -> bool:
-        """Whether all chosen columns are here."""
+        """Whether the model has all chosen columns."""
         return self.index.size == d or bool(_mask(self.index, d)[chosen].all())
 
     def grown(self, problem: Problem, point: Point, chosen: IntArray) -> MatrixModel:
-        """With more columns, dense ones, at the same row curvature."""
+        """The model with more dense columns, at the same row curvature."""
         assert self.lines is not None
         new = chosen[~_mask(self.index, problem.n_columns)[chosen]]
         more = dense_lines(problem, new)
         lines = np.concatenate([self.lines, more])
-        cross = (more * self.h) @ lines.T
-        size = self.index.size
-        gram = np.empty((lines.shape[0], lines.shape[0]))
-        gram[:size, :size], gram[size:], gram[:size, size:] = self.gram, cross, cross[:, :size].T
-        side = np.concatenate([self.side, more @ self.h if self.top > 0.0 else np.zeros(new.size)])
+        gram = grown_gram(self.gram, lines @ (more * self.h).T)
+        own = self.intercept
+        sums = more @ self.h if own.present else np.zeros(new.size)
+        intercept = InterceptRow(np.concatenate([own.side, sums]), own.corner)
         problem.counts.passes += _product_passes(new.size, lines.shape[0], problem.n_columns)
         index = np.concatenate([self.index, new])
-        model = MatrixModel.of(index, gram, side, self.top, point, self.h, lines)
+        model = MatrixModel.of(index, gram, intercept, point, self.h, lines)
         cost = _product_passes(index.size, index.size, problem.n_columns)
         return replace(model, scale=self.scale, fresh=False, cost=cost)
 
@@ -111,20 +109,16 @@ class MatrixModel:
     ) -> tuple[FloatArray, FloatArray | None]:
         """Direction that minimises the model, and the change of the scores where it is cheap."""
         index, scale = self.index, self.scale
-        ahead = float(point.gradient[-1]) / scale if problem.has_intercept else 0.0
-        slope = point.gradient[index] / scale
-        if self.top > 0.0:
-            slope -= self.side * (ahead / self.top)
+        slope = float(point.gradient[-1]) / scale if problem.has_intercept else 0.0
+        gradient = self.intercept.gradient(point.gradient[index] / scale, slope)
         l1, l2, lower, upper = (level[index] for level in spec)
         # The model divided by the scale: the matrix is used as it is.
         part = SeparableSpec(l1 / scale, l2 / scale, lower, upper)
-        moved = _lowest(self.reduced, slope, point.w[index], part, max_sweeps, tol / scale)
-        direction, change = np.zeros(problem.n_params), None
-        direction[index] = moved
-        shift = 0.0
-        if problem.has_intercept and self.top > 0.0:
-            shift = -(ahead + float(self.side @ moved)) / self.top
-            direction[-1] = shift
+        moved = _lowest(self.reduced, gradient, point.w[index], part, max_sweeps, tol / scale)
+        shift, change = self.intercept.change(moved, slope), None
+        coef = np.zeros(problem.n_columns)
+        coef[index] = moved
+        direction = problem.join(coef, shift)
         if self.lines is not None:
             change = moved @ self.lines + shift
         return direction, change
@@ -138,10 +132,10 @@ def _lowest(
     max_sweeps: int,
     tol: float,
 ) -> FloatArray:
-    """How far from the start a quadratic plus a penalty is lowest.
+    """Change from ``start`` that minimises a quadratic plus a separable penalty.
 
-    By coordinates; where these move slowly, as on columns that are nearly multiples of each other,
-    by steps on the support in between.
+    Coordinate descent; where it converges slowly (nearly collinear columns), every `SWEEPS` sweeps
+    are followed by Newton steps on the support.
     """
     x, change = start, np.zeros_like(start)
     for _ in range(-(-max_sweeps // SWEEPS)):
@@ -156,7 +150,10 @@ def _lowest(
 def _on_support(
     matrix: FloatArray, slope: FloatArray, x: FloatArray, spec: SeparableSpec
 ) -> tuple[FloatArray, FloatArray]:
-    """Newton steps with the signs as they are; entries that come to 0 or a bound stay there."""
+    """Newton steps with fixed signs; weights that reach 0 or a bound stay there.
+
+    Returns the weights and the quadratic's gradient there.
+    """
     l1, l2, lower, upper = spec
     free = (x != 0.0) & (x > lower) & (x < upper)
     while free.any():
@@ -168,6 +165,7 @@ def _on_support(
         step = -spd_solve(block, floor=FLAT)(tilt)
         if not np.isfinite(step).all() or not float(tilt @ step) < 0.0:
             break
+        # The nearest point on the way where a weight changes its sign or meets its bound.
         ahead = np.where(step > 0.0, upper[index], lower[index])
         far = np.where(at * step < 0.0, np.clip(0.0, lower[index], upper[index]), ahead)
         reach = np.divide(far - at, step, out=np.full(at.size, np.inf), where=step != 0.0)
@@ -175,7 +173,7 @@ def _on_support(
         length = min(1.0, float(reach[least]))
         new = at + length * step
         if float(np.abs(new).max()) > LONGEST * float(np.abs(at).max()):
-            break  # a model without curvature there says nothing of points so far away
+            break  # without curvature along the step, the model is no guide that far away
         if reach[least] <= 1.0:
             new[least] = far[least]
             free[index[least]] = False
@@ -209,7 +207,7 @@ def dense_lines(problem: Problem, index: IntArray) -> Array:
 def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArray) -> MatrixModel:
     """A model of all rows over the columns ``index``."""
     data, h = problem.data, hessian.row_curvature
-    lines, side, top = None, np.zeros(index.size), 0.0
+    lines, intercept = None, InterceptRow.absent(index.size)
     if Need.COLUMNS not in problem.provides:
         part = data.only(index)
         gram = part.gram(h)
@@ -225,8 +223,8 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
         coordinate.gram_chosen(*data.row_lines(), slot, h, gram)
         problem.counts.passes += data.gram_passes() * index.size / problem.n_columns
     if problem.has_intercept:
-        side = data.gradient(h)[index] if lines is None else lines @ h
-        top = float(h.sum())
+        sums = data.gradient(h)[index] if lines is None else lines @ h
+        intercept = InterceptRow(sums, float(h.sum()))
     factors, core = hessian.low_rank()
     cancelled = _cancelled(factors[index], core)
     if core.size:
@@ -234,14 +232,15 @@ def chosen_model(problem: Problem, point: Point, hessian: Hessian, index: IntArr
         gram += rows @ core @ rows.T
         if problem.has_intercept:
             last = core @ factors[-1]
-            side, top = side + rows @ last, top + float(factors[-1] @ last)
+            side, corner = intercept.side + rows @ last, float(factors[-1] @ last)
+            intercept = InterceptRow(side, intercept.corner + corner)
     cost = 0.0 if lines is None else _product_passes(index.size, index.size, data.n_columns)
-    model = MatrixModel.of(index, gram, side, top, point, h, lines, cancelled=cancelled)
+    model = MatrixModel.of(index, gram, intercept, point, h, lines, cancelled=cancelled)
     return replace(model, cost=cost)
 
 
 def _cancelled(factors: FloatArray, core: FloatArray) -> FloatArray:
-    """What ``factors core factors'`` takes off the diagonal."""
+    """What ``factors core factors'`` subtracts from the diagonal, 0 where it adds."""
     lost: FloatArray = np.maximum(-((factors @ core) * factors).sum(axis=1), 0.0)
     return lost
 
@@ -249,14 +248,14 @@ def _cancelled(factors: FloatArray, core: FloatArray) -> FloatArray:
 def full_model(
     problem: Problem, point: Point, hessian: Hessian, *, whole: bool = False
 ) -> MatrixModel:
-    """A model over all columns, of sampled rows where all would be dear, unless ``whole``."""
+    """A model over all columns; ``whole`` forbids sampling rows where all of them are expensive."""
     matrix, d = hessian.model_matrix(whole=whole), problem.n_columns
-    side, top = np.zeros(d), 0.0
+    intercept = InterceptRow.absent(d)
     if problem.has_intercept:
-        side, top = matrix[:d, d], float(matrix[d, d])
+        intercept = InterceptRow(matrix[:d, d], float(matrix[d, d]))
     factors, core = hessian.low_rank()
     model = MatrixModel.of(
-        np.arange(d), matrix[:d, :d], side, top, point, hessian.row_curvature,
+        np.arange(d), matrix[:d, :d], intercept, point, hessian.row_curvature,
         cancelled=_cancelled(factors[:d], core),
     )  # fmt: skip
     dense = problem.data.n_entries == problem.data.n_rows * d
