@@ -153,9 +153,9 @@ def test_one_class_and_no_columns_worth(loss):
     for y in (np.ones(60), np.where(np.arange(60) < 3, 1.0, -1.0)):
         problem = Problem(loss, L2(10.0), as_data(X, y))
         found = solve(problem, max_iter=500, on_failure="ignore")
-        assert np.isfinite(found.coef).all()
-        assert np.isfinite(found.gap)
-        assert found.value <= problem.null.loss + found.gap + 1e-12
+        wanted = other(problem, tol=1e-6)
+        assert found.value <= wanted.value + found.gap * (1 + 1e-9) + 1e-12
+        assert wanted.value <= found.value + wanted.gap * (1 + 1e-9) + 1e-12
 
 
 def test_data_without_entries_keeps_the_null_model():
