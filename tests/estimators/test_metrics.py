@@ -16,6 +16,7 @@ from auctor.core.errors import AuctorWarning, DataError, IncompatibleError, Para
 from auctor.losses import FBeta, PrecisionAtK
 from auctor.penalties import L2
 from auctor.training.metric import METRICS, parse, resolve_metric
+from auctor.training.parameters import fold_seed
 
 VALUES = {"partial_auc": 0.7, "precision_at_k": 0.3, "recall_at_k": 0.3, "fbeta": 2.0, "cost": 4.0}
 
@@ -253,7 +254,7 @@ def test_groups_rank_inside_queries(queries):
 def test_search_keeps_groups_whole(queries):
     X, y, groups = queries
     search = MetricClassifierCV("auc", strengths=[0.1, 0.01], cv=3).fit(X, y, groups=groups)
-    whole = StratifiedGroupKFold(3, shuffle=True, random_state=0)
+    whole = StratifiedGroupKFold(3, shuffle=True, random_state=fold_seed(search))
     same = MetricClassifierCV("auc", strengths=[0.1, 0.01], cv=whole).fit(X, y, groups=groups)
     np.testing.assert_allclose(search.scores_, same.scores_, rtol=1e-12)
     assert search.score(X, y, groups=groups) > 0.7
