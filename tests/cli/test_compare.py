@@ -514,6 +514,26 @@ def test_json(path, capsys):
         assert row["mean"] == pytest.approx(row["f1"])
 
 
+def test_costs_are_shown_as_they_are(path, capsys):
+    """Less is better: the best model has the least, and the others are behind by more of it."""
+    command = ["compare", str(path), "--label", "bought", "--metric", "cost(3)",
+               "--surrogate", "logistic", *QUICK[:-2]]  # fmt: skip
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["lower_is_better"]
+    means = {row["name"]: row["mean"] for row in found["models"]}
+    assert 0.0 < means[found["best"]] == min(means.values())
+    for row in found["models"]:
+        assert row["mean"] == pytest.approx(np.mean(row["values"]))
+        if row["name"] != found["best"]:
+            assert row["difference"] == pytest.approx(row["mean"] - means[found["best"]])
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "Less cost(3) is better." in out
+    assert f"{means[found['best']]:.4f} ±" in out
+    assert "-cost" not in out
+
+
 def test_a_bar_on_a_terminal(path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -183,7 +183,12 @@ def compare(
         say("stopped before everyone was measured.")
         raise typer.Exit(130) from None
     if as_json:
-        found = {"positive": positive, "warnings": said, "models": result.rows}
+        from auctor.training.metric import falling_base
+        from auctor.training.verdict import in_own_units
+
+        base = falling_base(metric)
+        models = [in_own_units(row, base) for row in result.rows]
+        found = {"positive": positive, "warnings": said, "models": models}
         echo_json({**_about(result, rules), **found})
     else:
         _print(result, rules, positive)
@@ -243,9 +248,11 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
 def _about(result: Contest, rules: Rules) -> dict[str, Any]:
     from auctor.training.batch import counted_rows
+    from auctor.training.metric import falling_base
 
     return {
         "metric": rules.metric,
+        "lower_is_better": falling_base(rules.metric) is not None,
         "penalty": rules.penalty,
         "rows": result.n_rows,
         "columns": result.n_columns,
@@ -269,6 +276,9 @@ def _print(result: Contest, rules: Rules, positive: str) -> None:
     from rich import box
     from rich.table import Table
 
+    from auctor.training.metric import falling_base
+    from auctor.training.verdict import in_own_units
+
     out = console()
     times = f", drawn {rules.repeats} times" if rules.repeats > 1 else ""
     out.print(
@@ -281,7 +291,7 @@ def _print(result: Contest, rules: Rules, positive: str) -> None:
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model", overflow="fold")
     headings = (
-        score_name(rules.metric),
+        rules.metric,
         *(OTHERS[name] for name in others),
         "secs",
         "vs best",
@@ -290,25 +300,11 @@ def _print(result: Contest, rules: Rules, positive: str) -> None:
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in sorted((row for row in result.rows if not row.refused), key=lambda row: -row.mean):
-        table.add_row(*_cells(row, others, result.best))
+        table.add_row(*_cells(in_own_units(row, falling_base(rules.metric)), others, result.best))
     out.print(table)
     out.print()
     for line in _footnotes(result, rules):
         out.print(line, markup=False)
-
-
-def score_name(metric: str) -> str:
-    """The score by a metric, in words: errors, costs and losses count so that greater is better.
-
-    Examples
-    --------
-    >>> score_name("auc"), score_name("error"), score_name("cost(10)")
-    ('auc', '1 - error', '-cost(10)')
-    """
-    from auctor.training.describe import FALLING
-
-    base = FALLING.get(metric.partition("(")[0])
-    return metric if base is None else f"1 - {metric}" if base else f"-{metric}"
 
 
 def _cells(row: Row, others: list[str], best: str) -> list[str]:
@@ -332,6 +328,7 @@ def _p_value(value: float) -> str:
 
 def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
     from auctor.training.batch import counted_rows
+    from auctor.training.metric import falling_base
 
     yield (
         f"Means over the test folds, ± standard deviation. Same folds, same scaling and encoding "
@@ -340,6 +337,8 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
         "scores are cut by the same rule, and F1 is at that cut. Trees have their own settings. "
         "Seconds: tuning and fit, per fold, without compiling."
     )
+    if falling_base(rules.metric) is not None:
+        yield f"Less {rules.metric} is better."
     counts = counted_rows(WHO, rules.metric, result.n_rows)
     if counts:
         yield f"{counts}."

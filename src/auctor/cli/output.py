@@ -182,9 +182,9 @@ def metric_text(metric: str, score: float) -> tuple[str, str]:
     >>> metric_text("auc", 0.75), metric_text("cost(10)", -0.5), metric_text("error", 0.75)
     (('score (auc)', '0.7500'), ('cost(10), less is better', '0.5000'), ('error, less is better', '0.2500'))
     """  # noqa: E501
-    from auctor.training.describe import FALLING
+    from auctor.training.metric import falling_base
 
-    base = FALLING.get(metric.partition("(")[0])
+    base = falling_base(metric)
     if base is None:
         return f"score ({metric})", f"{score:.4f}"
     return f"{metric}, less is better", f"{base - score:.4f}"

@@ -27,10 +27,8 @@ from auctor.reports.judged import Judge, Rival
 from auctor.reports.rows import MAX_REASONS, MeasuredRows, Reason
 from auctor.tables.schema import Schema
 from auctor.training.evaluate import Scored, is_curved, part_names
-from auctor.training.metric import ALIASES, parse, resolve_metric
+from auctor.training.metric import ALIASES, falling_base, parse, resolve_metric
 
-#: Metrics of which less is better, and what their score is taken off to get them.
-FALLING = {"error": 1.0, "balanced_error": 1.0, "cost": 0.0, "log_loss": 0.0}
 #: What a metric without a name, a loss object, is judged by.
 UNNAMED = {"auc": "auc", "error": "accuracy"}
 #: What one more of a column is, by its kind; a category is there or not.
@@ -88,7 +86,7 @@ def judge_of(model: Any, *, who: str = "report") -> Judge:
     if chosen.by_level and hasattr(model, "to_model"):
         made = model.to_model()
         shift = float(made.positive_scores(made.threshold)[0])
-    return Judge(name, chosen.measure, FALLING.get(name.partition("(")[0]), shift)
+    return Judge(name, chosen.measure, falling_base(name), shift)
 
 
 def costs_of(model: Any) -> tuple[float, float]:

@@ -223,10 +223,26 @@ METRICS: dict[str, Metric] = {
     ),
 }
 
+#: Metrics of which less is better: their score, of which more is better, is this number minus them.
+FALLING = {"error": 1.0, "balanced_error": 1.0, "cost": 0.0, "log_loss": 0.0}
+
 #: Other names of metrics.
 ALIASES = {"f1": "fbeta(1.0)", "roc_auc": "auc", "accuracy": "error"}
 
 _CALL = re.compile(r"\s*(\w+)\s*(?:\(\s*(?:(\w+)\s*=\s*)?([-+.\w]+)\s*\))?\s*")
+
+
+def falling_base(metric: str) -> float | None:
+    """The number from which the score of a metric is subtracted to get its value.
+
+    ``None`` for metrics of which more is better: their score is their value.
+
+    Examples
+    --------
+    >>> falling_base("cost(10)"), falling_base("error"), falling_base("auc")
+    (0.0, 1.0, None)
+    """
+    return FALLING.get(metric.partition("(")[0])
 
 
 def parse(who: str, what: str, text: str) -> tuple[str, float | None]:

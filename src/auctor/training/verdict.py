@@ -48,6 +48,24 @@ class Row(NamedTuple):
     values: tuple[float, ...] = ()
 
 
+def in_own_units(row: Row, base: float | None) -> Row:
+    """A row in the units of its metric, for people to read.
+
+    Contenders are compared by a score that should be large: that of a metric which should be small,
+    such as a cost, is ``base`` minus its value. ``None`` stands for a metric that should be large.
+
+    Examples
+    --------
+    >>> row = in_own_units(Row("a", "b", mean=-0.5, difference=-0.25, values=(-0.25, -0.75)), 0.0)
+    >>> row.mean, row.difference, row.values
+    (0.5, 0.25, (0.25, 0.75))
+    """
+    if base is None:
+        return row
+    values = tuple(base - value for value in row.values)
+    return row._replace(mean=base - row.mean, difference=-row.difference, values=values)
+
+
 # --- tests ----------------------------------------------------------------------------------------
 
 
@@ -137,7 +155,8 @@ def recommendation(rows: Sequence[Row], best: str) -> str:
     if first.kind == CONSTANT:
         return (
             f"Take none of these yet: no model is better than a constant score; {said(rest[0])} "
-            f"comes closest ({rest[0].difference:+.4f}). Look at the columns and the labels first."
+            f"comes closest, {-rest[0].difference:.4f} behind. Look at the columns and the labels "
+            "first."
         )
     if constant is not None and constant in level:
         return (
@@ -187,7 +206,7 @@ def _told_apart(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
     others = f" and {len(models) - 1} more" if len(models) > 1 else ""
     text = (
         f"it has the best mean, though {said(nearest)}{others} may be as good "
-        f"({nearest.difference:+.4f}, which {_why_not(nearest)})"
+        f"({-nearest.difference:.4f} behind, which {_why_not(nearest)})"
     )
     quick = min(models, key=lambda row: row.seconds)
     if quick.seconds < 0.5 * first.seconds:
