@@ -387,7 +387,11 @@ def test_hashed_text_and_missing_values(log, tmp_path, capsys):
     frame.loc[::60, "city"] = np.nan
     frame.to_csv(log, index=False)
     arguments = ["stream", str(log), "--label", "clicked", "--drop", "id", "--json"]
-    assert "--missing" in refused(capsys, *arguments[1:-1])
+    assert "--missing" in refused(capsys, *arguments[1:-1], "--missing", "refuse")
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert "fills missing values (12 in 'age'" in said.err
+    assert json.loads(said.out)["skipped_rows"] == 0
     assert main([*arguments, "--missing", "skip", "--categorical", "hash", "--buckets", "16"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["n_features"], found["skipped_rows"], found["unseen"]) == (18, 12, {})

@@ -49,7 +49,7 @@ PAUSE = 0.2
 #: which a category of a thousandth of the rows is missing once in 3600 times. Set by hand.
 SAMPLE_ROWS = 8192
 #: What may become of missing values.
-MISSING = ("refuse", "skip", "auto", "mean", "median", "zero", "most_frequent")
+MISSING = ("auto", "mean", "median", "zero", "most_frequent", "refuse", "skip")
 
 
 @examples(
@@ -93,11 +93,11 @@ def stream(
     missing: Annotated[
         str,
         typer.Option(
-            help="Missing values: refuse; skip such rows (text: no category); or a rule of auctor "
-            "train (auto, mean, median, zero, most_frequent), by the first rows.",
+            help="Missing values: a rule of auctor train (auto, mean, median, zero, most_frequent, "
+            "refuse), by the first rows; or skip such rows (text: no category).",
             autocompletion=names.choices(*MISSING),
         ),
-    ] = "refuse",
+    ] = "auto",
     drop: Drop = None,
     as_category: AsCategory = None,
     as_number: AsNumber = None,

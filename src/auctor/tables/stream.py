@@ -190,7 +190,7 @@ def _file_chunks(part: Any, format: str, options: ReadOptions, indices: Indices)
         found = format_to_read(format, source.name, options.who)
         if options.sample_rows and options.schema is None and found in TABLES:
             options = _sampled(source, found, options)
-        elif found == "svmlight" and options.missing not in ("refuse", SKIP):
+        elif found == "svmlight" and options.missing not in ("auto", "refuse", SKIP):
             raise ParameterError(
                 options.who,
                 needs="a table with columns to fill missing values",
