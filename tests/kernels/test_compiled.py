@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from auctor.kernels.runtime.compiled import kernel, told_of_compiling
+from auctor.kernels.runtime.compiled import kernel, report_compilation
 from auctor.kernels.runtime.one_writer import locked
 
 #: Twice a number, and how often its machine code came from the disk.
@@ -90,7 +90,7 @@ def test_a_kernel_is_written_only_by_the_one_who_holds_the_lock(tmp_path, monkey
 
     other = locked(folder)  # as another process would hold it
     compiled, calls = threading.Event(), []
-    with told_of_compiling(lambda begins: begins or compiled.set()):
+    with report_compilation(lambda begins: begins or compiled.set()):
         thread = threading.Thread(target=lambda: calls.append(outer(7)))
         thread.start()
         # The inner kernel is compiled first, and waits before it writes.

@@ -9,7 +9,7 @@ from numba import njit
 from auctor import MetricClassifier, MetricClassifierCV
 from auctor.core.result import Step
 from auctor.estimators import Watcher, watch
-from auctor.kernels.runtime.compiled import told_of_compiling
+from auctor.kernels.runtime.compiled import report_compilation
 from auctor.reports.progress import COMPILING, MEASURE, Progress, duration, remaining
 from auctor.reports.terminal import LASTING, LastingLines, PlainLine, RichLine, make_line
 
@@ -193,10 +193,10 @@ def test_the_compiler_is_said_once(line, clock):
         return x + 2.0
 
     progress = Progress(line, clock=clock)
-    with told_of_compiling(progress.on_compile):
+    with report_compilation(progress.on_compile):
         assert one(1.0) + two(1.0) == 5.0
     assert line.notes == [COMPILING]
-    with told_of_compiling(Progress(line, clock=clock).on_compile):
+    with report_compilation(Progress(line, clock=clock).on_compile):
         assert one(2.0) == 3.0
     assert line.notes == [COMPILING]  # there was nothing left to compile
 

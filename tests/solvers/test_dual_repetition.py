@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from auctor.data import as_data
-from auctor.kernels.linalg.rows import first_twins
+from auctor.kernels.linalg.rows import first_duplicates
 from auctor.losses import Absolute, Hinge, Logistic, SquaredHinge
 from auctor.minimise import minimise
 from auctor.penalties import L2, ElasticNet
@@ -82,6 +82,6 @@ def test_equal_rows_are_found_and_others_kept_apart():
     lines = as_data(X, y).row_lines()
     for keys in (X @ [0.3, 0.7] + 0.1 * y, np.zeros(5)):  # with and without accidents
         order, twin = np.argsort(keys, kind="stable"), np.arange(5)
-        assert first_twins(*lines, y, keys, order, twin) == 4
+        assert first_duplicates(*lines, y, keys, order, twin) == 4
         assert sorted(order[:4].tolist()) == [0, 1, 3, 4]
         assert twin.tolist() == [0, 1, 0, 3, 4]

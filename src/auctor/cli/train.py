@@ -250,7 +250,7 @@ def train(
         to = ShardJob(data, memory, checkpoint, positive, standardise, out, command_line(ctx),
                       as_json, quiet)  # fmt: skip
         return train_shards(to, table)
-    from auctor.kernels.runtime.compiled import told_of_compiling
+    from auctor.kernels.runtime.compiled import report_compilation
 
     job = Job(
         data,
@@ -284,7 +284,7 @@ def train(
     )
     screen = None if as_json or quiet else console()
     progress = _progress(verbose=verbose, quiet=quiet)
-    with told_of_compiling(progress.on_compile):
+    with report_compilation(progress.on_compile):
         run, found = _train(job, table, screen, progress)
     summary = run.summary(found) | {"asked": metric, "model": out, "report": report}
     if as_json:

@@ -140,5 +140,7 @@ class CodeArrays:
         """The transpose of `tables`."""
         out = np.zeros(self.n_params + 1)
         lines = self.centre if centre is None else centre
-        kernels.pull_tables(histograms, self.sizes, self.line, lines, self.step, self.own, out)
+        kernels.add_table_gradient(
+            histograms, self.sizes, self.line, lines, self.step, self.own, out
+        )
         return out[:-1]

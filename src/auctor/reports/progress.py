@@ -119,7 +119,7 @@ class Progress(Watcher):
         self._to_come = points
 
     def on_compile(self, begins: bool) -> None:
-        """The compiler begins or ends: `auctor.kernels.runtime.compiled.told_of_compiling`."""
+        """The compiler begins or ends: `auctor.kernels.runtime.compiled.report_compilation`."""
         if not begins:
             self._compiled += self._clock() - self._compiling_since
             return

@@ -3,14 +3,14 @@
 Minimises ``x'Gx/2 + c'x`` over ``A x >= b``, the first ``n_equal`` rows as equations, from a
 feasible point. Rows of A have length one. G may be singular, even zero (a linear program).
 
-Notation: the *working set* holds the rows treated as equations. The rows of the orthogonal matrix Q
-are, from the first on, a basis Z of the directions along which all working rows stay as they are,
-and from the last backwards a basis Y of the rest, with ``A_W' = Y' R`` and R upper triangular.
+Notation: the *working set* holds the rows treated as equations. The first rows of the orthogonal
+matrix Q are a basis Z of the directions that keep all working rows constant; its last rows, read
+backwards, are a basis Y of the other directions, with ``A_W' = Y' R`` and R upper triangular.
 ``L L' = Z G Z'`` is the reduced Hessian. It stays regular: at the start its null directions are
-held fixed by artificial working rows, and one row at a time is dropped, at the minimiser of its
-face, so that at most the last pivot of L vanishes; the step then goes along that null direction
-until a row blocks it (Gill, Murray, Saunders, Wright, Inertia-controlling methods for general
-quadratic programming, 1991). Every change of the working set updates Q, R and L by rotations.
+fixed by artificial working rows, and one row at a time is dropped, at the minimiser of its face, so
+that at most the last pivot of L is zero; the step then follows that null direction until a row
+blocks it (Gill, Murray, Saunders, Wright, Inertia-controlling methods for general quadratic
+programming, 1991). Every change of the working set updates Q, R and L by rotations.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ OPTIMAL = 0
 UNBOUNDED = 1
 OUT_OF_STEPS = 2
 
-#: Curvature, as a share of the largest diagonal entry of G, that counts as none: a few hundred
-#: roundings of a double.
+#: Curvature, as a share of the largest diagonal entry of G, that counts as zero: a few hundred
+#: times machine epsilon.
 FLAT = 1e-13
-#: Slope of a row of length one along a direction of length one that counts as none. Smaller slopes
-#: would make the working rows dependent.
+#: Slope of a row of length one along a direction of length one that counts as zero. Rows with
+#: smaller slopes would make the working rows linearly dependent.
 PARALLEL = 1e-10
-#: Rounding of a multiplier, as a share of the gradient's length.
+#: Rounding error of a multiplier, as a share of the length of the gradient.
 ROUNDING = 1e-12
-#: Steps of length zero in a row before the rule of smallest numbers (Bland) ends a cycle.
+#: Consecutive steps of length zero after which Bland's rule (the smallest row number) is used to
+#: leave a cycle.
 PATIENCE = 8
-#: Length of a step, beside that of x plus one, that counts as zero: a few roundings of a double.
+#: Length of a step, relative to 1 + |x|, that counts as zero: a few dozen times machine epsilon.
 STANDSTILL = 1e-14
-#: Changes of the working set before the factors are computed afresh, so that rounding cannot grow.
-WORN = 60
+#: Changes of the working set after which the factors are recomputed, so that rounding errors do not
+#: accumulate.
+REFACTOR_AFTER = 60
 
 
 @fast_kernel
@@ -64,12 +66,14 @@ def _rotate(x: FloatArray, y: FloatArray, c: float, s: float) -> None:
 def _add_row(
     row: FloatArray, Q: FloatArray, R: FloatArray, L: FloatArray, size: int, factored: bool
 ) -> bool:
-    """Take a row into a working set of ``size`` rows; False where it depends on them.
+    """Add a row to a working set of ``size`` rows; False where it depends on them.
 
-    Rotations gather what Z has of the row in the last vector of Z, which becomes one of Y.
+    Rotations collect the components of the row along Z in the last vector of Z, which then moves
+    to Y.
     """
     d = Q.shape[0]
     free = d - size
+    # Components of the row along Z; without them it is a combination of the working rows.
     part = np.empty(free)
     length = 0.0
     for i in range(free):
@@ -86,8 +90,8 @@ def _add_row(
         _rotate(Q[i], Q[i + 1], c, s)
         part[i + 1] = length
         if factored:
-            # The same rotation of the rows of L puts an entry above its diagonal; one of its
-            # columns takes it away again.
+            # The same rotation of the rows of L creates an entry above its diagonal; a rotation of
+            # its columns removes that entry.
             _rotate(L[i, : i + 2], L[i + 1, : i + 2], c, s)
             length = math.hypot(L[i, i], L[i, i + 1])
             if length > 0.0:
@@ -97,6 +101,7 @@ def _add_row(
                     L[k, i] = c * first + s * second
                     L[k, i + 1] = c * second - s * first
             L[i, i + 1] = 0.0
+    # The new column of R: the components of the row along Y.
     for j in range(size + 1):
         R[j, size] = _dot(Q[d - 1 - j], row)
     return True
@@ -104,12 +109,14 @@ def _add_row(
 
 @kernel
 def _drop_row(Q: FloatArray, R: FloatArray, working: IntArray, size: int, at: int) -> None:
-    """Drop the working row at a position; the last vector of Y becomes the last of Z."""
+    """Drop the working row number ``at``; the last vector of Y becomes the last of Z."""
     d = Q.shape[0]
+    # Shift the later columns of R to the left, which leaves one entry below each diagonal ...
     for j in range(at, size - 1):
         working[j] = working[j + 1]
         for i in range(j + 2):
             R[i, j] = R[i, j + 1]
+    # ... and rotate those entries away, together with the vectors of Y.
     for j in range(at, size - 1):
         length = math.hypot(R[j, j], R[j + 1, j])
         c, s = R[j, j] / length, R[j + 1, j] / length
@@ -119,7 +126,7 @@ def _drop_row(Q: FloatArray, R: FloatArray, working: IntArray, size: int, at: in
 
 @kernel
 def _extend(G: FloatArray, Q: FloatArray, L: FloatArray, free: int, flat: float) -> bool:
-    """Extend L by the last vector of Z; whether the reduced Hessian stays regular."""
+    """Extend L by the last vector of Z; return whether the reduced Hessian stays regular."""
     last = free - 1
     image = np.empty(G.shape[0])
     for i in range(G.shape[0]):
@@ -134,7 +141,7 @@ def _extend(G: FloatArray, Q: FloatArray, L: FloatArray, free: int, flat: float)
 
 @kernel
 def _factor(G: FloatArray, Q: FloatArray, L: FloatArray, free: int, flat: float) -> int:
-    """Factorise ``Z G Z'``, largest pivots first; returns its rank, Z reordered accordingly."""
+    """Factorise ``Z G Z'`` with the largest pivots first; return its rank. Z is reordered alike."""
     reduced = np.empty((free, free))
     image = np.empty(G.shape[0])
     for j in range(free):
@@ -150,7 +157,7 @@ def _factor(G: FloatArray, Q: FloatArray, L: FloatArray, free: int, flat: float)
         if reduced[best, best] <= flat:
             return k
         if best != k:
-            # Swap k and best in Z, in the finished columns of L and in what is left of the matrix.
+            # Swap k and best in Z, in the finished columns of L and in the remaining matrix.
             for i in range(Q.shape[1]):
                 Q[k, i], Q[best, i] = Q[best, i], Q[k, i]
             for i in range(k):
@@ -160,6 +167,7 @@ def _factor(G: FloatArray, Q: FloatArray, L: FloatArray, free: int, flat: float)
                     x, y = (max(i, k), min(i, k)), (max(i, best), min(i, best))
                     reduced[x], reduced[y] = reduced[y], reduced[x]
             reduced[k, k], reduced[best, best] = reduced[best, best], reduced[k, k]
+        # Column k of L, and the Schur complement of the remaining matrix.
         L[k, k] = math.sqrt(reduced[k, k])
         for i in range(k + 1, free):
             L[i, k] = reduced[i, k] / L[k, k]
@@ -174,7 +182,7 @@ def _factor(G: FloatArray, Q: FloatArray, L: FloatArray, free: int, flat: float)
 def _start(
     A: FloatArray, working: IntArray, size: int, Q: FloatArray, R: FloatArray, L: FloatArray
 ) -> int:
-    """Q and R of the working set from scratch; rows that depend on others are left out."""
+    """Compute Q and R of the working set; rows that depend on earlier ones are left out."""
     d = Q.shape[0]
     Q[:] = 0.0
     for i in range(d):
@@ -189,11 +197,11 @@ def _start(
 
 
 @kernel
-def _hold_flat(
+def _fix_flat_directions(
     G: FloatArray, m: int, working: IntArray, size: int, Q: FloatArray, R: FloatArray,
     L: FloatArray, flat: float,
 ) -> int:  # fmt: skip
-    """Factorise on the working set; directions without curvature become artificial rows."""
+    """Factorise on the working set; directions without curvature become artificial working rows."""
     held: int = Q.shape[0] - _factor(G, Q, L, Q.shape[0] - size, flat)
     for k in range(size, held):
         working[k] = m
@@ -203,11 +211,11 @@ def _hold_flat(
 
 
 @kernel
-def _return_to_face(
+def _restore_working_rows(
     A: FloatArray, b: FloatArray, x: FloatArray, working: IntArray, size: int, Q: FloatArray,
     R: FloatArray,
 ) -> None:  # fmt: skip
-    """Move x by the rounding that has taken it off the working rows: ``R' u = b_W - A_W x``."""
+    """Correct rounding errors in x: move it back to ``A_W x = b_W`` by ``R' u = b_W - A_W x``."""
     d, m = Q.shape[0], A.shape[0]
     u = np.empty(size)
     for k in range(size):
@@ -223,10 +231,10 @@ def _return_to_face(
 
 
 @kernel
-def _towards_minimum(
+def _search_direction(
     Q: FloatArray, L: FloatArray, free: int, regular: bool, g: FloatArray, p: FloatArray
 ) -> None:
-    """The step p on the face: ``Z'GZ p_z = -Z'g``, or the null direction that goes down."""
+    """The step p on the face: ``Z G Z' p_z = -Z g``, or the null direction that descends."""
     z = np.empty(free)
     if regular:
         for i in range(free):
@@ -256,9 +264,9 @@ def _blocking(
     A: FloatArray, b: FloatArray, x: FloatArray, p: FloatArray, inside: IntArray, step: float,
     careful: bool,
 ) -> tuple[float, int]:  # fmt: skip
-    """The longest step below ``step`` that keeps every row, and the row that ends it, or -1.
+    """The longest step up to ``step`` that keeps x feasible, and the row that limits it, or -1.
 
-    Of rows that block at the same place the steepest one is taken, or the first if ``careful``.
+    Of rows that limit the step equally the steepest is taken, or the first if ``careful``.
     """
     length = math.sqrt(_dot(p, p))
     blocking, steepest = -1, 0.0
@@ -288,25 +296,26 @@ def _multipliers(Q: FloatArray, R: FloatArray, g: FloatArray, size: int, out: Fl
 
 
 @kernel
-def _worst(
+def _row_to_drop(
     weight: FloatArray, working: IntArray, size: int, m: int, n_equal: int, noise: float,
     careful: bool,
 ) -> int:  # fmt: skip
-    """Position of the working row to drop, or -1: the most negative multiplier, or the first row.
+    """Position of the working row to drop, or -1: that of the most negative multiplier.
 
-    Artificial rows, numbered m, are dropped for a multiplier of either sign, and before others.
+    If ``careful``, it is the smallest row number with a negative multiplier (Bland's rule).
+    Artificial rows, numbered m, come first and are dropped for a multiplier of either sign.
     """
-    worst, least = -1, -noise
+    worst, lowest = -1, -noise
     for k in range(size):
         if working[k] == m:
             if abs(weight[k]) > noise:
                 return k
-        elif working[k] >= n_equal and weight[k] < least:
+        elif working[k] >= n_equal and weight[k] < lowest:
             if careful and worst >= 0 and working[k] > working[worst]:
                 continue
             worst = k
             if not careful:
-                least = weight[k]
+                lowest = weight[k]
     return worst
 
 
@@ -315,24 +324,24 @@ def active_set(
     G: FloatArray, c: FloatArray, A: FloatArray, b: FloatArray, n_equal: int, x: FloatArray,
     working: IntArray, size: int, weight: FloatArray, max_steps: int, refine: bool,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Minimise from the feasible x, which is overwritten; returns status, working rows and steps.
+    """Minimise from the feasible x, which is overwritten; return status, working rows, steps.
 
     Parameters
     ----------
     G, c, A, b, n_equal
         The problem; rows of A of length one, the first ``n_equal`` of them equations.
     x : (d,) array
-        Feasible start; at the end the solution, or, where it is unbounded, a direction without
-        end along which the objective falls.
+        Feasible start; at the end the solution, or, where the problem is unbounded, a direction
+        along which the objective decreases without end.
     working : (d,) int array
-        The first ``size`` entries are rows to start from, the equations first; at the end the
-        working set, where the number m stands for an artificial row (its multiplier is zero).
+        The first ``size`` entries are rows to start from, the equations first. At the end it is the
+        working set, in which the number m stands for an artificial row with multiplier zero.
     weight : (d,) array
         Multipliers of the working rows, at the end.
     max_steps : int
         Changes of the working set allowed.
     refine : bool
-        Whether to look once more, with factors computed afresh, at what looks optimal.
+        Whether to verify an optimum with recomputed factors.
     """
     d, m = G.shape[0], A.shape[0]
     Q, R, L = np.empty((d, d)), np.zeros((d, d)), np.zeros((d, d))
@@ -342,23 +351,26 @@ def active_set(
     for i in range(d):
         flat = max(flat, G[i, i])
     flat = max(FLAT * flat, 1e-300)
+    # Factors of the starting working set; `inside` marks the rows that are in it.
     size = _start(A, working, size, Q, R, L)
-    size = _hold_flat(G, m, working, size, Q, R, L, flat)
+    size = _fix_flat_directions(G, m, working, size, Q, R, L, flat)
     for k in range(size):
         if working[k] < m:
             inside[working[k]] = 1
-    regular, worn, stuck, polished = True, 0, 0, 0
+    regular, changes, stuck, refined = True, 0, 0, 0
     for steps in range(max_steps):
-        if worn >= WORN and regular:
+        if changes >= REFACTOR_AFTER and regular:
             size = _start(A, working, size, Q, R, L)
-            size = _hold_flat(G, m, working, size, Q, R, L, flat)
-            _return_to_face(A, b, x, working, size, Q, R)
-            worn = 0
+            size = _fix_flat_directions(G, m, working, size, Q, R, L, flat)
+            _restore_working_rows(A, b, x, working, size, Q, R)
+            changes = 0
+        # Gradient, then a step on the face of the working rows: to its minimiser, or without limit
+        # along a direction without curvature.
         for i in range(d):
             g[i] = c[i] + _dot(G[i], x)
         free = d - size
         if free > 0:
-            _towards_minimum(Q, L, free, regular, g, p)
+            _search_direction(Q, L, free, regular, g, p)
             longest = 1.0 if regular else math.inf
             step, blocking = _blocking(A, b, x, p, inside, longest, stuck > PATIENCE)
             if step == math.inf:
@@ -374,26 +386,27 @@ def active_set(
                 working[size] = blocking
                 inside[blocking] = 1
                 size += 1
-                worn += 1
+                changes += 1
                 # One more row makes the reduced Hessian regular again.
                 regular = True
                 continue
             for i in range(d):
                 g[i] = c[i] + _dot(G[i], x)
+        # At the minimiser of the face: drop the row with the most negative multiplier, or stop.
         _multipliers(Q, R, g, size, weight)
         noise = ROUNDING * (math.sqrt(_dot(g, g)) + math.sqrt(_dot(c, c)))
-        worst = _worst(weight, working, size, m, n_equal, noise, stuck > PATIENCE)
+        worst = _row_to_drop(weight, working, size, m, n_equal, noise, stuck > PATIENCE)
         if worst < 0:
-            if polished >= 2 or worn == 0 or not refine:
+            if refined >= 2 or changes == 0 or not refine:
                 return OPTIMAL, size, steps
-            # What looks optimal is looked at once more with fresh factors.
-            worn = WORN
-            polished += 1
+            # Verify the optimum once more with recomputed factors.
+            changes = REFACTOR_AFTER
+            refined += 1
             continue
         if working[worst] < m:
             inside[working[worst]] = 0
         _drop_row(Q, R, working, size, worst)
         size -= 1
-        worn += 1
+        changes += 1
         regular = _extend(G, Q, L, d - size, flat)
     return OUT_OF_STEPS, size, max_steps

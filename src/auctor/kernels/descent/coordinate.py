@@ -1,7 +1,7 @@
 """Coordinate descent on quadratic models ``g.d + d.Hd/2 + penalty(w + d)``.
 
 Letters: w weights, d change, g gradient of the loss, a curvature of a coordinate, h curvature of
-the rows, r = h * (X d). Penalties come as `SeparableSpec` arrays.
+the rows, r = h * (X d). Penalties are given as the arrays of a `SeparableSpec`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.penalties.separable import prox_one, separable_value, violation_one
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Coordinates from which sweeps are extrapolated (Anderson): with fewer a sweep costs next to
-#: nothing.
+#: Number of coordinates from which iterates are extrapolated (Anderson); with fewer coordinates a
+#: sweep is so cheap that extrapolation does not pay.
 MANY = 64
-#: Differences of iterates that an extrapolation mixes.
+#: Differences of successive iterates that an extrapolation combines.
 MEMORY = 5
-#: It is rejected if its weights add up to more than this in absolute value: it would be an answer
-#: to rounding.
+#: An extrapolation is rejected if the absolute values of its weights sum to more than this: the
+#: system is then ill-conditioned and its solution is rounding error.
 LARGEST_MIX = 1e4
 
 
@@ -55,7 +55,7 @@ def _model_value(
     lower: FloatArray,
     upper: FloatArray,
 ) -> float:
-    """Model plus penalty at x, whose slope ``gradient + H (x - w)`` is at hand."""
+    """Model plus penalty at x, given ``slope = gradient + H (x - w)``."""
     total = 0.0
     for j in range(x.shape[0]):
         total += (gradient[j] + slope[j]) * (x[j] - w[j])
@@ -63,12 +63,13 @@ def _model_value(
 
 
 @fast_kernel
-def _mix_of(xs: FloatArray, mix: FloatArray) -> float:
-    """Shares, of sum 1, that make the mixed difference of successive iterates shortest.
+def _anderson_weights(xs: FloatArray, mix: FloatArray) -> float:
+    """Anderson weights: sum 1, and the combined difference of successive iterates is shortest.
 
-    Returns what they add up to without sign; infinity where the differences tell nothing.
+    Returns the sum of their absolute values; infinity where the system is singular.
     """
     m = mix.shape[0]
+    # Gram matrix of the differences, with a ridge against linear dependence.
     products = np.empty((m, m))
     for a in range(m):
         for b in range(a + 1):
@@ -82,6 +83,7 @@ def _mix_of(xs: FloatArray, mix: FloatArray) -> float:
     for a in range(m):
         products[a, a] += 1e-10 * trace
         mix[a] = 1.0
+    # Solve (Gram) mix = 1 by elimination, then normalise to sum 1.
     for a in range(m):
         if not products[a, a] > 0.0:
             return math.inf
@@ -105,7 +107,7 @@ def _mix_of(xs: FloatArray, mix: FloatArray) -> float:
 
 
 @kernel
-def _mixed(values: FloatArray, mix: FloatArray, out: FloatArray) -> None:
+def _combination(values: FloatArray, mix: FloatArray, out: FloatArray) -> None:
     """``out = sum_a mix[a] values[a + 1]``."""
     out[:] = 0.0
     for a in range(mix.shape[0]):
@@ -126,18 +128,19 @@ def descend_matrix(
     max_sweeps: int,
     tol: float,
 ) -> int:
-    """Minimise over all coordinates with the Hessian at hand; sets ``change``, returns sweeps.
+    """Minimise over all coordinates with a given Hessian; sets ``change``, returns the sweeps.
 
-    The Hessian is the leading block of ``matrix``. After one full sweep, sweeps visit the moving
-    coordinates only, until they are solved; then a full sweep checks the rest. Of many, every
-    `MEMORY` sweeps the iterates are extrapolated (Anderson), which is kept if it lowers the model.
-    Stops when the largest violation is at most ``tol``.
+    The Hessian is the leading block of ``matrix``. Every eighth sweep is full and tests the
+    optimality of all coordinates; the others skip the coordinates at 0. From `MANY` coordinates on,
+    the iterates are extrapolated (Anderson) after every `MEMORY` sweeps, and the result is kept if
+    it lowers the model. Stops when the largest violation in a full sweep is at most ``tol``.
     """
     p = w.shape[0]
     slope = gradient.copy()
-    x = w.copy()  # sums of changes would miss zeros and bounds by a rounding
+    # The iterate is stored itself: w plus a sum of changes would miss zeros and bounds by rounding.
+    x = w.copy()
     xs, slopes = np.empty((MEMORY + 1, p)), np.empty((MEMORY + 1, p))
-    ahead, tilt, mix = np.empty(p), np.empty(p), np.empty(MEMORY)
+    trial, trial_slope, mix = np.empty(p), np.empty(p), np.empty(MEMORY)
     sweeps, seen = max_sweeps, 0
     for sweep in range(max_sweeps):
         full = sweep % 8 == 0
@@ -151,7 +154,7 @@ def descend_matrix(
             # x_j <- prox(x_j - slope_j / H_jj), with slope = gradient + H (x - w).
             if a > 0.0:
                 new = prox_one(at - slope[j] / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
-            elif abs(slope[j]) < l1[j]:  # nothing but the penalty moves it
+            elif abs(slope[j]) < l1[j]:  # no curvature: only the penalty moves it
                 new = min(max(0.0, lower[j]), upper[j])
             else:
                 continue
@@ -169,14 +172,14 @@ def descend_matrix(
         xs[seen], slopes[seen] = x, slope
         seen += 1
         if seen > MEMORY:
-            # Anderson: the affine mix of the last iterates whose differences nearly cancel.
+            # Anderson: the affine combination of the last iterates with the shortest difference.
             seen = 0
-            if _mix_of(xs, mix) < LARGEST_MIX:
-                _mixed(xs, mix, ahead)
-                _mixed(slopes, mix, tilt)
+            if _anderson_weights(xs, mix) < LARGEST_MIX:
+                _combination(xs, mix, trial)
+                _combination(slopes, mix, trial_slope)
                 now = _model_value(gradient, slope, w, x, l1, l2, lower, upper)
-                if _model_value(gradient, tilt, w, ahead, l1, l2, lower, upper) < now:
-                    x[:], slope[:] = ahead, tilt
+                if _model_value(gradient, trial_slope, w, trial, l1, l2, lower, upper) < now:
+                    x[:], slope[:] = trial, trial_slope
     change[:] = x - w
     return sweeps
 
@@ -233,9 +236,9 @@ def extract_columns(
     rows_out: Array,
     values_out: Array,
 ) -> None:
-    """Gather from rows the columns whose ``slot`` is not negative, each in row order.
+    """Collect from compressed rows the columns whose ``slot`` is not negative, each in row order.
 
-    ``column_ptr[c]`` is where column c starts; it is left pointing at its end.
+    ``column_ptr[c]`` is the start of column c; on return it is the end.
     """
     for i in range(indptr.shape[0] - 1):
         for k in range(indptr[i], indptr[i + 1]):
@@ -249,7 +252,7 @@ def extract_columns(
 
 @kernel
 def count_columns(indices: Array, counts: IntArray) -> None:
-    """Entries of each column."""
+    """Add the number of entries of each column to ``counts``."""
     for k in range(indices.shape[0]):
         counts[indices[k]] += 1
 
@@ -261,6 +264,7 @@ def gram_chosen(
     """``X' diag(h) X`` over the columns whose ``slot`` is not negative, from compressed rows."""
     size = out.shape[0]
     where, x = np.empty(size + 1, dtype=np.uint32), np.empty(size + 1)
+    # Entries of row i in the chosen columns, then their products: the upper triangle of the result.
     for i in range(indptr.shape[0] - 1):
         count = 0
         for k in range(indptr[i], indptr[i + 1]):
@@ -271,6 +275,7 @@ def gram_chosen(
             row, z = out[where[a]], h[i] * x[a]
             for b in range(a, count):
                 row[where[b]] += z * x[b]
+    # Entries of a row need not be in the order of the slots, so both triangles were added to.
     for a in range(size):
         for b in range(a):
             out[a, b] += out[b, a]
@@ -299,18 +304,19 @@ def descend_columns(
     tol: float,
     state: Array,
 ) -> tuple[int, float]:
-    """Minimise the model over the chosen columns, residuals updated; sets ``change`` and ``r``.
+    """Minimise the model over the chosen columns; updates ``change`` and ``r``.
 
-    ``factors`` (columns by k) and ``core`` add a low-rank part to the Hessian. Coordinates that
-    rest at 0 with room to spare leave the sweep and are checked again at the end. Stops when the
-    summed violation of a full sweep is at most ``tol``. Returns sweeps and the entries read.
+    ``factors`` (columns by k) and ``core`` add a low-rank part to the Hessian. Coordinates at 0
+    whose gradient is well below l1 are left out of the sweeps (shrinking) and checked again at the
+    end. Stops when the summed violation of a full sweep is at most ``tol``. Returns the sweeps and
+    the number of entries read.
     """
     p, k_low = chosen.shape[0], core.shape[0]
     order = chosen.copy()
     low = np.zeros(k_low)  # core @ factors.T @ change
     work = 0.0
     active, room = p, np.inf
-    x = w + change  # kept, not summed up: zeros and bounds are met exactly
+    x = w + change  # stored itself, so that zeros and bounds are met exactly
     sweeps = max_sweeps
     for sweep in range(max_sweeps):
         full = room == np.inf
@@ -328,7 +334,7 @@ def descend_columns(
                 slope += values[k] * r[indices[k]]
             for k in range(k_low):
                 slope += factors[j, k] * low[k]
-            if at == 0.0 and l1[j] - abs(slope) > room:  # shrinking: far from leaving zero
+            if at == 0.0 and l1[j] - abs(slope) > room:  # shrinking: it will stay at 0
                 active -= 1
                 order[s], order[active] = order[active], order[s]
                 continue

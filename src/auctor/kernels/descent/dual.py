@@ -1,7 +1,7 @@
 """Coordinate ascent on the dual of a row loss with a strongly convex separable penalty.
 
 Letters: u dual variable of a row (the slope of its loss at the optimum), p row weight, q squared
-length of a row in the metric of the penalty, v = -X'u, w = soft(v, l1) / l2.
+length of a row in the metric of the penalty (``x' diag(1/l2) x``), v = -X'u, w = soft(v, l1) / l2.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from auctor.kernels.losses.pointwise import (
 )
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Squared length at which a row counts as empty.
+#: Squared length up to which a row counts as empty.
 TINY = 1e-200
-#: A row stays shrunk if its score may move this many times as far as since the last look, and its
-#: dual variable would still not leave its bound.
+#: Factor on the change of a score since the last check of the shrunk rows. A row stays shrunk if
+#: its
+#: dual variable would stay at its bound under a change that much larger.
 FARTHER = 1.25
 
 
@@ -38,7 +39,11 @@ def keys_and_lengths(
     keys: FloatArray,
     lengths: FloatArray,
 ) -> None:
-    """Projections and squared lengths in the metric of the penalty (``l2``, or one for all)."""
+    """Write the product of each row with ``direction`` and its squared length.
+
+    Lengths are in the metric of the penalty, ``x' diag(1/l2) x``; an ``l2`` of length one holds for
+    all columns.
+    """
     for i in range(keys.shape[0]):
         key = length = 0.0
         if l2.shape[0] == 1:
@@ -57,7 +62,7 @@ def keys_and_lengths(
 
 @kernel
 def inside(kind: int, param: float, y: float, u: float, p: float) -> bool:
-    """Whether a dual variable is inside its piece, where rounding decides whether it moves."""
+    """Whether a dual variable is strictly inside its piece, not at one of its ends."""
     low, high = piece(kind, param, y, u)
     return p * low < u < p * high
 
@@ -75,12 +80,13 @@ def unshrink(
     before: FloatArray,
     order: IntArray,
 ) -> int:
-    """Move to the front of ``order`` the rows that may move soon; returns how many.
+    """Move the rows that may move soon to the front of ``order``; return their number.
 
-    The others are at rest at the end of a piece, and stay there if their score moves a bit farther
-    than it did since ``before`` (just as far could be onto a kink, where rounding decides).
+    The dual variables of the other rows are at the end of a piece, and stay there if their scores
+    change by `FARTHER` times as much as since ``before``. (The factor 1 would reach exactly a kink,
+    where rounding decides.)
     """
-    awake = 0
+    active = 0
     for s in range(order.shape[0]):
         i = order[s]
         t = max(q[i], TINY)
@@ -88,14 +94,14 @@ def unshrink(
         low = p[i] * prox_slope(kind, param, width, z - far, y[i], t * p[i])
         high = p[i] * prox_slope(kind, param, width, z + far, y[i], t * p[i])
         if low != u[i] or high != u[i] or inside(kind, param, y[i], u[i], p[i]):
-            order[s], order[awake] = order[awake], i
-            awake += 1
-    return awake
+            order[s], order[active] = order[active], i
+            active += 1
+    return active
 
 
 @fast_kernel
 def row_score(indices: Array, values: Array, start: int, stop: int, w: FloatArray) -> float:
-    """Score of one row."""
+    """Score of one row, whose entries are ``start`` to ``stop``."""
     score = 0.0
     for k in range(start, stop):
         score += values[k] * w[indices[k]]
@@ -144,17 +150,17 @@ def free_step(
     intercept: FloatArray,
     spread: float,
 ) -> int:
-    """A Newton step on the dual variables inside their pieces, by conjugate gradients.
+    """A Newton step on the dual variables strictly inside their pieces, by conjugate gradients.
 
-    At most ``rounds`` of them, until the squared residual has dropped by ``drop``. The step is bent
-    at the ends of the pieces and halved until it ascends. Updates u, w and the intercept; returns
-    the visits of rows.
+    At most ``rounds`` iterations, until the squared residual has dropped by the factor ``drop``.
+    The step is clipped at the ends of the pieces and halved until the dual increases. Updates u, w
+    and the intercept; returns the number of visits of rows.
     """
     rows = np.empty(active, dtype=np.int64)
     residual = np.empty(active)
     bend = 1.0 if kind in (SQUARED_HINGE, SQUARED, HUBER) else width
     single = 1.0 / l2[0] if l2.shape[0] == 1 else 1.0
-    # Rows whose dual variable stays inside its piece under its own exact step. There the dual is
+    # Rows whose dual variable stays inside its piece after its own exact step. There the dual is
     #   D(u) = -1/2 |X'u|^2 / l2 - 1/2 bend sum_i u_i^2 / p_i + linear,
     # whose gradient in u_i is (own step) * (q_i + bend / p_i): the residual.
     m = 0
@@ -201,7 +207,7 @@ def free_step(
         last = energy
         energy = dot(residual, residual / size)
         direction = residual / size + energy / last * direction
-    # Bend the step at the ends of the pieces; halve it until the dual rises by
+    # Clip the step at the ends of the pieces; halve it until the dual rises by
     #   uphill.change - 1/2 (|X'change|^2 / l2 + spread (sum change)^2 + bend sum change^2 / p) > 0.
     share = 1.0
     goal, change = np.empty(m), np.empty(m)
@@ -252,16 +258,17 @@ def dual_sweeps(
     spread: float,
     state: Array,
 ) -> tuple[int, int]:
-    """Visit the active rows of ``order`` in random order, each taking its exact (majorised) step.
+    """Visit the active rows of ``order`` in random order, each with its exact (majorised) step.
 
-    Updates u, w, the intercept, whose column has the curvature ``spread`` (0 for none), and v
-    where ``l1``, empty for none, gives the penalty an l1 part; a single ``l2`` serves all columns.
-    Sweeps end after as many, or after ``rows`` visits. With ``leave``, rows at rest at the end of
-    a piece go to the end of ``order`` and are left out. Returns the rows still active and the
-    visits. The slope of an empty row is that of its loss: a prox with next to no room.
+    Updates u, w, v where the penalty has an l1 part, and the intercept, whose column has the
+    curvature ``spread`` (0 for no intercept). ``l1`` is empty without such a part; an ``l2`` of
+    length one holds for all columns. Ends after ``sweeps`` sweeps or ``rows`` visits. With
+    ``leave``, rows whose dual variable stays at the end of a piece are moved to the end of
+    ``order`` and left out (shrinking). Returns the number of active rows and of visits. An empty
+    row has the tiny length `TINY`, so that its dual variable is the slope of its loss.
 
-    ``intercept`` holds the multiplier of ``sum u = 0`` (an augmented Lagrangian, a step after each
-    sweep) and the intercept itself.
+    ``intercept`` holds the multiplier of ``sum u = 0`` (of an augmented Lagrangian, updated after
+    each sweep) and the intercept itself.
     """
     visits = 0
     single = 1.0 / l2[0]
@@ -271,6 +278,7 @@ def dual_sweeps(
         visits += active
         s = 0
         while s < active:
+            # A random active row that was not yet visited in this sweep, moved to position s.
             drawn = (next_random(state) >> np.uint64(32)) * np.uint64(active - s)
             at = s + np.int64(drawn >> np.uint64(32))
             i = order[at]

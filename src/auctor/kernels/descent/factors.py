@@ -31,6 +31,7 @@ def ridge_rows(
     for i in range(start, stop):
         gram[:] = 0.0
         right[:] = 0.0
+        # Normal equations: gram = sum_j f_j f_j', right = sum_j x_ij f_j; lower triangle only.
         for at in range(indptr[i], indptr[i + 1]):
             factor, value = other[indices[at]], values[at]
             for a in range(rank):
@@ -60,7 +61,7 @@ def ridge_rows(
 def entries_of_product(
     indptr: Array, indices: Array, left: FloatArray, right: FloatArray, out: FloatArray
 ) -> None:
-    """``left_i' right_j`` for every stored entry (i, j)."""
+    """Set ``out`` to ``left_i' right_j`` for every stored entry (i, j)."""
     rank = left.shape[1]
     for i in range(indptr.shape[0] - 1):
         for at in range(indptr[i], indptr[i + 1]):

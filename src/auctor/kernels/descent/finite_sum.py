@@ -16,7 +16,7 @@ from auctor.kernels.runtime.compiled import kernel
 
 @kernel
 def uniform(random: Array) -> float:
-    """A number in [0, 1)."""
+    """A uniform random number in [0, 1)."""
     return float(next_random(random) >> np.uint64(11)) * 2.0**-53
 
 
@@ -41,16 +41,17 @@ def svrg_epoch(
     steps: int,
     random: Array,
 ) -> None:
-    """Proximal steps from the anchor with its gradient, corrected by one row each; updates w.
+    """Proximal SVRG steps from the anchor with its full gradient, one row each; updates w.
 
-    Row ``rows[k]`` of class ``own[k]`` is drawn with probability ``below[k + 1] - below[k]`` and
-    counts ``scale[k]`` times, the inverse of that times its weight. The term of the means is never
-    sampled.
+    Row ``rows[k]`` of class ``own[k]`` is drawn with probability ``below[k + 1] - below[k]``. Its
+    term has the factor ``scale[k]``, its weight divided by that probability, so that the estimate
+    of
+    the gradient is unbiased. The term of the class means is not sampled.
     """
     d = w.shape[0]
     change, pulls = np.zeros(d), np.zeros(d)
     for _ in range(steps):
-        # Draw row k with its probability: where a uniform number falls among the sums of them.
+        # Draw row k: ``below`` holds the cumulative probabilities.
         k = int(np.searchsorted(below, uniform(random), side="right")) - 1
         k = min(max(k, 0), rows.shape[0] - 1)
         mean = means[own[k]]
@@ -95,14 +96,15 @@ def spdam_epoch(
     dual: FloatArray,
     u: FloatArray,
     w: FloatArray,
-    ahead: FloatArray,
+    extrapolated: FloatArray,
     random: Array,
 ) -> None:
-    """Primal-dual steps with ``batch`` rows each; updates dual, u, w, ahead and order.
+    """Stochastic primal-dual steps with ``batch`` rows each; updates the last arrays.
 
-    Row k stands for ``scale[k] (x - m)``. Minimises
-    ``1/(2n) sum (w.z_k)^2 + (b.w)^2/2 + b.w + w'ridge w/2`` with b the difference of the means,
-    negatives first.
+    Row k stands for ``z_k = scale[k] (x - m)``. Minimises
+    ``1/(2n) sum (w.z_k)^2 + (b.w)^2/2 + b.w + w'ridge w/2`` with b the mean of the negatives minus
+    that of the positives. ``extrapolated`` is the point
+    at which the dual steps are taken.
     """
     n, d = rows.shape[0], w.shape[0]
     b = means[0] - means[1]
@@ -116,10 +118,10 @@ def spdam_epoch(
         back[:] = 0.0
         for j in range(d):
             gain[j] = 0.0
-            centre[0] += means[0, j] * ahead[j]
-            centre[1] += means[1, j] * ahead[j]
+            centre[0] += means[0, j] * extrapolated[j]
+            centre[1] += means[1, j] * extrapolated[j]
         for k in range(batch):
-            # The next of a random order without repetition (Fisher and Yates).
+            # A random row that is not yet in the batch (Fisher and Yates).
             other = k + np.int64(next_random(random) % np.uint64(n - k))
             order[k], order[other] = order[other], order[k]
             r = order[k]
@@ -127,9 +129,9 @@ def spdam_epoch(
             start, stop = indptr[i], indptr[i + 1]
             score = 0.0
             for e in range(start, stop):
-                score += values[e] * ahead[indices[e]]
+                score += values[e] * extrapolated[indices[e]]
             score = scale[r] * (score - centre[own[r]])
-            # Dual step: a_k <- (a_k + sigma z_k.ahead) / (1 + sigma), the prox of a^2/2.
+            # Dual step: a_k <- (a_k + sigma z_k.extrapolated) / (1 + sigma), the prox of a^2/2.
             new = (dual[r] + sigma * score) / (1.0 + sigma)
             change = (new - dual[r]) * scale[r] / n
             dual[r] = new
@@ -146,7 +148,7 @@ def spdam_epoch(
             gain[j] = inverse[j] * r_j
             along += b[j] * gain[j]
         for j in range(d):
-            # Extrapolate: ahead = w + theta (w - old w).
+            # Extrapolate: extrapolated = w + theta (w - old w).
             new = gain[j] - solved[j] * along / bend
-            ahead[j] = new + theta * (new - w[j])
+            extrapolated[j] = new + theta * (new - w[j])
             w[j] = new

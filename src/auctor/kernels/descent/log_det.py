@@ -4,9 +4,9 @@ The model of ``-log det X + tr(S X)`` around X, with ``W = X^-1`` and a symmetri
 
     tr((S - W) D) + 1/2 tr(W D W D)
 
-so that along one pair ``D_ij = D_ji`` it is a parabola whose slope is ``S_ij - W_ij + (W D W)_ij``
-and whose curvature is ``W_ij^2 + W_ii W_jj`` (``W_ii^2`` on the diagonal), both once for each of
-the two entries off the diagonal. ``U = D W`` is kept up to date.
+Along one pair ``D_ij = D_ji`` it is a parabola whose slope is ``S_ij - W_ij + (W D W)_ij`` and
+whose curvature is ``W_ij^2 + W_ii W_jj`` (``W_ii^2`` on the diagonal). Off the diagonal both count
+twice, once for each entry. ``U = D W`` is updated with every step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
-#: Rows and columns of a tile, when a matrix is transposed: two tiles of float64 fit into 32 KB.
+#: Rows and columns of a tile when a matrix is transposed: two tiles of float64 (16 kB) fit in a
+#: first-level cache of 32 kB.
 TILE = 32
 #: ``(W D W)_ij`` of the free pairs, as a function of the step on them.
 Product = Callable[[FloatArray], FloatArray]
@@ -48,14 +49,14 @@ def descend_rows(
     inner: int,
     tiny: float,
 ) -> float:
-    """Passes of coordinate descent over the free pairs; returns the last pass's largest change.
+    """Coordinate descent over the free pairs; return the largest change in the last pass.
 
     ``indptr, indices`` list the free columns ``j >= i`` of every row. In the same order, ``value``
     holds their entries of X, ``gradient`` those of ``S - W``, ``l1`` their penalties and ``D`` the
-    step; ``U = D W``. The pairs of a row are visited
-    ``inner`` times before the next row: their slopes ``t_j = (W D W)_ij`` are read from U once, and
-    then cost one product for each free pair of the row. Changes are in units of the diagonal of the
-    model: ``|z| sqrt(curvature)``. Passes end early when none is above ``tiny``.
+    step; ``U = D W``. The pairs of a row are visited up to ``inner`` times before the next row: the
+    slopes ``t_j = (W D W)_ij`` are computed from U once per row, and updated at the cost of one
+    product for each free pair of the row. Changes are measured as ``|z| sqrt(curvature)``. Passes
+    end early when no change is above ``tiny``.
     """
     p = W.shape[0]
     t, moved = np.empty(p), np.empty(p)
@@ -76,6 +77,7 @@ def descend_rows(
                 for a in range(count):
                     t[a] += w * U[k, indices[first + a]]
             changed = False
+            # Minimise exactly over one pair after the other.
             for _ in range(inner):
                 again = 0.0
                 for a in range(count):
@@ -151,10 +153,11 @@ def sandwich(
     U: Array,
     out: Array,
 ) -> None:
-    """``(W D W)_ij`` of the free pairs, for the symmetric matrix D of a step on them.
+    """``(W D W)_ij`` of the free pairs, where D is the symmetric matrix of a step on them.
 
-    ``U`` is room for ``D W``, and then for its transpose, so that all loops read rows. All arrays
-    of numbers are float64, or all float32.
+    ``U`` is a work array for ``D W`` and then its transpose, so that all loops read rows. All
+    arrays
+    of numbers are float64, or all are float32.
     """
     p = W.shape[0]
     times_inverse(W, indptr, column, step, U)
@@ -172,9 +175,9 @@ def sandwich(
         out[a] = total
 
 
-# Below, ``packed`` arrays hold an upper triangle row by row, and ``slopes`` the derivatives by
-# these entries: ``S - W`` on the diagonal and twice that off it, where an entry stands for two of
-# the matrix. ``strengths`` has one entry for every pair, or a single one for all.
+# Below, ``packed`` arrays hold an upper triangle row by row, and ``slopes`` the derivatives in
+# these entries: ``S - W`` on the diagonal and twice that off it, because such an entry stands for
+# two of the matrix. ``strengths`` is (p, p), or (1, 1) with one strength for all pairs.
 
 
 @kernel
@@ -201,7 +204,7 @@ def mirror_upper(matrix: FloatArray) -> None:
 
 @kernel
 def pack_upper(matrix: FloatArray, packed: FloatArray) -> None:
-    """Copy the upper triangle of a matrix, row by row."""
+    """Write the upper triangle of a matrix to ``packed``, row by row."""
     p, at = matrix.shape[0], 0
     for i in range(p):
         for j in range(i, p):
@@ -223,7 +226,7 @@ def slopes_of_inverse(S: FloatArray, W: FloatArray, slopes: FloatArray) -> None:
 
 @kernel
 def inverse_of_slopes(S: FloatArray, slopes: FloatArray, W: FloatArray) -> None:
-    """The inverse of X, from the slopes at X."""
+    """Recover the inverse W of X from the slopes at X."""
     p, at = S.shape[0], 0
     for i in range(p):
         W[i, i] = S[i, i] - slopes[at]
@@ -238,11 +241,11 @@ def inverse_of_slopes(S: FloatArray, slopes: FloatArray, W: FloatArray) -> None:
 def dual_point(
     S: FloatArray, packed: FloatArray, slopes: FloatArray, strengths: FloatArray, Z: FloatArray
 ) -> None:
-    """A point of ``|Z_ij - S_ij| <= strength_ij`` with the diagonal of S, near the inverse of X.
+    """A dual feasible point near the inverse of X: ``|Z_ij - S_ij| <= strength_ij``, Z_ii = S_ii.
 
-    An entry that is not zero in X is at its bound, ``S_ij + strength_ij sign(X_ij)``, as it is at
-    the optimum. The others are those of the inverse, scaled from both sides to the diagonal of S,
-    and clipped.
+    A non-zero entry of X gives ``S_ij + strength_ij sign(X_ij)``, as at the optimum. The other
+    entries are those of the inverse, scaled symmetrically to the diagonal of S, and clipped to the
+    constraints.
     """
     p, at = S.shape[0], 0
     every = int(strengths.shape[0] > 1)
@@ -293,10 +296,10 @@ def list_free(
     column: Array,
     place: Array,
 ) -> int:
-    """Entries that are not zero, or whose slope exceeds their penalty; returns their number.
+    """List the free entries: non-zero, or with a slope above their penalty; return their number.
 
-    ``row``, ``column`` and the ``place`` in the triangle are filled in as far as they have room, so
-    that arrays of length 0 only count.
+    ``row``, ``column`` and ``place`` (the position in the triangle) are filled as far as they have
+    room, so a call with arrays of length 0 only counts.
     """
     p = indptr.shape[0] - 1
     at, found = 0, 0

@@ -21,8 +21,8 @@ from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 #: Orders in which a pass visits the coordinates.
 CYCLIC, SHUFFLED, IID = 0, 1, 2
 
-#: What a coordinate does at a point: rests on a kink or bound where it is optimal, shrinks (not
-#: zero, but pulled by less than its l1), or grows (pulled by more).
+#: States of a coordinate: optimal on a kink or bound; shrinking (non-zero, and the gradient is
+#: smaller than its l1); growing (the gradient is larger than its l1).
 PINNED, SHRINKING, GROWING = 0, 1, 2
 
 
@@ -67,12 +67,12 @@ def sweeps(
     u: FloatArray,
     project: FloatArray,
 ) -> int:
-    """Passes of exact coordinate minimisation of model plus penalty; returns steps taken.
+    """Passes of exact coordinate minimisation of model plus penalty; return the number of steps.
 
     ``u`` and ``project`` are updated in place; ``diagonal`` is that of ``diag(base) - rows hats'``.
-    Coordinates that rest on a kink or bound by more than the largest violation of the pass before
-    are left out until the others are done. Ends early when no step of a pass changes the model by
-    more than ``tiny`` of the largest change seen.
+    A coordinate is left out when it is optimal on a kink or bound by a margin larger than the
+    largest violation of the last pass; all are checked again at the end. Ends early when no step of
+    a pass changes the model by more than ``tiny`` times the largest change so far.
     """
     k, r = rows.shape
     index = np.arange(k).astype(np.uint64)
@@ -170,7 +170,7 @@ def gather(
 
 @kernel
 def row_dots(a: FloatArray, b: FloatArray, out: FloatArray) -> None:
-    """``out[i] -= a[i] . b[i]``: takes the low-rank part off a diagonal."""
+    """Subtract the low-rank part from a diagonal: ``out[i] -= a[i] . b[i]``."""
     for i in range(a.shape[0]):
         total = 0.0
         for q in range(a.shape[1]):
@@ -189,10 +189,11 @@ def classify(
     steepest: FloatArray,
     kind: Array,
 ) -> None:
-    """The minimum-norm subgradient of loss plus penalty, and what each coordinate does there."""
+    """The minimum-norm subgradient of loss plus penalty, and the state of every coordinate."""
     for j in range(w.shape[0]):
         x = w[j]
         base = gradient[j] + l2[j] * x
+        # One-sided derivatives; the subgradient is 0 where they have opposite signs.
         right = base + (l1[j] if x >= 0.0 else -l1[j])
         left = base + (l1[j] if x > 0.0 else -l1[j])
         pull = 0.0

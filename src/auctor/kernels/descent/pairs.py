@@ -1,11 +1,12 @@
-"""Quadratics in a box under one equation, two variables at a time.
+"""Quadratic programs with a box and one equation, solved for two variables at a time.
 
-Maximises ``target'b - b'Kb/2`` over ``low <= b <= high`` with the sum of b kept, where K is
+Maximises ``target'b - b'Kb/2`` over ``low <= b <= high`` with a constant sum of b, where K is
 positive semi-definite: the dual of support vector classification (b is the multiplier times the
-label) and regression. ``slope = target - K b`` is the gradient. The best pair has i with the
-largest slope among those that may rise and j, of those that may fall, with the largest gain in the
-second order ``(slope_i - slope_j)^2 / (K_ii + K_jj - 2 K_ij)`` (Fan, Chen, Lin, Working set
-selection using second order information for training support vector machines, 2005).
+label) and regression. ``slope = target - K b`` is the gradient. In the pair to change, i has the
+largest slope among the variables below their upper bound. Among those above their lower bound, j
+has the largest second-order gain ``(slope_i - slope_j)^2 / (K_ii + K_jj - 2 K_ij)`` (Fan, Chen,
+Lin, Working set selection using second order information for training support vector machines,
+2005).
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Curvature along a pair, as a share of its diagonal entries, that counts as none; the step is then
-#: bounded by the box.
+#: Smallest curvature along a pair, as a share of the sum of its diagonal entries; smaller ones are
+#: rounding error and are replaced by it, so that only the box limits the step.
 FLAT = 1e-12
 
 
@@ -33,7 +34,7 @@ def _moved(slope: FloatArray, first: Array, second: Array, step: float) -> None:
 def _partner(
     row: Array, diagonal: FloatArray, low: FloatArray, beta: FloatArray, slope: FloatArray, i: int
 ) -> int:
-    """The variable to lower when i rises: the largest gain in the second order."""
+    """The variable to lower when i rises: that with the largest second-order gain, or -1."""
     top, own = slope[i], diagonal[i]
     best, j = 0.0, -1
     for k in range(slope.shape[0]):
@@ -42,7 +43,7 @@ def _partner(
             continue
         whole = own + diagonal[k]
         curve = max(whole - 2.0 * row[k], FLAT * whole)
-        # Compared as products: a division for every row would cost more than all the rest.
+        # Compared as products: a division for every row would take most of the time.
         if fall * fall > best * curve:
             best, j = fall * fall / curve, k
     return j
@@ -58,9 +59,9 @@ def solve_pairs(
     tol: float,
     max_steps: int,
 ) -> int:
-    """Change pairs until no slope that may rise exceeds one that may fall by more than ``tol``.
+    """Change pairs until ``max slope_i - min slope_j <= tol`` over b_i < high_i and b_j > low_j.
 
-    ``beta`` and ``slope`` are updated in place; returns the pairs changed.
+    ``beta`` and ``slope`` are updated in place; returns the number of changed pairs.
     """
     n = beta.shape[0]
     diagonal = np.empty(n)
@@ -101,14 +102,15 @@ def polish(
 ) -> bool:
     """Solve for all free variables at once, in place; whether the result is optimal to ``tol``.
 
-    The variables strictly inside the box are taken as the free ones of the solution; where that
-    guess is wrong nothing is changed but ``slope``, which is computed afresh.
+    The variables strictly inside the box are assumed to be the free ones of the solution. If the
+    solution then leaves the box, ``beta`` is not changed; ``slope`` is recomputed in either case.
     """
     free = np.flatnonzero((beta > low) & (beta < high))
     size = free.size
     if size:
         fixed = beta.copy()
         fixed[free] = 0.0
+        # KKT system of the free variables: [K 1; 1' 0] (b, intercept) = (target - K fixed, sum).
         system = np.ones((size + 1, size + 1))
         system[:size, :size] = K[np.ix_(free, free)]
         system[size, size] = 0.0
@@ -147,9 +149,10 @@ def subtract_rows(
 
 @kernel
 def gather(pool: Array, slots: Array, columns: Array, known: int, out: FloatArray) -> None:
-    """``out[i, j] = pool[slots_i, columns_j]``, a symmetric matrix of which a corner is known.
+    """``out[i, j] = pool[slots_i, columns_j]``, a symmetric matrix.
 
-    The first ``known`` rows and columns are there already; the others are read once for each pair.
+    Its first ``known`` rows and columns are already filled. Each other entry is read once and
+    copied to its mirror image.
     """
     for i in range(known, slots.shape[0]):
         row = pool[slots[i]]

@@ -1,4 +1,4 @@
-"""Small dense work around the active-set method, where each call to numpy would cost as much."""
+"""Small dense steps before the active-set method; compiled, as numpy's overhead would dominate."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Largest amount by which a row of length one may be missed by a point that counts as feasible,
-#: beside the size of its limit and of x. Far above rounding, below what tests of KKT ask for.
+#: Largest violation of a row of length one at a point that counts as feasible, relative to 1 + the
+#: size of its limit and of x. Far above rounding errors, below the tolerances of KKT tests.
 FEASIBLE = 1e-11
-#: A row shorter than this share of the longest one counts as zero.
+#: A row shorter than this share of the longest one counts as zero: some 50 times machine epsilon.
 EMPTY_ROW = 1e-14
 
 
 @kernel
 def unit_rows(rows: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rows divided by their lengths, the limits likewise, and the lengths.
+    """Rows and limits divided by the lengths of the rows, and these lengths.
 
-    A row of zeros stays one, with length 1: it is satisfied by every point or by none.
+    A row of zeros is kept, with length 1: either every point satisfies it or none does.
     """
     m, d = rows.shape
     norm = np.empty(m)
@@ -44,7 +44,7 @@ def unit_rows(rows: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatAr
 
 @kernel
 def shortfall(A: FloatArray, b: FloatArray, n_equal: int, x: FloatArray) -> FloatArray:
-    """By how much each row of length one is missed at x, 0 where by no more than rounding."""
+    """Violation of each row of length one at x; 0 where it is not above rounding error."""
     m, d = A.shape
     largest = 0.0
     for j in range(d):
@@ -63,9 +63,9 @@ def shortfall(A: FloatArray, b: FloatArray, n_equal: int, x: FloatArray) -> Floa
 def with_shortfall(
     G: FloatArray, c: FloatArray, price: float, A: FloatArray, b: FloatArray, missed: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The program in (x, t): rows that are missed get t added, and ``t >= 0`` is one more row.
+    """The program in (x, t): t is added to each violated row, and ``t >= 0`` is one more row.
 
-    The objective gets ``price * t`` added. Rows have length one again.
+    The objective becomes ``x'Gx/2 + c'x + price * t``. Rows are scaled to length one again.
     """
     m, d = A.shape
     wide_G, wide_c = np.zeros((d + 1, d + 1)), np.empty(d + 1)

@@ -1,8 +1,9 @@
 """Concave quadratics over the simplex, by a primal active-set method.
 
-Maximises ``b'a - a'Ga/2`` over ``a >= 0, sum a = 1``. Entries not in ``active`` are zero; L is
-the Cholesky factor of ``G + shift`` on those that are, in their order. The shift changes nothing on
-the simplex, and leaves the matrix regular while the vectors behind G are affinely independent.
+Maximises ``b'a - a'Ga/2`` over ``a >= 0, sum a = 1``. ``active`` lists the entries that may be
+non-zero (the face); L is the Cholesky factor of ``G + shift`` on them, in their order. As sum a is
+constant, the shift does not change the problem, and it keeps the matrix regular while the vectors
+whose products are G are affinely independent.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import numpy as np
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: A pivot of the factor is at least this share of its diagonal entry: steps towards a vector that
-#: depends on the others are then long, and end where another weight is used up.
+#: Smallest pivot of the factor, as a share of its diagonal entry. A vector that depends on the
+#: others
+#: then gives a long step, which ends where another weight becomes zero.
 PIVOT = 1e-13
-#: Rounding of an entry of the gradient, as a share of its offset.
+#: Rounding error of an entry of the gradient, as a share of its offset b.
 ROUNDING = 1e-14
-#: Rounding of an entry of the gradient, as a share of its other terms: one unit of a double.
+#: Rounding error of an entry of the gradient, as a share of its other terms: machine epsilon.
 UNIT = 2e-16
-#: Newton steps on one face before the factor is computed afresh.
+#: Newton steps on one face after which the factor is recomputed.
 STEPS = 4
 
 
@@ -48,7 +50,7 @@ def _solve(L: FloatArray, size: int, x: FloatArray) -> None:
 def _append(
     G: FloatArray, shift: float, active: IntArray, size: int, L: FloatArray, new: int
 ) -> None:
-    """Extend the factor by the entry ``new``."""
+    """Add the entry ``new`` to the active ones and extend the factor."""
     row = L[size]
     for i in range(size):
         row[i] = (G[active[i], new] + shift - _dot(L[i], row, i)) / L[i, i]
@@ -59,14 +61,14 @@ def _append(
 
 @kernel
 def factorise(G: FloatArray, shift: float, active: IntArray, size: int, L: FloatArray) -> None:
-    """Compute the factor of the active entries afresh."""
+    """Compute the factor of the active entries from scratch."""
     for k in range(size):
         _append(G, shift, active, k, L, active[k])
 
 
 @kernel
 def _remove(active: IntArray, size: int, L: FloatArray, at: int) -> None:
-    """Drop the active entry at a position: shift the rows up, rotate the factor back."""
+    """Drop the active entry number ``at``; rotations make the factor triangular again."""
     for i in range(at, size - 1):
         active[i] = active[i + 1]
         for j in range(i + 2):
@@ -93,7 +95,7 @@ def _slope(
 
 @kernel
 def _reach(G: FloatArray, a: FloatArray, active: IntArray, size: int) -> float:
-    """Sum of the lengths of the weighted vectors behind G."""
+    """``sum_k a_k |g_k|`` with ``|g_k|^2 = G_kk``: a bound on ``|sum_k a_k g_k|``."""
     total = 0.0
     for k in range(size):
         total += a[active[k]] * math.sqrt(G[active[k], active[k]])
@@ -102,12 +104,12 @@ def _reach(G: FloatArray, a: FloatArray, active: IntArray, size: int) -> float:
 
 @kernel
 def _noise(G: FloatArray, b: FloatArray, reach: float, i: int) -> float:
-    """Rounding of entry i of the gradient."""
+    """Rounding error of entry i of the gradient."""
     return max(ROUNDING * abs(float(b[i])), UNIT * math.sqrt(G[i, i]) * reach)
 
 
 @kernel
-def _settle(
+def _maximise_on_face(
     G: FloatArray,
     b: FloatArray,
     shift: float,
@@ -117,9 +119,11 @@ def _settle(
     size: int,
     L: FloatArray,
 ) -> int:
-    """Maximise on the face of the active entries, dropping those whose weight is used up.
+    """Maximise on the face of the active entries; entries whose weight becomes zero are dropped.
 
-    Newton steps from a fresh gradient, so that a worn factor costs steps and not digits.
+    Newton steps from a recomputed gradient, so that an inaccurate factor costs steps but no
+    accuracy.
+    Returns the number of active entries.
     """
     steps = 0
     while size > 1:
@@ -144,7 +148,7 @@ def _settle(
         _solve(L, size, ones)
         # Newton step with sum 0: M^-1 p - (1'M^-1 p / 1'M^-1 1) M^-1 1, M = G + shift.
         tilt = p.sum() / ones.sum()
-        # As far as all weights stay at or above 0; the first to get there leaves the face.
+        # The longest step that keeps all weights >= 0; the first to reach 0 leaves the face.
         length, used = 1.0, -1
         for k in range(size):
             p[k] -= tilt * ones[k]
@@ -176,7 +180,7 @@ def maximise(
     """Maximise over the first n entries from the feasible ``a``; returns the new ``size``.
 
     With ``size`` 0 it starts from the best single entry. Stops when no entry's slope exceeds the
-    mean slope by more than ``tol``, which bounds the distance to the maximum.
+    weighted mean slope by more than ``tol``, which then bounds the distance to the maximum.
     """
     if size == 0:
         first = 0
@@ -189,7 +193,8 @@ def maximise(
         size = 1
     value = -math.inf
     for _ in range(10 * n + 100):
-        size = _settle(G, b, shift, tol, a, active, size, L)
+        size = _maximise_on_face(G, b, shift, tol, a, active, size, L)
+        # Rounding: scale the weights back to sum 1.
         total = 0.0
         for k in range(size):
             total += a[active[k]]
@@ -203,6 +208,7 @@ def maximise(
         for k in range(size):
             level += a[active[k]] * slope[active[k]]
             linear += a[active[k]] * b[active[k]]
+        # The entry with the largest excess that is not active joins the face.
         best, new = 0.0, -1
         reach = _reach(G, a, active, size)
         inside = np.zeros(n, np.bool_)  # an active weight may be 0, too

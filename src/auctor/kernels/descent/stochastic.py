@@ -1,7 +1,7 @@
 """Coordinate descent on the loss itself, one random column at a time.
 
 Letters: s scores, u slopes ``p_i loss'(s_i)``, beta a bound on a coordinate's curvature, p the
-normalised row weights. Penalties come as `SeparableSpec` arrays.
+normalised row weights. Penalties are given as the arrays of a `SeparableSpec`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def stochastic_epoch(
     steps: int,
     random: Array,
 ) -> float:
-    """``steps`` majorised steps in random coordinates; updates w, s, u; returns entries read.
+    """``steps`` majorised steps in random coordinates; updates w, s, u; returns the entries read.
 
     A step reads its column for the slope and, if the coordinate moves, once more to update.
     """
@@ -48,6 +48,7 @@ def stochastic_epoch(
         start, stop = indptr[j], indptr[j + 1]
         work += stop - start
         slope = column_dot(indptr, indices, values, j, u)
+        # Minimise the majoriser slope z + beta z^2 / 2 + penalty(w_j + z).
         new = prox_one(w[j] - slope / beta[j], 1.0 / beta[j], l1[j], l2[j], lower[j], upper[j])
         z = new - w[j]
         if z != 0.0:

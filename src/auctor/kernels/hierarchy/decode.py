@@ -12,7 +12,7 @@ from auctor.kernels.runtime.compiled import kernel
 
 @kernel
 def any_below(on: Array, start: Array, index: Array) -> None:
-    """Turn on all ancestors of what is on: children before parents."""
+    """Select all ancestors of the selected nodes; children are visited before parents."""
     n, size = on.shape
     for i in range(n):
         for t in range(size - 1, -1, -1):
@@ -23,7 +23,7 @@ def any_below(on: Array, start: Array, index: Array) -> None:
 
 @kernel
 def all_above(on: Array, start: Array, index: Array) -> None:
-    """Turn off what has an ancestor that is off: parents before children."""
+    """Deselect every node with an unselected ancestor; parents are visited before children."""
     n, size = on.shape
     for i in range(n):
         for t in range(size):
@@ -34,7 +34,7 @@ def all_above(on: Array, start: Array, index: Array) -> None:
 
 @kernel
 def at_most_parents(p: FloatArray, start: Array, index: Array) -> None:
-    """Lower every score to the least of its parents'."""
+    """Lower every score to the lowest score among its ancestors."""
     n, size = p.shape
     for i in range(n):
         for t in range(size):
@@ -44,7 +44,7 @@ def at_most_parents(p: FloatArray, start: Array, index: Array) -> None:
 
 @kernel
 def at_least_children(p: FloatArray, start: Array, index: Array) -> None:
-    """Raise every score to the largest of its children's."""
+    """Raise every score to the highest score among its descendants."""
     n, size = p.shape
     for i in range(n):
         for t in range(size - 1, -1, -1):
@@ -56,11 +56,12 @@ def at_least_children(p: FloatArray, start: Array, index: Array) -> None:
 def best_prefix(
     p: FloatArray, order: Array, beta2: float, start: Array, empty: bool, on: Array
 ) -> None:
-    """The prefix of the sorted scores with the highest ``(1 + b) sum p_k / (k + b sum p)``.
+    """Select the prefix of the sorted scores with the highest expected F-beta.
 
+    The first k nodes have ``(1 + b) sum_{i <= k} p_i / (k + b sum p)``, b being beta squared.
     ``order`` lists the nodes of a row by falling score, parents before children where they tie, so
-    that every prefix obeys the taxonomy. ``b`` is beta squared. The ``empty`` set is right with the
-    probability that no top label is there, ``prod (1 - p)`` over nodes without parents.
+    that every prefix obeys the taxonomy. Where the ``empty`` set is allowed, its value is the
+    probability that no root label is present, ``prod (1 - p)`` over nodes without parents.
     """
     n, size = p.shape
     for i in range(n):
@@ -69,6 +70,7 @@ def best_prefix(
             total += p[i, t]
             if start[t] == start[t + 1]:
                 none *= max(1.0 - p[i, t], 0.0)
+        # Values are compared without the common factor 1 + b.
         best, length, hits = none / (1.0 + beta2) if empty else 0.0, 0, 0.0
         for k in range(size):
             hits += p[i, order[i, k]]
@@ -81,7 +83,7 @@ def best_prefix(
 
 @kernel
 def first_k(order: Array, k: int, on: Array) -> None:
-    """The first k nodes of every row's order."""
+    """Select the first k nodes in the order of every row."""
     n, size = order.shape
     for i in range(n):
         for place in range(size):

@@ -1,4 +1,4 @@
-"""Ways down a taxonomy, row by row: all paths from scores, the best child, the best few."""
+"""Descending a taxonomy row by row: probabilities of all paths, greedy descent, beam search."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ def path_scores(
 
     ``z`` are log-odds. Without ``softmax`` a node has the conditional probability ``sigmoid(z)``,
     and a row ends at t with ``prod_c (1 - sigmoid(z_c))``. With it, siblings share a softmax, in
-    which ending at the parent has a score of 0. ``stay[t]`` says whether rows may end at t, the
-    last entry standing for the virtual root; nodes that are not ``seen`` have no probability.
-    Without ``inherit`` probabilities are marginal: a path has that of its last node alone.
+    which ending at the parent has a score of 0. ``stay[t]`` says whether rows may end at t; its
+    last
+    entry stands for the virtual root. Nodes that are not ``seen`` in training have probability 0.
+    With ``inherit`` the probability of a path is the product of its conditional probabilities;
+    without it, probabilities are marginal, and a path has that of its last node.
     """
     n, size = z.shape
     for i in range(n):
+        # Group -1 holds the root nodes, group t the children of t; parents come first.
         for group in range(-1, size):
             at = size if group < 0 else group
             first = 0 if group < 0 else start[group]
@@ -60,6 +63,7 @@ def path_scores(
                     less = np.log1p(np.exp(-abs(z[i, t])))
                     path[i, t] = above - less + min(z[i, t], 0.0)
                     left += -less - max(z[i, t], 0.0)
+            # Now the sum is known: log-probability z_c - log(sum), and -log(sum) for ending here.
             if softmax and (known > 1 or (known == 1 and stay[at])):
                 log = most + np.log(total)
                 left = -log
@@ -86,14 +90,15 @@ def node_score(
 ) -> float:
     """``w_t . x + b_t`` of the row whose entries are ``first`` to ``last``.
 
-    Weights are the rows of ``coef``, or, where it is empty, compressed rows with rising columns, in
-    which every entry of x is looked up by halving.
+    Weights are the rows of ``coef``. Where that is empty, they are compressed rows with increasing
+    columns, in which every entry of x is found by binary search.
     """
     score: float = intercept[t]
     if coef.shape[0] > 0:
         for k in range(first, last):
             score += values[k] * coef[t, indices[k]]
         return score
+    # The columns of x increase too, so each search starts where the last one ended.
     low, end = weight_start[t], weight_start[t + 1]
     for k in range(first, last):
         column = indices[k]
@@ -131,9 +136,9 @@ def descend(
     """The node at which every row ends; O(entries of the row) for each child on its way.
 
     ``top`` lists the nodes below the virtual root, ``child[start[t]:start[t + 1]]`` those below t.
-    A row goes to the child with the highest score ``w_c . x + b_c``, an only child without asking,
-    and stops (at -1 above the top) where the best score is below ``stop_below``. Weights as in
-    `node_score`.
+    A row moves to the child with the highest score ``w_c . x + b_c``; an only child needs no score.
+    It stops where the best score is below ``stop_below`` (-1 stands for the virtual root). The
+    weights are stored as in `node_score`.
     """
     for i in range(out.shape[0]):
         at = -1
@@ -182,13 +187,14 @@ def beam_search(
     beam: int,
     out: Array,
 ) -> None:
-    """The best end among the ``beam`` most likely paths kept at every step.
+    """Node at which the most likely path ends, among the ``beam`` best paths kept at every level.
 
-    Weights give log-odds, as in `node_score`. Ends compete with the paths that go on; a path that
-    has ended stays in the beam with its probability. Probabilities as in `path_scores`.
+    Weights give log-odds and are stored as in `node_score`; probabilities are those of
+    `path_scores`. A path that has ended stays in the beam and competes with those that continue.
     """
     size = intercept.shape[0]
     node, value, done = np.empty(beam, np.int64), np.empty(beam), np.empty(beam, np.bool_)
+    # Candidates of one level: every node once, and each path of the beam as ended or ending.
     room = size + 2 * beam + 1
     next_node, next_value = np.empty(room, np.int64), np.empty(room)
     next_done = np.empty(room, np.bool_)
@@ -203,6 +209,7 @@ def beam_search(
                     next_done[count_next] = True
                     count_next += 1
                     continue
+                # Children of the last node of path b, with their log-odds z.
                 at = node[b]
                 slot = size if at < 0 else at
                 first = 0 if at < 0 else start[at]
@@ -222,6 +229,7 @@ def beam_search(
                     count_next += 1
                     most = max(most, z)
                 known = count_next - begin
+                # Log-odds become log-probabilities of the paths, as in `path_scores`.
                 if known == 1 and inherit and not stay[slot]:
                     next_value[begin] = above
                 elif softmax and known > 0:
@@ -239,11 +247,12 @@ def beam_search(
                         next_value[c] = above - less + min(z, 0.0)
                         left += -less - max(z, 0.0)
                 open_paths = open_paths or known > 0
+                # The path may also end at this node.
                 if at >= 0 and (known == 0 or stay[slot]):
                     next_node[count_next], next_value[count_next] = at, value[b] + left
                     next_done[count_next] = True
                     count_next += 1
-            # The best of them, by repeated selection; the first of equal ones.
+            # Keep the best candidates, by repeated selection; of equal ones the first.
             kept = min(beam, count_next)
             for b in range(kept):
                 best = b

@@ -18,7 +18,7 @@ def _pass_up(
     """Squared norms and factors of all groups of a row, children before parents.
 
     ``rho_t = max(1 - phi_t / sqrt(eta_t), 0)`` and ``eta_parent += eta_t rho_t^2``, where ``eta_t``
-    starts as ``u_t^2``. The last entry of ``eta`` takes what goes above the top nodes.
+    starts as ``u_t^2``. The last entry of ``eta`` collects the sums of the root nodes.
     """
     size = row.shape[0]
     for t in range(size):
@@ -35,8 +35,8 @@ def _pass_up(
 def tree_operator(u: FloatArray, parent: Array, phi: FloatArray, factor: FloatArray) -> None:
     """Factors (n, L) by which the prox on a tree shrinks the scores, ``v = factor * u``.
 
-    It takes O(L) for a row. A factor is the product of those of the node's own group and of all
-    groups above it. A node is kept where its factor is positive.
+    O(L) for a row. The factor of a node is the product of the ``rho`` of its own group and of all
+    groups above it. A node is selected where its factor is positive.
     """
     n, size = u.shape
     eta, rho = np.empty(size + 1), np.empty(size)
@@ -53,20 +53,24 @@ def tree_operator_gradient(
 ) -> None:
     """Add ``sum_i slope_i . dv_i / dphi`` to ``out`` (L,), on a tree; O(L) for a row.
 
-    The two passes of `tree_operator` in reverse. Where a group is exactly as long as its weight
-    the prox has a kink, and the derivative of the side on which the group is zero is taken.
+    Reverse-mode differentiation of `tree_operator`. Where the norm of a group equals its weight
+    the prox has a kink, and the derivative from the side on which the group is zero is taken.
     """
     n, size = u.shape
     eta, rho, total = np.empty(size + 1), np.empty(size), np.empty(size)
     d_total, d_eta = np.empty(size), np.empty(size)
     for i in range(n):
         _pass_up(u[i], parent, phi, eta, rho)
+        # Forward: factor_t = rho_t factor_parent, and v_t = factor_t u_t.
         for t in range(size):
             total[t] = rho[t] if parent[t] < 0 else rho[t] * total[parent[t]]
             d_total[t] = slope[i, t] * u[i, t]
+        # Backward through the factors, children first: d_total_t = d loss / d factor_t, with the
+        # part of its descendants.
         for t in range(size - 1, -1, -1):
             if parent[t] >= 0:
                 d_total[parent[t]] += d_total[t] * rho[t]
+        # Backward through rho = 1 - phi / sqrt(eta) and eta_parent += eta rho^2, parents first.
         for t in range(size):
             d_eta[t] = 0.0
             if rho[t] <= 0.0:
@@ -92,12 +96,12 @@ def dag_operator(
     v: FloatArray,
     on: Array,
 ) -> None:
-    """The prox of overlapping groups and the nodes that it keeps, by cyclic ascent on its dual.
+    """The prox of overlapping groups and its non-zero nodes, by cyclic ascent on its dual.
 
     Group t holds the descendants ``below[start[t]:start[t + 1]]`` of node t with t itself. With
     ``v = u - sum_t zeta_t``, ``zeta_t`` is replaced by the projection of ``v_g + zeta_t`` onto the
-    ball of radius ``phi_t``, in turn, until no group moves by more than ``tol``. A group is zero
-    where its ``v_g`` is, and the nodes below it are dropped.
+    ball of radius ``phi_t``, in turn, until no entry moves by more than ``tol``. Where ``v_g`` is
+    zero, up to ten times ``tol``, the nodes of that group are dropped.
     """
     n, size = u.shape
     zeta = np.empty(below.shape[0])
@@ -121,6 +125,7 @@ def dag_operator(
                     v[i, below[a]] -= new
             if moved <= tol:
                 break
+        # Drop every group with |v_g| = 0 up to the tolerance.
         for t in range(size):
             on[i, t] = True
         for t in range(size):
@@ -139,13 +144,15 @@ def dag_operator_gradient(
 ) -> None:
     """Add ``sum_i slope_i . dv_i / dphi`` to ``out`` (L,) for overlapping groups.
 
-    On the nodes that are not zero, ``u = v + sum_t phi_t v_g / |v_g|`` over the groups that are not
-    zero. Its derivative is a symmetric system with the side of the nodes that are kept, a few for a
-    row: ``(I + sum_t phi_t / |v_g| (I_g - v_g v_g' / |v_g|^2)) dv = -sum_t dphi_t v_g / |v_g|``.
+    On the non-zero nodes, ``u = v + sum_t phi_t v_g / |v_g|`` over the groups with non-zero
+    ``v_g``.
+    Its derivative is a symmetric linear system over the non-zero nodes of the row, usually few:
+    ``(I + sum_t phi_t / |v_g| (I_g - v_g v_g' / |v_g|^2)) dv = -sum_t dphi_t v_g / |v_g|``.
     """
     n, size = v.shape
     norm, place = np.empty(size), np.empty(size, np.int64)
     for i in range(n):
+        # Norms of the groups, and positions of the non-zero nodes in the system.
         count = 0
         for t in range(size):
             square = 0.0
@@ -174,6 +181,7 @@ def dag_operator_gradient(
                 for b in range(start[t], start[t + 1]):
                     if place[below[b]] >= 0:
                         system[at, place[below[b]]] -= own * v[i, below[b]]
+        # The matrix is symmetric: solve once for the slope instead of once per group.
         answer = np.linalg.solve(system, right)
         for t in range(size):
             if norm[t] > 0.0:

@@ -8,7 +8,8 @@ Column j has a table of one number per code, made from its parameters theta: ::
 
     T_j[c] = theta[line_j] centre_j[c] + sum of theta[step_j[c']] over c' <= c + theta[own_j[c]]
 
-A position without a parameter points one past the last one, where a zero stands.
+A step or an own value that column j does not have points one past the last parameter, where a zero
+is stored.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Rows whose sums stay in the first-level cache while all columns are added: 16 kB of them.
+#: Rows per strip: their 2048 sums of 8 bytes (16 kB) stay in the first-level cache (usually 32 kB)
+#: while all columns are added.
 STRIP = 2048
 #: The lowest byte of a word.
 BYTE = np.uint64(255)
+#: Shifts, in bits, that move the second to the eighth byte of a word to the lowest place.
 S1, S2, S3, S4 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(32)
 S5, S6, S7 = np.uint64(40), np.uint64(48), np.uint64(56)
 
@@ -46,7 +49,7 @@ def fill_tables(
 
 
 @kernel
-def pull_tables(
+def add_table_gradient(
     histogram: FloatArray,
     sizes: Array,
     line: Array,
@@ -55,9 +58,11 @@ def pull_tables(
     own: Array,
     out: FloatArray,
 ) -> None:
-    """The transpose of `fill_tables`: add to ``out``, whose last entry is of no use.
+    """The transpose of `fill_tables`: add ``dT/dtheta . histogram`` to ``out``.
 
-    A step's part is the sum over all codes at or above it, a running sum from the last code.
+    A step raises every code at or above it, so its part is the sum of the histogram over those
+    codes: a running sum from the last code. Absent parameters add to the last entry of ``out``,
+    which the caller drops.
     """
     for j in range(sizes.shape[0]):
         above = 0.0
@@ -88,6 +93,7 @@ def look_up(
             line = words[k, start:stop]
             for i in range(stop - start):
                 x = line[i]
+                # Pairwise sums, so that the eight additions do not wait for each other.
                 first = (t0[x & BYTE] + t1[(x >> S1) & BYTE]) + (
                     t2[(x >> S2) & BYTE] + t3[(x >> S3) & BYTE]
                 )
@@ -135,11 +141,13 @@ def gram_blocks(
 
     Block (j, k) is ``B_j' H B_k``: H is the histogram of h over pairs of codes, and B_j turns the
     parameters of column j, which lie in ``bounds[j]:bounds[j + 1]``, into its table. Both products
-    are running sums, as in `pull_tables`; ``codes`` has one contiguous line per column.
+    are running sums, as in `add_table_gradient`; ``codes`` has one contiguous line per column.
     """
     empty = bounds[-1]  # where positions without a parameter point
     for j in range(low, high):
         for k in range(j, sizes.shape[0]):
+            # H[c, c'] = sum of h over the rows with code c in column j and c' in column k; it is
+            # diagonal for j = k.
             pairs = np.zeros((sizes[j], sizes[k]))
             if j == k:
                 for i in range(h.shape[0]):

@@ -1,4 +1,4 @@
-"""Inner products of compressed rows with a block of dense ones, as a block of kernel rows."""
+"""Inner products of compressed rows with a block of dense rows: a block of a kernel matrix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 from auctor.core.types import Array
 from auctor.kernels.runtime.compiled import fast_kernel
 
-#: Rows whose products are kept before they are written: 16 floats fill a cache line of the result.
+#: Rows whose products are buffered before they are written: 16 numbers of float32 fill a cache line
+#: of 64 bytes, so the transposed write touches each line of ``out`` once.
 TILE = 16
 
 
@@ -26,8 +27,8 @@ def products_with_block(
     """``out[j, i - start] = <row i, column j of block> + offset_i + block_offset_j``.
 
     For the rows i from ``start`` to ``stop``. ``block`` is (columns, size): the products of one
-    entry of a row with the whole block are one contiguous loop. They are collected for a few rows
-    and then written across.
+    entry of a row with the whole block are one contiguous loop. The products of `TILE` rows are
+    buffered and then transposed into ``out``.
     """
     size = block.shape[1]
     tile = np.empty((TILE, size), out.dtype)

@@ -1,7 +1,7 @@
 """Products with some of the columns of a matrix, and with its rows by way of columns.
 
-Columns are compressed, ``indptr`` and ``indices`` unsigned; one that stores every row stores them
-in order, so it is read without its indices. Letters: h weights of the rows, z a multiplier.
+Columns are compressed, ``indptr`` and ``indices`` unsigned. A column that stores every row stores
+them in order, so it is read without its indices. Letters: h weights of the rows, z a multiplier.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def column_add(
 
 @kernel
 def column_clear(indptr: Array, indices: Array, j: int, out: FloatArray) -> None:
-    """Zero where column j has entries."""
+    """Set the entries of ``out`` to zero in the rows that column j stores."""
     start, stop = indptr[j], indptr[j + 1]
     if stop - start == out.shape[0]:
         out[:] = 0.0
@@ -77,7 +77,10 @@ def dots_at(
 def slope_products(
     slopes: FloatArray, inverse: FloatArray, u: FloatArray, out: FloatArray
 ) -> float:
-    """``out[k] = slopes[k] @ (inverse * u)``; returns ``u @ (inverse * u)``."""
+    """Set ``out[k] = slopes[k] @ (inverse * u)`` and return ``u @ (inverse * u)``.
+
+    Rows are taken in strips, so that ``inverse * u`` is computed once and read from the cache.
+    """
     n, strip = u.shape[0], 1024
     buffer = np.empty(strip)
     out[:] = 0.0
@@ -86,7 +89,8 @@ def slope_products(
         size = min(strip, n - low)
         for i in range(size):
             buffer[i] = inverse[low + i] * u[low + i]
-        # Apart from the loop that stores: whether that one vectorises may depend on addresses.
+        # A separate loop: combined with the one that stores, whether it vectorises depends on
+        # addresses.
         for i in range(size):
             own += buffer[i] * u[low + i]
         for k in range(slopes.shape[0]):
@@ -98,17 +102,21 @@ def slope_products(
 
 
 @kernel
-def nearest(
+def project_on_span(
     gram: FloatArray, products: FloatArray, own: float, pulled: FloatArray, out: FloatArray
 ) -> float:
-    """Nearest combination of vectors by their products, applied to ``pulled``; squared distance.
+    """Project a vector on the span of others, given by inner products; the squared distance.
 
-    Gaussian elimination without pivots, as the matrix is positive definite; a vector that is a
-    combination of those before it is left out. Rounding is added to the distance.
+    ``gram`` holds the products of the spanning vectors with each other, ``products`` those with the
+    projected vector and ``own`` its squared norm. ``out`` gets ``sum_k mix_k pulled[k]`` with the
+    coefficients ``mix`` of the projection. Gaussian elimination needs no pivots, as the matrix is
+    positive definite; a vector in the span of those before it gets the coefficient 0. A bound on
+    the rounding error is added to the distance.
     """
     size = products.shape[0]
     a, mix = gram[:size, :size].copy(), products.copy()
     for k in range(size):
+        # A pivot of a few hundred machine epsilons: vector k depends on those before it.
         if a[k, k] <= 1e-13 * gram[k, k]:
             a[k, :], a[:, k], a[k, k], mix[k] = 0.0, 0.0, 1.0, 0.0
         for i in range(k + 1, size):
@@ -116,11 +124,13 @@ def nearest(
             mix[i] -= z * mix[k]
             for j in range(k, size):
                 a[i, j] -= z * a[k, j]
+    # Back substitution.
     for k in range(size - 1, -1, -1):
         for j in range(k + 1, size):
             mix[k] -= a[k, j] * mix[j]
         mix[k] /= a[k, k]
     out[:] = 0.0
+    # |u - sum_k mix_k v_k|^2 = own - 2 mix . products + mix' gram mix.
     square, noise = own, own
     for k in range(size):
         noise += mix[k] * mix[k] * gram[k, k]
@@ -133,7 +143,7 @@ def nearest(
 
 
 @kernel
-def not_enclosed(
+def unscreened_columns(
     indptr: Array,
     estimate: FloatArray,
     far: float,
@@ -142,10 +152,11 @@ def not_enclosed(
     l1: FloatArray,
     out: IntArray,
 ) -> tuple[int, int, int]:
-    """Columns that are not at 0, and then those at 0 that ``estimate`` may leave above l1.
+    """List in ``out`` the non-zero columns and those that the screening test cannot exclude.
 
-    An estimate is off by at most ``far`` times the reach of its column. Lists them in ``out``;
-    returns their number, their entries, and the entries of the latter.
+    A column at 0 stays there if its gradient is below ``l1`` in absolute value. ``estimate`` is the
+    gradient at a nearby point; it is off by at most ``far * reach_j``. Returns the number of
+    listed columns, their stored entries, and the stored entries of those at 0.
     """
     count, entries, resting = 0, 0, 0
     for j in range(w.shape[0]):
@@ -175,7 +186,9 @@ def combine(
 
 
 @kernel
-def spread(indptr: Array, indices: Array, values: Array, chosen: IntArray, out: FloatArray) -> None:
+def densify(
+    indptr: Array, indices: Array, values: Array, chosen: IntArray, out: FloatArray
+) -> None:
     """Chosen columns as rows of a dense array of zeros."""
     for k in range(chosen.shape[0]):
         j = chosen[k]
@@ -200,6 +213,7 @@ def sparse_products(
     """``out[a, b] = X[:, left[a]] @ (h * X[:, right[b]])``."""
     buffer = np.zeros(h.shape[0])
     for b in range(right.shape[0]):
+        # buffer = h * X[:, right[b]]; only its non-zeros are cleared afterwards.
         column_add(indptr, indices, values, right[b], 1.0, h, buffer)
         for a in range(left.shape[0]):
             out[a, b] = column_dot(indptr, indices, values, left[a], buffer)
@@ -207,20 +221,21 @@ def sparse_products(
 
 
 def products(columns: Columns, h: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
-    """``X[:, left].T @ diag(h) @ X[:, right]``, through BLAS where columns are dense."""
+    """``X[:, left].T @ diag(h) @ X[:, right]``; dense copies and BLAS from 30 % of non-zeros."""
     n = h.shape[0]
+    # Below that density (set by hand) the compiled loops over non-zeros are faster than BLAS.
     entries = int((columns.indptr[left + 1] - columns.indptr[left]).sum())
     if entries < 0.3 * n * left.size:
         out = np.empty((left.size, right.size))
         sparse_products(*columns, h, left, right, out)
         return out
     one = np.zeros((left.size, n))
-    spread(*columns, left, one)
+    densify(*columns, left, one)
     if right is left:
         one *= np.sqrt(h)
         return one @ one.T  # recognised as a symmetric product
     two = np.zeros((right.size, n))
-    spread(*columns, right, two)
+    densify(*columns, right, two)
     two *= h
     return one @ two.T
 
@@ -228,6 +243,8 @@ def products(columns: Columns, h: FloatArray, left: IntArray, right: IntArray) -
 def row_products(columns: Columns, n: int, scale: FloatArray) -> FloatArray:
     """``X @ diag(scale) @ X.T`` for n rows, never forming a matrix of columns by columns."""
     d = scale.shape[0]
+    # All entries stored: strips of columns of about 2 MB of float64, so that the copy stays in the
+    # cache while BLAS reads it twice.
     if columns.values.size == n * d:
         lines = columns.values.reshape(d, n)
         out = np.zeros((n, n))

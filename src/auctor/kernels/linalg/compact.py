@@ -8,7 +8,7 @@ from auctor.kernels.runtime.compiled import kernel
 
 @kernel
 def move_rows(ends: IntArray, index: IntArray, values: Array) -> None:
-    """Move the entries of the rows ``index``, which increase, to the front."""
+    """Move the entries of the rows ``index``, in increasing order, to the front of ``values``."""
     at = 0
     for i in index:
         for k in range(ends[i], ends[i + 1]):

@@ -14,9 +14,10 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 @kernel
 def increasing(indptr: Array, indices: Array) -> bool:
-    """Whether the indices of every row increase.
+    """Whether the indices of every row are strictly increasing.
 
-    All neighbours are compared first, whatever row they are in, which vectorises.
+    All neighbouring entries are compared first, across row boundaries too, because that loop
+    vectorises; the comparisons across boundaries are subtracted afterwards.
     """
     stop = min(indptr[-1], indices.shape[0])
     falls = 0
@@ -25,7 +26,7 @@ def increasing(indptr: Array, indices: Array) -> bool:
     for i in range(1, indptr.shape[0]):
         if indptr[i] < indptr[i - 1]:
             return False
-        if indptr[i - 1] < indptr[i] < stop:  # the start of a row may be below the end of the last
+        if indptr[i - 1] < indptr[i] < stop:  # a comparison across rows
             falls -= indices[indptr[i]] <= indices[indptr[i] - 1]
     return falls == 0
 
@@ -145,13 +146,15 @@ def gram_upper(
 ) -> None:
     """Add the upper triangle of ``A.T @ diag(h) @ A``; indices are sorted and distinct in a row.
 
-    Entries of a row are taken two at a time, so that each partner is loaded half as often.
+    Two entries of a row are processed together, so that each later entry is loaded half as often.
     """
     one, two = indptr.dtype.type(1), indptr.dtype.type(2)
     for i in range(low, high):
         hi = h[i]
         if hi != 0.0:
             a, stop = indptr[i], indptr[i + 1]
+            # Rows j0 and j1 of the result get the products of both entries with all entries from
+            # the second on; the first one's own square is added apart.
             while a + one < stop:
                 j0, j1 = indices[a], indices[a + one]
                 row0, row1 = out[j0], out[j1]
@@ -162,7 +165,7 @@ def gram_upper(
                     row0[j] += z0 * x
                     row1[j] += z1 * x
                 a += two
-            if a < stop:
+            if a < stop:  # the last entry of a row with an odd number of them
                 out[indices[a], indices[a]] += hi * values[a] * values[a]
 
 
@@ -196,7 +199,8 @@ def dense_axpy(rows: Array, r: FloatArray, out: FloatArray, low: int, high: int)
 def dense_combine(
     rows: Array, r: FloatArray, offset: float, out: FloatArray, low: int, high: int
 ) -> None:
-    """``out[low:high] = (rows.T @ r)[low:high] + offset``, a strip of entries at a time."""
+    """``out[low:high] = (rows.T @ r)[low:high] + offset``."""
+    # Entries of a strip: 16 kB of sums, which stay in the first-level cache.
     strip = 2048
     m = rows.shape[0]
     for start in range(low, high, strip):

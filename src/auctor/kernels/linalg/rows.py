@@ -8,7 +8,7 @@ from auctor.kernels.runtime.compiled import kernel
 
 @kernel
 def same_row(indptr: Array, indices: Array, values: Array, i: int, k: int) -> bool:
-    """Whether two rows hold the same entries, zeros aside; indices are sorted within a row."""
+    """Whether two rows hold the same non-zero entries; indices are sorted within a row."""
     a, b = indptr[i], indptr[k]
     a_stop, b_stop = indptr[i + 1], indptr[k + 1]
     one = indptr.dtype.type(1)
@@ -26,32 +26,33 @@ def same_row(indptr: Array, indices: Array, values: Array, i: int, k: int) -> bo
 
 
 @kernel
-def first_twins(
+def first_duplicates(
     indptr: Array,
     indices: Array,
     values: Array,
     y: FloatArray,
     keys: FloatArray,
     order: IntArray,
-    twin: IntArray,
+    first: IntArray,
 ) -> int:
-    """Set ``twin`` of every row to the first row of ``order`` equal to it; returns how many differ.
+    """Map every row to the first one equal to it, in ``first``; return the number of distinct rows.
 
-    ``order`` sorts the rows by ``keys``, which are equal for equal rows; the first row of each
-    group of equal rows is moved to the front of ``order``.
+    ``order`` sorts the rows by ``keys``, which are equal for equal rows. The first row of each
+    group of equal rows is moved to the front of ``order``. A row is compared only with the
+    distinct rows of the same key, which are ``order[run:distinct]``.
     """
     distinct = run = 0
     for s in range(order.shape[0]):
         i = order[s]
         if distinct == 0 or keys[i] != keys[order[distinct - 1]]:
             run = distinct
-        twin[i] = i
+        first[i] = i
         for k in range(run, distinct):
             other = order[k]
             if y[i] == y[other] and same_row(indptr, indices, values, i, other):
-                twin[i] = other
+                first[i] = other
                 break
-        if twin[i] == i:
+        if first[i] == i:
             order[distinct] = i
             distinct += 1
     return distinct

@@ -1,7 +1,7 @@
 """Products with several vectors in one pass over the rows of a matrix.
 
-K vectors of columns are the rows of an array (K, d) for dense matrices; for sparse ones they are
-the columns of an array (d, K), so that the numbers an entry meets lie side by side.
+The K vectors are the rows of an array (K, d) for dense matrices. For sparse ones they are the
+columns of an array (d, K), so that the K numbers that one entry is multiplied by are contiguous.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sorting and counting in sorted scores: what every exact metric is made of.
+"""Sorting scores, and counting in sorted scores: the basis of every exact metric.
 
 Scores are finite float64. An order-preserving map to unsigned integers lets a radix sort replace
 comparisons, which is two to six times faster than ``np.sort`` from a thousand values on.
@@ -19,19 +19,24 @@ KeyArray = npt.NDArray[np.uint64]
 AnyKeys = npt.NDArray[np.unsignedinteger[Any]]
 AnyRows = npt.NDArray[np.integer[Any]]
 
-#: Below this many values the histograms of the radix sort cost more than a comparison sort.
+#: Number of values from which the radix sort is used; below it, clearing and adding up the
+#: histograms of digits takes longer than a comparison sort. Set by hand.
 RADIX_FROM = 1024
 
+#: The sign bit of a double, and all 64 bits.
 _SIGN = np.uint64(1 << 63)
 _ALL = np.uint64((1 << 64) - 1)
+#: 0 and 1 as 64-bit words, so that arithmetic with them stays in 64 bits.
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+#: Bits of one digit of the radix sort: the histogram of 1024 counts (8 kB) fits in the first-level
+#: cache.
 _BITS = np.uint64(10)
-#: Values of one digit of the radix sort: ten bits.
+#: Number of different digits.
 _DIGITS = 1 << 10
 _DIGIT = np.uint64(_DIGITS - 1)
-_PASSES = 7  # ceil(64 / 10)
-#: Digits, the lowest, that a first sort leaves out: the other 44 bits rarely agree in two scores.
+_PASSES = 7  # digits of a key: ceil(64 / 10)
+#: Lowest digits that the first sort leaves out: two scores rarely agree in the other 44 bits.
 _LOWEST = 2
 
 
@@ -39,13 +44,14 @@ _LOWEST = 2
 def _keys(values: FloatArray, keys: KeyArray) -> KeyArray:
     """Unsigned integers in the order of ``values``; -0.0 and 0.0 get the same one.
 
-    ``keys`` takes them; it may be the memory of the values.
+    The keys are written to ``keys``, which may share its memory with ``values``.
     """
     bits = values.view(np.uint64)
     for i in range(keys.shape[0]):
         x = bits[i]
         if x == _SIGN:
             x = _ZERO
+        # Negative numbers: all bits flip, which reverses their order; others: the sign bit is set.
         keys[i] = x ^ (_ALL if x & _SIGN else _SIGN)
     return keys
 
@@ -61,7 +67,7 @@ def _values(keys: KeyArray) -> FloatArray:
 
 @kernel
 def _digit_counts(keys: KeyArray, first: int) -> KeyArray:
-    """How often each digit occurs at each of the positions from the first, (passes, digits)."""
+    """How often each digit occurs at each position from ``first`` on, (passes, digits)."""
     counts = np.zeros((_PASSES, _DIGITS), np.uint64)
     for i in range(keys.shape[0]):
         x = keys[i] >> np.uint64(first) * _BITS
@@ -80,7 +86,8 @@ def _scatter(
     place: KeyArray,
     shift: np.uint64,
 ) -> None:
-    """Stable sort by the digit at ``shift``; ``place`` holds its counts and is used up."""
+    """Stable sort by the digit at ``shift``; ``place`` holds its counts and is overwritten."""
+    # Counts become the position of the first key with each digit.
     total = _ZERO
     for digit in range(_DIGITS):
         count = place[digit]
@@ -96,8 +103,8 @@ def _scatter(
 
 
 @kernel
-def _mend(keys: KeyArray, payload: AnyKeys | None) -> bool:
-    """Insertion sort, stable; False where it would take more than a move for every key."""
+def _insertion_sort(keys: KeyArray, payload: AnyKeys | None) -> bool:
+    """Insertion sort, stable; gives up, with False, after one move per key."""
     moves = 0
     for i in range(1, keys.shape[0]):
         key = keys[i]
@@ -121,11 +128,11 @@ def _mend(keys: KeyArray, payload: AnyKeys | None) -> bool:
 
 
 def _radix_sort(keys: KeyArray, payload: AnyKeys | None) -> tuple[KeyArray, AnyKeys | None]:
-    """Stable sort of ``keys``, least significant digit first; ``payload`` moves along.
+    """Stable sort of ``keys``, least significant digit first; ``payload`` is permuted alike.
 
-    Both arrays are used as work space. The lowest digits rarely decide: without them few keys are
-    out of place, by little, and insertion mends that. Where it does not, all digits take a turn;
-    everything so far was stable, so that this is too.
+    Both arrays are used as work space. The first round leaves out the lowest digits: few keys
+    are then out of order, by a few positions, and an insertion sort corrects them. If that takes
+    too many moves, a second round sorts by all digits. Every round is stable, so the result is.
     """
     out, payload_out = np.empty_like(keys), None if payload is None else np.empty_like(payload)
     for first in (_LOWEST, 0):
@@ -136,7 +143,7 @@ def _radix_sort(keys: KeyArray, payload: AnyKeys | None) -> tuple[KeyArray, AnyK
             _scatter(keys, out, payload, payload_out, counts[p], np.uint64(p) * _BITS)
             keys, out = out, keys
             payload, payload_out = payload_out, payload
-        if _mend(keys, payload):
+        if _insertion_sort(keys, payload):
             break
     return keys, payload
 
@@ -146,7 +153,7 @@ def _fresh_keys(values: FloatArray) -> KeyArray:
 
 
 def ascending(values: FloatArray, *, spare: bool = False) -> FloatArray:
-    """Sorted copy of finite ``values``, which are used as work space where ``spare``; O(n).
+    """Sorted copy of finite ``values``; O(n). ``spare`` allows to overwrite them.
 
     Examples
     --------
@@ -176,9 +183,9 @@ def ascending_with(values: FloatArray, companion: FloatArray) -> tuple[FloatArra
 
 
 def ascending_rows(values: FloatArray, rows: IntArray) -> tuple[FloatArray, AnyKeys]:
-    """Finite ``values`` sorted, in their own memory or another, and their rows; stable, O(n).
+    """Sorted finite ``values`` and their row numbers, in the same order; stable, O(n).
 
-    The rows take four bytes each where that is enough.
+    The memory of ``values`` may be overwritten. Row numbers take four bytes where they fit.
 
     Examples
     --------
@@ -214,7 +221,7 @@ def ascending_order(values: FloatArray) -> KeyArray:
 
 @kernel
 def _split(mask: BoolArray, values: FloatArray, inside: FloatArray, outside: FloatArray) -> None:
-    """Write every value to both, where the next one overwrites it unless it belongs there."""
+    """Write each value to both outputs; a value in the wrong one is overwritten by the next."""
     i = _ZERO
     j = _ZERO
     for k in range(mask.shape[0]):
@@ -228,7 +235,7 @@ def _split(mask: BoolArray, values: FloatArray, inside: FloatArray, outside: Flo
 def split(mask: BoolArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``values[mask]`` and ``values[~mask]`` in one pass without branches."""
     count = int(np.count_nonzero(mask))
-    # numpy asks for large pages, which compiled code does not.
+    # Allocated here, as numpy asks the system for large pages and compiled code does not.
     inside, outside = np.empty(count + 1), np.empty(mask.shape[0] - count + 1)
     _split(mask, values, inside, outside)
     return inside[:-1], outside[:-1]
@@ -302,6 +309,7 @@ def counts_at_thresholds(
     above_pos = 0.0
     above_neg = 0.0
     while i > _ZERO or j > _ZERO:
+        # The highest score not yet counted, and then all rows that are tied at it.
         if j == _ZERO or (i > _ZERO and pos[i - _ONE] > neg[j - _ONE]):
             s = pos[i - _ONE]
         else:

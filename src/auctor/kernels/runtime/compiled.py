@@ -36,10 +36,10 @@ def inline_kernel(function: F) -> F:
 
 
 def _cached(function: F, **options: Any) -> F:
-    """Compile on the first call; keep the machine code on disk where a folder can be written.
+    """Compile on the first call and cache the machine code on disk where a folder is writable.
 
-    Numba raises a RuntimeError for a function whose code has no file, or where neither the folder
-    of that file nor the user's cache folder can be written: it is then compiled in every process.
+    Numba raises a RuntimeError for a function without a source file, or where neither the folder
+    of that file nor the user's cache folder is writable: it is then compiled in every process.
     """
     options = {"nogil": True, "error_model": "numpy", **options}
     try:
@@ -49,11 +49,11 @@ def _cached(function: F, **options: Any) -> F:
 
 
 @contextmanager
-def told_of_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
-    """Call ``tell(True)`` when the compiler begins in the block, and ``tell(False)`` when it ends.
+def report_compilation(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Call ``tell(True)`` when a compilation starts in the block, ``tell(False)`` when it ends.
 
-    Code that is loaded from the disk is not compiled. Kernels that are compiled while another is
-    are a part of that.
+    Kernels loaded from the cache on disk are not compiled, so they are not reported. A kernel
+    compiled because another one calls it is reported as a part of the outer compilation.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def told_of_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
     ... def double(x):
     ...     return 2.0 * x
     >>> told = []
-    >>> with told_of_compiling(told.append):
+    >>> with report_compilation(told.append):
     ...     _ = double(1.0), double(2.0)
     >>> told
     [True, False]
@@ -71,7 +71,10 @@ def told_of_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
 
 
 class _Compiling(event.Listener):
-    """Counts how deep the compiler is in kernels that call others; it has a lock of its own."""
+    """Reports the start and the end of the outermost compilation.
+
+    Numba holds its compiler lock during both calls, so ``depth`` needs no lock of its own.
+    """
 
     def __init__(self, tell: Callable[[bool], None]) -> None:
         self.tell, self.depth = tell, 0

@@ -24,23 +24,23 @@ LOCK = "auctor.lock"
 
 
 class OneWriter(event.Listener):
-    """Holds a lock from the end of a compilation until Numba has written what came out of it.
+    """Holds a file lock from the end of a compilation until Numba has written its machine code.
 
-    Numba writes between the end of its event ``numba:compile`` and that end of
-    ``numba:compiler_lock`` which belongs to the same kernel. Both kinds of event are nested where
-    a kernel calls others, so the depth of the second tells which end it is.
+    Numba writes the cache between the end of its event ``numba:compile`` and the end of the event
+    ``numba:compiler_lock`` of the same kernel. Both events are nested where a kernel calls another
+    one; the nesting depth of the compiler lock tells which of its ends belongs to this kernel.
     """
 
     def __init__(self) -> None:
         self._here = threading.local()
 
     def on_start(self, event: event.Event) -> None:
-        """Count how deep this thread is in the compiler."""
+        """Count the nesting depth of the compiler lock in this thread."""
         if event.kind == "numba:compiler_lock":
             self._here.depth = self._depth() + 1
 
     def on_end(self, event: event.Event) -> None:
-        """Take the lock when a kernel of this package is compiled; give it back once written."""
+        """Take the lock when a kernel of this package is compiled; release it after the write."""
         if event.kind == "numba:compiler_lock":
             self._here.depth = self._depth() - 1
             depth, held = getattr(self._here, "held", (0, None))
@@ -57,13 +57,13 @@ class OneWriter(event.Listener):
 
 
 def _ours(event: event.Event) -> bool:
-    """Is it a kernel of this package? Code that was typed in has no module."""
+    """Whether the kernel is one of this package; a function typed interactively has no module."""
     module = event.data["dispatcher"].py_func.__module__ or ""
     return bool(module.partition(".")[0] == "auctor")
 
 
 def locked(folder: Path) -> int | None:
-    """Wait for the lock of a folder; a file descriptor, or None where nothing can be locked."""
+    """Wait for the lock of a folder; return its file descriptor, or None if it cannot be locked."""
     if fcntl is None:
         return None
     try:
@@ -80,7 +80,7 @@ def locked(folder: Path) -> int | None:
 
 
 def install() -> None:
-    """Guard what this process compiles from now on."""
+    """Register the lock for every kernel that this process compiles from now on."""
     writer = OneWriter()
     for kind in ("numba:compile", "numba:compiler_lock"):
         event.register(kind, writer)  # type: ignore[no-untyped-call]

@@ -13,7 +13,8 @@ from typing import Any
 from auctor.core.checks import check_int
 from auctor.core.types import Array
 
-#: Below this many multiply-adds a second thread costs more than it saves.
+#: Multiply-adds of a product from which several threads are used. Set by hand: in smaller products,
+#: handing a task to a thread (tens of microseconds) takes longer than the product.
 SERIAL_WORK = 60_000
 
 _pool: ThreadPoolExecutor | None = None
@@ -30,7 +31,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def available_threads(n_threads: int | None = None) -> int:
-    """Threads to use: as asked, or the cores this process may use.
+    """Number of threads: ``n_threads`` where given, else the cores that this process may use.
 
     ``OMP_NUM_THREADS`` caps the default, as process pools set it to share cores between workers.
 
@@ -55,9 +56,11 @@ def run_tasks(tasks: Sequence[Callable[[], object]], n_threads: int) -> None:
         for task in tasks:
             task()
         return
+    # Idle threads cost little, so the pool is made once, large enough for later calls.
     if _pool is None:
         _pool = ThreadPoolExecutor(max_workers=max(64, workers), thread_name_prefix="auctor")
 
+    # Worker k runs the tasks k, k + workers, ...; the calling thread is worker 0.
     def run_share(first: int) -> None:
         for task in tasks[first::workers]:
             task()
@@ -79,7 +82,7 @@ def _blas() -> Any:
 
 
 class _Quiet(threading.local):
-    """Whether this thread already keeps BLAS quiet; asking twice would cost as much again."""
+    """Whether this thread already limits BLAS to one thread; the limit is slow to set."""
 
     on = False
 
@@ -89,10 +92,11 @@ _quiet = _Quiet()
 
 @contextmanager
 def quiet_blas() -> Iterator[None]:
-    """Keep BLAS to the calling thread.
+    """Restrict BLAS to the calling thread inside the block.
 
-    Its threads spin while idle and take cores from the kernels; on small factorisations they cost
-    more than they give. Large products are cut into strips for `run_tasks` instead.
+    BLAS threads spin while they are idle and take cores from the kernels; on small
+    factorisations they cost more than they save. Large products are cut into strips that
+    `run_tasks` runs in parallel.
     """
     controller = None if _quiet.on else _blas()
     if controller is None:
@@ -118,7 +122,7 @@ def even_cuts(n: int, parts: int) -> list[int]:
 
 
 def balanced_cuts(indptr: Array, parts: int) -> list[int]:
-    """Row boundaries that split the non-zeros evenly, a little weight given to each row."""
+    """Row boundaries of ``parts`` ranges with nearly equal numbers of non-zeros."""
     n = indptr.shape[0] - 1
     if parts <= 1:
         return [0, n]

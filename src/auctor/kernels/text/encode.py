@@ -10,7 +10,7 @@ from auctor.kernels.runtime.compiled import kernel
 #: Start and factor of the 64-bit FNV-1a hash, as published.
 _HASH_START = np.uint64(14695981039346656037)
 _HASH_FACTOR = np.uint64(1099511628211)
-#: Bits of half a word.
+#: Bits of half a 64-bit word.
 _HALF = np.uint64(32)
 
 
@@ -24,10 +24,11 @@ def encode_rows(
     indices: Array,
     values: Array,
 ) -> None:
-    """Compressed rows of columns of numbers and categories.
+    """Write columns of numbers and categories as compressed rows.
 
-    Column j is ``numbers[:, places[j]]`` at the index ``offsets[j]``, or where ``places[j] < 0`` a
-    one at the index that ``features[:, -1 - places[j]]`` has (none if that is negative).
+    Column j is ``numbers[:, places[j]]`` at the index ``offsets[j]`` where ``places[j] >= 0``.
+    Otherwise it is a category: a one at the index ``features[:, -1 - places[j]]``, and no entry
+    where that is negative.
     """
     entry = 0
     indptr[0] = 0
@@ -51,7 +52,7 @@ def encode_rows(
 
 @kernel
 def count_entries(numbers: FloatArray, features: Array, places: IntArray) -> int:
-    """Entries that `encode_rows` writes."""
+    """Number of entries that `encode_rows` writes."""
     total = 0
     for i in range(numbers.shape[0]):
         for j in range(places.shape[0]):
@@ -65,7 +66,10 @@ def count_entries(numbers: FloatArray, features: Array, places: IntArray) -> int
 
 @kernel
 def column_facts(numbers: FloatArray) -> FloatArray:
-    """Missing values, smallest, largest and mean of each column, NaN where there is no value."""
+    """Count of missing values, minimum, maximum and mean of each column, (4, d).
+
+    The last three are NaN for a column without values.
+    """
     n, d = numbers.shape
     facts = np.empty((4, d))
     facts[0] = 0.0
@@ -92,10 +96,10 @@ def column_facts(numbers: FloatArray) -> FloatArray:
 
 @kernel
 def hash_bytes(text: Array, begin: int, end: int) -> np.uint64:
-    """64-bit hash of some bytes: FNV-1a, its halves folded together.
+    """64-bit hash of some bytes: FNV-1a, then the upper half combined with the lower.
 
     Start at 14695981039346656037; for each byte, exclusive or with it and multiply by
-    1099511628211 modulo 2^64; at last, exclusive or with itself shifted right by 32.
+    1099511628211 modulo 2^64; finally, exclusive or with itself shifted right by 32.
     """
     value = _HASH_START
     for k in range(begin, end):

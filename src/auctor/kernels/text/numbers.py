@@ -1,8 +1,9 @@
 """Decimal numbers in bytes to doubles.
 
-A decimal number becomes the nearest double. Up to 2^53 and 10^22 one product or quotient is exact;
-beyond that the leading 128 bits of the power of five decide (Lemire, doi:10.1002/spe.2984). What is
-neither is left to the caller, who gets the place of the token.
+A decimal number becomes the nearest double. With a mantissa up to 2^53 and a power up to 10^22 a
+single product or quotient rounds correctly; beyond that the leading 128 bits of the power of five
+decide (Lemire, doi:10.1002/spe.2984). A number that neither way settles is left to the caller, who
+gets the position of its token.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from auctor.core.types import Array
 from auctor.kernels.runtime.compiled import kernel
 
-# Bytes that numbers are made of.
+# Bytes that occur in numbers.
 _PLUS = 43
 _MINUS = 45
 _DOT = 46
@@ -21,7 +22,7 @@ _NINE = 57
 _LARGE_E = 69
 _SMALL_E = 101
 
-#: Decimal digits that 64 bits hold, whatever they are.
+#: Decimal digits that 64 bits hold, whatever the digits are.
 _DIGITS = 19
 #: Powers of ten that doubles hold exactly.
 _TENS = 10.0 ** np.arange(23)
@@ -41,7 +42,8 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 #: Position of the highest bit of a word.
 _TOP = np.uint64(63)
-#: Lowest bits of a product that are not used: 55 make the mantissa, the rounding bit and a guard.
+#: Lowest bits of a product that are dropped; the other 55 are the mantissa, a rounding bit and a
+#: guard bit.
 _SPARE = np.uint64(9)
 #: A word with just these bits.
 _SPARE_BITS = np.uint64((1 << 9) - 1)
@@ -95,7 +97,7 @@ def _leading_zeros(x: np.uint64) -> np.uint64:
 
 @kernel
 def scaled(mantissa: np.uint64, power: int) -> tuple[np.uint64, bool]:
-    """Bits of the double nearest to ``mantissa * 10**power``, and whether they are certain."""
+    """Bits of the double nearest to ``mantissa * 10**power``, and whether that is proven."""
     none = np.uint64(0)
     if mantissa == none:
         return none, True
@@ -134,7 +136,7 @@ def scaled(mantissa: np.uint64, power: int) -> tuple[np.uint64, bool]:
 
 @kernel
 def read_number(text: Array, at: int, stop: int, scratch: Array) -> tuple[float, int, bool]:
-    """Number that starts at a byte, the byte after it, and whether it is one that was read.
+    """Number that starts at byte ``at``, the byte after it, and whether it could be read.
 
     The number is ``sign * mantissa * 10**power``, with the mantissa in 64 bits. ``scratch`` is one
     64-bit word.

@@ -1,21 +1,21 @@
-"""Where the records of delimited text begin; what they hold is parsed by a library."""
+"""Positions at which the records of delimited text begin; a library parses the records."""
 
 from __future__ import annotations
 
 from auctor.core.types import Array, IntArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Bytes with a meaning.
+#: Bytes of a line feed and of a double quote.
 _NEWLINE = 10
 _QUOTE = 34
 
 
 @kernel
 def record_starts(text: Array, delimiter: int, starts: IntArray) -> int:
-    """First byte of every record, and of what follows the last one; returns their number.
+    """Write the first byte of every record and of the rest after the last; return their number.
 
-    A line end between quotes does not end a record. Quotes open at the start of a field only, and
-    two of them within quotes stand for one. ``starts`` needs room for one more than the line ends.
+    A line feed between quotes does not end a record. Quotes open only at the start of a field, and
+    two of them within quotes stand for one. ``starts`` needs room for one more than the line feeds.
     """
     starts[0] = 0
     count = 1

@@ -1,4 +1,4 @@
-"""Svmlight text to compressed rows."""
+"""Reading of svmlight text into compressed rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
 from auctor.kernels.text.numbers import read_number
 
-# Places in the array ``at``, from which a reader goes on and in which it leaves where it stopped.
+# Positions in the state vector ``at``, with which a call continues where the last one stopped.
 #: The next byte.
 POSITION = 0
 #: Rows of the chunk so far.
@@ -17,16 +17,16 @@ ROW = 1
 ENTRY = 2
 #: Largest column so far, counted from one.
 WIDTH = 3
-#: Numbers that are left to the caller.
+#: Numbers that are left to the caller to parse.
 LATE = 4
 #: Why the reader stopped: one of the codes below.
 CODE = 5
 #: The byte at which it stopped.
 WHERE = 6
-#: Length of that vector of places.
+#: Length of the state vector.
 AT_SIZE = 7
 
-# Why a reader stopped before the end of the text.
+# Codes for why a reader stopped before the end of the text; FINE means that it did not.
 FINE = 0
 NO_INDEX = 1
 NO_COLON = 2
@@ -35,7 +35,7 @@ HIGH_INDEX = 4
 NO_VALUE = 5
 NO_QUERY = 6
 
-# Bytes with a meaning.
+# Bytes that the format uses.
 _TAB = 9
 _NEWLINE = 10
 _RETURN = 13
@@ -48,7 +48,7 @@ _COLON = 58
 _SMALL_D = 100
 _SMALL_I = 105
 _SMALL_Q = 113
-#: Digits of an index that surely fit 63 bits.
+#: Digits of an index that always fit in 63 bits.
 _INDEX_DIGITS = 18
 
 
@@ -94,10 +94,10 @@ def svmlight_rows(
 ) -> None:
     """Read whole lines ``label [qid:number] index:value ... [# comment]`` into compressed rows.
 
-    Goes on from ``at`` and stops at the end, after enough rows or entries, or at what it cannot
-    read. ``late`` gets, for numbers it leaves to the caller, the entry (a label: minus one minus
-    the row), first byte and end. ``starts`` gets the first byte of each row, and ``sorted_rows``
-    whether its indices ascend.
+    Continues from the state ``at`` and stops at the end of the text, after ``most_rows`` rows or
+    ``most_entries`` entries, or at the first error. ``late`` lists the numbers left to the caller:
+    entry (for a label: minus one minus the row), first byte and end. ``starts`` gets the first
+    byte of each row, and ``sorted_rows`` whether its indices are in ascending order.
     """
     stop = text.shape[0]
     position, row, entry, width = at[POSITION], at[ROW], at[ENTRY], at[WIDTH]
@@ -106,6 +106,7 @@ def svmlight_rows(
     code = FINE
     begin = position
     while row < most_rows and entry < most_entries:
+        # Blank lines and comment lines.
         position = _skip_blanks(text, position, stop)
         if position == stop:
             break
@@ -125,7 +126,7 @@ def svmlight_rows(
             late[n_late, 0], late[n_late, 1], late[n_late, 2] = -1 - row, position, after
             n_late += 1
         position = _skip_blanks(text, after, stop)
-        # The query number, which is passed over.
+        # The query number, which is checked and ignored.
         if (
             position + 4 < stop
             and text[position] == _SMALL_Q
@@ -141,7 +142,7 @@ def svmlight_rows(
                 code = NO_QUERY
                 break
             position = _skip_blanks(text, position, stop)
-        # The entries, until the line or a comment ends them.
+        # The entries, up to the end of the line or a comment.
         previous = -1
         ascending = True
         while position < stop and text[position] != _NEWLINE and text[position] != _HASH:
@@ -165,6 +166,8 @@ def svmlight_rows(
                 code = LOW_INDEX
                 break
             position += 1
+            # A value that `read_number` does not settle, such as 'nan' or 20 digits, goes to the
+            # caller.
             value, after, known = read_number(text, position, stop, scratch)
             if not (known and _ends_token(text, after, stop)):
                 after = _token_end(text, position, stop)
@@ -198,7 +201,7 @@ def sort_rows(
     first: int,
     stop: int,
 ) -> int:
-    """Put the indices of each row in order; returns the first row that has one twice, or -1."""
+    """Sort the indices within each row; return the first row with a repeated index, or -1."""
     for i in range(first, stop):
         if sorted_rows[i]:
             continue

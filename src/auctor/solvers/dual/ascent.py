@@ -13,7 +13,7 @@ from auctor.core.needs import Need
 from auctor.core.protocols import PointwiseLoss
 from auctor.core.types import Array, FloatArray, IntArray, SeparableSpec
 from auctor.kernels.descent import dual as kernels
-from auctor.kernels.linalg.rows import first_twins
+from auctor.kernels.linalg.rows import first_duplicates
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 from auctor.problem import Point, Problem
@@ -263,7 +263,7 @@ def _distinct(problem: Problem, spec: SeparableSpec) -> tuple[Distinct, FloatArr
     if target.weight is not None:
         rows = rows[target.share[rows] > 0.0]
     twin = np.arange(data.n_rows)
-    count = first_twins(*lines, target.y, keys, rows, twin)
+    count = first_duplicates(*lines, target.y, keys, rows, twin)
     problem.counts.passes += 1
     if count == data.n_rows:
         return Distinct(rows, target.share, None, None), q

@@ -71,7 +71,7 @@ class GradientHistory:
         """The nearest combination of the gradients at hand."""
         products, own = self._products(dscores)
         out = np.empty(self._pulled.shape[1])
-        square = kernels.nearest(self._gram, products, own, self._pulled, out)
+        square = kernels.project_on_span(self._gram, products, own, self._pulled, out)
         return Estimate(out, math.sqrt(square))
 
     def attach(self, problem: Problem, point: Point, store: Store) -> Point:
@@ -90,7 +90,7 @@ class GradientHistory:
             return self._full(problem, point)
         out, far = self.estimate(point.dscores)
         wanted = np.empty(out.shape[0], dtype=np.int64)
-        count, entries, resting = kernels.not_enclosed(
+        count, entries, resting = kernels.unscreened_columns(
             store.columns.indptr, out, far, self._reach, problem.coef(point.w), spec.l1, wanted
         )
         self._spent += resting / max(1, problem.data.n_entries)
