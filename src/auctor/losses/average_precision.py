@@ -13,7 +13,8 @@ from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import average_precision as kernels
 from auctor.losses.contingency import Contingency
 
-#: Relative difference up to which weights of a class count as equal: rounding of their products.
+#: Relative difference up to which weights of a class count as equal: above the rounding errors of
+#: their products, below any difference that a user means.
 EQUAL = 1e-9
 
 
@@ -60,7 +61,7 @@ class AveragePrecision(Contingency):
         return False
 
     def check_target(self, target: Target) -> None:
-        """Refuse one class only, groups, and weights that differ within a class."""
+        """Refuse targets with one class only, with groups, or with different weights in a class."""
         super().check_target(target)
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
             if np.ptp(rows.share) > EQUAL * rows.share.max():
@@ -79,16 +80,19 @@ class AveragePrecision(Contingency):
             return math.nan, grad
         positive, negative = target.classes
         pos, neg = (_falling(scores, side.rows) for side in (positive, negative))
+        # Weight of a negative in units of a positive's: class weights only, as `check_target`
+        # ensures.
         weight = negative.total / neg.size / (positive.total / pos.size)
         place = np.empty(neg.size, dtype=np.int64)
         kernels.worst_places(scores[pos], scores[neg], weight, place)
         pos_slope, neg_slope = np.empty(pos.size), np.empty(neg.size)
         missing = kernels.ranking_slopes(place, weight, pos.size, pos_slope, neg_slope)
         grad[pos], grad[neg] = pos_slope, neg_slope
-        middle = float(scores[pos[-1]])  # slopes sum to zero: less rounding near the scores
+        # The slopes sum to 0, so scores may be relative to any one; that reduces rounding errors.
+        middle = float(scores[pos[-1]])
         return missing + float(grad @ (scores - middle)), grad
 
 
 def _falling(scores: FloatArray, rows: IntArray) -> IntArray:
-    """Rows by falling score."""
+    """Rows in the order of descending score."""
     return rows[ascending_order(-scores[rows])]

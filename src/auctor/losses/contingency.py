@@ -2,16 +2,17 @@
 
 A labelling flips shares ``b`` in [0, 1] of the rows so that a share ``f`` of the total weight is
 predicted positive. With p the normalised row weights, ``p+`` and ``p-`` the class weights, and
-``r`` the flips of the average ideal labelling (predicted positives among the positives first)::
+``r`` the flips of the average ideal labelling (which predicts positives first)::
 
     R(s) = max over b of  2 [sum_pos p_i (m+ b_i - s_i (b_i - r+))
                              + sum_neg p_j (m- b_j + s_j (b_j - r-))]
 
-which is at least the metric's loss of the labelling that predicts the top share f. Its dual has
-one variable, the threshold t: the smallest weighted sum of hinges of ``t - s_i`` (positives) and
-``s_j - t + m+ + m-`` (negatives). So t is a quantile of the scores, the negatives' raised by the
-margin. At ``f = p+`` all of ``r`` is zero, and R is that of Joachims (2005). Elsewhere the hinges
-of one class have a slope beyond the margin as well (`PinballHinge`).
+which is an upper bound on the metric's loss of the labelling that predicts the top share f as
+positive. Its dual has one variable, the threshold t: the minimum over t of a weighted sum of hinges
+of ``t - s_i`` (positives) and ``s_j - t + m+ + m-`` (negatives). So t is a quantile of the scores,
+after the margin is added to those of the negatives. At ``f = p+`` all of ``r`` is zero, and R is
+that of Joachims (2005). For another f the hinges of one class also have a slope beyond the margin
+(`PinballHinge`).
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from auctor.kernels.losses.thresholds import Flips, Threshold
 from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, PinballHinge
 
-#: Rounding allowed in the domain of a conjugate.
+#: Rounding error allowed beyond the domain of a conjugate, relative to the bound.
 DOMAIN = 1e-9
 
 
 class Contingency(BaseLoss):
-    """A loss of the whole labelling; needs both classes."""
+    """A loss that depends on the labelling of all rows; it needs both classes."""
 
     coupling = Coupling.GLOBAL
 
@@ -64,7 +65,7 @@ class Contingency(BaseLoss):
 
 
 class Margins(NamedTuple):
-    """What a target makes of a metric: shares of the total weight, margins, ideal flips."""
+    """A metric for a given target: shares of the total weight, margins and ideal flips."""
 
     top: float  # predicted positive
     positive: float
@@ -73,7 +74,7 @@ class Margins(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """How far the negatives are raised, in score units."""
+        """The margin added to the scores of the negatives, in score units."""
         return self.margin_pos + self.margin_neg
 
     @property
@@ -94,7 +95,7 @@ class Margins(NamedTuple):
 
 
 class ThresholdLoss(Contingency):
-    """A loss whose dual is one threshold; a subclass gives its margins."""
+    """A loss whose dual variable is one threshold; a subclass defines its margins."""
 
     width: float
     splits = Splits.THRESHOLD
@@ -130,10 +131,10 @@ class ThresholdLoss(Contingency):
     def around_threshold(
         self, u: FloatArray, y: FloatArray, share: FloatArray, at: Threshold, margins: Margins
     ) -> tuple[float, FloatArray]:
-        """What rows with raised scores u add to the loss, and its slopes; a sum over rows."""
+        """Terms of some rows, with raised scores u, in the loss and its gradient."""
         grad = np.empty_like(u)
         rest = margins.ideal_pos, 1.0 - margins.ideal_neg
-        return thresholds.around(u, y, share, *at, self.width, *rest, grad), grad
+        return thresholds.threshold_loss(u, y, share, *at, self.width, *rest, grad), grad
 
     def raised(self, scores: FloatArray, y: FloatArray, margins: Margins) -> FloatArray:
         """Scores with the margin added to those of the negatives."""
@@ -155,35 +156,37 @@ class ThresholdLoss(Contingency):
         return LowRankCurvature(stiff * active, active[:, None], core)
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
-        """The flips behind the slopes, down for positives and up for negatives."""
+        """Flips that the slopes stand for: negative for positives, positive for negatives."""
         return self.centre_of(dscores, target.y, target.share, self.margins(target))
 
     def centre_of(
         self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Margins
     ) -> FloatArray:
-        """The same for some rows, whose shares are of all."""
+        """`centre` for some of the rows; their shares are relative to all rows."""
         positive = y > 0.0
         toward = np.where(positive, -dscores, dscores)
+        # dscores = 2 y (ideal - flip) share, solved for the flip.
         ideal = np.where(positive, margins.ideal_pos, margins.ideal_neg)
         mass = np.asarray(share * ideal + 0.5 * toward)
         flips = np.divide(mass, share, out=np.zeros_like(mass), where=share > 0.0)
         return np.where(positive, -flips, flips)
 
     def margin(self, target: Target) -> float | None:
-        """How far the negatives are raised."""
+        """The margin added to the scores of the negatives."""
         return self.margins(target).margin
 
     def by_rows(self, target: Target) -> ByRows:
-        """The exact loss as one over rows with a free intercept."""
+        """The exact loss as a sum over rows with an unpenalised intercept, the threshold."""
         margins = self.margins(target)
         tilt = margins.ideal_pos or -margins.ideal_neg
         loss = PinballHinge(tilt) if tilt else Hinge()
         return ByRows(loss, 2.0 / margins.margin, margins.margin, margins.floor)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
-        """Minus the metric's part of R at the flips behind ``dscores``, infinite outside the box.
+        """Minus the metric's part of R at the flips that ``dscores`` stands for.
 
-        Gradients of smoothed forms, their mixtures and their multiples in [0, 1] are inside.
+        It is infinite where a flip is outside [0, 1]. Gradients of smoothed forms, their convex
+        combinations and their multiples in [0, 1] are inside.
         """
         if self.smooth:
             return None
@@ -194,12 +197,12 @@ class ThresholdLoss(Contingency):
     def flips_of(
         self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Margins, most: float
     ) -> Flips:
-        """The flips behind the slopes of some rows, whose shares are of all, at most ``most``."""
+        """Flips that the slopes of some rows stand for; ``most`` is the largest share of a row."""
         ideal = margins.ideal_pos, margins.ideal_neg
         return thresholds.flips(dscores, y, share, ideal, DOMAIN, most)
 
     def conjugate_of_flips(self, found: Flips, margins: Margins) -> float | None:
-        """The conjugate of slopes with these flips behind them."""
+        """The conjugate at slopes that stand for these flips."""
         if self.smooth:
             return None
         if found.outside or not abs(found.slope) <= DOMAIN * found.size + 1e-13:
@@ -207,13 +210,13 @@ class ThresholdLoss(Contingency):
         return -2.0 * (margins.margin_pos * found.positive + margins.margin_neg * found.negative)
 
     def infimum(self, target: Target) -> float:
-        """The metric's loss of an ideal labelling, less what smoothing takes off."""
+        """The metric's loss of an ideal labelling, less the effect of smoothing."""
         m = self.margins(target)
         spread = m.positive * m.ideal_pos**2 + (1.0 - m.positive) * m.ideal_neg**2
         return m.floor - self.width * spread
 
     def smoothed(self, width: float) -> Self | None:
-        """The form below it with quadratic pieces, within width; a smooth loss needs none."""
+        """A lower bound with quadratic pieces, within width; ``None`` for a smooth loss."""
         return None if self.smooth else replace(self, width=width)  # type: ignore[type-var]
 
     def threshold(self, scores: FloatArray, target: Target) -> float:
@@ -237,7 +240,7 @@ class ThresholdLoss(Contingency):
     def _solve(
         self, scores: FloatArray, target: Target, margins: Margins
     ) -> tuple[FloatArray, Threshold | None]:
-        """Raised scores and where their top share begins, ``None`` if any score is NaN."""
+        """Raised scores and the threshold of their top share, ``None`` if any score is NaN."""
         u = np.empty_like(scores)
         if thresholds.augment(scores, target.y, margins.margin - self.width, u):
             return u, None
@@ -293,13 +296,13 @@ class Prbep(ThresholdLoss):
 
 @dataclass(frozen=True)
 class AtK(ThresholdLoss):
-    """What precision and recall at k share.
+    """Base class of the losses of precision and recall at k.
 
     Parameters
     ----------
     k : int >= 1 or float in (0, 1]
-        How much is predicted positive: that much weight (rows, if they have no weights), or that
-        fraction of the total weight. It may exceed the positives.
+        Amount predicted positive: that much weight (a number of rows, if they have no weights), or
+        that fraction of the total weight. It may exceed the weight of the positives.
     width : float >= 0
         Length of the quadratic piece, in score units; 0 is the exact loss.
     """
@@ -323,7 +326,7 @@ class AtK(ThresholdLoss):
         check_real(who, "width", self.width, low=0.0)
 
     def check_target(self, target: Target) -> None:
-        """Refuse one class only, and a k above the total weight."""
+        """Refuse targets with one class only, and a k above the total weight."""
         super().check_target(target)
         self.margins(target)
 

@@ -2,9 +2,9 @@
 
 A labelling with false negatives of weight B and false positives of weight C has
 ``F = (1 + beta^2) (m - B) / ((1 + beta^2) m - B + C)``, m the weight of the positives, all as
-shares of the total. ``F <= phi`` is linear in the flips, so the loss is a maximum over one number,
-phi, of knapsack problems with one multiplier each. Smoothing each by a quadratic and the maximum
-over a lattice of phi by log-sum-exp gives a smooth lower bound.
+shares of the total. ``F <= phi`` is linear in the flips, so the loss is the maximum over one
+number, phi, of knapsack problems with one multiplier each. Smoothing each knapsack problem by a
+quadratic term, and the maximum over a grid of phi by log-sum-exp, gives a smooth lower bound.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from auctor.kernels.losses import fscore
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
 
-#: Below this ``1 + beta^2`` is close to 1 in rounding, and F-beta is precision.
+#: Below this ``1 + beta^2`` is 1 to 12 digits, and F-beta is precision.
 SMALLEST_BETA = 1e-6
-#: Above this ``1 + beta^2`` is close to ``beta^2`` in rounding, and F-beta is recall.
+#: Above this ``1 + beta^2`` is ``beta^2`` to 12 digits, and F-beta is recall.
 LARGEST_BETA = 1e6
-#: Curvature that is left of a difference, as a share of its terms, up to which it is rounding.
+#: Curvature that is a difference of two terms counts as zero up to this share of them: a few
+#: hundred times machine epsilon.
 ROUNDING = 1e-13
 #: Avoids 0/0 for a labelling without errors.
 TINY = 1e-300
-#: How far beyond its ends a ramp has curvature, in widths: more than rounding.
+#: Distance beyond its ends up to which a value counts as on a ramp, in widths; above rounding.
 EDGE = 1e-9
 
 
@@ -47,7 +48,7 @@ class FBeta(Contingency):
     beta : float in [1e-6, 1e6]
         Weight of recall against precision.
     width : float >= 0
-        How far the smoothed form may lie below the exact one, which is width 0.
+        Largest distance of the smoothed form below the exact one, which has width 0.
     whole : bool
         Flip whole rows only, as SVM-perf does. Otherwise rows may be flipped in part, so that
         integer weights equal repeated rows; the two differ by at most
@@ -101,7 +102,7 @@ class FBeta(Contingency):
         return value, grad
 
     def _exact(self, pos: _Class, neg: _Class) -> tuple[float, FloatArray, FloatArray]:
-        """Value, and flips of the positives and of the negatives."""
+        """Value, and flipped shares of the positives and of the negatives."""
         value, b, c, part = fscore.worst_labelling(
             pos.value, pos.share, -neg.value, neg.share, self.factor, self.whole
         )
@@ -113,28 +114,28 @@ class FBeta(Contingency):
         return value, flip_pos, flip_neg
 
     def _smoothed(self, pos: _Class, neg: _Class) -> tuple[float, FloatArray, FloatArray]:
-        """Value, and flips of the positives and of the negatives: mixtures over levels of F."""
+        """Value, and flipped shares of positives and negatives: weighted means over levels of F."""
         found = self._mixture(pos.side, neg.side)
         flip_pos = _ramps(pos, found.up * found.mu, found.weight, found.ramp)
         flip_neg = _ramps(neg, found.phi * found.mu, found.weight, found.ramp)
         return found.value, flip_pos, flip_neg
 
     def _mixture(self, pos: fscore.SortedScores, neg: fscore.SortedScores) -> _Mixture:
-        """The levels of F that count at these scores."""
-        # An eighth of the width each for the lattice and its maximum, the rest for the knapsacks,
-        # whose stiffness is what solvers feel.
+        """Levels of F with a non-negligible weight at these scores."""
+        # The error is split: an eighth of the width each for the grid of levels and for the
+        # log-sum-exp, the rest for the knapsack problems, whose curvature limits solvers.
         ramp = 0.75 * self.width
         fine = max(3, math.ceil(math.log2(8.0 / self.width)))
         entropy = math.log(2.0**fine + 1.0)
-        heat = 0.125 * self.width / entropy
-        table = fscore.levels(pos, neg, self.factor, ramp, fine, heat)
+        temperature = 0.125 * self.width / entropy
+        table = fscore.levels(pos, neg, self.factor, ramp, fine, temperature)
         top = float(table[:, fscore.VALUE].max())
-        weight = np.exp((table[:, fscore.VALUE] - top) / heat)
+        weight = np.exp((table[:, fscore.VALUE] - top) / temperature)
         total = float(weight.sum())
         chosen = weight > 1e-18 * total
-        value = top + heat * (math.log(total) - entropy)
+        value = top + temperature * (math.log(total) - entropy)
         return _Mixture(
-            value, table[chosen].T.copy(), weight[chosen] / total, self.factor, ramp, heat
+            value, table[chosen].T.copy(), weight[chosen] / total, self.factor, ramp, temperature
         )
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
@@ -151,10 +152,10 @@ class FBeta(Contingency):
         return level_curvature(scores.shape[0], pos, neg, self._mixture(pos.side, neg.side))
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
-        """An upper bound, tight at gradients of the exact loss; infinite outside the box.
+        """An upper bound, tight at gradients of the exact loss; infinite for flips outside [0, 1].
 
-        The flips behind ``dscores`` are split by their level sets into labellings, whose mean
-        1 - F bounds minus the conjugate from below.
+        The flips that ``dscores`` stands for are decomposed by their level sets into labellings.
+        Their mean 1 - F is a lower bound on minus the conjugate.
         """
         if self.smooth or self.whole:
             return None
@@ -168,22 +169,22 @@ class FBeta(Contingency):
         return -_mean_loss(flip, share, positive, self.factor)
 
     def tangent(self, scores: FloatArray, target: Target) -> float | None:
-        """Mean of 1 - F over the labellings, in parts of rows, that the gradient is the mean of."""
+        """Mean of 1 - F over the labellings (with fractional flips) that the gradient averages."""
         if not self.smooth or not np.isfinite(scores).all():
             return None
         pos, neg = (kind.side for kind in _ordered(scores, target))
         found = self._mixture(pos, neg)
-        missed, false = found.table[fscore.FLIPPED : fscore.BENT]
+        missed, false = found.table[fscore.FLIPPED : fscore.ON_RAMP]
         hit = self.factor * np.maximum(pos.mass[-1] - missed, 0.0)
         misses = np.maximum((self.factor - 1.0) * missed + false, TINY)
         return float(found.weight @ (misses / (hit + misses)))
 
     def infimum(self, target: Target) -> float:
-        """No labelling beats the true one; smoothing takes off at most the width."""
+        """The true labelling has the loss 0; smoothing lowers it by at most the width."""
         return -self.width
 
     def smoothed(self, width: float) -> FBeta | None:
-        """The smooth form below it, within width; none of a smooth loss, or one of whole rows."""
+        """A smooth lower bound within width; ``None`` if it is smooth, or flips only whole rows."""
         return None if self.smooth or self.whole else replace(self, width=width)
 
     @classmethod
@@ -201,39 +202,39 @@ class _Class(NamedTuple):
 
     @property
     def side(self) -> fscore.SortedScores:
-        """Ready for sums."""
+        """The values prepared for sums of ramps and hinges."""
         return fscore.sorted_scores(self.value, self.share)
 
 
 class _Mixture(NamedTuple):
-    """Value of a mixture of levels of F, the levels that count, and their weights."""
+    """Value of a weighted mean of levels of F, its levels and their weights."""
 
     value: float
     table: FloatArray
     weight: FloatArray
     factor: float
     ramp: float
-    heat: float
+    temperature: float
 
     @property
     def mu(self) -> FloatArray:
-        """Multipliers."""
+        """Multipliers of the constraints F <= phi."""
         mu: FloatArray = self.table[fscore.MU]
         return mu
 
     @property
     def phi(self) -> FloatArray:
-        """Levels of F: what a false positive counts for."""
+        """Levels of F: the coefficient of a false positive in the constraint."""
         phi: FloatArray = self.table[fscore.PHI]
         return phi
 
     @property
     def up(self) -> FloatArray:
-        """What a false negative counts for."""
+        """The coefficient of a false negative in the constraint."""
         return self.factor - self.phi
 
     def soft(self, bend: FloatArray) -> FloatArray:
-        """Weights over how much the levels bend in their multipliers, where these can move."""
+        """Weights over the curvatures of the levels in their multipliers; 0 where mu is 0."""
         free = (self.mu > 0.0) & (bend > 0.0)
         return np.where(free, self.weight / np.where(free, bend, 1.0), 0.0)
 
@@ -251,7 +252,7 @@ class _Shifts:
         if not self._loss.smooth:
             return self._exact(t)
         found = self._mixture(t)
-        flipped = 2.0 * (found.table[fscore.FLIPPED : fscore.BENT] @ found.weight)
+        flipped = 2.0 * (found.table[fscore.FLIPPED : fscore.ON_RAMP] @ found.weight)
         return Shifted(found.value, float(flipped[1] - flipped[0]), float(flipped.sum()))
 
     def _exact(self, t: float) -> Shifted:
@@ -272,11 +273,11 @@ class _Shifts:
         return self._last[1]
 
     def root(self) -> float | None:
-        """Left to a search."""
+        """``None``: there is no closed form."""
         return None
 
     def steps(self) -> tuple[FloatArray, FloatArray] | None:
-        """No row has a slope of its own."""
+        """``None``: the slopes of rows do not change separately."""
         return None
 
     def curve(self, t: float) -> float:
@@ -286,14 +287,17 @@ class _Shifts:
         found = self._mixture(t)
         flipped_pos, flipped_neg, bent_pos, bent_neg = found.table[fscore.FLIPPED :]
         up, phi, weight = found.up, found.phi, found.weight
+        # The multipliers adapt to t, which reduces the curvature of each level: bent - soft
+        # along^2.
         along = up * bent_pos - phi * bent_neg
         soft = found.soft(up * up * bent_pos + phi * phi * bent_neg)
         bent = float(weight @ (bent_pos + bent_neg))
         levels = bent - float(soft @ (along * along))
+        # Variance of the slopes of the levels, over the temperature.
         slope = 2.0 * (flipped_neg - flipped_pos)
         apart = slope - weight @ slope
         own = (2.0 / found.ramp) * levels if levels > ROUNDING * bent else 0.0
-        return own + float(weight @ (apart * apart)) / found.heat
+        return own + float(weight @ (apart * apart)) / found.temperature
 
 
 def _ordered(scores: FloatArray, target: Target) -> tuple[_Class, _Class]:
@@ -316,43 +320,48 @@ def _ramps(side: _Class, at: FloatArray, weight: FloatArray, width: float) -> Fl
 
 
 def level_curvature(n_rows: int, pos: _Class, neg: _Class, found: _Mixture) -> PairCurvature:
-    """Second derivatives of ``heat log sum_k exp(level_k / heat)``.
+    """Second derivatives of ``T log sum_k exp(level_k / T)``, T the temperature.
 
-    With w_k the weights and g_k the gradients of the levels they are the mean of the levels' own,
-    plus ``(mean of g_k g_k' - g g') / heat``. A level is the least over its multiplier of a sum of
-    smoothed hinges, so its own are a diagonal less a square.
+    With w_k the weights and g_k the gradients of the levels, they are the mean of the levels' own
+    second derivatives plus ``(mean of g_k g_k' - g g') / T``. A level is the minimum over its
+    multiplier of a sum of smoothed hinges, so its second derivative is a diagonal less a rank-one
+    matrix.
     """
     weight, width, stiff = found.weight, found.ramp, 2.0 / found.ramp
     none = np.zeros_like(weight)
-    bends, bend = [], none
+    class_curvatures, bend = [], none
     for kind, cost, sign in ((pos, found.up, 1.0), (neg, found.phi, -1.0)):
         at = cost * found.mu
-        # Scores at the ends of a ramp, as all are in an empty model, count as on it.
+        # Scores at the end of a ramp (all scores of the zero model are) count as on it.
         first = np.searchsorted(kind.value, at - (1.0 + EDGE) * width, side="right")
         last = np.maximum(np.searchsorted(kind.value, at + EDGE * width, side="left"), first)
         ramps = fscore.Ramps(kind.value, at, first, last, width)
         own = stiff * kind.share * fscore.row_sums(ramps, weight, none)
-        bends.append(fscore.Bend(kind.rows, sign * kind.share, own, cost, ramps))
+        class_curvatures.append(
+            fscore.ClassCurvature(kind.rows, sign * kind.share, own, cost, ramps)
+        )
         bend = bend + cost * cost * fscore.level_sums(ramps, kind.share)[0]
     soft = stiff * found.soft(bend)
 
     def product(v: FloatArray) -> FloatArray:
         columns = np.ascontiguousarray(np.atleast_2d(v.T))
-        out = fscore.bend_products(columns, bends[0], bends[1], weight, soft, found.heat)
+        out = fscore.curvature_products(
+            columns, class_curvatures[0], class_curvatures[1], weight, soft, found.temperature
+        )
         return out[0] if v.ndim == 1 else out.T
 
     diagonal = np.zeros(n_rows)
-    for side in bends:
-        diagonal[side.rows] = np.maximum(side.own, 0.0)  # of a sum of steps, up to rounding
+    for side in class_curvatures:
+        diagonal[side.rows] = np.maximum(side.own, 0.0)  # non-negative but for rounding errors
     return PairCurvature(diagonal, product)
 
 
 def _mean_loss(flip: FloatArray, share: FloatArray, positive: Array, factor: float) -> float:
-    """Mean of 1 - F over a mixture of labellings whose mean is ``flip``.
+    """Mean of 1 - F over labellings whose average is ``flip``; the largest of three decompositions.
 
-    The positives are flipped in the order of their level sets, one labelling per level; the
-    negatives in the opposite order (few with many positives, as near the optimum), along with
-    them, or the same at every level, whichever gives most.
+    The positives are flipped in the order of their level sets, one labelling per level. The
+    negatives are flipped in the opposite order (few where many positives are, as near the optimum),
+    in the same order, or equally at every level.
     """
     f_pos, p, f_neg, q = flip[positive], share[positive], flip[~positive], share[~positive]
     m = float(p.sum())
@@ -368,7 +377,7 @@ def _mean_loss(flip: FloatArray, share: FloatArray, positive: Array, factor: flo
     length, flipped = length[some], flipped[some]
 
     def between(levels: FloatArray) -> FloatArray:
-        """Flips of the negatives between successive levels, per unit of level."""
+        """Flipped mass of the negatives between successive levels, per unit of level."""
         at = np.searchsorted(f_neg, levels)
         area = below[at] + levels * above[at]
         part: FloatArray = np.abs(np.diff(area))[some] / length

@@ -1,9 +1,9 @@
 """Losses of Gaussian scores: expected error, expected AUC, and a convex form of the latter.
 
-All depend on the class means m and variances v of the scores alone, in O(n). `ExpectedError` and
-`ExpectedAuc` do not change when the scores are scaled, so only the direction of w matters: they are
-not convex, take a ridge as added variance (see `Problem`) and no other penalty. `GaussianAuc` has
-the direction of the best expected AUC as its minimiser and works with every penalty.
+All depend only on the class means m and variances v of the scores, in O(n). `ExpectedError` and
+`ExpectedAuc` do not change when the scores are scaled, so only the direction of w matters. They are
+not convex; a ridge is added variance (see `Problem`), and they take no other penalty. The minimiser
+of `GaussianAuc` has the direction of the best expected AUC, and it works with every penalty.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from auctor.kernels.losses import gaussian
 from auctor.kernels.losses.gaussian import Slopes
 from auctor.losses.pairwise import Pairwise, PairwiseSquare
 
-#: Standard deviations below this fraction of the largest score are rounding.
+#: Standard deviations below this fraction of the largest score count as zero: a few hundred times
+#: machine epsilon.
 FLAT = 1e-13
 
 
 class GaussianAuc(PairwiseSquare):
-    """``((1 - m_pos + m_neg)^2 + v_pos + v_neg) / 2``: a convex road to the best expected AUC.
+    """``((1 - m_pos + m_neg)^2 + v_pos + v_neg) / 2``: a convex loss for the best expected AUC.
 
     With ``L2(strength)`` its minimiser has the direction ``(S+ + S- + strength I)^-1 (mu+ - mu-)``
     of greatest expected AUC under Gaussian scores, where S and mu are the class covariances and
     means and ``strength`` acts as shrinkage. Other penalties give sparse or grouped versions, all
-    with a certificate. It is half the pairwise square loss, so that the ridge is ``strength``. In
-    ``v/2 - (m_pos - m_neg)`` the minimiser would have the same direction, but no finite infimum.
+    with a certificate. It is half the pairwise square loss, so that the ridge is ``strength``. The
+    loss ``v/2 - (m_pos - m_neg)`` has a minimiser of the same direction, but no finite infimum.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class GaussianAuc(PairwiseSquare):
 
 
 class OfMoments(Pairwise):
-    """A loss of the class means and variances that does not change when the scores are scaled."""
+    """A scale-invariant loss that depends only on the class means and variances."""
 
     splits = Splits.NOT
     convex = False
@@ -77,12 +78,13 @@ class OfMoments(Pairwise):
     def value_grad_rate(
         self, scores: FloatArray, target: Target, spread: float
     ) -> tuple[float, FloatArray, float]:
-        """Value with ``spread`` added to both variances, its gradient, its rate in the spread."""
+        """Value with ``spread`` added to both variances, its gradient, its derivative in spread."""
         unit = _largest(scores, target)
         mean, parts = _deviations(scores / unit, target)
         variance = np.array(
             [rows.share @ (part * part) for rows, part in zip(target.classes, parts, strict=True)]
         )
+        # Differences at the level of rounding errors are exact ties.
         variance[variance < FLAT * FLAT] = 0.0
         if abs(mean[0] - mean[1]) < FLAT:
             mean[1] = mean[0]
@@ -132,8 +134,8 @@ class ExpectedAuc(OfMoments):
 class ExpectedError(OfMoments):
     """Error rate of Gaussian scores: ``P+ Phi(-m_pos/sd_pos) + P- Phi(m_neg/sd_neg)``.
 
-    Row weights enter the priors P, so costs are weights. Scale invariant and not convex. Its
-    default solver, `GaussianDiscriminant`, is a search over one number.
+    Row weights enter the priors P, so costs can be given as weights. Scale invariant and not
+    convex. Its default solver, `GaussianDiscriminant`, is a search over one number.
 
     Examples
     --------
@@ -171,7 +173,7 @@ def _deviations(scores: FloatArray, target: Target) -> tuple[FloatArray, list[Fl
         part = scores[rows.rows]
         mean[k] = rows.share @ part
         part = part - mean[k]
-        rest = float(rows.share @ part)  # what a mean far from zero leaves by rounding
+        rest = float(rows.share @ part)  # rounding error of a mean far from zero
         mean[k] += rest
         parts.append(part - rest)
     return mean, parts

@@ -19,7 +19,7 @@ class MovedScores(BaseLoss):
     ----------
     loss : Loss
     shift : (n,) array
-        What is added to the scores.
+        The constants that are added to the scores.
     """
 
     loss: Loss
@@ -27,7 +27,7 @@ class MovedScores(BaseLoss):
 
     @property
     def splits(self) -> Splits:
-        """Not at all: the constants are of all rows."""
+        """It cannot be split: the shift holds one constant for each of all rows."""
         return Splits.NOT
 
     @property
@@ -46,7 +46,7 @@ class MovedScores(BaseLoss):
         return self.loss.shift_invariant
 
     def check_target(self, target: Target) -> None:
-        """Whatever the loss checks."""
+        """Raise what the wrapped loss raises."""
         self.loss.check_target(target)
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:

@@ -1,9 +1,9 @@
 """Losses over all (positive, negative) pairs: surrogates of 1 - AUC.
 
-A pair (i, j) weighs ``p_i q_j``, the product of the row weights normalised within each class.
-Adding a constant to all scores changes nothing. Where the target has groups, pairs are formed
-inside each group alone; a group counts in proportion to its weight, and those that lack a class do
-not count.
+A pair (i, j) weighs ``p_i q_j``, the product of the row weights normalised within each class. The
+loss does not change when a constant is added to all scores. Where the target has groups, only pairs
+inside a group count; a group has a weight in proportion to that of its rows, and groups without
+one of the classes are ignored.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from auctor.losses.sorted_pairs import (
     SortedClass,
     SortedClasses,
     SortedEvaluation,
-    both,
     gradient,
-    springs,
+    run_both,
+    window_curvature,
 )
 
 
@@ -45,7 +45,7 @@ class Pairwise(BaseLoss):
     shift_invariant = True
 
     def check_target(self, target: Target) -> None:
-        """Refuse targets that are not -1/+1, or hold no pair."""
+        """Refuse targets that are not -1/+1, or have no pair."""
         super().check_target(target)
         who = type(self).__name__
         for rows, name in zip(target.classes, ("positive", "negative"), strict=True):
@@ -78,7 +78,7 @@ class Pairwise(BaseLoss):
 class PairwiseSquare(Pairwise):
     """Pairwise square loss: mean over pairs of ``(1 - s_i + s_j)^2``, in O(n).
 
-    It depends on the class means and variances of the scores alone:
+    It depends only on the class means and variances of the scores:
     ``R = (1 - m_pos + m_neg)^2 + v_pos + v_neg``.
 
     Examples
@@ -101,6 +101,7 @@ class PairwiseSquare(Pairwise):
         mean_pos, mean_neg = (
             pairs.group_means(scores, side.rows, side.share, side.start) for side in (pos, neg)
         )
+        # R = miss^2 + v_pos + v_neg, group by group.
         miss = 1.0 - mean_pos + mean_neg
         value, grad = float(part @ (miss * miss)), np.zeros_like(scores)
         for side, mean, shift in ((pos, mean_pos, -miss), (neg, mean_neg, miss)):
@@ -191,13 +192,13 @@ class PairwiseExponential(Pairwise):
 class SortedPairwise(Pairwise):
     """A loss whose sums over pairs are sweeps over the sorted scores of both classes."""
 
-    #: How far the negatives are raised above the positives before both are sorted.
+    #: Margin that is added to the scores of the negatives before both classes are sorted.
     raised: ClassVar[float] = 1.0
 
     def evaluation(
         self, scores: FloatArray, target: Target, near: Evaluation | None = None
     ) -> Evaluation:
-        """The loss at some scores, in the order of the latest evaluation if that fits."""
+        """The loss at some scores; reuses the sorted order of ``near`` if the scores are equal."""
         return SortedEvaluation(self, scores, target, near)
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
@@ -237,7 +238,9 @@ class Windowed(SortedPairwise):
     ) -> tuple[PairSweep, PairSweep]:
         first, second = classes
         size = scores.shape[0]
-        return both(lambda: self._sweep(first, windows), lambda: self._sweep(second, windows), size)
+        return run_both(
+            lambda: self._sweep(first, windows), lambda: self._sweep(second, windows), size
+        )
 
     def _sweep(self, classes: Opposing, windows: bool) -> PairSweep:
         raise NotImplementedError
@@ -260,13 +263,13 @@ class PairwiseSquaredHinge(Windowed):
     order = 2
 
     def _sweep(self, classes: Opposing, windows: bool) -> PairSweep:
-        slope, low, high = room(classes.own.rows.size, windows)
+        slope, low, high = allocate_windows(classes.own.rows.size, windows)
         value = pairs.square_windows(*arrays(classes), slope, low, high)
         return PairSweep(classes, value, slope, low, high)
 
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
-        """Generalised Hessian: pairs with ``z > 0`` are springs of stiffness 2."""
-        return springs(scores.shape[0], *self._swept(scores, classes), 2.0)
+        """Generalised Hessian: pairs with ``z > 0`` have the second derivative 2."""
+        return window_curvature(scores.shape[0], *self._swept(scores, classes), 2.0)
 
 
 @dataclass(frozen=True)
@@ -309,7 +312,7 @@ class PairwiseHinge(Windowed):
 
     @property
     def per_pair(self) -> Hinge:
-        """The same loss of one pair: the hinge of the difference of its scores."""
+        """The loss of one pair: the hinge of the difference of its scores."""
         return SmoothedHinge(self.width) if self.smooth else Hinge()
 
     @property
@@ -318,31 +321,32 @@ class PairwiseHinge(Windowed):
         return PairwiseSquare()
 
     def _sweep(self, classes: Opposing, windows: bool) -> PairSweep:
-        slope, low, high = room(classes.own.rows.size, windows)
+        slope, low, high = allocate_windows(classes.own.rows.size, windows)
         value = pairs.hinge_windows(*arrays(classes), self.width, slope, low, high, None)
         return PairSweep(classes, value, slope, low, high)
 
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
-        """Generalised Hessian: pairs with ``0 < z < width`` are springs of stiffness 1/width."""
+        """Generalised Hessian: pairs with ``0 < z < width`` have the derivative 1/width."""
         if not self.smooth:
             raise self._lacks("curvature")
-        return springs(scores.shape[0], *self._swept(scores, classes), 1.0 / self.width)
+        return window_curvature(scores.shape[0], *self._swept(scores, classes), 1.0 / self.width)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
-        """Sum over positives of dscores for the exact hinge, at any gradient of a smoothed form.
+        """Sum over positives of dscores, for the exact hinge.
 
-        Such a gradient is a marginal of pair weights in [0, 1], where this is the conjugate.
+        Valid at any gradient of a smoothed form: such a gradient is the marginal of pair weights in
+        [0, 1], where the conjugate of the exact hinge is this sum.
         """
         if self.smooth:
             return None
         return self.conjugate_of_total(float(dscores[target.pairs.positive.rows].sum()))
 
     def conjugate_of_total(self, total: float) -> float | None:
-        """The conjugate, which depends on the sum of dscores over the positives alone."""
+        """The conjugate, given the sum of dscores over the positives."""
         return None if self.smooth else total
 
     def smoothed(self, width: float) -> PairwiseHinge | None:
-        """The Huberised form below it, within width/2; a smooth loss needs none."""
+        """The Huberised lower bound, within width/2; ``None`` for a smooth loss."""
         return None if self.smooth else PairwiseHinge(width)
 
     @classmethod
@@ -351,8 +355,8 @@ class PairwiseHinge(Windowed):
         return [cls(), cls(width=0.5), cls(width=2.0)]
 
 
-def room(size: int, windows: bool = True) -> tuple[FloatArray, IntArray, IntArray]:
-    """Room for slopes and, where a curvature wants them, windows."""
+def allocate_windows(size: int, windows: bool = True) -> tuple[FloatArray, IntArray, IntArray]:
+    """Empty arrays for slopes and, if a curvature needs them, for the bounds of windows."""
     many = size if windows else 0
     return np.empty(size), np.empty(many, dtype=np.int64), np.empty(many, dtype=np.int64)
 
@@ -360,7 +364,7 @@ def room(size: int, windows: bool = True) -> tuple[FloatArray, IntArray, IntArra
 def arrays(
     classes: Opposing,
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, IntArray]:
-    """Arguments that every sweep begins with."""
+    """The first arguments of every sweep."""
     own, other = classes
     return own.values, own.weight, own.starts, other.values, other.share, other.starts
 
@@ -374,7 +378,7 @@ def _sums(x: FloatArray, side: PairRows) -> FloatArray:
 
 
 def _per_row(x: FloatArray, side: PairRows) -> FloatArray:
-    """A value of each group for each of its rows."""
+    """Repeat the value of each group for each of its rows."""
     return x[side.group] if side.group.size else np.broadcast_to(x, side.rows.shape)
 
 
@@ -382,7 +386,7 @@ _Tilt = tuple[FloatArray, FloatArray]
 
 
 def _tilted(scores: FloatArray, split: PairSplit) -> tuple[_Tilt, _Tilt, FloatArray]:
-    """Logs of ``p e^-s`` summed by group and by row, those of ``q e^s``, and the loss by group."""
+    """Logs of ``p e^-s`` by group (summed) and by row, those of ``q e^s``, and loss by group."""
     found = []
     for side, sign in ((split.positive, -1.0), (split.negative, 1.0)):
         logs = sign * scores[side.rows] + np.log(side.share)
@@ -395,11 +399,12 @@ def _tilted(scores: FloatArray, split: PairSplit) -> tuple[_Tilt, _Tilt, FloatAr
 
 
 def _balanced(dscores: FloatArray, split: PairSplit) -> FloatArray | None:
-    """``-sum_pos u = sum_neg u`` by group; ``None`` if they differ or other rows are not zero."""
+    """``-sum_pos u = sum_neg u`` by group; ``None`` if they differ or other rows are non-zero."""
     own, other = dscores[split.positive.rows], dscores[split.negative.rows]
     size = float(np.abs(dscores).sum())
     inside = float(np.abs(own).sum() + np.abs(other).sum())
     up, down = _sums(own, split.positive), _sums(other, split.negative)
+    # Relative rounding errors of up to 1e-9 are allowed, as in other conjugates (`DOMAIN`).
     if np.abs(up + down).max() > 1e-9 * size or inside < (1.0 - 1e-9) * size:
         return None
     mass: FloatArray = 0.5 * (down - up)
@@ -409,7 +414,7 @@ def _balanced(dscores: FloatArray, split: PairSplit) -> FloatArray | None:
 def _rank_two(
     n_rows: int, pos: PairRows, neg: PairRows, scale: float, stiffness: float
 ) -> LowRankCurvature:
-    """``scale diag(weights) - stiffness (p q' + q p')``: springs between all pairs of one group."""
+    """``scale diag(weights) - stiffness (p q' + q p')``: curvature of all pairs of one group."""
     columns = np.zeros((2, n_rows))
     columns[0, pos.rows], columns[1, neg.rows] = pos.share, neg.share
     diagonal = np.zeros(n_rows)
@@ -419,7 +424,7 @@ def _rank_two(
 
 
 def _complete(n_rows: int, pos: PairRows, neg: PairRows, stiffness: float) -> PairCurvature:
-    """Springs between all pairs of each group."""
+    """Curvature of equal stiffness for all pairs of each group."""
     first, second = (SortedClass(c.rows, c.share, c.share, c.weight, c.start) for c in (pos, neg))
 
     def swept(own: SortedClass, other: SortedClass, group: IntArray) -> PairSweep:
@@ -427,4 +432,4 @@ def _complete(n_rows: int, pos: PairRows, neg: PairRows, stiffness: float) -> Pa
         return PairSweep(classes, 0.0, own.share, other.starts[group], other.starts[group + 1])
 
     one, two = swept(first, second, pos.group), swept(second, first, neg.group)
-    return springs(n_rows, one, two, stiffness)
+    return window_curvature(n_rows, one, two, stiffness)

@@ -1,4 +1,4 @@
-"""The pair hinge over the top negatives: a surrogate of 1 - partial AUC."""
+"""The pair hinge over the highest-scoring negatives: a surrogate of 1 - partial AUC."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
 from auctor.losses.base import BaseLoss
-from auctor.losses.pairwise import SortedPairwise, arrays, room
-from auctor.losses.sorted_pairs import Opposing, PairSweep, SortedClasses, gradient, springs
+from auctor.losses.pairwise import SortedPairwise, allocate_windows, arrays
+from auctor.losses.sorted_pairs import (
+    Opposing,
+    PairSweep,
+    SortedClasses,
+    gradient,
+    window_curvature,
+)
 
 
 @dataclass(frozen=True)
@@ -29,16 +35,17 @@ class PartialPairwiseHinge(SortedPairwise):
 
         ``R = max sum_j g_j psi_j / max_fpr  over  0 <= g_j <= q_j, sum_j g_j = max_fpr``
 
-    because psi rises with the score: a maximum of convex functions. The smoothed form smooths the
-    pair hinge over ``width`` and takes ``width/(2 max_fpr) (sum_j g_j^2/q_j - max_fpr^2)`` from the
-    maximum, which costs at most width/2 each. O(n log n).
+    because psi increases with the score. As a maximum of convex functions it is convex. The
+    smoothed form smooths the pair hinge over ``width`` and subtracts ``width/(2 max_fpr) (sum_j
+    g_j^2/q_j - max_fpr^2)`` in the maximum; each of the two changes the value by at most width/2.
+    O(n log n).
 
     Parameters
     ----------
     max_fpr : float in (0, 1]
         Largest false positive rate; 1 gives `PairwiseHinge`.
     width : float >= 0
-        Smoothing, in score units.
+        Smoothing width in score units; 0 is the exact loss.
 
     Examples
     --------
@@ -93,36 +100,37 @@ class PartialPairwiseHinge(SortedPairwise):
         spread = float(found.share @ (found.part - self.max_fpr) ** 2)
         value = float(found.neg.classes.own.weight @ found.level)
         value -= 0.5 * self.width / self.max_fpr * spread
-        # Equal parts are feasible and cost nothing: the maximum is no less than the plain mean.
+        # Equal parts are feasible and not penalised, so the maximum is at least the plain mean.
         value = max(value, float(found.share @ found.level))
         return value, gradient(scores, found.pos, found.neg)
 
     def _swept(self, classes: SortedClasses) -> _Top:
         first, second = classes
-        slope, low, high = room(second.own.rows.size)
+        slope, low, high = allocate_windows(second.own.rows.size)
         level, part = np.empty(slope.size), np.empty(slope.size)
         pairs.hinge_windows(*arrays(second), self.width, slope, low, high, level)
         share = second.own.share
         partial.top_share(level, second.own.values, share, self.max_fpr, self.width, part)
+        # Negatives are weighted by their part in the top; the positives see them in reverse order.
         top = share * part / self.max_fpr
         second = Opposing(second.own._replace(share=top, weight=top), second.other)
         down = top[::-1].copy()
         first = Opposing(first.own, first.other._replace(share=down, weight=down))
         neg = PairSweep(second, 0.0, slope, low, high)
-        slope, low, high = room(first.own.rows.size)
+        slope, low, high = allocate_windows(first.own.rows.size)
         value = pairs.hinge_windows(*arrays(first), self.width, slope, low, high, None)
         return _Top(PairSweep(first, value, slope, low, high), neg, level, part, share)
 
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
-        """Generalised Hessian: springs between pairs, and what the choice of the top adds.
+        """Generalised Hessian: that of the pairs, plus that of the choice of the top negatives.
 
-        A change v of the scores moves the level of negative j by ``d_j``; the second part is the
+        A change v of the scores changes the level of negative j by ``d_j``. The second part is the
         variance of d over the negatives that are partly in the top, times their weight/width.
         """
         if not self.smooth:
             raise self._lacks("curvature")
         pos, neg, _, part, share = self._swept(classes)
-        tied = springs(scores.shape[0], pos, neg, 1.0 / self.width)
+        tied = window_curvature(scores.shape[0], pos, neg, 1.0 / self.width)
         free = np.where((part > 0.0) & (part < 1.0), share, 0.0) / (self.max_fpr * self.width)
         total = float(free.sum())
         if total == 0.0:
@@ -135,7 +143,7 @@ class PartialPairwiseHinge(SortedPairwise):
         def column(v: FloatArray) -> FloatArray:
             moved = neg.slope * v[other.rows]
             moved -= self._slopes(neg, neg.classes.other.share * v[neg.classes.other.rows])
-            moved -= moved[some]  # rows that move alike then leave no rounding
+            moved -= moved[some]  # equal changes then cancel exactly
             force = free * (moved - float(free @ moved) / total)
             out = np.zeros_like(v)
             out[other.rows] = neg.slope * force
@@ -150,25 +158,25 @@ class PartialPairwiseHinge(SortedPairwise):
         return PairCurvature(diagonal, product, None)
 
     def _slopes(self, side: PairSweep, c: FloatArray) -> FloatArray:
-        """Sums of c times the slopes of the smoothed hinge, for the rows of a side."""
+        """Sums of c times the slopes of the smoothed hinge, for the rows of one class."""
         own, other = side.classes
         out = np.empty(own.rows.size)
         partial.slope_sums(own.values, other.values, c, side.low, side.high, self.width, out)
         return out
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
-        """Sum over positives of dscores for the exact loss, at any gradient of a smoothed form.
+        """Sum over positives of dscores, for the exact loss.
 
         ``R = max sum_ij h_ij (1 - s_i + s_j)`` over ``0 <= h_ij <= p_i g_j / max_fpr`` with g
-        feasible. Such a gradient is a marginal ``u`` of a feasible h, and ``-sum h = sum_pos u``
-        is the same for every h with that marginal, so it is the conjugate there.
+        feasible. A gradient of a smoothed form is the marginal ``u`` of a feasible h. As
+        ``-sum h = sum_pos u`` for every h with that marginal, this is the conjugate there.
         """
         if self.smooth:
             return None
         return float(dscores[target.pairs.positive.rows].sum())
 
     def smoothed(self, width: float) -> PartialPairwiseHinge | None:
-        """The smooth form below it, within width; a smooth loss needs none."""
+        """A smooth lower bound within width; ``None`` for a smooth loss."""
         return None if self.smooth else PartialPairwiseHinge(self.max_fpr, width)
 
     @classmethod
@@ -178,7 +186,7 @@ class PartialPairwiseHinge(SortedPairwise):
 
 
 class _Top(NamedTuple):
-    """Both sides against each other, negatives weighed by their part in the top."""
+    """Sweeps of both classes, the negatives weighted by their part in the top."""
 
     pos: PairSweep
     neg: PairSweep

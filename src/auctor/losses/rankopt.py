@@ -1,4 +1,4 @@
-"""RankOpt: a smooth AUC over as many pairs as rows."""
+"""RankOpt: a smooth estimate of AUC from at most as many pairs as rows."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from auctor.losses.pairwise import Pairwise
 class RankOpt(Pairwise):
     """Mean of ``sigmoid((s_j - s_i) / width)`` over few (positive, negative) pairs; O(n).
 
-    It estimates 1 - AUC and is not convex. Instead of all pairs it takes a coupling: rows of the
+    It estimates 1 - AUC and is not convex. Instead of all pairs it uses matched pairs: rows of the
     two classes are matched in the order of the data, each with as much of the other class as its
-    weight, so with k times as many negatives as positives every positive meets k negatives. Integer
-    weights equal repeated rows; another order of the rows gives other pairs, and data sorted by
-    something that matters should be shuffled first.
+    weight. With k times as many negatives as positives every positive is matched with k negatives.
+    Integer weights equal repeated rows. Another order of the rows gives other pairs, so sorted data
+    should be shuffled first.
 
-    The value falls without end as correct scores grow, so the scale needs a bound: an l2 penalty,
-    whose strength takes the place of a fixed norm of w.
+    The value decreases as the scale of correct scores grows, so the scale must be bounded: an l2
+    penalty replaces the fixed norm of w in the paper.
 
     Parameters
     ----------
     width : float > 0
-        Score difference at which a pair counts as decided.
+        Score difference at which the sigmoid of a pair is 0.73: its scale, in score units.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class RankOpt(Pairwise):
     convex = False
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
-        """Mean over the coupled pairs and its gradient in the scores."""
+        """Mean over the matched pairs and its gradient in the scores."""
         pos, neg, _ = target.pairs
         grad = np.zeros_like(scores)
         value = coupled_sigmoid(

@@ -15,10 +15,10 @@ from auctor.core.types import FloatArray, IntArray, Target
 from auctor.kernels.losses import softmax as kernels
 from auctor.losses.base import BaseLoss
 
-#: Newton steps for the offsets: a handful does, unless scores are so far apart that probabilities
-#: round to 0 and 1.
+#: Largest number of Newton steps for the offsets. Five to ten usually suffice, except where scores
+#: are so far apart that probabilities round to 0 and 1. Set by hand.
 MOST_STEPS = 50
-#: Halvings of a step that does not lower the loss.
+#: Largest number of halvings of a step that does not lower the loss: 2^-30 of it is left.
 MOST_HALVINGS = 30
 #: Rounding allowed in the domain of the conjugate.
 DOMAIN = 1e-9
@@ -35,22 +35,22 @@ class _Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class Softmax(BaseLoss):
-    """``log sum_k exp z_ik - z_i,own`` with ``z = s + b``, least over the offsets b of the classes.
+    """``log sum_k exp z_ik - z_i,own`` with ``z = s + b``, minimised over class offsets b.
 
-    Every row has one score per class, next to each other: scores and targets have the shape
-    (n K,), and a row's target is +1 at its own class and -1 at the others. `one_hot` makes such
-    targets and `auctor.data.Stacked` the data that go with them.
+    Every row has one score per class, stored together: scores and targets have the shape (n K,),
+    and the target of a row is +1 at its own class and -1 at the others. `one_hot` makes such
+    targets and `auctor.data.Stacked` the data for them.
 
-    With ``offsets`` the intercepts of the classes are part of the loss instead of the parameters:
-    a minimum over some variables of a convex function is convex in the others, and its gradient is
-    that at the minimum. So nothing is left unpenalised, and the duality gap is a certificate.
-    O(n K^2) for a Newton step for the offsets.
+    With ``offsets`` the intercepts of the classes are minimised inside the loss instead of being
+    parameters. The minimum of a convex function over some variables is convex in the others, and
+    its gradient is that at the minimum. So no parameter is unpenalised, and the duality gap is a
+    certificate. A Newton step for the offsets takes O(n K^2).
 
     Parameters
     ----------
     n_classes : int >= 2
     offsets : bool
-        Whether every class has its own, else all are 0.
+        Whether every class has an offset; else all are 0.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Softmax(BaseLoss):
         check_int("Softmax", "n_classes", self.n_classes, low=2)
 
     def check_target(self, target: Target) -> None:
-        """Refuse targets without exactly one own class per row, and classes without weight."""
+        """Refuse targets without exactly one class per row, and classes without weight."""
         super().check_target(target)
         y = target.y
         if y.size % self.n_classes or not ((self._table(y) > 0.0).sum(axis=1) == 1).all():
@@ -81,13 +81,13 @@ class Softmax(BaseLoss):
                 "Softmax",
                 needs=f"targets of {self.n_classes} classes, one of them +1 in every row",
                 got=f"shape {y.shape}",
-                todo="Make them by one_hot.",
+                todo="Make the target with one_hot.",
             )
         if not (self._row_shares(target) @ (self._table(y) > 0.0)).all():
             raise DataError(
                 "Softmax",
-                needs="every class in some row with weight",
-                got="a class in none",
+                needs="at least one row with positive weight for every class",
+                got="a class without any",
                 todo="Drop that class.",
             )
 
@@ -103,7 +103,7 @@ class Softmax(BaseLoss):
         return self._fitted(scores, target).offset
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
-        """Weighted mean of ``sum_k q_k log q_k`` with q the probabilities behind the slopes."""
+        """Weighted mean of ``sum_k q_k log q_k`` with the probabilities q that give the slopes."""
         share = self._row_shares(target)
         slopes = self._table(dscores)
         seen = share > 0.0
@@ -115,7 +115,7 @@ class Softmax(BaseLoss):
         return math.inf if outside or slopes[~seen].any() else value
 
     def _table(self, values: FloatArray) -> FloatArray:
-        """One row per row, one column per class."""
+        """Reshape to (rows, classes)."""
         return values.reshape(-1, self.n_classes)
 
     def _row_shares(self, target: Target) -> FloatArray:

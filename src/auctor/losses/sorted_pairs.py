@@ -1,4 +1,4 @@
-"""The two classes of a pair loss, sorted so that one sweep sees all pairs."""
+"""The two classes of a pair loss, sorted so that one sweep covers all pairs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 B = TypeVar("B")
 
-#: From this many rows on the two classes are worked on by two threads; a start of one costs as much
-#: as some thousand rows.
+#: Number of rows from which the two classes are processed by two threads. Set by hand: starting a
+#: thread takes as long as some thousand rows.
 PARALLEL_ROWS = 20_000
 
 
@@ -37,7 +37,7 @@ class SortedClass(NamedTuple):
     starts: IntArray
 
     def mirrored(self) -> SortedClass:
-        """The class read from the other end: values negated, order reversed."""
+        """The class with negated values, in reversed order."""
         share = self.share[::-1]
         weight = share if self.weight is self.share else self.weight[::-1]
         starts = (self.rows.size - self.starts)[::-1].copy()
@@ -45,7 +45,7 @@ class SortedClass(NamedTuple):
 
 
 class Opposing(NamedTuple):
-    """One class as seen against the other: a pair enters through ``z = other - own``."""
+    """One class opposed to the other; the term of a pair depends on ``z = other - own``."""
 
     own: SortedClass
     other: SortedClass
@@ -61,24 +61,24 @@ class SortedClasses(NamedTuple):
     def of(cls, scores: FloatArray, target: Target, margin: float) -> SortedClasses:
         """Both classes sorted, with ``z = margin - s_i + s_j``.
 
-        From the negatives' side z is the difference of the negated values, so both are the same
-        sweep.
+        For the negatives, z is the difference of the negated values, so that both classes use the
+        same sweep.
         """
         split = target.pairs
-        first, second = both(
+        first, second = run_both(
             lambda: _sorted(scores, split.positive, margin),
             lambda: _sorted(scores, split.negative, 0.0),
             scores.shape[0],
         )
-        mirrored = both(second.mirrored, first.mirrored, scores.shape[0])
+        mirrored = run_both(second.mirrored, first.mirrored, scores.shape[0])
         return cls(Opposing(first, second), Opposing(*mirrored))
 
 
 class SortedEvaluation(Evaluation):
     """A loss over pairs at some scores, whose classes are sorted once.
 
-    Other losses with the same margin, such as other widths, take the order over from the latest
-    evaluation ``near``, if that is at the same scores.
+    Losses with the same margin, such as other widths, reuse the order of the latest evaluation
+    ``near``, if that is at the same scores.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class SortedEvaluation(Evaluation):
             self._known, self._classes = near._known, near.classes
             return
         if isinstance(near, SortedEvaluation):
-            near._classes = None  # room for the next ones
-        self._known = scores.copy()  # the caller may write into its own
+            near._classes = None  # frees its memory
+        self._known = scores.copy()  # the caller may overwrite its array
 
     @property
     def classes(self) -> SortedClasses:
-        """Both classes, sorted when first asked for."""
+        """Both classes, sorted on first use."""
         if self._classes is None:
             self._classes = SortedClasses.of(self._known, self.target, self.margin)
         return self._classes
@@ -123,6 +123,7 @@ class SortedEvaluation(Evaluation):
 def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:
     values = scores[part.rows]
     values -= margin
+    # Equal weights and no groups: only the values and row numbers must be sorted.
     if not part.group.size and part.share.strides == (0,):
         values, rows = ascending_rows(values, part.rows)
         return SortedClass(rows, values, part.share, part.weight, part.start)
@@ -134,8 +135,8 @@ def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:
     return SortedClass(part.rows[order], values[order], share, weight, part.start)
 
 
-def both(first: Callable[[], A], second: Callable[[], B], size: int) -> tuple[A, B]:
-    """Results of two independent calls, on two threads when ``size`` rows are worth it."""
+def run_both(first: Callable[[], A], second: Callable[[], B], size: int) -> tuple[A, B]:
+    """Results of two independent calls, on two threads from `PARALLEL_ROWS` rows on."""
     a: list[A] = []
     b: list[B] = []
     tasks = [lambda: a.append(first()), lambda: b.append(second())]
@@ -144,7 +145,7 @@ def both(first: Callable[[], A], second: Callable[[], B], size: int) -> tuple[A,
 
 
 class PairSweep(NamedTuple):
-    """What a sweep finds for the rows of one side: slopes, and windows in the other side."""
+    """Result of a sweep for the rows of one class: slopes, and windows in the other class."""
 
     classes: Opposing
     value: float
@@ -154,22 +155,22 @@ class PairSweep(NamedTuple):
 
     @property
     def rows(self) -> AnyRows:
-        """Rows of the side."""
+        """Rows of the class."""
         return self.classes.own.rows
 
 
 def gradient(scores: FloatArray, positive: PairSweep, negative: PairSweep) -> FloatArray:
-    """Gradient in the scores from the slopes of both sides."""
+    """Gradient in the scores from the slopes of both classes."""
     grad = np.zeros_like(scores)
     for sign, side in ((-1.0, positive), (1.0, negative)):
         pairs.put(grad, side.rows, sign, side.classes.own.weight, side.slope)
     return grad
 
 
-def springs(
+def window_curvature(
     n_rows: int, positive: PairSweep, negative: PairSweep, stiffness: float
 ) -> PairCurvature:
-    """Curvature that ties each row to those in its window by springs of one stiffness."""
+    """Curvature of pairs with second derivative ``stiffness`` if in a window, and 0 otherwise."""
     diagonal = np.zeros(n_rows)
     for side in (positive, negative):
         own, other = side.classes
@@ -189,7 +190,7 @@ def springs(
             )
             out[own.rows] = (stiffness * own.weight)[:, None] * part
 
-        both(lambda: one(positive), lambda: one(negative), flat.size)
+        run_both(lambda: one(positive), lambda: one(negative), flat.size)
         return out if v.ndim == 2 else out[:, 0]
 
     def partners(side: PairSweep, own: IntArray, at: FloatArray) -> AnyRows:
@@ -210,10 +211,10 @@ def drawn_partners(
     sides: Sequence[tuple[AnyRows, Callable[[IntArray, FloatArray], AnyRows]]],
     drawn: IntArray,
 ) -> IntArray:
-    """Partners of rows of both classes, evenly spread over those they may have.
+    """One partner of the other class for each drawn row, spread evenly over its possible partners.
 
-    A side is its rows and a callable, which takes places among them, and for each a share of the
-    total weight of its partners.
+    A side is the rows of one class and a callable. The callable takes positions among these rows,
+    and for each a share in [0, 1] of the total weight of its possible partners.
     """
     at, found = spread(drawn.size), drawn.copy()
     for rows, partners in sides:

@@ -24,8 +24,7 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 #: Squared length up to which a row counts as empty.
 TINY = 1e-200
 #: Factor on the change of a score since the last check of the shrunk rows. A row stays shrunk if
-#: its
-#: dual variable would stay at its bound under a change that much larger.
+#: its dual variable would stay at its bound under a change that much larger.
 FARTHER = 1.25
 
 

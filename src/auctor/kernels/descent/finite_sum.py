@@ -45,8 +45,7 @@ def svrg_epoch(
 
     Row ``rows[k]`` of class ``own[k]`` is drawn with probability ``below[k + 1] - below[k]``. Its
     term has the factor ``scale[k]``, its weight divided by that probability, so that the estimate
-    of
-    the gradient is unbiased. The term of the class means is not sampled.
+    of the gradient is unbiased. The term of the class means is not sampled.
     """
     d = w.shape[0]
     change, pulls = np.zeros(d), np.zeros(d)
@@ -103,8 +102,7 @@ def spdam_epoch(
 
     Row k stands for ``z_k = scale[k] (x - m)``. Minimises
     ``1/(2n) sum (w.z_k)^2 + (b.w)^2/2 + b.w + w'ridge w/2`` with b the mean of the negatives minus
-    that of the positives. ``extrapolated`` is the point
-    at which the dual steps are taken.
+    that of the positives. The dual steps are taken at the point ``extrapolated``.
     """
     n, d = rows.shape[0], w.shape[0]
     b = means[0] - means[1]

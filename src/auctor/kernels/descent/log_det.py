@@ -156,8 +156,7 @@ def sandwich(
     """``(W D W)_ij`` of the free pairs, where D is the symmetric matrix of a step on them.
 
     ``U`` is a work array for ``D W`` and then its transpose, so that all loops read rows. All
-    arrays
-    of numbers are float64, or all are float32.
+    arrays of numbers are float64, or all are float32.
     """
     p = W.shape[0]
     times_inverse(W, indptr, column, step, U)

@@ -16,8 +16,7 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Smallest pivot of the factor, as a share of its diagonal entry. A vector that depends on the
-#: others
-#: then gives a long step, which ends where another weight becomes zero.
+#: others then gives a long step, which ends where another weight becomes zero.
 PIVOT = 1e-13
 #: Rounding error of an entry of the gradient, as a share of its offset b.
 ROUNDING = 1e-14

@@ -26,9 +26,8 @@ def path_scores(
     ``z`` are log-odds. Without ``softmax`` a node has the conditional probability ``sigmoid(z)``,
     and a row ends at t with ``prod_c (1 - sigmoid(z_c))``. With it, siblings share a softmax, in
     which ending at the parent has a score of 0. ``stay[t]`` says whether rows may end at t; its
-    last
-    entry stands for the virtual root. Nodes that are not ``seen`` in training have probability 0.
-    With ``inherit`` the probability of a path is the product of its conditional probabilities;
+    last entry stands for the virtual root. Nodes that are not ``seen`` in training have probability
+    0. With ``inherit`` the probability of a path is the product of its conditional probabilities;
     without it, probabilities are marginal, and a path has that of its last node.
     """
     n, size = z.shape

@@ -1,4 +1,4 @@
-"""The ranking that a max-margin loss of average precision fears most, in O(n log n)."""
+"""The most violated ranking of the max-margin loss of average precision, in O(n log n)."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ import numpy as np
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Levels of the stack: halving any number of rows takes no more.
+#: Size of the stack of open intervals. Halving up to 2^63 rows takes 63 levels with at most two
+#: intervals each, so 130 always suffice.
 DEPTH = 130
 
 
 @kernel
 def worst_places(pos: FloatArray, neg: FloatArray, weight: float, place: IntArray) -> None:
-    """For every negative, how many positives stand above it in the ranking of highest value.
+    """Find the most violated ranking: how many positives are above each negative.
 
-    ``pos`` and ``neg`` fall; a negative weighs ``weight`` positives. With P positives and N
-    negatives a ranking has the value
+    ``pos`` and ``neg`` are in descending order; a negative counts ``weight`` times as much as a
+    positive. With P positives and N negatives a ranking has the value negatives a ranking has the
+    value
 
         ``1 - AP + 2/(P N) sum over (i, j), j above i, of (neg_j - pos_i)``
 
-    In the best one the rows of a class are in the order of their scores. Putting negative j (from
-    0) above positive k (from 0), when the j negatives before it are there already, adds
+    In the best ranking each class is in the order of its scores. Moving negative j (counted from 0)
+    above positive k, when the j negatives before it are already above, adds
 
         ``g_j(k) = 1/P [weight x / ((x + weight j) (x + weight (j+1))) - 2/N (pos_k - neg_j)]``
 
-    with ``x = k + 1``, so negative j goes where the sum of ``g_j`` over all later positives is
-    greatest. As ``g_j(k)`` falls with j, that place does not move up from one negative to the next:
-    the middle negative is placed by a scan and halves the positives that are left to either side.
-    O(P log N + N); negatives never pass each other, so the places together are a ranking.
+    with ``x = k + 1``, so the best position of negative j maximises the sum of ``g_j`` over all
+    later positives. As ``g_j(k)`` decreases in j, that position does not move up from one negative
+    to the next. So the middle negative is placed by a scan, which divides the positives into those
+    for the negatives before it and those for the negatives after it. O(P log N + N). Negatives keep
+    their order, so the positions together are a ranking.
     """
     n_pos, n_neg = pos.shape[0], neg.shape[0]
     margin = 2.0 / n_neg
@@ -43,7 +46,7 @@ def worst_places(pos: FloatArray, neg: FloatArray, weight: float, place: IntArra
             continue
         j = (first + last) // 2
         before, after = weight * j, weight * (j + 1)
-        # The sum over positives from `high` on is the same for all places in question.
+        # The sum over positives from `high` on is common to all positions that are compared.
         total = most = 0.0
         best = high
         for k in range(high - 1, low - 1, -1):
@@ -64,9 +67,9 @@ def worst_places(pos: FloatArray, neg: FloatArray, weight: float, place: IntArra
 def ranking_slopes(
     place: IntArray, weight: float, n_pos: int, pos_slope: FloatArray, neg_slope: FloatArray
 ) -> float:
-    """1 - AP of a ranking, and the slopes of its value in the falling scores of both classes.
+    """1 - AP of a ranking; writes the slopes of its value in the descending scores of both classes.
 
-    ``place[j]`` positives stand above negative j.
+    ``place[j]`` positives are above negative j.
     """
     n_neg = place.shape[0]
     unit = 2.0 / (float(n_pos) * n_neg)

@@ -1,10 +1,10 @@
 """Sums over pairs of softplus and its derivatives in O(n): expansions on unit cells.
 
-``softplus(z) = log(1 + e^z)`` is analytic up to a distance of pi from the real line. So on cells of
-unit length it is, as a function of the two places inside their cells, a Chebyshev polynomial of
-degree `ORDER` - 1 in each, to about 1e-14. Rows of one cell then act on those of another through
-`ORDER` moments. Cells further apart than `REACH` see zero or the straight line, which is what
-softplus equals there to the last digit; cells of few rows meet pair by pair.
+``softplus(z) = log(1 + e^z)`` is analytic up to a distance of pi from the real line. Between two
+cells of unit length it is therefore, to about 1e-14, a polynomial of degree `ORDER` - 1 in each of
+the two positions inside the cells, expanded in Chebyshev polynomials. The rows of one cell act on
+those of another through `ORDER` moments. Between cells further apart than `REACH`, softplus equals
+zero or its argument to machine precision. Cells with few rows are summed pair by pair.
 
 Arrays are as in `kernels.pairs`: ascending within groups, ``z = t - a``.
 """
@@ -19,11 +19,14 @@ import numpy as np
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Chebyshev coefficients per cell and side.
+#: Chebyshev coefficients per cell and class; 12 give an error of about 1e-14, as they decrease like
+#: 12.6^-k (the singularity at a distance of pi is at 2 pi in x).
 ORDER = 12
-#: Cells further apart than this see only the tails of softplus.
+#: Distance of cells from which softplus is replaced by its asymptotes: exp(-37) is below machine
+#: epsilon.
 REACH = 38
-#: Cells with at most this many pairs between them skip the expansion.
+#: Cells with at most this many pairs between them are summed directly: the expansion costs about
+#: ORDER^2 = 144 products. Set by hand.
 DIRECT_PAIRS = 16
 
 #: What is summed: softplus, its first and its second derivative.
@@ -31,7 +34,7 @@ VALUE, SLOPE, CURVE = 0, 1, 2
 
 
 class Cells(NamedTuple):
-    """Runs of rows on the same unit cell of the same group."""
+    """Consecutive rows of one group whose values lie in the same unit cell."""
 
     at: FloatArray  # lower end of each cell
     first: IntArray  # rows first[k]:first[k + 1]
@@ -40,10 +43,12 @@ class Cells(NamedTuple):
 
 @lru_cache(maxsize=3)
 def table(kind: int) -> FloatArray:
-    """Coefficients ``[d + REACH, m, n]`` of the function of ``d + (x - y)/2``.
+    """Chebyshev coefficients ``[d + REACH, m, n]`` of the function at ``d + (x - y)/2``.
 
-    ``T_m(x) T_n(y)`` with x the place of t in its cell, y that of a, both in [-1, 1].
+    d is the distance of two cells. The coefficients belong to ``T_m(x) T_n(y)``, x being the
+    position of t in its cell and y that of a, both in [-1, 1].
     """
+    # Chebyshev nodes of both positions, and the discrete transform to coefficients.
     angle = np.pi * (np.arange(ORDER) + 0.5) / ORDER
     node = np.cos(angle)
     basis = np.cos(np.outer(np.arange(ORDER), angle)) * (2.0 / ORDER)
@@ -62,7 +67,7 @@ def table(kind: int) -> FloatArray:
 
 @kernel
 def find_cells(x: FloatArray, starts: IntArray) -> Cells:
-    """Runs of equal ``floor(x)`` within groups."""
+    """Cells of ascending x: consecutive rows of a group with equal ``floor(x)``."""
     n = x.shape[0]
     at, first = np.empty(n), np.empty(n + 1, dtype=np.int64)
     cell_starts = np.empty_like(starts)
@@ -105,7 +110,7 @@ def pair_sums(
     moments = _moments(t, other, c)
     for g in range(own.starts.shape[0] - 1):
         begin, end = other.starts[g], other.starts[g + 1]
-        # Mass of the cells from each one on, and its moment about the first row there.
+        # Moments of all cells beyond REACH: their mass, and the first moment about their first row.
         top = other.first[end]
         mass = moment = 0.0
         ahead = end
@@ -154,13 +159,14 @@ def pair_sums(
 
 @kernel
 def _moments(x: FloatArray, cells: Cells, c: FloatArray) -> FloatArray:
-    """Chebyshev moments of the rows in each cell."""
+    """Chebyshev moments ``sum_i c_i T_m(x_i)`` of the rows in each cell, (cells, ORDER)."""
     out = np.zeros((cells.at.shape[0], ORDER))
     sums = np.empty(ORDER)
     for k in range(out.shape[0]):
         sums[:] = 0.0
         for i in range(cells.first[k], cells.first[k + 1]):
             place = 2.0 * (x[i] - cells.at[k]) - 1.0
+            # T_m = 2 x T_{m-1} - T_{m-2}, each times c_i.
             before, now = c[i], c[i] * place
             sums[0] += before
             sums[1] += now
@@ -173,7 +179,7 @@ def _moments(x: FloatArray, cells: Cells, c: FloatArray) -> FloatArray:
 
 @kernel
 def _clenshaw(coefficients: FloatArray, x: float) -> float:
-    """Chebyshev series at x."""
+    """Value of a Chebyshev series at x in [-1, 1]."""
     after = now = 0.0
     for m in range(ORDER - 1, 0, -1):
         after, now = now, coefficients[m] + 2.0 * x * now - after
@@ -192,10 +198,11 @@ def draw_partners(
     tries: int,
     out: IntArray,
 ) -> None:
-    """One row j for each threshold, nearly in proportion to ``q_j softplus''(t_j - a)``.
+    """Draw one row j for each threshold, nearly in proportion to ``q_j softplus''(t_j - a)``.
 
     ``mass[j]`` is the sum of q before j. All rows of the group are candidates if they are at most
-    ``tries``, otherwise that many at equal steps of mass; ``inside`` in [0, 1) picks among them.
+    ``tries``; otherwise ``tries`` rows at equal steps of mass are. ``inside`` in [0, 1) holds the
+    uniform random numbers that select among them.
     """
     weight = np.empty(tries)
     place = np.empty(tries, dtype=np.int64)
@@ -211,6 +218,7 @@ def draw_partners(
             size = min(tries, end - begin)
         step = (mass[end] - mass[begin]) / size
         total = 0.0
+        # Cumulative weights of the candidates.
         for m in range(size):
             j, q = begin + m, step
             if size < end - begin:

@@ -1,4 +1,4 @@
-"""Few pairs that stand for all: the rows of two classes coupled by their cumulative weights."""
+"""A few pairs that represent all pairs: rows of two classes matched by cumulative weight."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def coupled_sigmoid(
     width: float,
     grad: FloatArray,
 ) -> float:
-    """Sum over coupled pairs of mass times ``sigmoid((s_j - s_i) / width)``; adds its gradient.
+    """Sum over matched pairs of mass times ``sigmoid((s_j - s_i) / width)``; adds its gradient.
 
-    Both classes of a group have the same total weight, and rows are matched in order, each with as
-    much of the other class as its weight: at most one pair fewer than rows.
+    Both classes of a group have the same total weight. Rows are matched in order, each with as much
+    of the other class as its own weight, so a group has at most as many pairs as rows minus one.
     """
     total = 0.0
     for g in range(start_p.shape[0] - 1):
@@ -38,7 +38,7 @@ def coupled_sigmoid(
         left_p, left_q = p[i], q[j]
         while True:
             last_p, last_q = i + 1 == start_p[g + 1], j + 1 == start_q[g + 1]
-            # The last row takes all that is left, so that rounding loses no pair.
+            # The last row takes the remaining mass, so that rounding loses no pair.
             ends_p = (left_p <= left_q or last_q) and not last_p
             ends_q = (left_q <= left_p or last_p) and not last_q
             mass = left_p if last_q else left_q if last_p else min(left_p, left_q)

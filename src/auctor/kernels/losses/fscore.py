@@ -1,7 +1,7 @@
 """The most violated labelling of F-beta, and its smoothing over levels of F.
 
-Weights are shares of the total; a labelling flips the mass B of the lowest positives and the mass
-C of the highest negatives. With ``factor = 1 + beta^2`` and ``m`` the mass of the positives,
+Weights are shares of the total, of sum 1. A labelling flips the lowest positives, of mass B, and
+the highest negatives, of mass C. With ``factor = 1 + beta^2`` and ``m`` the mass of the positives,
 ``1 - F = 1 - factor (m - B) / (factor m - B + C)``.
 """
 
@@ -12,19 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.types import FloatArray, IntArray
+from auctor.kernels.losses.thresholds import ROUNDING
 from auctor.kernels.runtime.compiled import kernel
 
-#: Values per block of moments.
+#: Values per block whose moments are precomputed. A sum then reads at most two partial blocks and n
+#: / 64 moments. Set by hand.
 BLOCK = 64
-#: Levels whose weight is below exp(-CUT) of the largest are not looked for.
+#: Levels whose weight is below exp(-CUT) of the largest are not searched: exp(-45) = 3e-20 is far
+#: below machine epsilon.
 CUT = 45.0
-#: With this many tied levels the lattice is not refined: the scores are too large to tell levels
-#: apart.
+#: Number of levels from which the grid of levels is not refined: so many remain only where the
+#: scores are too large to distinguish levels. Set by hand; it bounds time and memory.
 MOST_LEVELS = 1 << 15
-#: Rounding of a sum of shares.
-ROUNDING = 1e-15
-#: Columns of a table of levels; of the last two there is one each for positives and negatives.
-PHI, VALUE, MU, FLIPPED, BENT = 0, 1, 2, 3, 5
+#: Columns of a table of levels. FLIPPED and ON_RAMP are two columns each: the first for positives,
+#: the second for negatives.
+PHI, VALUE, MU, FLIPPED, ON_RAMP = 0, 1, 2, 3, 5
 
 
 @kernel
@@ -36,12 +38,13 @@ def worst_labelling(
     factor: float,
     whole: bool,
 ) -> tuple[float, int, int, float]:
-    """``max 1 - F + 2 (sum of flipped negatives' scores - of flipped positives')``.
+    """Maximise ``1 - F + 2 (scores of flipped negatives - scores of flipped positives)``.
 
-    ``pos`` ascends, ``neg`` descends. Returns the value, how many positives and how many negatives
-    are flipped, and the part of the next negative that is (0 if ``whole``). For given B the
-    objective is concave in C, a bisection over the negatives; for given C it is convex in B
-    between the positives. O(n_pos log n_neg).
+    Scores are weighted sums. ``pos`` is ascending, ``neg`` descending. Returns the value, the
+    numbers of flipped positives and negatives, and the flipped part of the next negative (0 if
+    ``whole``). For given B the objective is concave in C and is maximised by bisection over the
+    negatives; for given C it is convex in B between two positives, so B ends at one of them.
+    O(n_pos log n_neg).
     """
     m, total_neg = p.sum(), q.shape[0]
     mass, score = np.zeros(total_neg + 1), np.zeros(total_neg + 1)
@@ -56,7 +59,7 @@ def worst_labelling(
         # hit / (rest + C)^2, against which a flip costs 2 neg.
         hit = 0.0 if last else factor * max(m - flipped, 0.0)
         rest = factor * m - flipped
-        # Last negative whose flip starts out with a gain.
+        # Number of negatives whose flip increases the value at first.
         low, high = 0, total_neg
         while low < high:
             middle = (low + high) // 2
@@ -64,6 +67,7 @@ def worst_labelling(
                 low = middle + 1
             else:
                 high = middle
+        # The maximum may lie inside the last of them: hit / (rest + C)^2 = -2 neg_j.
         full, part = low, 0.0
         if low > 0:
             j = low - 1
@@ -71,6 +75,7 @@ def worst_labelling(
                 room = np.sqrt(hit / (-2.0 * neg[j])) - rest - mass[j]
                 if room < q[j]:
                     full, part = j, max(room, 0.0) / q[j]
+        # A fractional flip is not allowed if `whole`: the better of its two neighbours counts.
         for choice in range(2 if whole and part > 0.0 else 1):
             take, share = (full + choice, 0.0) if whole else (full, part)
             c = mass[take] + (share * q[take] if share > 0.0 else 0.0)
@@ -85,10 +90,10 @@ def worst_labelling(
 
 
 class SortedScores(NamedTuple):
-    """Ascending values with weights, ready for sums of ramps and of smoothed hinges.
+    """Ascending values with weights, prepared for sums of ramps and of smoothed hinges.
 
-    ``mass`` of the first i values, their ``moment`` about the last of them, and the moments
-    0, 1, 2 of every block about its first value: sums without cancellation.
+    ``mass`` of the first i values, their ``moment`` about the last of them, and for every block its
+    moments of order 0, 1 and 2 about its first value. Such local moments avoid cancellation.
     """
 
     value: FloatArray
@@ -117,7 +122,7 @@ def _prepare(value: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def sorted_scores(value: FloatArray, weight: FloatArray) -> SortedScores:
-    """A side over ascending values."""
+    """Prepare one class, given its ascending scores."""
     return SortedScores(value, weight, *_prepare(value, weight))
 
 
@@ -136,13 +141,18 @@ def _position(value: FloatArray, x: float, inclusive: bool) -> int:
 
 @kernel
 def _sums(side: SortedScores, t: float, width: float) -> tuple[float, float, float]:
-    """Sums over a side of ramps, of their slopes times width, and of smoothed hinges of t - v."""
+    """Sums over one class of ramps, of their slopes times width, and of smoothed hinges of t - v.
+
+    The ramp is ``min(max((t - v) / width, 0), 1)``, and the smoothed hinge is its integral.
+    """
     value, weight = side.value, side.weight
     first, last = _position(value, t - width, True), _position(value, t, False)
+    # Values below t - width: their ramp is 1 and their hinge is t - v - width / 2.
     full = side.mass[first]
     hinges = 0.0
     if first > 0:
         hinges = side.moment[first] + full * (t - value[first - 1] - 0.5 * width)
+    # Values on the ramp: sums of (t - v)^k for k = 0, 1, 2, by whole blocks where possible.
     sum0 = sum1 = sum2 = 0.0
     i = first
     while i < last:
@@ -173,7 +183,11 @@ def _level(
     guess: float,
     level: FloatArray,
 ) -> None:
-    """``1 - phi`` plus the smoothed worst margin of labellings with F <= phi, as a `levels` row."""
+    """Fill a row of `levels`: ``1 - phi`` plus the smoothed worst margin where F <= phi.
+
+    The margin is that of the worst labelling with F <= phi; mu is the multiplier of this
+    constraint, found by safeguarded Newton steps.
+    """
     m = pos.mass[-1]
     up = factor - phi
     goal = factor * m * (1.0 - phi)
@@ -183,6 +197,7 @@ def _level(
     for _ in range(2000):
         share_pos, active_pos, hinges_pos = _sums(pos, up * mu, width)
         share_neg, active_neg, hinges_neg = _sums(neg, phi * mu, width)
+        # Residual of the constraint at mu, which increases in mu.
         miss = up * share_pos + phi * share_neg - goal
         if abs(miss) <= ROUNDING or (miss > 0.0 and mu == 0.0) or phi == 0.0:
             break
@@ -196,29 +211,30 @@ def _level(
             new = 0.0
         elif not low < new < high:
             new = low + 0.5 * (high - low)
-        if abs(new - mu) <= 4e-16 * mu:
+        if abs(new - mu) <= 4e-16 * mu:  # a few units of rounding
             break
         mu = new
     level[PHI], level[MU] = phi, mu
     level[VALUE] = 1.0 - phi + 2.0 * (hinges_pos + hinges_neg - mu * goal)
     level[FLIPPED], level[FLIPPED + 1] = share_pos, share_neg
-    level[BENT], level[BENT + 1] = active_pos, active_neg
+    level[ON_RAMP], level[ON_RAMP + 1] = active_pos, active_neg
 
 
 @kernel
 def levels(
-    pos: SortedScores, neg: SortedScores, factor: float, width: float, fine: int, heat: float
+    pos: SortedScores, neg: SortedScores, factor: float, width: float, fine: int, temperature: float
 ) -> FloatArray:
-    """Levels ``j / 2^fine`` of F that come near the largest value, one per row.
+    """Evaluate the levels ``j / 2^fine`` of F whose value is close to the largest; one per row.
 
-    Columns: phi, value, multiplier, and the masses flipped and on the ramp, of positives and of
-    negatives. The margin grows with phi, so the value falls by at most the distance between two
-    levels; an interval that stays ``CUT heat`` below the best so far is left alone, others are
-    halved.
+    Columns: phi, value, multiplier, and for positives and negatives the flipped mass and the mass
+    on the ramp. The margin increases with phi, so between two levels the value falls by at most
+    their distance. An interval that stays ``CUT * temperature`` below the best value so far is not
+    refined; the others are halved.
     """
     size = 9
-    table = np.empty((256, BENT + 2))
+    table = np.empty((256, ON_RAMP + 2))
     guess = best = 0.0
+    # Nine levels 1, 7/8, ..., 0 to start from.
     for j in range(size):
         _level(pos, neg, factor, 1.0 - j / 8.0, width, guess, table[j])
         guess = table[j, MU]
@@ -233,7 +249,7 @@ def levels(
         step *= 0.5
         for e in range(ends.shape[0]):
             at = ends[e]
-            if table[at, VALUE] + 2.0 * step < best - CUT * heat:
+            if table[at, VALUE] + 2.0 * step < best - CUT * temperature:
                 continue
             if size == table.shape[0]:
                 table = np.concatenate((table, np.empty_like(table)))
@@ -251,16 +267,17 @@ def levels(
 def mixed_ramps(
     value: FloatArray, at: FloatArray, weight: FloatArray, width: float, out: FloatArray
 ) -> None:
-    """``out[i] = sum_k weight_k min(max((at_k - value_i) / width, 0), 1)``; both ascend, O(n + k).
+    """``out[i] = sum_k weight_k min(max((at_k - value_i) / width, 0), 1)``; O(n + k).
 
-    Moments of the ramps under way are kept relative to the current value.
+    Both arrays ascend. The moments of the ramps that contain the current value are relative to it.
     """
     size = at.shape[0]
     full = weight.sum()
     sum0 = sum1 = here = 0.0
-    first = last = 0  # ramps first..last are under way, those from last on are full
+    first = last = 0  # ramps first..last contain the value, those from last on are 1
     for i in range(value.shape[0]):
         v = value[i]
+        # Ramps that end below v.
         while first < last and at[first] <= v:
             sum0 -= weight[first]
             sum1 -= weight[first] * (at[first] - here)
@@ -271,6 +288,7 @@ def mixed_ramps(
                 full -= weight[last]
                 last += 1
             first = last
+        # Move the moment to the new value, then add the ramps that start.
         sum1 -= sum0 * (v - here)
         here = v
         while last < size and at[last] - v < width:
@@ -283,9 +301,9 @@ def mixed_ramps(
 
 
 class Ramps(NamedTuple):
-    """Flips ``min(max((at_k - value) / width, 0), 1)`` of ascending values at every level k.
+    """Flipped shares ``min(max((at_k - value) / width, 0), 1)`` of ascending values, per level k.
 
-    Values ``first_k`` to ``last_k`` are on the ramp, those before are flipped.
+    Values ``first_k`` to ``last_k`` are on the ramp, those before are flipped as a whole.
     """
 
     value: FloatArray
@@ -297,7 +315,7 @@ class Ramps(NamedTuple):
 
 @kernel
 def level_sums(ramps: Ramps, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Per level, the sum of x over the values on its ramp, and of x times the flips; O(n + k)."""
+    """Per level, sums of x over the values on its ramp, and of x times flipped share; O(n + k)."""
     value, at, first, last, width = ramps
     total, moment = np.zeros(x.shape[0] + 1), np.zeros(x.shape[0] + 1)
     for i in range(x.shape[0]):
@@ -313,10 +331,11 @@ def level_sums(ramps: Ramps, x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @kernel
 def row_sums(ramps: Ramps, y: FloatArray, z: FloatArray) -> FloatArray:
-    """Per value, the sum of y over the levels on whose ramp it is, and of z times its flips."""
+    """Per value, sum of y over the levels on whose ramp it is, plus z times its flipped shares."""
     value, at, first, last, width = ramps
     n = value.shape[0]
-    steps = np.zeros((n + 1, 2))  # of the part that does not depend on the value, of its slope
+    # Per value, the sum is level + slope * value; both change only where a ramp starts or ends.
+    steps = np.zeros((n + 1, 2))
     out = np.empty(n)
     for k in range(at.shape[0]):
         rise, slope = y[k] + z[k] * at[k] / width, z[k] / width
@@ -332,11 +351,11 @@ def row_sums(ramps: Ramps, y: FloatArray, z: FloatArray) -> FloatArray:
     return out
 
 
-class Bend(NamedTuple):
-    """What one class adds to the curvature of a mixture of levels.
+class ClassCurvature(NamedTuple):
+    """The part of one class in the curvature of a mixture of levels.
 
-    ``share`` has the sign of the class, ``own`` is the diagonal, and ``cost`` is what a flip counts
-    for at every level.
+    ``share`` has the sign of the class, ``own`` is the diagonal, and ``cost`` is the coefficient of
+    a flip in the constraint of each level.
     """
 
     rows: IntArray
@@ -347,10 +366,19 @@ class Bend(NamedTuple):
 
 
 @kernel
-def bend_products(
-    V: FloatArray, pos: Bend, neg: Bend, weight: FloatArray, soft: FloatArray, heat: float
+def curvature_products(
+    V: FloatArray,
+    pos: ClassCurvature,
+    neg: ClassCurvature,
+    weight: FloatArray,
+    soft: FloatArray,
+    temperature: float,
 ) -> FloatArray:
-    """Products of the curvature with the rows of V; each O(n + k)."""
+    """Products of the curvature with the rows of V; O(n + k) for each.
+
+    The curvature is the mean of the levels' curvatures plus the covariance of their gradients,
+    divided by the temperature.
+    """
     out = np.zeros_like(V)  # rows without weight are in neither class
     for j in range(V.shape[0]):
         v = V[j]
@@ -358,7 +386,7 @@ def bend_products(
         bent_neg, flipped_neg = level_sums(neg.ramps, neg.share * v[neg.rows])
         along = soft * (pos.cost * bent_pos + neg.cost * bent_neg)
         slope = -2.0 * (flipped_pos + flipped_neg)
-        tilt = (2.0 / heat) * weight * (slope - (weight * slope).sum())
+        tilt = (2.0 / temperature) * weight * (slope - (weight * slope).sum())
         less_pos = row_sums(pos.ramps, along * pos.cost, tilt)
         less_neg = row_sums(neg.ramps, along * neg.cost, tilt)
         for i in range(pos.rows.shape[0]):

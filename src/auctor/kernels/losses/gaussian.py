@@ -1,8 +1,8 @@
 """Error and AUC of Gaussian scores, as functions of class means and variances.
 
 Arrays have the positive class first: ``prior``, ``mean`` and ``variance`` have shape (2,) or
-(2, k) for k models at once. A variance of zero means the limit; nothing is ever NaN for finite
-input.
+(2, k) for k models at once. A variance of zero stands for its limit; the results are never NaN for
+finite input.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import scipy
 
 from auctor.core.types import FloatArray
 
-#: Beyond this many standard deviations a Gaussian has no mass in double precision.
+#: Standard deviations beyond which a Gaussian has no mass in double precision: its tail at 38.6 is
+#: below the smallest double.
 FAR = 40.0
-#: Smallest variance of a class, as a fraction of the squared spread of both, for a threshold.
+#: Smallest variance of a class when a threshold is computed, as a fraction of the squared spread of
+#: both classes. Set by hand; it keeps 1 / variance finite.
 NARROW = 1e-20
 
 
@@ -48,18 +50,19 @@ def expected_auc(mean: FloatArray, variance: FloatArray) -> Slopes:
 
 
 def best_shift(prior: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """What to add to Gaussian scores so that their sign has the smallest error.
+    """The constant to add to Gaussian scores so that their sign has the smallest error.
 
-    The two weighted densities cross at the roots of a quadratic; the one where the positive class
-    takes over is the threshold, unless predicting the larger class throughout is better.
+    The two weighted densities cross at the roots of a quadratic. The threshold is the root above
+    which the positive class is more likely, unless always predicting the larger class is better.
     """
     apart = mean[0] - mean[1]
     size = np.abs(apart) + np.sqrt(variance[0]) + np.sqrt(variance[1])
     unit = np.where(size > 0.0, size, 1.0)
     gap = apart / unit
     inverse = 1.0 / np.maximum(variance / unit / unit, NARROW)
-    # The log ratio of the weighted densities, a z^2 + b z + c at z from the mean of the class with
-    # the smaller variance; a threshold close to that mean would be rounded from elsewhere.
+    # The log ratio of the weighted densities is a z^2 + b z + c, with z measured from the mean of
+    # the class with the smaller variance: the threshold is often close to that mean, and measured
+    # from elsewhere it would lose digits.
     narrow = inverse[0] > inverse[1]
     with np.errstate(all="ignore"):
         a = 0.5 * (inverse[1] - inverse[0])
@@ -73,7 +76,7 @@ def best_shift(prior: FloatArray, mean: FloatArray, variance: FloatArray) -> Flo
     shift = -np.where(narrow, mean[0], mean[1]) - np.where(known, cross, 0.0) * unit
     error = expected_error(prior, mean + shift, variance).value
     known &= error < np.minimum(prior[0], prior[1])
-    # No score is as far from the middle as this, so all have one sign.
+    # A shift beyond all scores, so that all have the same sign.
     all_one = np.where(prior[0] >= prior[1], FAR, -FAR) * unit - 0.5 * (mean[0] + mean[1])
     return np.asarray(np.where(known, shift, all_one))
 

@@ -1,7 +1,7 @@
 """The logistic loss of all rows at once, in loops that vectorise.
 
-`pointwise` has the same loss for one row, by the functions of the C library; calls to these cannot
-be vectorised, and the loops below are several times quicker. Letters: s score, y target (-1 or
+`pointwise` has the same loss for one row, by the functions of the C library. Calls to those do not
+vectorise, and the loops below are several times faster. Letters: s score, y target (-1 or
 +1), p normalised row weight, e = exp(-|y s|), b = -y u the dual weight of a row with slope u.
 """
 
@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from auctor.core.types import FloatArray
+from auctor.kernels.losses.pointwise import SLACK
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel
 
 #: 1 / ln 2: turns a natural exponent into a power of two.
@@ -19,23 +20,22 @@ _LOG2E = 1.4426950408889634
 #: ln 2 = high + low (Cody and Waite): the high part has 32 significant bits, so that its product
 #: with a power of two below 2^10 is exact.
 _LN2_HIGH = 0.6931471803691238
-#: The rest of ln 2.
+#: ln 2 - high.
 _LN2_LOW = 1.9082149292705877e-10
-#: exp is cut off here (1e-304): beyond it the power of two would leave the normal numbers.
+#: Smallest argument of exp (1e-304): below it the power of two is not a normal double.
 _LOWEST = -700.0
 #: Rows per strip: three buffers of 4 kB each stay in the first-level cache.
 STRIP = 512
-#: Slack of the domain [0, 1] of the conjugate, for rounding in b.
-SLACK = 1e-12
 
 
 @inline_kernel
 def _exp_negative(x: float) -> float:
     """exp(x) for x <= 0 in straight-line code, so that a loop over it vectorises (2 ulp)."""
     x = max(x, _LOWEST)
+    # exp(x) = 2^k exp(r) with |r| <= ln(2) / 2; exp(r) by its Taylor polynomial of degree 12.
     k = np.floor(x * _LOG2E + 0.5)
-    # |r| < 1, so this bound never binds: it keeps a fast kernel from adding the two parts of
-    # ln 2 together, which costs log2|x| bits.
+    # |r| < 1, so the maximum never changes r: it keeps the compiler from adding the two parts of
+    # ln 2 before the subtraction, which would lose log2|x| bits.
     r = max(x - k * _LN2_HIGH, -1.0) - k * _LN2_LOW
     p = 1.0 / 479001600.0
     p = p * r + 1.0 / 39916800.0
@@ -50,6 +50,7 @@ def _exp_negative(x: float) -> float:
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
+    # 2^k, by writing k + 1023 into the exponent of a double.
     bits = (np.int64(k) + np.int64(1023)) << np.int64(52)
     two_to_k: float = np.int64(bits).view(np.float64)
     return float(p * two_to_k)
@@ -57,7 +58,7 @@ def _exp_negative(x: float) -> float:
 
 @inline_kernel
 def _log1p_unit(e: float) -> float:
-    """log(1 + e) for 0 <= e <= 1 by the atanh series, z = e/(2+e) <= 1/3."""
+    """log(1 + e) for 0 <= e <= 1 as 2 atanh(s), by its series in s = e/(2+e) <= 1/3."""
     s = e / (2.0 + e)
     z = s * s
     p = 1.0 / 31.0
@@ -89,7 +90,7 @@ def value_grad(scores: FloatArray, y: FloatArray, p: FloatArray, grad: FloatArra
         s, t, share, out, e = scores[low:high], y[low:high], p[low:high], grad[low:high], small
         for i in range(high - low):
             e[i] = _exp_negative(-abs(t[i] * s[i]))
-        # Sums apart from what stores: whether such a loop vectorises may depend on addresses.
+        # Separate from the loop that stores: combined, whether it vectorises depends on addresses.
         for i in range(high - low):
             total += share[i] * (max(-t[i] * s[i], 0.0) + _log1p_unit(e[i]))
         for i in range(high - low):
@@ -100,7 +101,7 @@ def value_grad(scores: FloatArray, y: FloatArray, p: FloatArray, grad: FloatArra
 
 @inline_kernel
 def _log_positive(x: float) -> float:
-    """log(x) for normal x > 0 in straight-line code, so that a loop over it vectorises."""
+    """log(x) for normal x > 0 by the series of atanh: straight-line code, which vectorises."""
     bits = np.float64(x).view(np.int64)
     k = (bits - 0x3FE6A09E667F3BCD) >> 52  # x / 2^k lies in [sqrt(1/2), sqrt(2))
     m = np.int64(bits - (k << 52)).view(np.float64)
@@ -146,9 +147,9 @@ def curvature(scores: FloatArray, p: FloatArray, out: FloatArray) -> None:
 def shifted(
     scores: FloatArray, y: FloatArray, p: FloatArray, t: float
 ) -> tuple[float, float, float, float]:
-    """With t added to the scores: loss, sum of the slopes, of their sizes, and of the curvature.
+    """With t added to the scores: loss, and sums of the slopes, their sizes and the curvatures.
 
-    Sums in strips, whose rounding is small.
+    Each strip is summed separately, which keeps rounding errors small.
     """
     n = scores.shape[0]
     small = np.empty(STRIP)

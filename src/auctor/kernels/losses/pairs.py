@@ -1,8 +1,8 @@
 """Sums over the pairs of two classes in O(n), once each class is sorted within its groups.
 
-One side has thresholds ``a``, the other values ``t``; both ascend within every group, whose rows
-are ``starts[g]:starts[g + 1]``. A pair enters through ``z = t - a`` and its two rows are always of
-the same group.
+One class has thresholds ``a``, the other values ``t``; both are ascending within every group, whose
+rows are ``starts[g]:starts[g + 1]``. The term of a pair depends on ``z = t - a``; both rows of a
+pair are always of the same group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 @kernel
 def by_group(order: KeyArray, group: IntArray, starts: IntArray) -> KeyArray:
-    """Stable rearrangement of ``order`` that puts one group after the other."""
+    """Stable reordering of ``order`` by group."""
     place = starts.copy()
     out = np.empty_like(order)
     for k in range(order.shape[0]):
@@ -49,11 +49,11 @@ def hinge_windows(
 ) -> float:
     """Return ``sum_ij p_i q_j H(t_j - a_i)``; set ``slope[i] = sum_j q_j H'(t_j - a_i)``.
 
-    H is the smoothed hinge ``H(z) = 0 (z <= 0), z^2/(2 width) (z <= width), z - width/2``, and
-    ``level[i]``, if asked for, ``sum_j q_j H(t_j - a_i)``. One sweep moves the window
-    ``0 < t - a_i < width`` (bounds stored in ``low``, ``high``, unless those are empty). Its
-    moments are kept relative to the current ``a_i``, so their rounding is that of ``width`` and not
-    that of the scores.
+    H is the smoothed hinge ``H(z) = 0 (z <= 0), z^2/(2 width) (z <= width), z - width/2``.
+    ``level[i]`` is set to ``sum_j q_j H(t_j - a_i)`` unless it is None. One sweep moves the window
+    ``0 < t - a_i < width``, whose bounds are stored in ``low`` and ``high`` unless those are empty.
+    Its moments are relative to the current ``a_i``, so that their rounding errors are relative to
+    ``width`` and not to the scores.
     """
     mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
     total = 0.0
@@ -82,6 +82,7 @@ def hinge_windows(
             sum2 += shift * (shift * sum0 - 2.0 * sum1)
             sum1 -= shift * sum0
             at = new
+            # Rows that enter the window above.
             while last < end and t[last] - new < width:
                 z = t[last] - new
                 sum0 += q[last]
@@ -111,9 +112,9 @@ def _tail_moments(
 ) -> None:
     """Mass of ``t[j:end]`` and its moment about ``t[j]``, for every j.
 
-    Sums of non-negative terms, so that an outlier below cancels nothing above it. The masses are
-    slopes of the loss, so what each addition rounds off is carried to the next (Kahan): of equal
-    shares they are counts times the share to the last bit or two, however many rows there are.
+    All terms are non-negative, so an outlier below causes no cancellation above it. The masses are
+    slopes of the loss, so each addition is compensated (Kahan): for equal shares they are exact
+    multiples of the share up to the last bit or two, for any number of rows.
     """
     mass[end] = moment[end] = 0.0
     lost = 0.0
@@ -140,7 +141,7 @@ def square_windows(
 ) -> float:
     """Return ``sum_ij p_i q_j max(0, t_j - a_i)^2``; set ``slope[i]`` to the sum of derivatives.
 
-    The window of row i, ``low[i]:high[i]``, holds all t above ``a_i``; empty arrays store none.
+    The window of row i, ``low[i]:high[i]``, holds all t above ``a_i``; empty arrays are not filled.
     """
     mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
     second = np.empty(t.shape[0] + 1)
@@ -148,6 +149,7 @@ def square_windows(
     for g in range(a_starts.shape[0] - 1):
         begin, end = t_starts[g], t_starts[g + 1]
         _tail_moments(t, q, begin, end, mass, moment)
+        # Second moments about t[j], from the moments about t[j + 1].
         second[end] = 0.0
         for j in range(end - 1, begin - 1, -1):
             second[j] = 0.0
@@ -162,6 +164,7 @@ def square_windows(
                 low[i], high[i] = first, end
             slope[i] = 0.0
             if first < end:
+                # sum_j q_j (t_j - a)^2 from the moments about the first t above a.
                 step = t[first] - a[i]
                 slope[i] = 2.0 * (moment[first] + step * mass[first])
                 value = second[first] + step * (2.0 * moment[first] + step * mass[first])
@@ -180,7 +183,7 @@ def window_product(
 ) -> None:
     """``out[i] = sum of q_j (own_i - other_j)`` over j in low[i]..high[i], for each column.
 
-    Windows ascend, so each row of ``other`` enters and leaves once.
+    The bounds of the windows ascend, so each row of ``other`` is added and subtracted once.
     """
     k = own.shape[1]
     sum0 = 0.0
@@ -192,6 +195,7 @@ def window_product(
             for c in range(k):
                 sum1[c] -= q[first] * other[first, c]
             first += 1
+        # An empty window: restart from exact zeros, without accumulated rounding errors.
         if first == last:
             sum0 = 0.0
             sum1[:] = 0.0
@@ -207,7 +211,7 @@ def window_product(
 
 @kernel
 def window_mass(low: IntArray, high: IntArray, q: FloatArray, out: FloatArray) -> None:
-    """``out[i]`` = sum of q over low[i]..high[i]; windows ascend."""
+    """``out[i]`` = sum of q over low[i]..high[i]; the bounds of the windows ascend."""
     total = 0.0
     first = last = 0
     for i in range(low.shape[0]):
@@ -227,7 +231,7 @@ def window_mass(low: IntArray, high: IntArray, q: FloatArray, out: FloatArray) -
 def group_means(
     scores: FloatArray, rows: IntArray, share: FloatArray, start: IntArray
 ) -> FloatArray:
-    """Mean score of the rows of every group."""
+    """Weighted mean score of every group; the shares of a group sum to 1."""
     out = np.zeros(start.shape[0] - 1)
     for g in range(out.shape[0]):
         total = 0.0

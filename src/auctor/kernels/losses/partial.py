@@ -1,4 +1,4 @@
-"""Kernels of the partial AUC: the top share of one class, and sums of smoothed-hinge slopes."""
+"""Kernels of the partial AUC: the highest-scoring part of one class, sums of hinge slopes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ def top_share(
 ) -> None:
     """Maximise ``sum_j q_j (part_j level_j - width/2 part_j^2)`` over parts in [0, 1].
 
-    Subject to ``sum_j q_j part_j = top``. ``values`` ascend while ``level`` falls with them. The
-    parts are ``clip((level - t)/width)`` at the root t; at width 0 rows that tie at the boundary
-    get equal parts.
+    Subject to ``sum_j q_j part_j = top``. ``values`` ascend and ``level`` descends. The solution is
+    ``part_j = clip((level_j - t)/width, 0, 1)`` with the t that satisfies the constraint. For width
+    0, rows that are tied at the boundary get equal parts.
     """
     n = level.shape[0]
+    # Row k is the one in which the cumulative weight reaches `top`.
     before, k = 0.0, 0
     while k < n - 1 and before + q[k] < top:
         before += q[k]
@@ -42,7 +43,7 @@ def top_share(
 def _smooth_share(
     level: FloatArray, q: FloatArray, top: float, width: float, edge: float, part: FloatArray
 ) -> None:
-    """The parts at the root, which lies in [edge - width, edge]: guarded Newton, then a blend."""
+    """Solve for the parts: safeguarded Newton for t in [edge - width, edge], then interpolation."""
     low, high = edge - width, edge
     mass_low, mass_high = _mass(level, q, low, width)[0], _mass(level, q, high, width)[0]
     t = 0.5 * (low + high)
@@ -59,7 +60,7 @@ def _smooth_share(
             newton = (low if mass >= top else high) + (mass - top) / slope
             if low < newton < high:
                 t = newton
-    # Rounding may leave the mass off at both ends; a mixture of the two has it exactly.
+    # Rounding may leave an error at both ends; interpolating between them meets the constraint.
     mix = 1.0
     if mass_low > mass_high:
         mix = min(1.0, max(0.0, (top - mass_high) / (mass_low - mass_high)))
@@ -71,7 +72,7 @@ def _smooth_share(
 
 @kernel
 def _mass(level: FloatArray, q: FloatArray, t: float, width: float) -> tuple[float, float]:
-    """``sum_j q_j clip((level_j - t)/width)`` and its rate of fall in t."""
+    """``sum_j q_j clip((level_j - t)/width)`` and minus its derivative in t."""
     total = rate = 0.0
     for j in range(level.shape[0]):
         part = (level[j] - t) / width
@@ -95,7 +96,7 @@ def slope_sums(
 ) -> None:
     """``out[i] = sum_j c_j H'(t_j - a_i)`` with H the smoothed hinge.
 
-    One group; ``low``, ``high`` are the windows of `pairs.hinge_windows`. c may have any sign.
+    For one group; ``low``, ``high`` are the windows of `pairs.hinge_windows`; c has any sign.
     """
     tail = np.zeros(t.shape[0] + 1)
     for j in range(t.shape[0] - 1, -1, -1):
@@ -104,6 +105,7 @@ def slope_sums(
     first = last = 0
     at = 0.0
     for i in range(a.shape[0]):
+        # The window of row i, with moments relative to a_i, as in `pairs.hinge_windows`.
         while first < min(low[i], last):
             sum0 -= c[first]
             sum1 -= c[first] * (t[first] - at)

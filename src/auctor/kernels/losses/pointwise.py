@@ -21,7 +21,7 @@ A new loss gets a number here and a block in each of the six functions, in the s
     POISSON        exp(s) - y s                    z log z - z,               0 <= z = u + y
 
 The three with kinks (HINGE, QUANTILE, EPSILON) are smoothed by adding ``width/2 u^2`` to their
-conjugate. The ``param`` of HINGE tilts it: b then runs from ``-tilt`` to ``1 - tilt``.
+conjugate. The ``param`` of HINGE adds a linear term, so that b runs from ``-tilt`` to ``1 - tilt``.
 """
 
 from __future__ import annotations
@@ -35,18 +35,20 @@ from auctor.kernels.runtime.compiled import kernel
 LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = 0, 1, 2, 3
 SQUARED, HUBER, QUANTILE, EPSILON, POISSON = 4, 5, 6, 7, 8
 
-#: Slack of the domains of the conjugates, for rounding in u; relative to the bound, which is of
-#: order one for all losses but HUBER and POISSON.
+#: Rounding error in u allowed beyond the domain of a conjugate; relative to the bound of the
+#: domain, which is of order one for all losses but HUBER and POISSON. Thousands of times machine
+#: epsilon.
 SLACK = 1e-12
-#: Newton's steps towards the slope of a prox. It needs 4 to 8; the rest are bisections.
+#: Largest number of steps for the slope of a prox. Newton needs 4 to 8; the rest are bisections.
 PROX_STEPS = 60
-#: Change of the margin below which the logistic slope is linear to rounding: the error of the last
-#: step is of the order of its square.
+#: Step in the margin below which the logistic slope is linear to machine precision: the error of
+#: the last step is of the order of its square, 1e-14.
 LINEAR = 1e-7
-#: Step size of the prox from which the slope of the last visit is no start: the margin that
-#: belongs to it is too far away.
+#: Step size of the prox from which the slope of the last visit is not used as a start: the margin
+#: that it implies, z + t b, is then too inaccurate. Set by hand.
 STEEP = 1e6
-#: Relative change of log(slope) at which Newton's method on an exponential stops.
+#: Relative change of log(slope) at which Newton's method for the exponential loss stops: some 500
+#: times machine epsilon.
 EXPONENTIAL_ACCURACY = 1e-13
 
 
@@ -81,7 +83,7 @@ def huberised(r: float, low: float, high: float, width: float) -> tuple[float, f
         return high * r, high
     if r < 0.0:
         return low * r, low
-    return r, clipped(0.0, low, high)  # r is 0, or a NaN that must not pass for 0
+    return r, clipped(0.0, low, high)  # r is 0, or NaN, which must be passed on
 
 
 @kernel
@@ -92,7 +94,7 @@ def huberised_curve(r: float, low: float, high: float, width: float) -> float:
 
 @kernel
 def tilt(param: float, y: float) -> float:
-    """Slope of a hinge beyond its margin: ``param`` of positives, ``-param`` of negatives."""
+    """Slope of the hinge beyond its margin: ``param`` for positives, ``-param`` for negatives."""
     return max(param, 0.0) if y > 0.0 else max(-param, 0.0)
 
 
@@ -101,11 +103,11 @@ def tilt(param: float, y: float) -> float:
 
 @kernel
 def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
-    """The b in (0, 1) with ``b = 1 / (1 + exp(z + t b))``, by guarded Newton on the margin.
+    """The b in (0, 1) with ``b = 1 / (1 + exp(z + t b))``, by safeguarded Newton on the margin.
 
     The margin ``m = z + t b`` is the root of the increasing ``m - t / (1 + exp(m)) - z`` and lies
-    between z and z + t. It begins at ``b = start`` where that is inside (0, 1), else at
-    ``b = -z / t``, right to first order for large t.
+    between z and z + t. The iteration starts at ``b = start`` where that is inside (0, 1), else at
+    ``b = -z / t``, which is correct to first order for large t.
     """
     low, high = z, z + t
     m = clipped(0.0, low, high)
@@ -117,6 +119,7 @@ def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
     for _ in range(PROX_STEPS):
         e = math.exp(-abs(m))
         b = e / (1.0 + e) if m > 0.0 else 1.0 / (1.0 + e)
+        # Newton step for the root; bisection where it leaves the bracket or converges slowly.
         excess = m - t * b - z
         if excess > 0.0:
             high = m
@@ -135,7 +138,7 @@ def logistic_slope(z: float, t: float, start: float = 0.0) -> float:
 
 @kernel
 def exponential_slope(z: float, t: float) -> float:
-    """The b > 0 with ``b = exp(-(z + t b))``, by Newton on its logarithm, which is concave."""
+    """The b > 0 with ``b = exp(-(z + t b))``, by Newton on x = log b: ``x + z + t exp(x) = 0``."""
     x = -z if z > 0.0 else min(-z, math.log1p(max(-z, 0.0) / t) if t > 0.0 else -z)
     for _ in range(PROX_STEPS):
         e = math.exp(x)
@@ -240,7 +243,7 @@ def point_conjugate(kind: int, param: float, width: float, u: float, y: float) -
 def prox_slope(
     kind: int, param: float, width: float, z: float, y: float, t: float, start: float = 0.0
 ) -> float:
-    """Slope of the loss at its prox: the u with ``u = loss'(z - t u)``, sought from ``start``."""
+    """Slope of the loss at its prox: the u with ``u = loss'(z - t u)``, iterated from ``start``."""
     if kind == LOGISTIC:
         return -y * logistic_slope(y * z, t, -y * start)
     if kind == HINGE:
@@ -264,7 +267,7 @@ def prox_slope(
 
 @kernel
 def piece(kind: int, param: float, y: float, slope: float) -> tuple[float, float]:
-    """Ends of the piece around ``slope`` on which the conjugate of a closed loss is a parabola."""
+    """Interval around ``slope`` on which the conjugate of a loss is a quadratic function."""
     if kind == HINGE:
         back = tilt(param, y)
         return (back - 1.0, back) if y > 0.0 else (-back, 1.0 - back)
@@ -280,7 +283,7 @@ def piece(kind: int, param: float, y: float, slope: float) -> tuple[float, float
 
 
 def curve_bound(loss: object) -> float:
-    """Largest second derivative of a loss that has a ``kind``; infinite where there is none.
+    """Largest second derivative of a loss that has a ``kind``; infinite where it is unbounded.
 
     Examples
     --------

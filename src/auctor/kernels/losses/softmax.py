@@ -7,19 +7,20 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
-#: Largest difference between mean probabilities and shares of the classes: rounding of a mean.
+#: Difference of mean probabilities and class shares that counts as zero: rounding of a mean.
 BALANCED = 1e-15
-#: Changes of the loss below this share of it are rounding.
+#: Changes of the loss below this share of it are rounding error: a few times machine epsilon.
 ROUNDING = 1e-15
-#: Offsets that change by no more, in score units, are exact: what is left is about the square.
+#: Newton steps of offsets up to this size, in score units, are the last: the remaining error is
+#: about their square.
 EXACT = 1e-10
-#: Changes of offsets up to which probabilities before give those after: one that is 0 by rounding,
-#: below e^-745, is still nothing after a factor of e^200.
+#: Largest change of offsets for which new probabilities are computed from old ones. A probability
+#: that underflows to 0 is below e^-745; times a factor of e^200 it is still negligible.
 TILTED = 200.0
-#: Mean scores of classes, in score units, from which Newton's method starts at centred scores:
-#: their probabilities say little about the offsets.
+#: Mean scores of classes, in score units, from which Newton's method starts at centred scores
+#: instead of offsets 0: the probabilities are then too close to 0 and 1. Set by hand.
 FAR = 5.0
-#: Pivots below this are rounding of a Hessian whose entries are at most 1: no step that way.
+#: Pivots below this are rounding error of a Hessian with entries of at most 1; they are skipped.
 FLAT = 1e-14
 
 
@@ -35,6 +36,7 @@ def log_loss(
     n, classes = scores.shape
     total = 0.0
     for i in range(n):
+        # Subtract the largest z: no overflow. A NaN is passed on.
         top = -np.inf
         own = 0.0
         for k in range(classes):
@@ -59,7 +61,7 @@ def log_loss(
 def tilted_loss(
     base: FloatArray, y: FloatArray, share: FloatArray, offset: FloatArray, p: FloatArray
 ) -> float:
-    """What offsets add to `log_loss`, from the probabilities ``base`` without them.
+    """Change of `log_loss` by offsets, from the probabilities ``base`` without them.
 
     No exponentials of scores are needed: ``p_ik = base_ik exp(offset_k) / sum_k base_ik
     exp(offset_k)`` is written to ``p``.
@@ -81,12 +83,13 @@ def tilted_loss(
 
 
 @kernel
-def balance(
+def offset_derivatives(
     p: FloatArray, y: FloatArray, share: FloatArray, hessian: FloatArray, miss: FloatArray
 ) -> float:
-    """Gradient and Hessian of the loss in the offsets; the largest entry of the gradient.
+    """Gradient ``miss`` and Hessian of the loss in the offsets; return the largest |gradient|.
 
-    A common offset changes nothing, so that ones are added to the Hessian in its direction.
+    A common offset does not change the loss, so 1/K is added to all entries of the Hessian, which
+    makes it regular in that direction.
     """
     n, classes = p.shape
     miss[:] = 0.0
@@ -104,7 +107,7 @@ def balance(
 def newton_step(hessian: FloatArray, miss: FloatArray, step: FloatArray) -> None:
     """``-hessian^-1 miss`` by ``L D L^T`` in place, from the lower half, with a mean of 0.
 
-    Directions without curvature, where probabilities round to 0 and 1, are left out.
+    Directions without curvature, where probabilities round to 0 and 1, get no step.
     """
     size = miss.size
     for k in range(size):
@@ -135,9 +138,9 @@ def fit_offsets(
     most_steps: int,
     most_halvings: int,
 ) -> float:
-    """The lowest `log_loss` over the offsets, which are written to ``offset``.
+    """Minimise `log_loss` over the offsets, which are written to ``offset``; return the minimum.
 
-    Newton's method damped by halving, from offsets of 0, or from those that centre the scores.
+    Newton's method damped by halving, from offsets of 0or from those that centre the scores.
     """
     classes = scores.shape[1]
     hessian, miss = np.empty((classes, classes)), np.empty(classes)
@@ -153,8 +156,9 @@ def fit_offsets(
     if not np.isfinite(plain):
         return plain
     base, best = p.copy(), plain
+    # Newton's method; every step is halved until it does not increase the loss.
     for _ in range(most_steps):
-        if balance(p, y, share, hessian, miss) <= BALANCED:
+        if offset_derivatives(p, y, share, hessian, miss) <= BALANCED:
             return best
         newton_step(hessian, miss, step)
         slack = ROUNDING * max(abs(best), 1.0)
@@ -179,7 +183,7 @@ def fit_offsets(
 
 @kernel
 def to_slopes(p: FloatArray, y: FloatArray, share: FloatArray) -> None:
-    """Turn probabilities into the gradient of `log_loss` in the scores, in place."""
+    """Replace the probabilities by the gradient of `log_loss` in the scores."""
     n, classes = p.shape
     for i in range(n):
         for k in range(classes):

@@ -1,7 +1,7 @@
 """The top share of weighted scores: exact and smoothed quantiles, and losses around them.
 
 With ``ramp(z) = min(max(z / width, 0), 1)`` (a step at 0 for width 0), the threshold t solves
-``sum p ramp(t - u) = goal``: for width 0 it is the weighted quantile of u.
+``sum p ramp(t - u) = goal``. For width 0 it is the weighted quantile of u.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, inline_kernel, kernel
 
-#: Up to this many values a quantile is found by sorting.
+#: Number of values up to which a quantile is found by sorting. Set by hand: a larger array is first
+#: reduced by sampling, in O(n).
 SORT_FROM = 4096
-#: Values in the sample that brackets a quantile.
+#: Size of the sample whose values bracket a quantile; the standard error of a share is at most
+#: 0.5 / sqrt(2048) = 1.1 %. Set by hand.
 SAMPLE = 2048
-#: Rows whose shares are added before they are added to the rest: equal terms round the same way.
+#: Rows whose shares are summed separately before the sums are added: in one long sum of equal terms
+#: all rounding errors have the same sign.
 STRIP = 4096
-#: Rounding of a sum of shares.
+#: Rounding error of a sum of shares, whose sum is 1: a few times machine epsilon.
 ROUNDING = 1e-15
 
 
 class Threshold(NamedTuple):
-    """Where the goal is met: ``(1 - mix) ramp(low - u) + mix ramp(high - u)`` sums to it."""
+    """A threshold: ``sum p [(1 - mix) ramp(low - u) + mix ramp(high - u)]`` equals the goal."""
 
     low: float
     high: float
@@ -33,7 +36,7 @@ class Threshold(NamedTuple):
 
 @inline_kernel
 def _ramp(z: float, width: float) -> float:
-    """How far z is through [0, width]; a step for width 0."""
+    """``min(max(z / width, 0), 1)``; a step at 0 for width 0."""
     if width > 0.0:
         return min(max(z / width, 0.0), 1.0)
     return 1.0 if z > 0.0 else 0.0
@@ -41,7 +44,7 @@ def _ramp(z: float, width: float) -> float:
 
 @fast_kernel
 def augment(scores: FloatArray, y: FloatArray, gap: float, out: FloatArray) -> bool:
-    """``scores`` with ``gap`` added where y is -1; whether any is NaN."""
+    """``scores`` with ``gap`` added where y is -1; return whether any is NaN."""
     half = 0.5 * gap
     broken = 0
     for i in range(scores.shape[0]):
@@ -52,8 +55,8 @@ def augment(scores: FloatArray, y: FloatArray, gap: float, out: FloatArray) -> b
 
 
 @kernel
-def _carried(total: float, lost: float, term: float) -> tuple[float, float]:
-    """A sum with one more term, and what its rounding lost so far (Kahan)."""
+def _kahan_add(total: float, lost: float, term: float) -> tuple[float, float]:
+    """Add a term to a compensated sum: the new total and its rounding error (Kahan)."""
     term -= lost
     new = total + term
     return new, (new - total) - term
@@ -61,13 +64,14 @@ def _carried(total: float, lost: float, term: float) -> tuple[float, float]:
 
 @kernel
 def _sampled(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float]:
-    """Two values that most likely enclose the quantile, from a systematic sample."""
+    """Two values that bracket the quantile with high probability, from a systematic sample."""
     step = max(1, u.shape[0] // SAMPLE)
     some, weight = u[::step].copy(), p[::step].copy()
     order = np.argsort(some)
     size = some.shape[0]
     share = min(max(goal / p.sum(), 0.0), 1.0)
     total = weight.sum()
+    # Three standard deviations of a sampled share, plus three sample values.
     margin = (3.0 * np.sqrt(share * (1.0 - share) / size) + 3.0 / size) * total
     low, high = some[order[0]], some[order[size - 1]]
     mass = 0.0
@@ -103,15 +107,16 @@ def _between(
 
 @kernel
 def quantile(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float, float]:
-    """The value t whose mass spans ``goal``: t, the mass below t, and the mass at t.
+    """Weighted quantile t at the mass ``goal``; returns t, the mass below t and the mass at t.
 
-    Selection by sampled brackets; O(n) on average.
+    Rows outside a sampled bracket are discarded until few are left; O(n) on average.
     """
     base = 0.0
     slack = ROUNDING + 1e-17 * u.shape[0]
     while u.shape[0] > SORT_FROM:
         low, high = _sampled(u, p, goal - base)
         inside, shares, below = _between(u, p, low, high)
+        # Where the bracket misses the quantile, continue with the rows below or above it.
         if base + below > goal + slack:
             inside, shares, below = _between(u, p, -np.inf, np.nextafter(low, -np.inf))
         elif base + below + shares.sum() < goal - slack:
@@ -123,11 +128,12 @@ def quantile(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float, f
         u, p = inside, shares
         if low == high or not shrunk:
             break
+    # Sort the remaining rows and add up their shares to the goal.
     order = np.argsort(u)
     at = u[order[u.shape[0] - 1]]
     mass, lost = base, 0.0
     for k in range(order.shape[0]):
-        mass, lost = _carried(mass, lost, p[order[k]])
+        mass, lost = _kahan_add(mass, lost, p[order[k]])
         if mass >= goal - slack and p[order[k]] > 0.0:
             at = u[order[k]]
             break
@@ -135,7 +141,7 @@ def quantile(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float, f
     tied = 0.0
     for i in range(u.shape[0]):
         if u[i] < at:
-            below, lost = _carried(below, lost, p[i])
+            below, lost = _kahan_add(below, lost, p[i])
         tied += p[i] if u[i] == at else 0.0
     return at, below, tied
 
@@ -181,10 +187,10 @@ def ramp_sums(u: FloatArray, p: FloatArray, cuts: FloatArray, width: float) -> F
 def _off_kink(
     u: FloatArray, p: FloatArray, goal: float, width: float, t: float, active: float
 ) -> float:
-    """The middle of a level stretch that ends within rounding of t, else t.
+    """Move t to the middle of an interval without rows on the ramp that ends at t, if there is one.
 
-    A stretch is where no row is on the ramp: there shares are exactly 0 and 1. Among many rows
-    that is not worth a search.
+    On such an interval the sum is constant and all shares are exactly 0 or 1; t counts as its end
+    if it is that up to rounding error. Not searched for more than `SORT_FROM` rows.
     """
     if active == 0.0 or u.shape[0] > SORT_FROM:
         return t
@@ -218,9 +224,9 @@ def _root(
     t: float,
     mass: float,
 ) -> tuple[float, float, float]:
-    """Bracketed Newton on the piecewise linear sum; low, high and their mix."""
+    """Bracketed Newton on the piecewise linear sum; returns low, high and their mix."""
     at_low, at_high = 0.0, mass
-    slack = ROUNDING * (1.0 + u.shape[0] / 256.0)  # equal terms round the same way
+    slack = ROUNDING * (1.0 + u.shape[0] / 256.0)  # errors of equal terms add up
     for _ in range(2000):
         total, active = _ramped(u, p, t, width)
         miss = total - goal
@@ -243,7 +249,7 @@ def _root(
 
 @fast_kernel
 def _extent(u: FloatArray, p: FloatArray) -> tuple[float, float, float]:
-    """Least and greatest value, and the mass."""
+    """Minimum and maximum of u, and the sum of p."""
     least = most = u[0]
     mass = 0.0
     for i in range(u.shape[0]):
@@ -261,6 +267,7 @@ def smooth_quantile(
     least, last, mass = _extent(u, p)
     most = max(last + width, np.nextafter(last, np.inf))
     guess = least + 0.5 * (most - least)
+    # A good starting point: the same problem for a sample.
     if u.shape[0] > SORT_FROM:
         step = u.shape[0] // SAMPLE
         some, weight = u[::step].copy(), p[::step].copy()
@@ -270,7 +277,7 @@ def smooth_quantile(
 
 
 def exact_threshold(u: FloatArray, p: FloatArray, goal: float) -> Threshold:
-    """The weighted quantile, values tied at it shared in equal parts."""
+    """The weighted quantile as a `Threshold`; values tied at it get equal shares."""
     t, below, tied = quantile(u, p, goal)
     part = goal - below
     mix = part / tied if part > 4.0 * ROUNDING else 0.0
@@ -287,7 +294,7 @@ def threshold(u: FloatArray, p: FloatArray, goal: float, width: float) -> Thresh
 
 
 @fast_kernel
-def around(
+def threshold_loss(
     u: FloatArray,
     y: FloatArray,
     p: FloatArray,
@@ -305,7 +312,7 @@ def around(
     ``z = low - u`` and ``H(z) = 0 (z <= 0), z^2/(2 width) (z <= width), z - width/2``; a negative
     adds ``2 p (H(width - z) - (1 - rest_neg) (width - z))``.
     """
-    # Two loops: a sum beside stores may be reordered or not, depending on where arrays lie.
+    # Two loops: combined, whether the sum vectorises depends on the addresses of the arrays.
     total = 0.0
     for i in range(u.shape[0]):
         z = low - u[i]
@@ -335,7 +342,7 @@ def on_ramp(u: FloatArray, p: FloatArray, t: float, width: float, out: FloatArra
 
 
 class Flips(NamedTuple):
-    """What the slopes of a loss say of the flips behind them."""
+    """The labelling of a gradient in the scores, ``d_i = 2 y_i (ideal - flip_i) share_i``."""
 
     positive: float
     negative: float
@@ -376,9 +383,10 @@ def flips(
     slack: float,
     most: float,
 ) -> Flips:
-    """Mass flipped in each class, the slopes' sum and size, and rows whose flip is not in [0, 1].
+    """Flipped mass of each class, sum and l1 norm of the slopes, rows with a flip not in [0, 1].
 
-    Slack is relative to a row's share, or, where that is smaller still, to the largest.
+    ``slack`` is relative to the share of a row, but not below ``slack`` times the largest share
+    ``most``.
     """
     floor = slack * most
     return Flips(*_flips(dscores, y, share, *ideal, slack, floor))

@@ -1,17 +1,18 @@
 """Stochastic descent for many columns, at O(entries) per row.
 
-Four learners run side by side on the same rows. Each takes steps on the squared hinge loss
-``max(0, 1 - y (w.x + b))^2``, with classes of equal weight; a step is implicit, so that it never
-overshoots. Two have one step size for all columns, which shrinks with the root of the rows; two
-have a step size for each column, which shrinks with the root of the squares that it has seen.
+Four learners are trained side by side on the same rows. Each takes steps on the squared hinge loss
+``max(0, 1 - y (w.x + b))^2`` with classes of equal weight. A step is implicit, so it never
+overshoots. Two learners have one step size for all columns, which decreases with the root of the
+number of rows. The other two have a step size for each column, which decreases with the root of the
+sum of its squares so far.
 
-Rows are scored before they are learned, and the class means and covariances of these scores tell
-which combination of the four separates the classes best, as for any four columns. Rows with scores
-far out count less there, and so do old rows, from when the learners knew little.
+Rows are scored before they are learned. The class means and covariances of these scores give the
+linear discriminant of the four scores, by which the learners are combined. Rows with extreme scores
+have less weight in it, and so have old rows, from when the learners had seen little.
 
-All that is known of a column is one line of a table, so that an entry of a row costs one cache
-line: its weight for each learner, the sum of squares, the row that touched it last, and its sums
-in the positive and the negative class.
+All numbers of a column are one line of a table, so that an entry of a row costs one cache line: its
+weight in each learner, the sum of squares, the number of the row that used it last, and its sums in
+the positive and the negative class.
 """
 
 from __future__ import annotations
@@ -21,28 +22,32 @@ import math
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.online.rescaling import HEAVY
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Step sizes of the learners; the first have one for all columns, as a multiple of one over the
-#: mean squared length of a row, the others one for each, of one over the mean sum of its entries.
+#: Step sizes of the learners. The first two have one for all columns, in units of one over the mean
+#: squared length of a row; the others have one for each column, in units of one over the mean sum
+#: of absolute entries of a row. Set by hand; each pair has a small and a large one, which the
+#: combination weighs.
 RATES = (30.0, 100.0, 0.3, 5.0)
+#: Learners with one step size for all columns, and the number of learners.
 PLAIN, TRIED = 2, len(RATES)
-#: Places in a line of the table after the weights.
+#: Positions in a line of the table after the weights, and the length of a line.
 SQUARES, TOUCHED, SUMS = TRIED, TRIED + 1, TRIED + 2
 LINE = TRIED + 4
-#: Weight of the newest row at which all are divided by it.
-HEAVY = 1e30
-#: The t-th row counts as t to this power when learners are judged.
+#: Exponent: the t-th row has the weight t^RECENT in the moments of the scores, as early scores are
+#: those of learners that had seen little. Set by hand.
 RECENT = 2.0
-#: Added to the correlations of their scores, besides TRIED over the rows of the smaller class.
+#: Ridge on the correlation matrix of the scores; TRIED over the rows of the smaller class is added
+#: to it. Set by hand: without it, learners that agree get large weights of opposite sign.
 RIDGE = 1e-2
-#: Step size of the constant.
+#: Step size of the intercept of each learner. Set by hand.
 CONSTANT_RATE = 2.0
 
 
 @kernel
 def shrink_all(ridge: float, units: FloatArray, now: float, table: FloatArray) -> None:
-    """Apply the ridge to all weights up to now."""
+    """Apply the ridge steps that are due to all weights."""
     for j in range(table.shape[0]):
         line = table[j]
         if line[SQUARES] > 0.0:
@@ -55,9 +60,10 @@ def shrink_all(ridge: float, units: FloatArray, now: float, table: FloatArray) -
 
 @kernel
 def set_units(mass: FloatArray, average: FloatArray, latest: float, units: FloatArray) -> None:
-    """Units of step sizes, and the rows that count.
+    """Set the units of the step sizes, and the effective number of rows.
 
-    Of a step size for all columns; of one for each, times the root of its squares.
+    ``units`` holds the unit of a step size for all columns, the unit of one per column (to be
+    divided by the root of its sum of squares), and the effective number of rows.
     """
     units[:] = 0.0
     if average[0] > 0.0:
@@ -77,7 +83,8 @@ def judge(
     centre: FloatArray,
     scatter: FloatArray,
 ) -> None:
-    """Take the scores of a row into the moments of its class; what was there fades."""
+    """Add the scores of a row to the moments of its class; earlier rows decay by ``keep``."""
+    # Squared distance from the middle between the classes, in variances; the largest counts.
     far = 0.0
     for k in range(TRIED):
         apart = score[k] - 0.5 * (centre[0, k] + centre[1, k])
@@ -88,6 +95,7 @@ def judge(
     judged *= keep
     scatter *= keep
     w = weight / (1.0 + far)
+    # Update of the weighted mean and scatter of the class.
     old = judged[side]
     judged[side] += w
     share = w / judged[side]
@@ -103,12 +111,13 @@ def judge(
 def blend(
     judged: FloatArray, centre: FloatArray, scatter: FloatArray, system: FloatArray, mix: FloatArray
 ) -> None:
-    """Shares of the learners in the weights: the best linear discriminant of their scores.
+    """Weights of the learners: the ridge linear discriminant of their scores.
 
-    Equal as long as there is nothing to tell.
+    They stay equal until both classes have been seen.
     """
     if not (judged[0] > 0.0 and judged[1] > 0.0):
         return
+    # Correlations of the scores plus the ridge; right-hand side: standardised mean differences.
     for k in range(TRIED):
         variance = scatter[0, k, k] / judged[0] + scatter[1, k, k] / judged[1]
         system[k, TRIED + 1] = 1.0 / math.sqrt(variance) if variance > 0.0 else 1.0
@@ -120,6 +129,7 @@ def blend(
         system[k, k] = 1.0 + RIDGE + TRIED / (1.0 + min(judged[0], judged[1]))
         gap = max(0.0, scale * (centre[0, k] - centre[1, k]))
         system[k, TRIED] = gap + 1.0 / (1.0 + judged[0] + judged[1])
+    # Solve by Gaussian elimination; then weights of the scores, with absolute sum 1.
     for k in range(TRIED):
         for i in range(k + 1, TRIED):
             part = system[i, k] / system[k, k]
@@ -162,16 +172,15 @@ def descend_rows(
     latest: FloatArray,
     clock: IntArray,
 ) -> None:
-    """Score rows low..high by the combination so far, each before learning from it.
+    """Score rows low..high by the current combination, each before learning from it.
 
-    Scores include the constants of the learners; a row of weight zero gets none.
-
-    Unless ``judging``, the combination stays; it rests on about ``window`` rows at most.
+    Scores include the intercepts of the learners; a row of weight zero gets the score 0. Unless
+    ``judging``, the combination is not changed; it depends on the last ``window`` rows, about.
 
     ``mass`` (2,) holds class weights, ``constant`` (tried,) the b of each learner, ``judged`` (2,),
     ``centre`` (2, tried) and ``scatter`` (2, tried, tried) the moments of the scores, ``mix``
     (tried,) the combination, ``average`` the running means of the sums of absolute entries, of row
-    weights and of squared lengths, ``clock`` the rows.
+    weights and of squared lengths, ``clock`` the number of rows.
     """
     d = table.shape[0]
     score, rate, units = np.empty(TRIED), np.empty(TRIED), np.empty(3)
@@ -186,6 +195,7 @@ def descend_rows(
         side = 0 if y[i] > 0.0 else 1
         set_units(mass, average, latest[0], units)
 
+        # Scores of the learners; sums of |x| and x^2; curvature of the per-column metric.
         score[:] = constant
         length = size = curvature = 0.0
         for a in range(start, stop):
@@ -245,7 +255,7 @@ def descend_rows(
                 for k in range(PLAIN, TRIED):
                     line[k] += rate[k] * z
 
-        # Forgetting: newer rows weigh more, and now and then all sums are scaled back.
+        # Forgetting: weights of new rows grow; before they overflow, all sums are rescaled.
         latest[0] *= growth
         if latest[0] > HEAVY:
             for j in range(d):

@@ -1,4 +1,4 @@
-"""One-pass learners that act on margins: pairs with buffered rows, single rows, exponential loss.
+"""One-pass learners with margin steps: pairs with buffered rows, single rows, exponential loss.
 
 ``w = table[:, 0]`` (times SCALE in `uni_exp`); the sum of the iterates is
 ``SUM_SCALE table[:, 0] - table[:, 1]``.
@@ -12,17 +12,16 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.descent.coordinate import next_random
+from auctor.kernels.online.rescaling import SMALL
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Steps made; rows, their weight and weighted squared lengths; weight of the positives.
+#: Positions in the vector of scalars: steps; rows, their weight and weighted squared lengths;
+#: weight of the positives.
 STEPS, ROWS, TOTAL, SQUARES, POSITIVE = 0, 1, 2, 3, 4
-#: The scale, the sum of the scales averaged over, the total weight of these.
+#: Positions: the scale, the sum of the scales in the average, and their total weight.
 SCALE, SUM_SCALE, MASS = 5, 6, 7
 #: Length of the vector of scalars.
 SCALARS = 8
-
-#: A scale below this is multiplied into the columns, before rounding matters.
-SMALL = 1e-5
 
 
 @kernel
@@ -43,10 +42,11 @@ def oam(
     table: FloatArray,
     s: FloatArray,
 ) -> None:
-    """Each row against the buffered rows of the other class, O(entries of these) each.
+    """Online AUC maximisation: a step for each row against the buffered rows of the other class.
 
-    Class c (0 negative, 1 positive) has seen ``seen[c]`` rows and keeps some of them as
-    ``kept[c, b]``, with ``length[c, b]`` entries. ``scratch`` is zero between rows.
+    A row costs O(entries of the buffered rows). Class c (0 negative, 1 positive) has had
+    ``seen[c]`` rows; some of them are stored as ``kept[c, b]`` with ``length[c, b]`` entries.
+    ``scratch`` is zero between rows.
     """
     size = kept.shape[1]
     moves = np.zeros(size)
@@ -66,8 +66,9 @@ def oam(
         count = min(int(seen[other]), size)
         if count == 0:
             continue
-        # A buffered row stands for seen / size rows; the largest step is C/2 times that.
+        # A buffered row represents seen / size rows; the largest step is C/2 times that number.
         most = 0.5 * cost * max(1.0, seen[other] / size) * weight[i] * s[ROWS] / s[TOTAL]
+        # Score and squared length of the row; its entries are spread out in ``scratch``.
         wx = square = total = 0.0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
@@ -81,7 +82,7 @@ def oam(
                 wz += z * table[j, 0]
                 across += z * scratch[j]
                 far += z * z
-            # What sequential steps owe to the row itself is written down at the end.
+            # The row's own multiple, ``total``, is added to w only after all pairs.
             margin = label * (wx - wz - total * across)
             apart = square + far - 2.0 * across
             moves[b] = 0.0
@@ -113,7 +114,7 @@ def oam(
 
 @kernel
 def reservoir_slot(seen: int, size: int, random: Array) -> int:
-    """Where to keep row number ``seen`` so that all have the same chance; ``size`` is nowhere."""
+    """Reservoir sampling: slot for row number ``seen``, or ``size`` if it is not stored."""
     if seen <= size:
         return seen - 1
     slot = int(np.int64(next_random(random) % np.uint64(seen)))
@@ -122,7 +123,7 @@ def reservoir_slot(seen: int, size: int, random: Array) -> int:
 
 @inline_kernel
 def keep(indices: Array, values: Array, start: int, stop: int, to: Array, entries: Array) -> None:
-    """Copy a row."""
+    """Copy a compressed row into the buffer."""
     for at, k in enumerate(range(start, stop)):
         to[at], entries[at] = indices[k], values[k]
 
@@ -131,7 +132,7 @@ def keep(indices: Array, values: Array, start: int, stop: int, to: Array, entrie
 def add_kept(
     indices: Array, values: Array, length: int, move: float, table: FloatArray, s: FloatArray
 ) -> None:
-    """Add a multiple of a kept row to w."""
+    """Add a multiple of a buffered row to w."""
     for k in range(length):
         j, z = indices[k], values[k]
         table[j, 0] += move * z
@@ -149,7 +150,7 @@ def passive_aggressive(
     table: FloatArray,
     s: FloatArray,
 ) -> None:
-    """The nearest w without loss on each row, no step longer than ``cost``."""
+    """Passive-aggressive steps: the nearest w without loss on the row, step at most ``cost``."""
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
             continue
@@ -188,8 +189,8 @@ def uni_exp(
 ) -> None:
     """Steps on ``(mean_pos exp(-w.x) + mean_neg exp(w.x)) / 2`` with a ridge.
 
-    Step t has the length ``rate / sqrt(t)`` over the mean squared length of the rows; no row moves
-    its own score by more than 1.
+    Step t has the length ``rate / sqrt(t)`` divided by the mean squared length of the rows; no row
+    changes its own score by more than 1.
     """
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
@@ -213,7 +214,7 @@ def uni_exp(
         eta = rate / math.sqrt(s[STEPS]) * s[TOTAL] / s[SQUARES]
         # w <- (w + eta share y exp(-y w.x) x) / (1 + eta l2), with w = SCALE table[:, 0].
         share = weight[i] * s[ROWS] / s[TOTAL] * 0.5 / (p if label > 0.0 else 1.0 - p)
-        # Beyond 30 the bound below decides, and exp would overflow.
+        # The exponent is capped, as exp could overflow; beyond 30 the bound below applies anyway.
         move = eta * share * math.exp(min(-label * s[SCALE] * vx, 30.0))
         if move * square > 1.0:
             move = 1.0 / square
@@ -226,6 +227,7 @@ def uni_exp(
         s[SCALE] /= 1.0 + eta * l2
         s[SUM_SCALE] += s[STEPS] * s[SCALE]
         s[MASS] += s[STEPS]
+        # Multiply a small scale into the columns.
         if s[SCALE] < SMALL:
             for j in range(table.shape[0]):
                 table[j, 1] -= s[SUM_SCALE] * table[j, 0]

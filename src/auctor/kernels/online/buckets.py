@@ -1,7 +1,7 @@
-"""Columns in lists by the threshold at which they become zero: buckets of equal width.
+"""Lists of columns by the cumulative threshold at which they become zero: buckets of equal width.
 
-``links[j]`` holds the bucket of column j, plus one (0: none), and the column after it there, plus
-one (0: none). ``heads[b]`` is the first of bucket b, plus one.
+``links[j]`` holds the bucket of column j plus one, and the next column in that bucket plus one; 0
+means none. ``heads[b]`` is the first column of bucket b plus one.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 from auctor.core.types import IntArray
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Places in a line of the links.
+#: Positions in a line of ``links``.
 BUCKET, NEXT = 0, 1
-#: Buckets there are room for.
+#: Number of buckets. Set by hand: 64 kB of list heads; with fewer, more columns of a bucket are
+#: visited before their threshold is reached.
 MOST = 8192
 
 
 @inline_kernel
 def enter(heads: IntArray, links: IntArray, j: int, bucket: int) -> None:
-    """Put a column that is in no bucket into one."""
+    """Add a column that is in no bucket to the given one."""
     links[j, BUCKET], links[j, NEXT] = bucket + 1, heads[bucket]
     heads[bucket] = j + 1
 
 
 @kernel
 def leave(heads: IntArray, links: IntArray, j: int) -> None:
-    """Take a column out of its bucket."""
+    """Remove a column from its bucket."""
     bucket, after = links[j, BUCKET] - 1, links[j, NEXT]
     links[j, BUCKET] = 0
     at = heads[bucket]

@@ -1,12 +1,12 @@
 """Running means and scatters of two classes, row by row.
 
-Rows with most columns present wait in a block; a full block joins the moments of its class through
-its own mean, which keeps the accuracy of centred sums at the speed of a blocked product. Rows with
-few entries are added entry by entry, about zero. Arrays have the positive class first. Scatters are
-upper triangles.
+Rows with many entries are collected in a block. A full block is added to the moments of its class
+by way of its own mean, which has the accuracy of centred sums and the speed of a blocked product.
+Rows with few entries are added entry by entry, without centring. Arrays have the positive class
+first. Scatters are upper triangles.
 
-Forgetting multiplies the weights of new rows by a factor that grows, instead of shrinking
-everything old; both are divided by it before it overflows.
+Forgetting multiplies the weights of new rows by a growing factor, instead of shrinking all old
+sums. All are divided by that factor before it overflows.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ import math
 import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
+from auctor.kernels.online.rescaling import HEAVY
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
-#: Rows of a block.
+#: Rows of a block. Set by hand: it amortises the pass over the d x d scatter, and 128 rows of 100
+#: columns (100 kB) stay in the second-level cache.
 BLOCK = 128
-#: A row is added entry by entry if it has at most this share of the columns.
+#: Largest share of non-zero columns with which a row is added entry by entry. Set by hand: beyond
+#: it the vectorised loops over all columns are faster.
 FEW_ENTRIES = 1.0 / 3.0
-#: Weight of the newest row at which all are divided by it.
-HEAVY = 1e30
-#: A class whose rows weigh less than this beside a new one ages no further.
+#: A class whose rows together weigh less than this beside a new row is not scaled down further; its
+#: weights would underflow to 0.
 FORGOTTEN = 1e-100
 
 
@@ -66,7 +68,7 @@ def add_entries(
     total: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Add a row to the sum and to the upper triangle of the products of all rows."""
+    """Add a row to the sum of rows and to the upper triangle of the sum of their products."""
     for a in range(start, stop):
         x = weight * values[a]
         line = out[indices[a]]
@@ -85,7 +87,7 @@ def flush(
     block_weight: FloatArray,
     waiting: IntArray,
 ) -> None:
-    """Join the rows that wait in the block to the moments of their classes."""
+    """Add the rows of the block to the moments of their classes, and empty the block."""
     count = waiting[0]
     d = mean.shape[1]
     centred = np.empty((count + 1, d))
@@ -124,8 +126,8 @@ def flush(
 
 
 @kernel
-def _lighten(mass: FloatArray, total: FloatArray, scatter: FloatArray, latest: FloatArray) -> None:
-    """Divide all weights by that of the next row."""
+def _rescale(mass: FloatArray, total: FloatArray, scatter: FloatArray, latest: FloatArray) -> None:
+    """Divide all weights and weighted sums by the weight of the next row."""
     for side in range(2):
         if mass[side].sum() > FORGOTTEN * latest[0]:
             mass[side] /= latest[0]
@@ -155,11 +157,11 @@ def add_rows(
     latest: FloatArray,
     width: IntArray,
 ) -> None:
-    """Take rows low..high into the moments; each weighs ``growth`` times as much as the last.
+    """Add rows low..high to the moments; each weighs ``growth`` times as much as the last.
 
-    ``mass`` (2, 2) holds the weights of each class that went through the block and entry by entry,
+    ``mass`` (2, 2) holds for each class the weight of the rows added by block and entry by entry,
     ``mean`` (2, d) the means of the former, ``total`` (2, d) the sums of the latter, ``width`` (1,)
-    the columns that rows have had so far.
+    the largest number of columns of a row so far.
     """
     for i in range(low, high):
         if weight[i] == 0.0:
@@ -188,7 +190,7 @@ def add_rows(
         if waiting[0] == BLOCK or latest[0] > HEAVY:
             flush(mass, mean, scatter, block, block_side, block_weight, waiting)
         if latest[0] > HEAVY:
-            _lighten(mass, total, scatter, latest)
+            _rescale(mass, total, scatter, latest)
 
 
 @kernel
@@ -200,9 +202,9 @@ def class_moments(
     total: FloatArray,
     scatter: FloatArray,
 ) -> None:
-    """Means (2, d) of all rows, and covariances (2, d, d), or their sum (1, d, d).
+    """Write the class means (2, d) and the covariances (2, d, d), or their sum (1, d, d).
 
-    ``out`` must be zero. Classes without rows are left out.
+    ``out`` must be zero at the start. Classes without rows are skipped.
     """
     d = mean.shape[1]
     for side in range(2):
@@ -210,6 +212,8 @@ def class_moments(
         both = through_block + by_entry
         if both == 0.0:
             continue
+        # Two parts of a class: by block (centred) and by entry (about zero). Their joint covariance
+        # is scatter / both - one own own' + two apart apart'.
         own = total[side] / by_entry if by_entry > 0.0 else np.zeros(d)
         apart = mean[side] - own
         means[side] = own + (through_block / both) * apart
@@ -243,11 +247,12 @@ def judge_rows(
     margins: FloatArray,
     chosen: IntArray,
 ) -> None:
-    """Score rows low..high by the chosen ones of several weights (k, d), and judge all of them.
+    """Score rows low..high by the chosen one of several weight vectors (k, d), and evaluate all.
 
-    Scores count from the middle between the class means, so that they compare when weights change.
-    ``margins`` (2, k) sums margins and their squares: the distance of a row's score from the mean
-    score of the other class, ``centre`` (2, k), over the share of its class.
+    Scores are relative to the middle between the class means, so that they stay comparable when the
+    weights change. ``margins`` (2, k) sums the margins and their squares. A margin is the distance
+    of a row's score from the mean score of the other class, ``centre`` (2, k); it is weighted by
+    one over the share of its class.
     """
     for i in range(low, high):
         side = 0 if y[i] > 0.0 else 1

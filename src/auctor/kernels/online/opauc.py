@@ -1,6 +1,6 @@
 """Gradient steps on the pairwise square loss with running class moments.
 
-One row is compared with the mean and covariance of the other class, which stand for all its rows.
+Each row is compared with the mean and covariance of the other class, which represent all its rows.
 Arrays have the positive class first. ``mass`` (2,) holds class weights, ``mean`` (2, d) means,
 ``scatter`` (2, d, d) full matrices of centred products, not divided by the mass.
 """
@@ -17,8 +17,8 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 
 @kernel
-def spread_row(indptr: Array, indices: Array, values: Array, i: int, out: FloatArray) -> None:
-    """Write row i with its zeros."""
+def dense_row(indptr: Array, indices: Array, values: Array, i: int, out: FloatArray) -> None:
+    """Write row i as a dense row."""
     out[:] = 0.0
     for k in range(indptr[i], indptr[i + 1]):
         out[indices[k]] = values[k]
@@ -28,7 +28,7 @@ def spread_row(indptr: Array, indices: Array, values: Array, i: int, out: FloatA
 def observe(
     x: FloatArray, weight: float, side: int, mass: FloatArray, mean: FloatArray, scatter: FloatArray
 ) -> None:
-    """Welford's update of the moments of one class."""
+    """Welford's update of the weighted moments of one class."""
     d = x.shape[0]
     mass[side] += weight
     share = weight / mass[side]
@@ -81,7 +81,7 @@ def add_covariance(scatter: FloatArray, mass: float, w: FloatArray, slope: Float
 
 @kernel
 def _rate(step: float, ridge: float, t: int, largest: float) -> float:
-    """The step given, or one that the curvature of the loss allows."""
+    """The given step size, or ``1 / (ridge t + 2 largest |u|^2)``, which the curvature allows."""
     return step if step > 0.0 else 1.0 / (ridge * t + 2.0 * largest)
 
 
@@ -102,9 +102,9 @@ def opauc_rows(
     largest: FloatArray,
     clock: IntArray,
 ) -> None:
-    """OPAUC with full covariances; a step of 0 means automatic ones.
+    """OPAUC with full covariances; ``step`` 0 selects step sizes automatically.
 
-    In ``average`` the iterate after t rows weighs t.
+    ``average`` is the mean of the iterates in which the one after t rows has the weight t.
     """
     d = w.shape[0]
     x, slope = np.empty(d), np.empty(d)
@@ -113,11 +113,12 @@ def opauc_rows(
             continue
         side = 0 if y[i] > 0.0 else 1
         other = 1 - side
-        spread_row(indptr, indices, values, i, x)
+        dense_row(indptr, indices, values, i, x)
         observe(x, weight[i], side, mass, mean, scatter)
         clock[0] += 1
         if mass[other] == 0.0:
             continue
+        # slope = ridge w + (u.w - y) u + C w, u = x - mean and C covariance of the other class.
         size = pair_slope(x, y[i], ridge, w, mean[other], slope)
         largest[0] = max(largest[0], size)
         add_covariance(scatter[other], mass[other], w, slope)
@@ -192,10 +193,10 @@ def sketched_opauc_rows(
     clock: IntArray,
     random: Array,
 ) -> None:
-    """OPAUC with a random sketch (2, d, rank) of the rows of each class for its covariance.
+    """OPAUC with a random sketch (2, d, rank) of each class in place of its covariance.
 
-    A row x enters the sketch as ``x a'`` with random signs a of length one, and ``drift`` (2, rank)
-    holds the sums of a.
+    A row x is added to the sketch as ``x a'`` with a vector a of random signs, scaled to length
+    one; ``drift`` (2, rank) holds the sums of a.
     """
     d, rank = sketch.shape[1:]
     x, slope, signs, part = np.empty(d), np.empty(d), np.empty(rank), np.empty(rank)
@@ -204,7 +205,7 @@ def sketched_opauc_rows(
             continue
         side = 0 if y[i] > 0.0 else 1
         other = 1 - side
-        spread_row(indptr, indices, values, i, x)
+        dense_row(indptr, indices, values, i, x)
         mass[side] += weight[i]
         share = weight[i] / mass[side]
         for j in range(d):
@@ -235,9 +236,10 @@ def sketched_opauc_rows(
 
 @fast_kernel
 def project_ball(u: FloatArray, metric: FloatArray, radius: float) -> None:
-    """Nearest point of the ball to u in the norm ``sum_j metric_j (.)_j^2``, in place.
+    """Project u on the ball, in place, in the norm ``sum_j metric_j (.)_j^2``.
 
-    That point is ``metric u / (metric + nu)`` with nu at which its length is the radius.
+    The projection is ``metric u / (metric + nu)`` with the nu that gives it the length ``radius``;
+    nu is found by bisection.
     """
     if (u * u).sum() <= radius * radius:
         return
@@ -276,7 +278,7 @@ def ada_oam_rows(
     squares: FloatArray,
     clock: IntArray,
 ) -> None:
-    """AdaOAM: the same slopes, divided by the root of the sum of their squares by coordinate."""
+    """AdaOAM: the slopes of OPAUC with the step sizes of AdaGrad, one per coordinate."""
     d = w.shape[0]
     x, slope, metric = np.empty(d), np.empty(d), np.empty(d)
     for i in range(y.shape[0]):
@@ -284,7 +286,7 @@ def ada_oam_rows(
             continue
         side = 0 if y[i] > 0.0 else 1
         other = 1 - side
-        spread_row(indptr, indices, values, i, x)
+        dense_row(indptr, indices, values, i, x)
         observe(x, weight[i], side, mass, mean, scatter)
         clock[0] += 1
         if mass[other] == 0.0:

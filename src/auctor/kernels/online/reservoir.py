@@ -1,4 +1,4 @@
-"""Pairs of rows of two classes, drawn from fair samples of the rows so far."""
+"""Pairs of rows of two classes, drawn from reservoir samples of the rows so far."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.descent.coordinate import next_random
 from auctor.kernels.online.moments import add_squares
-from auctor.kernels.online.opauc import spread_row
+from auctor.kernels.online.opauc import dense_row
 from auctor.kernels.runtime.compiled import kernel
 
 
@@ -23,7 +23,7 @@ def keep_row(
     side: int,
     random: Array,
 ) -> None:
-    """Reservoir sampling: every row so far is kept with the same probability."""
+    """Reservoir sampling: every row so far is stored with the same probability."""
     capacity = rows.shape[0]
     slot = seen[side]
     seen[side] += 1
@@ -50,11 +50,12 @@ def draw_pairs(
     squares: FloatArray,
     random: Array,
 ) -> None:
-    """Compare each row with some kept rows of the other class, then keep it perhaps.
+    """Compare each row with random stored rows of the other class, then offer it to the sample.
 
-    A pair weighs as many as the rows of the other class so far, which it stands for.
-    Sums differences of positive and negative rows in ``contrast`` (d,), the upper triangle of their
-    products in ``squares`` (d, d), their weights in ``mass`` (1,). ``kept`` is (2, capacity, d).
+    A stored row represents all rows of its class so far, so the weight of a pair is multiplied by
+    their number. Differences of positive and negative rows are summed in ``contrast`` (d,), the
+    upper triangle of their products in ``squares`` (d, d), their weights in ``mass`` (1,).
+    ``kept`` is (2, capacity, d).
     """
     d = contrast.shape[0]
     x, apart = np.empty(d), np.empty((pairs, d))
@@ -63,7 +64,7 @@ def draw_pairs(
             continue
         side = 0 if y[i] > 0.0 else 1
         other = 1 - side
-        spread_row(indptr, indices, values, i, x)
+        dense_row(indptr, indices, values, i, x)
         size = min(seen[other], kept.shape[1])
         if size > 0:
             for k in range(pairs):

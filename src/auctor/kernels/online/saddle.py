@@ -6,10 +6,10 @@ With p the share of positives, the loss times p(1 - p) is, up to a constant, the
     (1-p)(w.x - a)^2 - 2(1+alpha)(1-p) w.x - p(1-p) alpha^2      for positives
        p (w.x - b)^2 + 2(1+alpha)  p   w.x - p(1-p) alpha^2      for negatives
 
-Learners are a ``table`` with a few entries per column and a vector ``s`` of scalars. In `solam`,
+A learner is a ``table`` with a few entries per column and a vector ``s`` of scalars. In `solam`,
 ``w = SCALE table[:, 0]`` and the weighted sum of the iterates is
-``SUM_SCALE table[:, 0] - table[:, 1]``. In `fsauc`, ``w = CENTRE c + SCALE table[:, 0]`` with c the
-result of the stage before, ``table[:, 2]``; columns 3 and 4 sum the rows of either class.
+``SUM_SCALE table[:, 0] - table[:, 1]``. In `fsauc`, ``w = CENTRE c + SCALE table[:, 0]`` where c,
+in ``table[:, 2]``, is the result of the stage before; columns 3 and 4 sum the rows of each class.
 """
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ from __future__ import annotations
 import math
 
 from auctor.core.types import Array, FloatArray
+from auctor.kernels.online.rescaling import SMALL
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Steps made; rows, their weight, weighted squared lengths, the longest; weight of the positives.
+#: Positions in the vector of scalars: steps; rows, their weight, weighted squared lengths, the
+#: largest length; weight of the positives.
 STEPS, ROWS, TOTAL, SQUARES, LONGEST, POSITIVE = 0, 1, 2, 3, 4, 5
-#: The scale, the sum of the scales averaged over, the total weight of these, |table[:, 0]|^2.
+#: The scale, the sum of the scales in the average, their total weight, |table[:, 0]|^2.
 SCALE, SUM_SCALE, MASS, LENGTH = 6, 7, 8, 9
 #: a, b, alpha and the sums of their iterates.
 A, B, ALPHA, SUM_A, SUM_B, SUM_ALPHA = 10, 11, 12, 13, 14, 15
-#: Stages done, steps of this one, how many it has, by what factor that grows.
+#: Finished stages; steps of the current stage, their planned number, and its growth factor.
 STAGE, DONE, GOAL, GROWTH = 16, 17, 18, 19
-#: Centre of a stage: a, b, alpha; its weight and the sum of these; its length, product with w.
+#: Centre of a stage: a, b, alpha; its coefficient and the sum of these; its squared length and its
+#: product with table[:, 0].
 A0, B0, ALPHA0, CENTRE, SUM_CENTRE, LENGTH0, ACROSS = 20, 21, 22, 23, 24, 25, 26
-#: How far alpha may go from that centre.
+#: Largest distance of alpha from that centre.
 REACH = 27
 #: Length of the vector of scalars.
 SCALARS = 28
 
-#: Rows from which one of them may be called an outlier.
+#: Rows from which a single row may be reported as an outlier. Set by hand: with fewer, one row of
+#: half the squared length is common.
 MANY_ROWS = 100
-#: A scale below this is multiplied into the columns, before rounding matters.
-SMALL = 1e-5
 
 
 @inline_kernel
 def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bool:
-    """Count a row; whether both classes have been seen, so that a step can be made."""
+    """Count a row; return whether both classes have been seen, so that a step is possible."""
     s[ROWS] += 1.0
     s[TOTAL] += weight
     s[SQUARES] += weight * square
@@ -52,10 +54,10 @@ def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bo
     return bool(0.0 < s[POSITIVE] < s[TOTAL] and s[SQUARES] > 0.0)
 
 
-def ruled_by_one_row(s: FloatArray) -> bool:
-    """Whether the longest of many rows has more than half of the squared length of all.
+def dominated_by_one_row(s: FloatArray) -> bool:
+    """Whether one of many rows has more than half of the total squared length.
 
-    Steps are divided by the mean squared length, so that they are too short for all other rows.
+    Steps are divided by the mean squared length, so they would be too short for all other rows.
     """
     if s[ROWS] < MANY_ROWS:
         return False
@@ -99,9 +101,9 @@ def solam(
     table: FloatArray,
     s: FloatArray,
 ) -> None:
-    """Steps ``rate / sqrt(t)`` in the ball of the given radius, O(entries of the row) each.
+    """SOLAM: steps ``rate / sqrt(t)`` in the ball of the given radius, O(entries of the row) each.
 
-    Those of w are divided by the mean squared length of the rows.
+    The steps of w are divided by the mean squared length of the rows.
     """
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
@@ -122,11 +124,13 @@ def solam(
         length = gamma * s[TOTAL] / s[SQUARES]
         share = weight[i] * s[ROWS] / s[TOTAL]
         on_w, on_a, on_b, on_alpha = slopes(positive, p, s[SCALE] * vx, s[A], s[B], s[ALPHA])
+        # Sums of the iterates, weighted by gamma, for their average.
         s[SUM_SCALE] += gamma * s[SCALE]
         s[SUM_A] += gamma * s[A]
         s[SUM_B] += gamma * s[B]
         s[SUM_ALPHA] += gamma * s[ALPHA]
         s[MASS] += gamma
+        # The ridge step changes the scale alone; the gradient step changes the columns of the row.
         s[SCALE] *= max(1.0 - length * p * (1.0 - p) * l2, 0.0)
         if s[SCALE] < SMALL:
             vx *= s[SCALE]
@@ -153,7 +157,7 @@ def solam(
 
 @kernel
 def unscale(table: FloatArray, s: FloatArray) -> None:
-    """Multiply the scale into the columns and make their length exact again."""
+    """Multiply the scale into the columns and recompute their length."""
     s[LENGTH] = 0.0
     for j in range(table.shape[0]):
         table[j, 1] -= s[SUM_SCALE] * table[j, 0]
@@ -174,10 +178,10 @@ def fsauc(
     table: FloatArray,
     s: FloatArray,
 ) -> None:
-    """Stages of constant steps around the average of the stage before, in shrinking balls.
+    """FSAUC: stages of constant steps in a ball around the average of the stage before.
 
-    Steps and balls halve from stage to stage; a step costs O(entries of the row), the end of a
-    stage O(d).
+    Step size and radius are halved from stage to stage. A step costs O(entries of the row), the end
+    of a stage O(d).
     """
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
@@ -195,7 +199,7 @@ def fsauc(
         if not count_row(s, weight[i], positive, square):
             continue
         # Stage k: step rate / 2^k, ball of radius 2 sqrt(1 + 2 kappa^2) radius / 2^k around the
-        # average of the stage before (Algorithm 1 of the paper).
+        # average of the stage before (Liu, Zhang, Chen, Wang, Yang, 2018, Algorithm 1).
         s[STEPS] += 1.0
         p, kappa, half = s[POSITIVE] / s[TOTAL], s[LONGEST], 0.5 ** s[STAGE]
         ball = 2.0 * math.sqrt(1.0 + 2.0 * kappa * kappa) * radius * half
@@ -233,7 +237,7 @@ def fsauc(
 
 @inline_kernel
 def project(s: FloatArray, radius: float, kappa: float, ball: float) -> None:
-    """Onto the bounds of w, a and b, then onto the ball around the centre."""
+    """Project on the bounds of w, a and b, then on the ball around the centre."""
     square = s[CENTRE] ** 2 * s[LENGTH0] + s[SCALE] ** 2 * s[LENGTH]
     square += 2.0 * s[CENTRE] * s[SCALE] * s[ACROSS]
     norm = math.sqrt(max(square, 0.0))
@@ -255,7 +259,7 @@ def project(s: FloatArray, radius: float, kappa: float, ball: float) -> None:
 
 @kernel
 def unscale_stage(table: FloatArray, s: FloatArray) -> None:
-    """Multiply the scale into the columns and make their products exact again."""
+    """Multiply the scale into the columns and recompute their products."""
     unscale(table, s)
     s[ACROSS] = 0.0
     for j in range(table.shape[0]):
@@ -264,10 +268,12 @@ def unscale_stage(table: FloatArray, s: FloatArray) -> None:
 
 @kernel
 def next_stage(table: FloatArray, s: FloatArray, radius: float) -> None:
-    """Start again from the average of the stage."""
+    """Start the next stage at the average of this one."""
     n, p, kappa = s[DONE], s[POSITIVE] / s[TOTAL], s[LONGEST]
     positive, negative = s[POSITIVE], s[TOTAL] - s[POSITIVE]
     s[LENGTH0] = s[ALPHA0] = 0.0
+    # The new centre, its squared length, and alpha0 = its mean score on negatives less that on
+    # positives.
     for j in range(table.shape[0]):
         mean = s[SUM_CENTRE] * table[j, 2] + s[SUM_SCALE] * table[j, 0] - table[j, 1]
         mean /= n

@@ -1,12 +1,12 @@
 """One-pass learning of the pairwise square loss, row by row: SPAM with lazy penalties.
 
-A learner is a ``table`` with four entries per column, side by side so that a row's entry costs one
-cache line, and a vector ``s`` of scalars (their places are the constants below). With l1 strength
-k, cumulative threshold C and scale P, a column's weight is::
+A learner is a ``table`` with four entries per column, stored together so that an entry of a row
+costs one cache line, and a vector ``s`` of scalars (the constants below are positions in it). With
+l1 strength k, cumulative threshold C and scale P, the weight of a column is::
 
     w = P (a - sign(a) k C)      a = table[j, 0], zero where the weight is
 
-so that a penalty step on all columns changes P and C alone. The sum of the iterates, the t-th
+so that a penalty step on all columns changes only P and C. The sum of the iterates, the t-th
 counted t times, is ``a U - sign(a) k V - table[j, 1]`` with U and V the sums of ``t P`` and
 ``t P C``. ``table[j, 2]`` and ``table[j, 3]`` hold the weighted sums of the positive and of the
 negative rows (or their known means); the products of w with them follow from
@@ -18,31 +18,30 @@ from __future__ import annotations
 import math
 
 from auctor.core.types import Array, FloatArray
+from auctor.kernels.online.rescaling import SMALL
 from auctor.kernels.penalties.separable import prox_one
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: Places in the vector of scalars: steps made; rows, their weight and weighted lengths.
+#: Positions in the vector of scalars: steps; rows, their weight and weighted lengths.
 STEPS, ROWS, TOTAL, LENGTHS = 0, 1, 2, 3
-#: Weight of the positive and negative rows behind the sums, and the prior if known (0: running).
+#: Weight of the positive and negative rows in the sums, and the prior if known (0: estimated).
 POSITIVE, NEGATIVE, PRIOR = 4, 5, 6
 #: P, C, U, V and the total weight of the averaged iterates.
 SCALE, SHRUNK, SUM_SCALE, SUM_SHRUNK, MASS = 7, 8, 9, 10, 11
 #: E and F for both classes.
 DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE = 12, 13, 14, 15
-#: Entries read; C when all columns were looked at last and when they will be again; buckets per C.
+#: Entries read; C at the last and at the next sweep over all columns; buckets per unit of C.
 ENTRIES, ORIGIN, HORIZON, FINENESS = 16, 17, 18, 19
 #: Length of the vector of scalars.
 SCALARS = 20
 
-#: Step rules.
+#: Rules for the step size.
 INVERSE, SQRT, CONSTANT = 0, 1, 2
-#: A scale below this is multiplied into the columns, before rounding matters.
-SMALL = 1e-5
 
 
 @inline_kernel
 def step_length(rule: int, rate: float, t: float, ridge: float, size: float) -> float:
-    """Length of step t for rows of squared length ``size``."""
+    """Step size of step t for rows of mean squared length ``size``."""
     if rule == INVERSE:
         return 1.0 / (ridge * t + 4.0 * size)
     level = rate / math.sqrt(t) if rule == SQRT else rate
@@ -51,7 +50,7 @@ def step_length(rule: int, rate: float, t: float, ridge: float, size: float) -> 
 
 @inline_kernel
 def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bool:
-    """Count a row; whether both classes have been seen, so that a step can be made."""
+    """Count a row; return whether both classes have been seen, so that a step is possible."""
     s[ROWS] += 1.0
     s[TOTAL] += weight
     s[LENGTHS] += weight * math.sqrt(square)
@@ -62,20 +61,20 @@ def count_row(s: FloatArray, weight: float, positive: bool, square: float) -> bo
 
 @inline_kernel
 def class_shares(s: FloatArray, weight: float, positive: bool) -> tuple[float, float]:
-    """Multiple of a row that the sums of the positives and of the negatives take, if running."""
+    """Multiples of a row to add to the sums of both classes; 0 where their means are known."""
     add = weight if s[PRIOR] == 0.0 else 0.0
     return (add, 0.0) if positive else (0.0, add)
 
 
 @inline_kernel
 def mean_square(s: FloatArray) -> float:
-    """Square of the mean length of the rows; one outlier does not decide it."""
+    """Square of the mean length of the rows; an outlier changes it less than the mean square."""
     return float((s[LENGTHS] / s[TOTAL]) ** 2)
 
 
 @inline_kernel
 def prior(s: FloatArray) -> float:
-    """Share of the positive class."""
+    """Share of the positive class: the known prior, or the share so far."""
     return float(s[PRIOR] if s[PRIOR] > 0.0 else s[POSITIVE] / s[TOTAL])
 
 
@@ -83,9 +82,9 @@ def prior(s: FloatArray) -> float:
 def pull(
     positive: bool, p: float, share: float, score: float, other: float, eta: float, square: float
 ) -> float:
-    """Multiple of the row that a gradient step adds to w, ``other`` the opposite mean score.
+    """Multiple of the row that a gradient step adds to w; ``other`` is the opposite mean score.
 
-    No row may move w further than its own curvature allows.
+    The step size is capped at what the curvature of the row allows.
     """
     if positive:
         slope = 2.0 * (1.0 - p) * share * (score - other - 1.0)
@@ -174,7 +173,7 @@ def spam_ridge(
 
 @kernel
 def unscale(table: FloatArray, s: FloatArray) -> None:
-    """Multiply the scale into the columns and make their products exact again."""
+    """Multiply the scale into the columns and recompute their products with the class sums."""
     s[DOT_POSITIVE] = s[DOT_NEGATIVE] = 0.0
     for j in range(table.shape[0]):
         table[j, 1] -= s[SUM_SCALE] * table[j, 0]
@@ -191,8 +190,8 @@ def sign(a: float) -> float:
 
 
 @kernel
-def settle(table: FloatArray, s: FloatArray, l1: FloatArray) -> None:
-    """Write scale and threshold into the columns and make their products exact again."""
+def write_back(table: FloatArray, s: FloatArray, l1: FloatArray) -> None:
+    """Apply scale and threshold to the columns, reset both, and recompute the products."""
     one = l1.shape[0] == 1
     scale, shrunk = s[SCALE], s[SHRUNK]
     for place in (DOT_POSITIVE, DOT_NEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE):

@@ -1,12 +1,12 @@
-"""SPAM with l1 strengths and boxes around zero; the letters and places are those of `online`.
+"""SPAM with l1 strengths and boxes that contain zero; letters and positions are those of `spam`.
 
-A column must be looked at in the step that thresholds it to zero, when k C reaches |a|. From time
-to time all are looked at; those that may get to zero before the next time are sorted by the C of
-that moment into `buckets`, which are emptied as C goes on. So are those that come close to zero in
-the meantime.
+A column must be visited in the step that thresholds it to zero, when k C reaches |a|. From time to
+time all columns are swept. Those that may become zero before the next sweep are put into `buckets`
+by the C at which that happens, and the buckets are processed as C grows. Columns that come close to
+zero between two sweeps are put into buckets too.
 
-The entries of a row that need more than a ridge step are put aside without a branch, and treated
-afterwards.
+The entries of a row whose columns need more than a ridge step are listed without a branch, and
+processed afterwards.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.online.buckets import BUCKET, MOST, NEXT, enter, leave
+from auctor.kernels.online.rescaling import SMALL
 from auctor.kernels.online.spam import (
     DOT_NEGATIVE,
     DOT_POSITIVE,
@@ -32,7 +33,6 @@ from auctor.kernels.online.spam import (
     SHRUNK,
     SIGN_NEGATIVE,
     SIGN_POSITIVE,
-    SMALL,
     STEPS,
     SUM_SCALE,
     SUM_SHRUNK,
@@ -43,23 +43,24 @@ from auctor.kernels.online.spam import (
     mean_square,
     prior,
     pull,
-    settle,
     step_length,
+    write_back,
 )
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
-#: A cumulative threshold above this is written into the columns.
+#: Cumulative threshold, in units of weights, above which it is applied to the columns and reset:
+#: differences of large numbers would lose digits. Set by hand.
 LARGE = 1e3
-#: All columns are looked at when about this many entries per column were read: looking then costs
-#: about as much as reading did.
+#: Entries read per column after which all columns are swept: the sweep then costs about as much as
+#: reading them did. Set by hand.
 SWEEP = 1.4
-#: But not more often than after this many steps.
+#: Smallest number of steps between two sweeps. Set by hand; it matters for a few columns only.
 LEAST = 64.0
 
 
 @inline_kernel
 def signed(size: float, a: float) -> float:
-    """``size`` with the sign of a; zero where a is."""
+    """``size`` with the sign of a, and 0 where a is 0."""
     return math.copysign(size, a) if a != 0.0 else 0.0
 
 
@@ -81,14 +82,14 @@ def spam_lasso(
     heads: IntArray,
     links: IntArray,
 ) -> None:
-    """Proximal steps with l1 strengths and boxes around zero, O(entries of the row) each.
+    """Proximal steps with l1 strengths and boxes that contain 0, O(entries of the row) each.
 
-    The arrays of the penalty have one entry, or one per column. A column whose weight keeps its
-    sign and stays away from zero moves as under a ridge, unless there are boxes.
+    The arrays of the penalty have one entry, or one per column. Without boxes, a column whose
+    weight keeps its sign and stays away from zero needs only the ridge step.
     """
     one, single, strongest = l1.shape[0] == 1, l1[0], l1.max()
     free = bool(np.isinf(lower).all() and np.isinf(upper).all())
-    least = 0.0 if free else np.inf  # in a box, no column moves as under a ridge
+    least = 0.0 if free else np.inf  # with boxes, every column needs the full step
     slow = np.empty(np.diff(indptr).max(), indptr.dtype)
     for i in range(y.shape[0]):
         if weight[i] == 0.0:
@@ -130,7 +131,7 @@ def spam_lasso(
         cut = eta * q / scale
         if strongest > 0.0 and shrunk + cut >= s[HORIZON]:
             sweep(table, s, heads, links, l1, cut)
-        # a <- a + move x. Columns that may reach zero before the horizon, or change sign, wait.
+        # a <- a + move x. Columns that may reach 0 before the horizon, or change sign, are listed.
         horizon, past = s[HORIZON], s[SUM_SCALE] * move
         count = 0
         for k in range(start, stop):
@@ -154,16 +155,16 @@ def spam_lasso(
         s[SCALE], s[SHRUNK] = scale_now, shrunk + cut
         if strongest > 0.0:
             if count > 0:
-                line_up(indices, slow, count, l1, table, s, heads, links)
+                enter_buckets(indices, slow, count, l1, table, s, heads, links)
             for bucket in range(bucket_of(s, shrunk), bucket_of(s, s[SHRUNK]) + 1):
                 if heads[bucket] > 0:
-                    empty(bucket, table, s, heads, links, l1)
+                    process_bucket(bucket, table, s, heads, links, l1)
         # Averages of the iterates, weighted by t: sums of P and of P C are enough.
         s[SUM_SCALE] += t * s[SCALE]
         s[SUM_SHRUNK] += t * s[SCALE] * s[SHRUNK]
         s[MASS] += t
         if s[SCALE] < SMALL or s[SHRUNK] * strongest > LARGE:
-            settle(table, s, l1)
+            write_back(table, s, l1)
 
 
 @inline_kernel
@@ -182,10 +183,10 @@ def threshold(
     table: FloatArray,
     s: FloatArray,
 ) -> int:
-    """Move the columns of some entries of a row, and take the penalty step on them.
+    """Move the columns of the listed entries of a row, and take the penalty step on them.
 
-    ``scale`` is that after the step. Leaves in ``slow`` the entries whose columns may get to zero
-    before all are looked at again; returns their number.
+    ``scale`` is that after the step. Leaves in ``slow`` the entries whose columns may become zero
+    before the next sweep; returns their number.
     """
     one, single = l1.shape[0] == 1, l1[0]
     shrunk, sum_scale, sum_shrunk, horizon = s[SHRUNK], s[SUM_SCALE], s[SUM_SHRUNK], s[HORIZON]
@@ -222,7 +223,7 @@ def threshold(
 
 
 @inline_kernel
-def line_up(
+def enter_buckets(
     indices: Array,
     some: Array,
     count: int,
@@ -232,7 +233,7 @@ def line_up(
     heads: IntArray,
     links: IntArray,
 ) -> None:
-    """See that the columns of some entries are in their bucket, or in an earlier one."""
+    """Put the columns of some entries into their bucket; those in an earlier one stay there."""
     one, single = l1.shape[0] == 1, l1[0]
     for n in range(count):
         j = indices[some[n]]
@@ -245,9 +246,9 @@ def line_up(
 
 @inline_kernel
 def bucket_of(s: FloatArray, threshold: float) -> int:
-    """Where a column belongs that is zero from this cumulative threshold on."""
+    """Bucket of a column that becomes zero at this cumulative threshold."""
     place = (threshold - s[ORIGIN]) * s[FINENESS]
-    if not place < MOST - 1.0:  # also where it is not a number
+    if not place < MOST - 1.0:  # true for NaN, too
         return MOST - 1
     return int(place) if place > 0.0 else 0
 
@@ -256,13 +257,14 @@ def bucket_of(s: FloatArray, threshold: float) -> int:
 def sweep(
     table: FloatArray, s: FloatArray, heads: IntArray, links: IntArray, l1: FloatArray, cut: float
 ) -> None:
-    """Put the columns that may get to zero before all are looked at again into buckets.
+    """Put the columns that may become zero before the next sweep into buckets.
 
-    There are two buckets for a step that raises the threshold by ``cut``.
+    A step raises the threshold by ``cut``, the width of two buckets.
     """
     steps = SWEEP * table.shape[0] * s[ROWS] / max(s[ENTRIES], 1.0)
     steps = min(max(steps, LEAST), 0.5 * MOST)
     used = MOST if s[HORIZON] == 0.0 else bucket_of(s, s[HORIZON]) + 1
+    # Empty the buckets, then collect the columns close to zero without a branch.
     for bucket in range(used):
         after, heads[bucket] = heads[bucket], 0
         while after > 0:
@@ -283,7 +285,7 @@ def sweep(
 
 
 @kernel
-def empty(
+def process_bucket(
     bucket: int,
     table: FloatArray,
     s: FloatArray,
@@ -291,7 +293,7 @@ def empty(
     links: IntArray,
     l1: FloatArray,
 ) -> None:
-    """Set the columns of a bucket to zero that the threshold has reached."""
+    """Set those columns of a bucket to zero whose threshold is reached; keep the others."""
     shrunk, after = s[SHRUNK], heads[bucket]
     heads[bucket] = 0
     while after > 0:

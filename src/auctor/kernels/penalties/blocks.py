@@ -1,9 +1,10 @@
 """Block coordinate descent on ``g.d + d.Hd/2 + sum_b weight_b |z_b|_2 + l1_b |z_b|_1``, z = w + d.
 
-Letters: z weights of the columns in play, K of them, block b at ``starts[b]:starts[b + 1]``; slope
-the model's gradient there; G the block's own matrix, e and V its eigenvalues and vectors, L a bound
-on e; h curvature of the rows; q = g + h * (X d) in score space. An exact intercept is eliminated:
-it adds ``-shift hx`` to the slope, with ``hx = X'h`` and ``shift = hx.d / sum(h)``.
+Letters: z weights of the K columns in the working set, block b at ``starts[b]:starts[b + 1]``;
+slope the gradient of the model there; G the matrix of one block, e and V its eigenvalues and
+eigenvectors, L a bound on e; h curvature of the rows; q = g + h * (X d) in score space. An
+unpenalised intercept is eliminated: it adds ``-shift hx`` to the slope, with ``hx = X'h`` and
+``shift = hx.d / sum(h)``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from auctor.kernels.linalg.columns import column_add, column_clear, column_dot
 from auctor.kernels.penalties.groups import block_factor, shrunk
 from auctor.kernels.runtime.compiled import kernel
 
-#: Steps on one block's own matrix where its minimiser has no closed form.
+#: Majorised steps on one block where its minimiser has no closed form (with an l1 part). Set by
+#: hand; more steps solve a block better than the sweep over all blocks needs.
 OWN_STEPS = 20
 
 
@@ -32,7 +34,7 @@ def block_products(
     own: IntArray,
     out: FloatArray,
 ) -> None:
-    """Each block's own matrix ``X_b' diag(h) X_b``, flat, block b from ``own[b]``."""
+    """The matrix ``X_b' diag(h) X_b`` of each block, flattened, block b from ``own[b]`` on."""
     buffer = np.zeros(h.shape[0])
     for b in range(starts.shape[0] - 1):
         low, high = starts[b], starts[b + 1]
@@ -54,12 +56,13 @@ def rotated_minimiser(
     """Exact minimiser over one block with ``G = V diag(e) V'`` and no l1 part.
 
     With ``c = V'(G z - slope)`` it is 0 if ``|c| <= weight``, else ``c nu/(e nu + weight)`` where
-    the norm nu solves ``|c/(e nu + weight)| = 1``; the inverse of that norm is concave in nu, so
-    Newton's method climbs to the root from wherever its first step lands.
+    the norm nu solves ``|c/(e nu + weight)| = 1``. The inverse of that norm is concave in nu, so
+    after its first step Newton's method increases monotonically to the root.
     """
     m = e.shape[0]
     c = np.empty(m)
     square = start = 0.0
+    # c = V'(G z - slope) = e (V'z) - V'slope.
     for i in range(m):
         start += z[i] * z[i]
         turned = push = 0.0
@@ -91,6 +94,7 @@ def rotated_minimiser(
     else:
         for i in range(m):
             c[i] /= e[i]
+    # Back from the eigenbasis.
     for k in range(m):
         total = 0.0
         for i in range(m):
@@ -108,7 +112,7 @@ def stepped_minimiser(
     l1: float,
     out: FloatArray,
 ) -> None:
-    """Majorised steps over one block on its own matrix, until they are a tenth of the first."""
+    """Proximal gradient steps on one block until a step is at most a tenth of the first."""
     m = z.shape[0]
     current, trial = slope.copy(), np.empty(m)
     out[:] = z
@@ -147,12 +151,13 @@ def minimise_block(
     turned: bool,
     out: FloatArray,
 ) -> float:
-    """New weights of a block into ``out``; returns the length of its move times L."""
+    """Write new weights of a block to ``out``; return the length of the change times L."""
     m = z.shape[0]
     resting, square = True, 0.0
     for k in range(m):
         resting = resting and z[k] == 0.0
         square += shrunk(slope[k], l1) ** 2
+    # A block at 0 stays there if |soft(slope, l1)| <= weight.
     if resting and square <= weight * weight:
         out[:] = 0.0
         return 0.0
@@ -183,9 +188,9 @@ def descend_gram(
     max_sweeps: int,
     tol: float,
 ) -> tuple[int, bool]:
-    """Sweeps with the matrix of all columns in play; updates z and slope.
+    """Sweeps of block descent with the Gram matrix of the working set; updates z and slope.
 
-    Returns the sweeps and whether the last one moved no block by more than ``tol``.
+    Returns the number of sweeps, and whether the last one changed no block by more than ``tol``.
     """
     trial = np.empty(int(np.max(np.diff(starts))))
     for sweep in range(max_sweeps):
@@ -210,7 +215,7 @@ def descend_gram(
                 continue
             worst = max(worst, moved)
             for k in range(low, high):
-                # The gradient follows the move: slope += H[:, k] step.
+                # Update the gradient: slope += H[:, k] step.
                 step = new[k - low] - z[k]
                 if step != 0.0:
                     z[k] = new[k - low]
@@ -246,10 +251,10 @@ def descend_residual(
     max_sweeps: int,
     tol: float,
 ) -> tuple[int, bool, float]:
-    """Sweeps with column products; updates z and q.
+    """Sweeps of block descent with column products instead of a Gram matrix; updates z and q.
 
-    Between two sweeps over all blocks, those that are zero are left alone. Returns the sweeps,
-    whether a sweep over all blocks moved none by more than ``tol``, and the entries read.
+    Blocks at zero are visited only in full sweeps. Returns the number of sweeps, whether a full
+    sweep changed no block by more than ``tol``, and the number of entries read.
     """
     size = int(np.max(np.diff(starts)))
     trial, slope = np.empty(size), np.empty(size)
@@ -283,7 +288,7 @@ def descend_residual(
                 continue
             worst = max(worst, moved)
             for k in range(low, high):
-                # q += step h x_j, and the intercept follows: shift += step hx_k / sum h.
+                # q += step h x_j, and the eliminated intercept: shift += step hx_k / sum h.
                 step = new[k - low] - z[k]
                 if step != 0.0:
                     j = chosen[k]
@@ -294,6 +299,7 @@ def descend_residual(
                         shift += step * hx[k] / sum_h
         if full and worst <= tol:
             return sweep + 1, True, work
+        # A full sweep follows when the non-zero blocks have converged, and at the latest after ten.
         since = 0 if full else since + 1
         full = worst <= tol or since >= 10
     return max_sweeps, False, work

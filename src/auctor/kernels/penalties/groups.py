@@ -1,6 +1,6 @@
 """Norms of disjoint groups of coordinates.
 
-Block b holds the coordinates ``indices[indptr[b]:indptr[b + 1]]`` and costs
+Block b holds the coordinates ``indices[indptr[b]:indptr[b + 1]]``; its penalty is
 ``weight[b] |w_b|_2 + l1[b] |w_b|_1``. Index arrays are unsigned.
 """
 
@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 
 from auctor.core.types import Array, FloatArray
+from auctor.kernels.penalties.separable import SLACK
 from auctor.kernels.runtime.compiled import kernel
-
-#: Relative excess over a dual constraint that counts as rounding.
-SLACK = 1e-12
 
 
 @kernel
 def group_value(
     w: FloatArray, indptr: Array, indices: Array, weight: FloatArray, l1: FloatArray
 ) -> float:
-    """Penalty at w."""
+    """Value of the penalty at w."""
     total = 0.0
     for b in range(weight.shape[0]):
         square = ones = 0.0
@@ -33,7 +31,7 @@ def group_value(
 
 @kernel
 def shrunk(x: float, level: float) -> float:
-    """Soft threshold of x; a NaN stays one."""
+    """Soft threshold of x; NaN stays NaN."""
     size = abs(x) - level
     return 0.0 if size <= 0.0 else math.copysign(size, x)
 
@@ -48,7 +46,7 @@ def group_prox(
     l1: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Soft threshold, then shrink each block towards 0 as a whole."""
+    """Prox of ``step`` times the penalty: soft threshold, then scale each block towards 0."""
     for b in range(weight.shape[0]):
         square = 0.0
         for k in range(indptr[b], indptr[b + 1]):
@@ -62,7 +60,7 @@ def group_prox(
 
 @kernel
 def block_factor(norm: float, level: float) -> float:
-    """What a vector of this norm is multiplied by in the prox of ``level |.|``."""
+    """Factor by which the prox of ``level |.|`` scales a vector of this norm."""
     if level == 0.0:
         return 1.0
     return 0.0 if norm <= level else 1.0 - level / norm
@@ -80,7 +78,7 @@ def group_violation(
 ) -> None:
     """Distance of ``-grad`` to the subdifferential, block by block, as one entry per coordinate.
 
-    The norm of a block's entries is its distance.
+    The distance of a block is the norm of its entries.
     """
     for b in range(weight.shape[0]):
         norm = excess = 0.0
@@ -93,6 +91,8 @@ def group_violation(
         factor = block_factor(math.sqrt(excess), weight[b])
         for k in range(indptr[b], indptr[b + 1]):
             j = indices[k]
+            # At 0: soft(grad, l1) less the ball of radius weight. Otherwise |w_b|_2 is
+            # differentiable.
             if norm == 0.0:
                 out[j] = abs(out[j] * factor)
             elif w[j] == 0.0:
@@ -135,8 +135,8 @@ def group_dual_scale(
 ) -> float:
     """Largest c in [0, 1] with ``c v`` in the dual ball.
 
-    The norm is convex in c and 0 at 0, so Newton's method comes from above and ``c weight/norm``
-    is always inside.
+    The norm is convex in c and 0 at 0, so Newton's method converges from above, and ``c
+    weight/norm`` is always feasible.
     """
     c = 1.0
     for b in range(weight.shape[0]):
@@ -158,6 +158,3 @@ def group_dual_scale(
                 break
             c = new
     return c
-
-
-# --- trees ----------------------------------------------------------------------------------

@@ -7,6 +7,10 @@ import math
 from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
+#: Relative excess over a dual constraint that counts as rounding error: thousands of times machine
+#: epsilon, as the constraint is a sum over many rows.
+SLACK = 1e-12
+
 
 @kernel
 def separable_value(
@@ -39,14 +43,14 @@ def separable_prox(
     upper: FloatArray,
     out: FloatArray,
 ) -> None:
-    """`prox_one` on every coordinate."""
+    """Apply `prox_one` to every coordinate."""
     for j in range(v.shape[0]):
         out[j] = prox_one(v[j], step, l1[j], l2[j], lower[j], upper[j])
 
 
 @kernel
 def violation_one(w: float, grad: float, l1: float, l2: float, lower: float, upper: float) -> float:
-    """Distance of ``-grad`` to the subdifferential, by the two one-sided derivatives."""
+    """Distance of ``-grad`` to the subdifferential, from the two one-sided derivatives."""
     base = grad + l2 * w
     right = base + (l1 if w >= 0.0 else -l1)
     left = base + (l1 if w > 0.0 else -l1)
@@ -68,7 +72,7 @@ def separable_violation(
     upper: FloatArray,
     out: FloatArray,
 ) -> None:
-    """`violation_one` on every coordinate."""
+    """Apply `violation_one` to every coordinate."""
     for j in range(w.shape[0]):
         out[j] = violation_one(w[j], grad[j], l1[j], l2[j], lower[j], upper[j])
 
@@ -77,16 +81,17 @@ def separable_violation(
 def separable_conjugate(
     v: FloatArray, l1: FloatArray, l2: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> float:
-    """``sup over the box of v.w - penalty(w)``; a relative 1e-12 beyond l1 counts as on it."""
+    """``sup over the box of v.w - penalty(w)``; exceeding l1 by rounding error counts as l1."""
     total = 0.0
     for j in range(v.shape[0]):
         z = v[j]
         if abs(z) <= l1[j] and lower[j] <= 0.0 <= upper[j]:
             continue
+        # The maximiser x over the box; without l2 it is 0 or a bound.
         pull = math.copysign(max(abs(z) - l1[j], 0.0), z)
         if l2[j] > 0.0:
             x = pull / l2[j]
-        elif abs(z) <= l1[j] * (1.0 + 1e-12):
+        elif abs(z) <= l1[j] * (1.0 + SLACK):
             x = 0.0
         else:
             x = math.copysign(math.inf, z)

@@ -1,9 +1,9 @@
 """Norms of the groups of a tree.
 
-Of the m nodes the first d are the columns, the others hold no column; ``parent[t]`` is the node
-above t, m for the nodes below the virtual root; ``order`` lists children before parents; node t
-costs ``weight[t]`` times the Euclidean norm of its descendants, itself included. Index arrays are
-unsigned.
+The first d of the m nodes are the columns, the others hold no column. ``parent[t]`` is the node
+above t, and m for the nodes below the virtual root. ``order`` lists children before parents. The
+penalty of node t is ``weight[t]`` times the Euclidean norm of its descendants, itself included.
+Index arrays are unsigned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import math
 import numpy as np
 
 from auctor.core.types import Array, FloatArray
-from auctor.kernels.penalties.groups import SLACK, block_factor
+from auctor.kernels.penalties.groups import block_factor
+from auctor.kernels.penalties.separable import SLACK
 from auctor.kernels.runtime.compiled import inline_kernel, kernel
 
 
@@ -25,7 +26,7 @@ def entry(w: FloatArray, t: int) -> float:
 
 @kernel
 def leaves_first(parent: Array, order: Array) -> int:
-    """Fill ``order`` with children before parents; returns how many nodes lie on no cycle."""
+    """Fill ``order`` with children before parents; return the number of nodes on no cycle."""
     d = parent.shape[0]
     children = np.zeros(d + 1, dtype=np.int64)
     for t in range(d):
@@ -50,13 +51,14 @@ def leaves_first(parent: Array, order: Array) -> int:
 def tree_surface(
     parent: Array, order: Array, weight: FloatArray, top: Array, reach: FloatArray
 ) -> None:
-    """Mark the nodes with only weights of 0 above; the largest weight at or below each node.
+    """Mark the nodes with only weights of 0 above them; find the largest weight below each node.
 
-    Both outputs have one entry for the virtual root.
+    ``top`` and ``reach`` have one more entry, for the virtual root. A node is below itself.
     """
     d = weight.shape[0]
     top[d] = True
     reach[:] = 0.0
+    # Up: largest weights. Down: a node is marked while all nodes above have weight 0.
     for i in range(d):
         t = order[i]
         reach[t] = max(reach[t], weight[t])
@@ -69,7 +71,7 @@ def tree_surface(
 
 @kernel
 def tree_norms(w: FloatArray, parent: Array, order: Array, norm: FloatArray) -> None:
-    """Norm of the descendants of every node; ``norm`` has one entry for the virtual root."""
+    """Norm of every node and its descendants; ``norm`` has one more entry, for the virtual root."""
     norm[:] = 0.0
     for i in range(order.shape[0]):
         t = order[i]
@@ -80,7 +82,7 @@ def tree_norms(w: FloatArray, parent: Array, order: Array, norm: FloatArray) -> 
 
 @kernel
 def tree_value(w: FloatArray, parent: Array, order: Array, weight: FloatArray) -> float:
-    """Penalty at w."""
+    """Value of the penalty at w."""
     m = weight.shape[0]
     norm = np.empty(m + 1)
     tree_norms(w, parent, order, norm)
@@ -94,7 +96,11 @@ def tree_value(w: FloatArray, parent: Array, order: Array, weight: FloatArray) -
 def tree_prox(
     v: FloatArray, step: float, parent: Array, order: Array, weight: FloatArray, out: FloatArray
 ) -> None:
-    """The prox in one pass up and one down: group by group, children first, norms carried along."""
+    """The prox in one pass up and one down.
+
+    On a tree it is the composition of the proxes of the groups, children first. The pass up
+    computes the factor of each group from its shrunken squared norm, the pass down their products.
+    """
     m = weight.shape[0]
     square, rho = np.zeros(m + 1), np.ones(m + 1)
     for i in range(m):
@@ -120,13 +126,14 @@ def tree_violation(
 ) -> None:
     """Distance of ``-grad`` to the subdifferential, as one entry per coordinate.
 
-    Groups that are not zero have one subgradient each. What is left on the subtrees that are zero
-    is as far from their dual balls as its prox is long.
+    Groups that are not zero are differentiable. On the subtrees that are zero, the distance of the
+    remaining gradient to their dual balls is the norm of its prox.
     """
     d, m = w.shape[0], weight.shape[0]
     norm, pull, open_weight = np.empty(m + 1), np.zeros(m + 1), weight.copy()
     tree_norms(w, parent, order, norm)
     rest = np.empty(d)
+    # Gradient plus the derivative of the non-zero groups; their weights are then set to 0.
     for i in range(m - 1, -1, -1):
         t = order[i]
         pull[t] = pull[parent[t]]
@@ -150,7 +157,7 @@ def dual_norms(
     norm: FloatArray,
     slope: FloatArray,
 ) -> None:
-    """Per node: norm of what its children leave of ``scale v``, and its slope in the scale."""
+    """Per node: norm of ``scale v`` after the dual balls below it, and its slope in the scale."""
     norm[:] = 0.0
     slope[:] = 0.0
     for i in range(order.shape[0]):
@@ -158,6 +165,7 @@ def dual_norms(
         x = entry(v, t)
         norm[t] = math.sqrt(norm[t] + (scale * x) ** 2)
         slope[t] = (slope[t] + scale * x * x) / norm[t] if norm[t] > 0.0 else 0.0
+        # Its own ball takes off ``weight`` of the norm; the rest is passed to the parent.
         over = norm[t] - weight[t]
         if not over <= 0.0:
             norm[parent[t]] += over * over
@@ -170,8 +178,8 @@ def tree_in_ball(
 ) -> bool:
     """Whether the conjugate at v is finite (then it is 0).
 
-    ``top`` marks the nodes with nothing but free nodes above, ``reach`` is the largest weight at
-    or below a node: the scale of rounding there.
+    ``top`` marks the nodes with only zero weights above. ``reach`` is the largest weight at or
+    below a node, to which rounding errors there are relative.
     """
     m = weight.shape[0]
     norm, slope = np.empty(m + 1), np.empty(m + 1)
@@ -192,7 +200,7 @@ def tree_dual_scale(
 ) -> float:
     """Largest c in [0, 1] with ``c v`` in the dual ball, by Newton's method from above.
 
-    Every node's norm is convex in c and 0 at 0, so ``c weight/norm`` is always inside.
+    The norm of every node is convex in c and 0 at 0, so ``c weight/norm`` is always feasible.
     """
     m = weight.shape[0]
     for t in range(v.shape[0]):
@@ -221,7 +229,7 @@ def tree_dual_scale(
 
 
 @kernel
-def tree_local(
+def tree_derivatives(
     w: FloatArray,
     parent: Array,
     order: Array,
@@ -231,9 +239,10 @@ def tree_local(
     flat: FloatArray,
     smooth: Array,
 ) -> None:
-    """Norms; sums over a node's groups of ``weight/norm`` and ``weight/norm^3``; which are smooth.
+    """Norms; sums over the groups of a node of ``weight/norm`` and ``weight/norm^3``; smoothness.
 
-    A group has a kink where its norm is 0. All outputs have one entry for the virtual root.
+    A node is smooth if no group above it has the norm 0, where it has a kink. All outputs have one
+    more entry, for the virtual root.
     """
     m = weight.shape[0]
     tree_norms(w, parent, order, norm)
@@ -251,7 +260,7 @@ def tree_local(
 
 
 @kernel
-def tree_bend(
+def tree_hessian_product(
     w: FloatArray,
     v: FloatArray,
     parent: Array,
@@ -262,12 +271,14 @@ def tree_bend(
     damping: float,
     out: FloatArray,
 ) -> None:
-    """Add the second derivative at w times v, of the groups that are not zero.
+    """Add the Hessian at w of the non-zero groups times v to ``out``.
 
-    A norm is flat along its own direction; there ``damping`` adds that share of the curvature
-    across.
+    A norm has no curvature along its own direction; there ``damping`` adds that share of the
+    curvature in the other directions.
     """
     m = weight.shape[0]
+    # Up: w.v of every group, then its part weight (w.v) / norm^3. Down: sums over the groups of a
+    # node.
     along = np.zeros(m + 1)
     for i in range(m):
         t = order[i]
@@ -285,10 +296,10 @@ def tree_bend(
 
 
 @kernel
-def tree_turned(
+def zero_reversed_groups(
     old: FloatArray, new: FloatArray, parent: Array, order: Array, weight: FloatArray
 ) -> None:
-    """Zero the groups of ``new`` that point away from where they pointed in ``old``."""
+    """Set the groups of ``new`` to zero whose inner product with those of ``old`` is negative."""
     m = weight.shape[0]
     along, off = np.zeros(m + 1), np.zeros(m + 1, dtype=np.bool_)
     for i in range(m):
@@ -307,7 +318,7 @@ def tree_turned(
 
 @kernel
 def tree_above(parent: Array, order: Array, kept: Array) -> None:
-    """Mark all nodes above the marked ones."""
+    """Mark all ancestors of the marked nodes."""
     for i in range(order.shape[0]):
         t = order[i]
         if kept[t]:

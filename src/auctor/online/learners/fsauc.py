@@ -91,7 +91,7 @@ class Fsauc(OnlineClassifier):
         return state
 
     def _ruled_by_one_row(self, state: State) -> bool:
-        return kernels.ruled_by_one_row(state["scalars"])
+        return kernels.dominated_by_one_row(state["scalars"])
 
     def _widen(self, state: State, extra: int) -> None:
         pad_columns(state, {"table": (0,)}, extra)

@@ -226,9 +226,9 @@ def _lazy(spec: SeparableSpec) -> bool:
 def _adopt(state: State, spec: SeparableSpec) -> None:
     """Go on with another penalty: nothing lazy is left of the old one."""
     if "levels" in state:
-        kernels.settle(state["table"], state["scalars"], state["levels"][0])
+        kernels.write_back(state["table"], state["scalars"], state["levels"][0])
     used = bool(spec.l1.any())
     state["heads"] = np.zeros(used * MOST, np.int64)
     state["links"] = np.zeros((used * state["table"].shape[0], 2), np.int64)
     state["levels"] = np.stack(spec)
-    kernels.settle(state["table"], state["scalars"], spec.l1)
+    kernels.write_back(state["table"], state["scalars"], spec.l1)

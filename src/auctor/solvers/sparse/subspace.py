@@ -185,7 +185,7 @@ class SubspaceNewton:
 
         def product(v: FloatArray) -> FloatArray:
             out = hessian.matvec(v)
-            kernels.tree_bend(coef, v, *spec, local.norm, local.pull, damping, out)
+            kernels.tree_hessian_product(coef, v, *spec, local.norm, local.pull, damping, out)
             return out * where
 
         found = truncated_cg(
@@ -204,7 +204,7 @@ class SubspaceNewton:
         def trial(size: float) -> Point:
             w = y.w + size * found.step
             straight = problem.coef(w).copy()
-            kernels.tree_turned(coef, problem.coef(w), *spec)
+            kernels.zero_reversed_groups(coef, problem.coef(w), *spec)
             same = np.array_equal(straight, problem.coef(w))
             return problem.evaluate(w, scores=y.scores + size * moved if same else None)
 
@@ -233,7 +233,7 @@ class Local:
         d, m = part.problem.n_columns, part.spec.weight.shape[0]
         norm, pull, flat = np.empty(m + 1), np.empty(m + 1), np.empty(m + 1)
         smooth = np.empty(m + 1, dtype=bool)
-        kernels.tree_local(part.problem.coef(point.w), *part.spec, norm, pull, flat, smooth)
+        kernels.tree_derivatives(part.problem.coef(point.w), *part.spec, norm, pull, flat, smooth)
         return cls(point, norm, pull, flat, smooth[:d])
 
 
