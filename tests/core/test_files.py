@@ -86,7 +86,7 @@ def test_destinations_that_cannot_work(tmp_path, monkeypatch):
         check_destination(tmp_path, who="test")
     with pytest.raises(ParameterError, match="file name"):
         check_destination("a\0b", who="test")
-    with pytest.raises(ParameterError, match="file name that the system takes"):
+    with pytest.raises(ParameterError, match="file name that the system accepts"):
         check_destination("a" * 250, who="test")
     if os.path.exists("/dev/null"):
         with pytest.raises(ParameterError, match="regular file"):

@@ -1,1 +1,1 @@
-"""Types, flags, results and errors that every other part speaks in."""
+"""Types, flags, results and errors that all other parts share."""

@@ -1,8 +1,8 @@
-"""A description and named arrays in one file that is either whole or refused.
+"""A description and named arrays in one file that is read completely or refused.
 
 The file is a zip archive without compression: ``meta.json``, one ``arrays/<name>.npy`` per array,
-and ``checksum``, the SHA-256 of all of it. Reading runs nothing that is in it, and needs no more
-memory than a few times its size.
+and ``checksum``, the SHA-256 of all of it. Reading executes nothing from the file, and needs a few
+times its size of memory.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from auctor.core.version import __version__
 #: Names of the description and of the checksum in the archive.
 _META = "meta.json"
 _CHECKSUM = "checksum"
-#: Where the arrays of each kind of file are.
+#: Folder of the arrays in each kind of file.
 FOLDERS = {"model": "arrays", "checkpoint": "state", "fit checkpoint": "points"}
-#: An NPY header of format 1.0 as numpy writes it, for the kinds that hold their values themselves.
+#: An NPY header of format 1.0 as numpy writes it, for types whose values are stored in place.
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
     rb"\{'descr': '([<>|][biufcSU]\d{1,9})', 'fortran_order': (True|False), "
@@ -45,7 +45,7 @@ def write_archive(
     who: str,
     kind: str = "model",
 ) -> None:
-    """Write a description with its ``format``, and arrays.
+    """Write a description, which includes its ``format``, and arrays to a file.
 
     The description must be JSON without NaN; ``kind``, ``version`` and ``arrays`` are added to it.
     """
@@ -84,6 +84,7 @@ def read_archive(
         raise broken(path, who, "a file of another kind, or a part of one,") from error
     except (ValueError, struct.error) as error:
         raise broken(path, who, str(error)) from error
+    # The checksum is right; the description must also agree with the arrays.
     try:
         del members[_META]
         names = {name: f"{FOLDERS[kind]}/{name}.npy" for name in meta["arrays"]}
@@ -106,18 +107,18 @@ def write_members(file: BinaryIO, members: dict[str, bytes]) -> None:
 
 
 def broken(path: AnyPath, who: str, what: str) -> DataError:
-    """The error for a file that cannot be used."""
+    """The error for a damaged file; ``what`` says what was found in it."""
     what = " ".join(what.split())[:300]
     return DataError(
         who,
         needs="a whole file that auctor wrote",
         got=f"{what} in {path}",
-        todo="Write it again, or pass another.",
+        todo="Write the file again, or pass another one.",
     )
 
 
 def parse_json(content: bytes) -> Any:
-    """JSON as the standard has it: no NaN, no infinity, no key twice, text that can be written."""
+    """Strict JSON: no NaN or infinity, no repeated key, only text that UTF-8 can encode."""
     try:
         value = json.loads(
             content.decode(),
@@ -155,7 +156,7 @@ def _check_format(meta: Any, path: AnyPath, who: str, known: int, kind: str) -> 
 
 
 def _members(path: Path) -> dict[str, bytes]:
-    """Contents by name: stored as they are, each once, together no longer than the file."""
+    """Contents by name; refuses compressed, repeated or overlapping members."""
     if path.exists() and not path.is_file():
         raise ValueError("a folder or a device")
     with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
@@ -180,7 +181,7 @@ def _digest(members: dict[str, bytes]) -> bytes:
 
 
 def _array(content: bytes) -> Array:
-    """An array from NPY bytes; its header must agree with their number."""
+    """An array from NPY bytes; the header must agree with the number of bytes."""
     start = len(_MAGIC) + 2
     stop = start + int.from_bytes(content[len(_MAGIC) : start], "little")
     match = _HEADER.fullmatch(content, start, stop)
@@ -189,10 +190,11 @@ def _array(content: bytes) -> Array:
     descr, fortran, sizes = (part.decode() for part in match.groups())
     dtype, shape = np.dtype(descr), tuple(int(size) for size in sizes.split(",") if size.strip())
     if math.prod(shape) * dtype.itemsize != len(content) - stop:
-        raise ValueError(f"an array of {dtype} and shape {shape} whose bytes are not all there")
+        raise ValueError(f"an array of {dtype} and shape {shape} with missing or extra bytes")
     flat = np.frombuffer(content, dtype, math.prod(shape), stop)
     if dtype.kind == "b" and (flat.view(np.uint8) > 1).any():
         raise ValueError("booleans other than 0 and 1")
+    # A Unicode array holds 4-byte code points; surrogates and numbers above 0x10FFFF are invalid.
     if dtype.kind == "U":
         codes = flat.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
@@ -214,5 +216,5 @@ def _finite(text: str) -> float:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a repeated key")
     return value

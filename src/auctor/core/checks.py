@@ -1,4 +1,4 @@
-"""Parameter checks with one error grammar."""
+"""Checks of parameters; all errors have the structure of `auctor.core.errors`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_int(who: str, name: str, value: object, *, low: int = 0) -> int:
 
 
 def meant(name: object, names: Iterable[str]) -> str:
-    """A question with the nearest name, or nothing where none is near.
+    """A question that names the most similar name, or "" if none is similar.
 
     Examples
     --------

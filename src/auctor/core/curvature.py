@@ -10,7 +10,7 @@ from auctor.core.types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class LowRankCurvature:
-    """``diag(diagonal) + factors @ core @ factors.T``: what most losses have.
+    """``diag(diagonal) + factors @ core @ factors.T``: the curvature of most losses.
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ class LowRankCurvature:
 
 @dataclass(frozen=True)
 class PairCurvature:
-    """A sum over pairs of rows, ``sum_k weight_k (e_i - e_j)(e_i - e_j)'``, known by its product.
+    """A sum over pairs of rows, ``sum_k weight_k (e_i - e_j)(e_i - e_j)'``, given by its product.
 
     Parameters
     ----------
     diagonal : (n,) array
-        Of the part that adds up over rows, so that weights are repetitions.
+        Diagonal of the part that is a sum over rows, for which integer weights equal repeated rows.
     product : callable
         Product with a vector of score changes.
     partners : callable, optional
-        ``partners(rows)`` draws for each of these rows, of which none has a zero in ``diagonal``,
-        another that it is paired with, in proportion to the weight of the pair. ``None`` where the
-        curvature holds more than pairs.
+        ``partners(rows)`` draws for each of these rows, none of which has a zero in ``diagonal``,
+        another row that it is paired with, in proportion to the weight of the pair. ``None`` where
+        the curvature is not a sum over pairs.
     """
 
     diagonal: FloatArray

@@ -6,15 +6,15 @@
     ├── DataError            (ValueError)   rows, columns, labels or weights that cannot be used
     ├── DataTypeError        (TypeError)    data of a kind that cannot be read as numbers
     ├── ParameterError       (ValueError)   a parameter outside its range
-    ├── IncompatibleError    (ValueError)   a solver that cannot do this problem
-    ├── DataLost             (OSError)      rows on a disk or a cluster that no longer answer
+    ├── IncompatibleError    (ValueError)   parts that do not fit together
+    ├── DataLost             (OSError)      rows on a disk or a cluster that cannot be read any more
     └── MissingExtraError    (ImportError)  an optional dependency that is not installed
 
     ConvergenceWarning       (UserWarning)  stopped before the tolerance was met
-    DataWarning              (UserWarning)  data that may not be meant as they were read
+    DataWarning              (UserWarning)  data that may have been misread
 
-An error says who needs what, what was got, and one thing to do. It keeps these parts apart, so that
-Python and the command line can each show them in the words their users type.
+An error says who needs what, what was got, and one thing to do. These parts are stored separately,
+so that Python and the command line can each show them in the words that their users type.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Option(NamedTuple):
 
 
 class Message(Exception):
-    """Who needs what, what was got, one thing to do.
+    """A message made of who needs what, what was got, and one thing to do.
 
     Parameters
     ----------
     who : str
         The function, class or file that needs something.
     needs : str, optional
-        What it needs. Without it and ``does``, ``who`` is a whole sentence or two.
+        What it needs. Without it and ``does``, ``who`` is the whole text.
     got : object, optional
         What it got instead.
     todo : str, optional
@@ -68,7 +68,7 @@ class Message(Exception):
     option : str, Option or tuple of them, optional
         The parameters that ``todo`` names.
     does : str, optional
-        For warnings, in the place of ``needs``: what ``who`` does that may not be meant.
+        For warnings, in place of ``needs``: what ``who`` does that may not be intended.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Message(Exception):
         return text
 
     def of_kind(self, kind: type[M]) -> M:
-        """The same message as an error or a warning of another kind."""
+        """A copy of the message as an error or a warning of another class."""
         return kind(self.who, self.needs, self.got, self.todo, self.options, self.does)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -158,15 +158,15 @@ class ParameterError(AuctorError, ValueError):
 
 
 class NotOfferedError(AuctorError, AttributeError):
-    """A method that an estimator has with other parameters only."""
+    """A method that an estimator has only with other parameters."""
 
 
 class IncompatibleError(AuctorError, ValueError):
-    """A solver that cannot do this problem."""
+    """A solver, loss, penalty or data set that do not fit together."""
 
 
 class DataLost(AuctorError, OSError):
-    """Rows on a disk or a cluster that no longer answer; a solve ends with its best point."""
+    """Rows on a disk or a cluster that can no longer be read; a solve returns its best point."""
 
 
 class MissingExtraError(AuctorError, ImportError):
@@ -182,4 +182,4 @@ class ConvergenceWarning(AuctorWarning):
 
 
 class DataWarning(AuctorWarning):
-    """Data that may not be meant as they were read."""
+    """Data that may have been misread."""

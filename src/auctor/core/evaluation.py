@@ -1,4 +1,4 @@
-"""A loss at given scores: what its value, its gradient and its curvature there share."""
+"""A loss at given scores, with work that its value, gradient and curvature share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Evaluation:
-    """A loss at some scores; a loss that sorts them derives a class that keeps the order."""
+    """A loss at some scores; losses that sort the scores have a subclass that caches the order."""
 
     def __init__(self, loss: Loss, scores: FloatArray, target: Target) -> None:
         self.loss, self.scores, self.target = loss, scores, target

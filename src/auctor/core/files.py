@@ -1,4 +1,4 @@
-"""Writing files: all or nothing."""
+"""Writing files atomically: a file is replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 
 
 def check_destination(path: AnyPath, *, who: str) -> Path:
-    """Refuse, before any work, a path that cannot be written.
+    """Return the path, or raise before any work if it cannot be written.
 
     Examples
     --------
@@ -29,13 +29,13 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
     path = Path(path)
     folder = path.parent
     try:
-        os.lstat(f"{path}.{secrets.token_hex(4)}.tmp.")  # as long as what is written at first
+        os.lstat(f"{path}.{secrets.token_hex(4)}.tmp.")  # as long as the name of the temporary file
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         pass
     except (OSError, ValueError) as error:  # too long, or with a null byte
         raise ParameterError(
             who,
-            needs="a file name that the system takes",
+            needs="a file name that the system accepts",
             got=f"{str(path)[:80]!r}",
             todo="Pass another path.",
         ) from error
@@ -71,7 +71,7 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
 
 
 def _beside(path: Path) -> Path:
-    """Where a file is written before it is moved into place."""
+    """Temporary file in the same folder, which is then moved to ``path``."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
 
 
@@ -87,10 +87,10 @@ def _unwritable(path: Path, error: OSError, who: str) -> ParameterError:
 
 @contextmanager
 def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
-    """A file to write in, which takes the place of ``path`` at the end of the block.
+    """Open a temporary file that replaces ``path`` at the end of the block.
 
-    A reader sees the old content or the new, never a part, even after a crash. When the block
-    fails nothing is left behind.
+    A reader sees the old content or the new one, never a part, even after a crash. If the block
+    fails, the temporary file is removed and ``path`` is unchanged.
     """
     path = check_destination(path, who=who)
     temporary = _beside(path)
@@ -109,19 +109,19 @@ def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
 
 
 def write_bytes(path: AnyPath, data: bytes | Iterable[bytes], *, who: str) -> None:
-    """Write a file whole, from bytes or from parts of them."""
+    """Write a file atomically, from bytes or from an iterable of bytes."""
     with replacing(path, who=who) as file:
         for part in (data,) if isinstance(data, bytes) else data:
             file.write(part)
 
 
 def write_text(path: AnyPath, text: str, *, who: str) -> None:
-    """Write a text whole, as UTF-8."""
+    """Write a text file atomically, as UTF-8."""
     write_bytes(path, text.encode(), who=who)
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what a killed process left half-written beside a file."""
+    """Remove temporary files of `replacing` that a killed process left behind."""
     name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]+\.tmp")
     for beside in list(path.parent.iterdir()):
         if name.fullmatch(beside.name):
@@ -129,7 +129,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where the file system can."""
+    """Flush the folder to disk, so that the new name survives a crash, where that is supported."""
     if os.name == "posix":
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY)

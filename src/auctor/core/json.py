@@ -1,4 +1,4 @@
-"""Values as JSON has them: the one place that turns results into dictionaries, lists and text."""
+"""Conversion of results into values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from auctor.core.errors import ParameterError
 
 
 def as_json(value: Any, *, who: str = "auctor", where: str = "a value") -> Any:
-    """Dictionaries, lists, text, truth values and finite numbers of a value.
+    """Convert a value to dictionaries, lists, text, booleans, finite numbers and None.
 
     NaN and infinity become None; tuples and arrays become lists, named tuples dictionaries, and
-    paths text. Whatever JSON has no word for is refused.
+    paths text. Other values are refused.
 
     Parameters
     ----------
     value : object
     who, where : str
-        Who needs it and what it is, for the error message.
+        Who needs the value and what it is, for the error message.
 
     Examples
     --------

@@ -11,19 +11,22 @@ from auctor.core.types import FloatArray
 
 Solve = Callable[[FloatArray], FloatArray]
 
-#: Smallest pivot of a Cholesky factor, for a unit diagonal, of a matrix that counts as regular.
+#: Smallest pivot of a Cholesky factor of a matrix with unit diagonal that counts as regular. Its
+#: square, 1e-12, is some thousand times machine epsilon.
 SMALLEST_PIVOT = 1e-6
-#: Eigenvalues below this share of the largest are rounding: those directions are left out.
+#: Eigenvalues below this share of the largest count as zero; their directions get no solution. Some
+#: thousand times machine epsilon.
 RANK_SHARE = 1e-12
-#: A diagonal entry is at least this share of the largest one, so that empty columns divide by it.
+#: Smallest diagonal entry, as a share of the largest one; it keeps the scale of empty columns
+#: finite.
 DIAGONAL_SHARE = 1e-14
 
 
 def spd_solve(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
-    """Solve with a symmetric positive semi-definite matrix.
+    """A function that solves systems with a symmetric positive semi-definite matrix.
 
-    The matrix is scaled to a unit diagonal first, so columns of any scale can share it. If it is
-    singular, ``floor`` is added to that diagonal; with ``floor`` 0 the solution is the
+    The matrix is scaled to a unit diagonal first, so that the scales of the columns do not matter.
+    If it is singular, ``floor`` is added to that diagonal; with ``floor`` 0 the solution is the
     minimum-norm one.
 
     Examples
@@ -40,6 +43,7 @@ def spd_solve(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
         factor = _factor(scaled)
     if factor is not None:
         return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
+    # Singular: the pseudo-inverse from the eigenvalues that are above rounding errors.
     values, vectors = eigh(scaled, check_finite=False)
     regular = values > RANK_SHARE * values[-1]
     inverse = np.where(regular, 1.0 / np.maximum(values, 1e-300), 0.0)
@@ -56,6 +60,6 @@ def _factor(matrix: FloatArray) -> tuple[FloatArray, bool] | None:
 
 
 def floored(diagonal: FloatArray) -> FloatArray:
-    """Diagonal with a tiny floor, so that empty columns divide by something."""
+    """The diagonal with a tiny positive lower bound, so that it can be divided by."""
     top = float(diagonal.max(initial=0.0))
     return np.maximum(diagonal, DIAGONAL_SHARE * top if top > 0.0 else 1.0)

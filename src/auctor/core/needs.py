@@ -1,4 +1,4 @@
-"""Flags by which parts say what they offer and solvers what they need."""
+"""Flags for what losses, penalties and data offer and what solvers need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum, Flag, auto
 
 
 class Access(Flag):
-    """What a data set offers beyond its sizes, its target and the two products.
+    """Capabilities of a data set beyond its sizes, its target and the two products.
 
     Each flag stands for a small protocol in `auctor.core.protocols`.
     """
@@ -23,18 +23,19 @@ class Access(Flag):
 
 
 class Coupling(Flag):
-    """Whether a loss is a sum over rows or ties rows together (pairs, sets)."""
+    """Whether a loss is a sum over rows or depends on several rows jointly (pairs, sets)."""
 
     ROW = auto()
     GLOBAL = auto()
 
 
 class Splits(Enum):
-    """How a loss can be evaluated where parts of the rows are, without all scores in one place.
+    """How a loss can be computed from parts of the rows, without all scores in one place.
 
-    ``ROWS``: the weighted mean of the loss of each part. ``PAIRS``: that of the pairs of each part
-    of one class with all of the other. ``THRESHOLD``: a sum over rows once a threshold is known,
-    which sums over parts find. ``NOT``: it needs all scores.
+    ``ROWS``: as the weighted mean of the losses of the parts. ``PAIRS``: as the weighted mean over
+    the pairs of each part of one class with all rows of the other. ``THRESHOLD``: as a sum over
+    rows once a threshold is known, which is found by sums over the parts. ``NOT``: it needs all
+    scores.
     """
 
     ROWS = auto()
@@ -44,7 +45,7 @@ class Splits(Enum):
 
 
 class Need(Flag):
-    """What a solver asks of a problem; ``Problem.provides`` answers with the same flags."""
+    """What a solver needs of a problem; ``Problem.provides`` has the flags of what it offers."""
 
     NONE = 0
     SMOOTH_LOSS = auto()
@@ -78,7 +79,7 @@ class Need(Flag):
     DENSE = auto()
 
 
-#: How each missing need reads in an error message.
+#: Text of each missing need in an error message.
 NEED_WORDS = {
     Need.SMOOTH_LOSS: "a differentiable loss",
     Need.CURVATURE: "a loss with curvature",
@@ -113,7 +114,7 @@ NEED_WORDS = {
 
 
 def describe(needs: Need) -> str:
-    """Put flags into words.
+    """The needs as text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Deferred optional imports whose error carries the install line."""
+"""Optional imports, with an error that says how to install what is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from auctor.core.errors import MissingExtraError
 
 
 def require(module: str, *, extra: str | None, who: str) -> ModuleType:
-    """Import ``module`` or say which extra brings it; None where it is installed by its own name.
+    """Import ``module``, or raise with the extra to install (None: the module's own name).
 
     Examples
     --------

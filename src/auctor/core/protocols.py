@@ -1,4 +1,4 @@
-"""What a loss, a penalty and a data set must offer to take part."""
+"""Protocols of losses, penalties and data sets."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from auctor.core.types import (
 class Data(Protocol):
     """A design matrix with its target: sizes, a target and two products.
 
-    Nothing else may be assumed of a data set. ``access`` says what it offers besides; each flag
-    stands for one of the protocols below.
+    Nothing else may be assumed of a data set. ``access`` says what else it offers; each flag stands
+    for one of the protocols below.
     """
 
     @property
     def n_rows(self) -> int:
-        """Rows."""
+        """Number of rows."""
 
     @property
     def n_columns(self) -> int:
-        """Columns."""
+        """Number of columns."""
 
     @property
     def target(self) -> Target:
@@ -40,7 +40,7 @@ class Data(Protocol):
 
     @property
     def access(self) -> Access:
-        """Which of the protocols below hold."""
+        """Flags of the protocols below that the data set implements."""
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
@@ -50,15 +50,15 @@ class Data(Protocol):
 
 
 class Stored(Data, Protocol):
-    """Data that know their size: every one with a capability does."""
+    """Data with a known size; every data set with a further capability has one."""
 
     @property
     def n_entries(self) -> int:
-        """Stored entries: what one pass over the data reads."""
+        """Number of stored entries, which one pass over the data reads."""
 
 
 class SecondOrder(Stored, Protocol):
-    """Sums of second order that a pass over the rows can make: `Access.SECOND_ORDER`."""
+    """Second-order sums that take one pass over the rows: `Access.SECOND_ORDER`."""
 
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """``X.T @ z`` and ``z.sum()`` with ``z = h * (X @ v + offset)``."""
@@ -74,7 +74,7 @@ class GramMatrices(Stored, Protocol):
         """``X.T @ diag(h) @ X`` for ``h >= 0``."""
 
     def gram_passes(self, index: IntArray | None = None) -> float:
-        """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
+        """Cost of `gram`, for all rows or some, in units of the cost of `sandwich` for them."""
 
 
 class RowAccess(Stored, Protocol):
@@ -82,10 +82,10 @@ class RowAccess(Stored, Protocol):
 
     @property
     def duplicate_rows(self) -> DuplicateRows:
-        """Equal rows side by side, in an order that depends on what they hold alone."""
+        """Equal rows next to each other, in an order that depends only on their values."""
 
     def entries(self, index: IntArray) -> float:
-        """Stored entries of the rows ``index``."""
+        """Number of stored entries of the rows ``index``."""
 
     def rows(self, index: IntArray) -> FullData:
         """The rows ``index`` with their targets."""
@@ -100,34 +100,34 @@ class RowAccess(Stored, Protocol):
         """``sum_j scale_j x_ij^2`` of every row."""
 
     def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
-        """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
+        """``Z @ diag(scale) @ Z.T`` for ``Z = X[index] - middle``."""
 
 
 class ColumnAccess(Stored, Protocol):
-    """Columns one by one, for coordinate kernels: `Access.COLUMNS`."""
+    """Access to single columns, for coordinate kernels: `Access.COLUMNS`."""
 
     def columns(self) -> Columns:
         """All columns in compressed form."""
 
     def some_columns(self, index: IntArray, share: float) -> Columns | None:
-        """The columns ``index`` alone if they hold at most this share of all entries."""
+        """Only the columns ``index``; ``None`` if they hold more than this share of all entries."""
 
 
 class ColumnSubsets(Stored, Protocol):
-    """Data of fewer columns: `Access.SUBSETS`."""
+    """Data sets with some of the columns: `Access.SUBSETS`."""
 
     def only(self, index: IntArray) -> FullData:
         """The columns ``index`` with the targets of all rows."""
 
 
 class DenseCopies(Stored, Protocol):
-    """Small enough data as a dense array: `Access.DENSE`."""
+    """Data that are small enough for a dense copy: `Access.DENSE`."""
 
     def to_dense(self) -> FloatArray:
         """A dense float64 copy of the matrix."""
 
     def replaced(self, X: FloatArray) -> FullData:
-        """The rows of a dense matrix instead, with the same targets."""
+        """A data set with the dense matrix X instead, and the same targets."""
 
 
 class Retargetable(Stored, Protocol):
@@ -147,13 +147,13 @@ class FullData(
     Retargetable,
     Protocol,
 ):
-    """Every capability: what data in memory offer."""
+    """All capabilities; data in memory have them."""
 
 
 class Shifted(NamedTuple):
-    """A loss with a constant added to all scores: its value, its slope in the constant.
+    """A loss with a constant added to all scores: its value, and its slope in the constant.
 
-    ``size`` is the sum of the absolute slopes of the rows, of which ``slope`` is the sum.
+    ``slope`` is the sum of the slopes of the rows, and ``size`` the sum of their absolute values.
     """
 
     value: float
@@ -171,23 +171,23 @@ class Shifts(Protocol):
         """Second derivative with t added; 0 where the loss has none."""
 
     def root(self) -> float | None:
-        """The best constant, to rounding, where something finds it sooner than a search."""
+        """The best constant, accurate to rounding, where it has a closed form; else ``None``."""
 
     def steps(self) -> tuple[FloatArray, FloatArray] | None:
-        """Constants where the slope of each row steps up, and minus its slope before, if it does.
+        """Where the slope of each row steps up, and minus the slope before; ``None`` if it does not.
 
-        The best constant is then a quantile of those, over the width of the loss.
+        The best constant is then a quantile of the positions (smoothed over the width of the loss).
         """
 
 
 class Loss(Protocol):
-    """A function of scores and target; never sees X, w, storage or threads."""
+    """A function of scores and target; independent of X, w, storage and threads."""
 
     coupling: ClassVar[Coupling]
 
     @property
     def splits(self) -> Splits:
-        """How it can be evaluated where parts of the rows are."""
+        """How it can be computed from parts of the rows."""
 
     @property
     def order(self) -> int:
@@ -211,14 +211,14 @@ class Loss(Protocol):
 
     @property
     def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores changes nothing (so no intercept)."""
+        """Whether a constant added to all scores does not change it (so it needs no intercept)."""
 
     @property
     def scale_invariant(self) -> bool:
-        """Whether a positive factor on all scores changes nothing (so a ridge is a variance)."""
+        """Whether a positive factor on all scores does not change it (a ridge adds variance)."""
 
     def check_target(self, target: Target) -> None:
-        """Raise ``DataError`` when the target is outside the loss's domain."""
+        """Raise ``DataError`` if the target is outside the domain of the loss."""
 
     def value(self, scores: FloatArray, target: Target) -> float:
         """Weighted mean loss."""
@@ -247,35 +247,38 @@ class Loss(Protocol):
         """A smooth lower bound within O(width), or ``None``."""
 
     def tangent(self, scores: FloatArray, target: Target) -> float | None:
-        """Offset of a plane, parallel to it here, below the loss it smooths; ``None``: unknown."""
+        """C with ``grad.s + C`` below the loss that this one smooths, grad being its gradient here.
+
+        ``None`` where C is unknown.
+        """
 
     @property
     def supports_centring(self) -> bool:
         """Whether smoothing can be centred at given slopes, by `centre`."""
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
-        """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
+        """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
 
     def smoothed_around(self, width: float, slopes: FloatArray, target: Target) -> Loss | None:
         """The smoothed form that penalises the distance of its slopes from given ones."""
 
     @property
     def kind(self) -> int | None:
-        """Which compiled loss per row this is; ``None`` where kernels know none."""
+        """Code of the compiled row loss; ``None`` if there is none."""
 
     @property
     def per_pair(self) -> Loss | None:
-        """The row loss of a difference of scores whose mean over pairs this is, if it is one."""
+        """The row loss of score differences whose mean over pairs this loss is, or ``None``."""
 
     @property
     def has_row_form(self) -> bool:
-        """Whether it is a row loss once a threshold is given, by `by_rows`."""
+        """Whether `by_rows` is available: it is a row loss for a given threshold."""
 
     def by_rows(self, target: Target) -> ByRows:
         """The row loss whose intercept is the threshold of the scores."""
 
     def margin(self, target: Target) -> float | None:
-        """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""
+        """The margin of the loss in score units; ``None`` if it has none."""
 
     def response(self, scores: FloatArray) -> FloatArray:
         """Prediction in the units of the target (the inverse link)."""
@@ -286,7 +289,7 @@ class PointwiseLoss(Loss, Protocol):
 
     @property
     def kind(self) -> int:
-        """Which loss, for the kernels."""
+        """Code of the loss in the kernels."""
 
     @property
     def param(self) -> float:
@@ -298,7 +301,7 @@ class PointwiseLoss(Loss, Protocol):
 
     @property
     def closed_prox(self) -> bool:
-        """Whether its prox has a closed form: pieces of parabolas and lines."""
+        """Whether its prox has a closed form: its pieces are quadratic or linear."""
 
 
 class PairLoss(Loss, Protocol):
@@ -306,7 +309,7 @@ class PairLoss(Loss, Protocol):
 
     @property
     def per_pair(self) -> Loss:
-        """That row loss, whose targets are all +1."""
+        """The row loss; its targets are all +1."""
 
     @property
     def pair_square(self) -> Loss:
@@ -323,22 +326,22 @@ class ByRows(NamedTuple):
 
 
 class ThresholdLoss(Loss, Protocol):
-    """A loss on sets of rows that is a row loss once a threshold of the scores is given."""
+    """A loss on sets of rows that is a row loss for a given threshold of the scores."""
 
     def by_rows(self, target: Target) -> ByRows:
-        """The row loss whose intercept is that threshold."""
+        """The row loss whose intercept is the threshold."""
 
 
 class ScaleInvariantLoss(Loss, Protocol):
-    """A loss of class means and variances of the scores, of which only ratios matter."""
+    """A loss that depends only on ratios of class means and standard deviations of the scores."""
 
     def value_grad_rate(
         self, scores: FloatArray, target: Target, spread: float
     ) -> tuple[float, FloatArray, float]:
-        """Value with ``spread`` added to both variances, its gradient, its rate in the spread."""
+        """Value with ``spread`` added to both variances, its gradient, its derivative in spread."""
 
     def best_shift(self, scores: FloatArray, target: Target, spread: float = 0.0) -> float:
-        """The best constant to add to all scores; not asked of a shift-invariant loss."""
+        """The best constant to add to all scores; not used for shift-invariant losses."""
 
 
 class Penalty(Protocol):
@@ -346,16 +349,16 @@ class Penalty(Protocol):
 
     @property
     def smooth(self) -> bool:
-        """Whether it is a quadratic that solvers may differentiate."""
+        """Whether it is a quadratic function of w, so that solvers may differentiate it."""
 
     def value(self, w: FloatArray) -> float:
-        """Penalty at w."""
+        """Value of the penalty at w."""
 
     def prox(self, v: FloatArray, step: float) -> FloatArray:
         """``argmin_x penalty(x) + |x - v|^2 / (2 step)``."""
 
     def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
-        """Distance of ``-grad`` to the subdifferential at w, coordinate by coordinate."""
+        """Distance of ``-grad`` to the subdifferential at w, one entry per coordinate."""
 
     def conjugate(self, v: FloatArray) -> float:
         """``sup_w v.w - penalty(w)``; may be infinite."""
@@ -364,13 +367,13 @@ class Penalty(Protocol):
         """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
 
     def separable(self, d: int) -> SeparableSpec | None:
-        """The arrays of a penalty that is a sum over coordinates."""
+        """The arrays of a penalty that is a sum over coordinates, else ``None``."""
 
     def blocks(self, d: int) -> BlockSpec | None:
-        """The arrays of a penalty on disjoint groups of coordinates."""
+        """The arrays of a penalty on disjoint groups of coordinates, else ``None``."""
 
     def tree(self, d: int) -> TreeSpec | None:
-        """The arrays of a penalty on disjoint or nested groups of coordinates."""
+        """The arrays of a penalty on disjoint or nested groups of coordinates, else ``None``."""
 
     def with_strength(self, strength: float) -> Penalty:
-        """A copy with another strength, where it has one."""
+        """A copy with another strength; raises if the penalty has none."""

@@ -1,4 +1,4 @@
-"""What a solve returns: a status in words, the solution, and its trace."""
+"""Results of a solve: the status, the solution, and its trace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from auctor.core.types import FloatArray
 
 
 class Status(Enum):
-    """Why a solve stopped; the value is the sentence a user reads."""
+    """Why a solve stopped; the value is the sentence shown to users."""
 
     CONVERGED = "The gap is below the tolerance."
     MAX_ITER = "The iteration budget ran out before the gap met the tolerance."
@@ -32,7 +32,7 @@ class Status(Enum):
         return self is Status.CONVERGED
 
     def __reduce__(self) -> tuple[type[Status], tuple[str]]:
-        return Status, (self.value,)  # what skops asks for
+        return Status, (self.value,)  # the form that skops can load
 
 
 @dataclass
@@ -44,12 +44,12 @@ class Counts:
 
 
 def _nothing() -> None:
-    """No state of a solver."""
+    """The default of `Step.freeze`: there is no state."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One line of the trace, also what an ``on_step`` callback receives.
+    """One line of the trace; ``on_step`` callbacks receive it.
 
     Attributes
     ----------
@@ -68,10 +68,10 @@ class Step:
     evaluations : int
         Evaluations of the loss so far.
     w : array
-        Current parameters; copy before keeping.
+        Current parameters; copy the array to store it.
     freeze : callable
-        The solver's state as bytes that `minimise` can go on from, or ``None`` where it cannot be
-        written.
+        Returns the solver's state as bytes from which `minimise` can continue, or ``None`` where
+        the state cannot be serialised.
     """
 
     iteration: int
@@ -130,7 +130,7 @@ class Solution:
     certified : bool
         Whether ``gap`` is such a bound.
     tol : float
-        What the gap was compared with (already multiplied by the objective at zero).
+        The tolerance of the gap, in units of the objective (``tol`` times the objective at 0).
     status : Status
         Why the solve stopped.
     n_iter : int
@@ -164,7 +164,7 @@ class Solution:
 
     @property
     def gap_kind(self) -> str:
-        """What the gap is."""
+        """Name of the kind of gap."""
         return "certified gap" if self.certified else "optimality violation"
 
     def advice(self) -> str:
@@ -174,14 +174,14 @@ class Solution:
     def warning(
         self, kind: type[ConvergenceWarning] = ConvergenceWarning, before: str = ""
     ) -> ConvergenceWarning:
-        """What to warn of when the tolerance was missed: what happened and one thing to do.
+        """The warning for a missed tolerance: what happened and one thing to do.
 
         Parameters
         ----------
         kind : type
-            The warning to make.
+            Class of the warning.
         before : str
-            A sentence to begin with.
+            A sentence to put first.
         """
         todo, *options = _ADVICE.get(self.status, _GO_ON)
         return kind(

@@ -1,4 +1,4 @@
-"""The only place where a random generator is made."""
+"""Random generators and deterministic, evenly spread samples."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ def as_rng(seed: int | np.random.Generator | np.random.RandomState | None) -> np
         ) from error
 
 
-#: Fractional part of the golden ratio: an offset at which no sum of equal weights ends.
+#: Fractional part of the golden ratio. As an irrational offset it never coincides with a partial
+#: sum of equal weights, where rounding would decide.
 _GOLDEN = 0.6180339887498949
 
 
 def systematic(weight: FloatArray, size: int) -> tuple[IntArray, float]:
-    """Evenly spaced draws in proportion to ``weight``, and the total weight.
+    """Systematic sample in proportion to ``weight``, without randomness, and the total weight.
 
     Examples
     --------
@@ -48,5 +49,5 @@ def systematic(weight: FloatArray, size: int) -> tuple[IntArray, float]:
 
 
 def spread(size: int) -> FloatArray:
-    """Multiples of the golden ratio: evenly over [0, 1), whatever they are combined with."""
+    """Multiples of the golden ratio modulo 1: any run of consecutive ones is even over [0, 1)."""
     return (np.arange(size, dtype=np.float64) + 0.5) * _GOLDEN % 1.0

@@ -1,4 +1,4 @@
-"""The constant that is best added to all scores: what an intercept is for given columns."""
+"""The best constant to add to all scores: the intercept for given weights."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from auctor.core.needs import Coupling
 from auctor.core.protocols import Loss, Shifted, Shifts
 from auctor.core.types import FloatArray, Target
 
-#: A slope counts as zero below this share of the absolute slopes that it is the sum of: some ten
-#: times their rounding.
+#: A slope counts as zero up to this share of the sum of absolute slopes: some fifty times machine
+#: epsilon, the rounding error of that sum.
 EXACT = 1e-14
-#: Rounding of a score, relative to its size: shifts closer together than this are the same.
+#: Rounding error of a score, relative to its size: machine epsilon. Closer shifts are equal.
 ULP = 2.3e-16
 
 
 class ShiftedScores:
-    """The function of the constant that needs nothing but the loss of the shifted scores."""
+    """A loss as a function of the constant, computed from the loss at the shifted scores."""
 
     def __init__(self, loss: Loss, scores: FloatArray, target: Target) -> None:
         self._loss, self._scores, self._target = loss, scores, target
@@ -38,20 +38,21 @@ class ShiftedScores:
         return float(bend.matvec(np.ones_like(self._scores)).sum())
 
     def root(self) -> float | None:
-        """Left to a search."""
+        """``None``: there is no closed form."""
         return None
 
     def steps(self) -> tuple[FloatArray, FloatArray] | None:
-        """No row is known to have one step."""
+        """``None``: the slope of a row is not known to be a step."""
         return None
 
 
 def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
-    """Root of the monotone slope of a convex loss in a constant, by guarded Newton steps."""
+    """Root of the monotone slope of a convex loss in a constant, by safeguarded Newton steps."""
     shifts = loss.shifts(scores, target)
     root = shifts.root()
     if root is not None and not loss.smooth:
         return root if shifts.at(root).size > 0.0 else _middle(shifts, root)
+    # [low, high] brackets the root once both are finite; `best` has the smallest |slope| so far.
     t, low, high, stride = root or 0.0, -math.inf, math.inf, 1.0
     best, least, largest = 0.0, math.inf, float(np.abs(scores).max(initial=0.0))
     ends = {-1.0: math.nan, 1.0: math.nan}  # slopes at low and high
@@ -75,13 +76,15 @@ def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
             curve = shifts.curve(t)
             ahead = -slope
         else:
-            # A step too far, perhaps into overflow: strides from the best point instead.
+            # Too far, perhaps into overflow: continue from the best point with growing strides.
             ahead = t - best
         new = t - slope / curve if curve > 0.0 else best + math.copysign(stride, ahead)
         if curve <= 0.0:
             stride *= 2.0
         elif abs(new - t) <= ULP * (largest + abs(t)):
-            return t  # the scores themselves are no finer
+            return t  # below the rounding error of the scores
+        # Outside the bracket: bisection, or the chord (regula falsi) for smooth losses without
+        # curvature.
         if not low < new < high:
             new = 0.5 * (low + high)
             if loss.smooth and loss.order < 2:
@@ -90,14 +93,14 @@ def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
         if new in (t, low, high):
             break
         t = new
-    # At a kink the slope jumps over zero; then the value decides.
+    # At a kink the slope changes sign without a zero: compare the values.
     return min((best, t), key=lambda t: shifts.at(t).value)
 
 
 def _middle(shifts: Shifts, t: float) -> float:
-    """Middle of the shifts around t at which no row has a slope; t if there is no end of them.
+    """Middle of the interval of shifts around t at which all slopes are 0; t if it is unbounded.
 
-    At an end, a step that moves the scores the wrong way would leave them again.
+    At an end of the interval, a small change of the scores in the wrong direction would leave it.
     """
     ends = []
     for side in (-1.0, 1.0):

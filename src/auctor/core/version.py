@@ -1,3 +1,3 @@
-"""Which version of auctor this is."""
+"""The version of auctor."""
 
 __version__ = "0.1.0"

@@ -1,8 +1,8 @@
-"""Following fits from outside: callbacks for everything that is fitted inside a ``with`` block.
+"""Callbacks for all fits inside a ``with`` block.
 
-A callback is no parameter of an estimator: parameters are cloned, compared, printed and saved, and
-a fit consists of further fits (folds, classes, calibration) that would each have to hand it on. So
-`watch` keeps it in a context variable, which every fit of the same thread or task looks up.
+A callback is not a parameter of an estimator: parameters are cloned, compared, printed and saved,
+and a fit consists of further fits (folds, classes, calibration), each of which would have to pass
+it on. So `watch` stores it in a context variable, which every fit of the same thread or task reads.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from auctor.core.types import Array
 
 
 class Watcher:
-    """Told what a fit is doing; override what you need.
+    """Receives the progress of fits; override the methods that you need.
 
     `on_step` and `on_point` may return True to end the solve or the path they are called from.
     """
 
     def on_stage(self, stage: str, number: int, total: int) -> None:
-        """A part begins, one of ``total``: a "fold", "class", "calibration fold" or "fit"."""
+        """Part ``number`` of ``total`` begins: a "fold", "class", "calibration fold" or "fit"."""
 
     def on_plan(self, points: int) -> None:
-        """So many points of paths are to come after the path that begins, as far as is known."""
+        """A path begins; after it, about ``points`` further points of paths follow."""
 
     def start(self) -> Array | None:
-        """Parameters at which the next solve begins; the solver's own start if ``None``."""
+        """Parameters at which the next solve begins; ``None`` for the default start."""
         return None
 
     def state(self) -> bytes | None:
-        """The state of the solver from which the next solve goes on, if there is one."""
+        """The solver state from which the next solve continues, or ``None``."""
         return None
 
     def on_fit(self, target: float) -> None:
-        """A solve begins; it ends when the gap is down to ``target``."""
+        """A solve begins; it ends when the gap is at most ``target``."""
 
     def on_step(self, step: Step) -> bool | None:
         """A solve took a step."""
 
     def on_point(self, strength: float, solution: Solution, number: int, total: int) -> bool | None:
-        """A path has come to a strength, one of ``total``."""
+        """A path has solved its strength ``number`` of ``total``."""
 
 
 class _Printer(Watcher):
-    """What ``verbose=1`` does: a line on the error stream for each step or point."""
+    """The watcher of ``verbose=1``: prints a line to stderr for each step or point."""
 
     def on_step(self, step: Step) -> None:
         kind = "gap" if step.certified else "gap*"
@@ -74,7 +74,7 @@ _current: ContextVar[Watcher | None] = ContextVar("auctor_watcher", default=None
 
 @contextmanager
 def watch(watcher: Watcher) -> Iterator[None]:
-    """Tell ``watcher`` about the fits of the block, instead of what ``verbose`` would print.
+    """Report the fits of the block to ``watcher``; ``verbose`` then prints nothing.
 
     Parameters
     ----------
@@ -100,29 +100,29 @@ def watch(watcher: Watcher) -> Iterator[None]:
 
 
 def tell_stage(stage: str, number: int, total: int) -> None:
-    """Say that a part of a fit begins."""
+    """Report to the watcher that a part of a fit begins."""
     (_current.get() or _SILENT).on_stage(stage, number, total)
 
 
 def tell_plan(points: int) -> None:
-    """Say how many points of paths are to come after the one that begins."""
+    """Report to the watcher how many points of paths follow after the path that begins."""
     (_current.get() or _SILENT).on_plan(points)
 
 
 def watched_start() -> Array | None:
-    """The point at which the observer wants the next solve to begin."""
+    """The starting point that the watcher has for the next solve, or ``None``."""
     return (_current.get() or _SILENT).start()
 
 
 def watched_state() -> bytes | None:
-    """The state of a solver that whoever watches wants the next solve to go on from."""
+    """The solver state that the watcher has for the next solve, or ``None``."""
     return (_current.get() or _SILENT).state()
 
 
 def step_callback(
     verbose: int, target: Callable[[], float]
 ) -> Callable[[Step], bool | None] | None:
-    """What `minimise` calls after every step of a fit that aims at the gap ``target()``."""
+    """The ``on_step`` callback for `minimise`, for a fit with the tolerance ``target()``."""
     watcher = _current.get() or (_PRINTER if verbose else None)
     if watcher is None:
         return None
@@ -131,7 +131,7 @@ def step_callback(
 
 
 def point_callback(verbose: int, total: int) -> Callable[[float, Solution], bool | None] | None:
-    """What a path of ``total`` strengths calls after each."""
+    """The callback that a path of ``total`` strengths calls after each one."""
     watcher = _current.get() or (_PRINTER if verbose else None)
     if watcher is None:
         return None

@@ -15,12 +15,8 @@ from auctor.core.errors import DataError
 from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import gaussian
-from auctor.kernels.losses.gaussian import Slopes
+from auctor.kernels.losses.gaussian import FLAT, Slopes
 from auctor.losses.pairwise import Pairwise, PairwiseSquare
-
-#: Standard deviations below this fraction of the largest score count as zero: a few hundred times
-#: machine epsilon.
-FLAT = 1e-13
 
 
 class GaussianAuc(PairwiseSquare):

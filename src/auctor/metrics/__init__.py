@@ -1,4 +1,4 @@
-"""Exact metrics and curves: what is reported, as opposed to the losses that are trained on.
+"""Exact metrics and curves for reports; `auctor.losses` are what models are trained on.
 
 Every function takes labels (two values, the greater one positive), then scores or predictions, and
 optional row ``weight``. Equal scores are ties, never broken by position.

@@ -1,4 +1,4 @@
-"""Confidence in an AUC, and in the difference of two, by DeLong's placements."""
+"""Confidence intervals of an AUC and tests of the difference of two, by DeLong's method."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AucComparison(NamedTuple):
 
 
 class _Placements(NamedTuple):
-    """For each positive (negative): share of the other class that it is correctly ordered with."""
+    """For each row: weighted share of the other class with which it is correctly ordered."""
 
     pos: FloatArray
     neg: FloatArray
@@ -75,7 +75,7 @@ def auc_interval(
 
     Notes
     -----
-    O(n). Three cases where DeLong's estimate says nothing:
+    O(n). Three cases in which DeLong's estimate does not apply:
 
     * AUC exactly 1: the standard error is 0 and ``low`` is ``((1 - level) / 2)^(1/m)``, m the
       smaller class. That is the exact binomial bound on m disjoint pairs, all ordered correctly.
@@ -112,6 +112,7 @@ def auc_interval(
         _variance_of_mean(v.pos, v.pos_weight, value, limit)
         + _variance_of_mean(v.neg, v.neg_weight, value, limit)
     )
+    # Normal interval on the logit scale: the delta method divides the error by AUC (1 - AUC).
     reach = NormalDist().inv_cdf(0.5 * (1.0 + level)) * error / limit
     centre = math.log(value) - math.log1p(-value)
     return AucInterval(value, _expit(centre - reach), _expit(centre + reach), error)
@@ -142,8 +143,8 @@ def compare_auc(
     -------
     AucComparison
         ``difference`` (a minus b), ``standard_error``, ``p_value``. When the standard error is zero
-        the p value is 1 for equal AUCs and NaN otherwise: the rows do not vary, so there is no
-        noise to compare the difference with.
+        the p value is 1 for equal AUCs and NaN otherwise: the placements do not vary, so there is
+        no noise to compare the difference with.
 
     Notes
     -----

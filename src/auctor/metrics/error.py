@@ -1,4 +1,4 @@
-"""Counts of right and wrong predictions, and losses read from them."""
+"""Counts of correct and wrong predictions, and error rates computed from them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def confusion(
     threshold: float | None = None,
     weight: npt.ArrayLike | None = None,
 ) -> Confusion:
-    """Count the four kinds of right and wrong predictions.
+    """Weights of true and false positives and negatives.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def log_loss(
 
 
 def confusion_of(positive: BoolArray, predicted: BoolArray, weight: FloatArray | None) -> Confusion:
-    """Confusion of checked inputs."""
+    """`confusion` of inputs that are already checked."""
     cell = 2 * positive.astype(np.intp) + predicted
     tn, fp, fn, tp = np.bincount(cell, weights=weight, minlength=4).tolist()
     return Confusion(float(tp), float(fp), float(fn), float(tn))

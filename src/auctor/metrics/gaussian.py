@@ -1,4 +1,4 @@
-"""Error and AUC that Gaussian scores would have, and whether the scores are like that."""
+"""Error and AUC of Gaussian scores with the observed moments, and a check of that model."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ import numpy.typing as npt
 from auctor.core.checks import check_real
 from auctor.core.types import FloatArray
 from auctor.kernels.losses import gaussian
+from auctor.kernels.losses.gaussian import FLAT
 from auctor.metrics.delong import auc_interval
 from auctor.metrics.error import confusion_of
 from auctor.metrics.inputs import Inputs, validate
 
-#: Standard deviations below this fraction of the largest score are rounding.
-FLAT = 1e-13
-
 
 class Prediction(NamedTuple):
-    """A number that the Gaussian model predicts beside the observed one.
+    """A value predicted by the Gaussian model, and the observed one.
 
     Attributes
     ----------
@@ -28,7 +26,7 @@ class Prediction(NamedTuple):
     difference : float
         Predicted minus observed.
     standard_error : float
-        Of the observed number; weights count as frequencies.
+        Standard error of the observed value; weights count as frequencies.
     """
 
     predicted: float
@@ -51,7 +49,7 @@ class GaussianCheck(NamedTuple):
     ----------
     error, auc : Prediction
     positive, negative : Shape
-        Values far from 0 say why a prediction is off.
+        Values far from 0 explain why a prediction is inaccurate.
     """
 
     error: Prediction
@@ -141,8 +139,8 @@ def gaussian_check(
 ) -> GaussianCheck:
     """Compare predicted with observed error and AUC, best on rows not used for training.
 
-    A difference of several standard errors says that the scores of a class are not Gaussian, and
-    that a model trained on expected error or AUC may leave something on the table.
+    A difference of several standard errors means that the scores of a class are not Gaussian, and
+    that a model trained on another loss may be better than one trained on expected error or AUC.
 
     Parameters
     ----------

@@ -21,21 +21,21 @@ def by_group(
     *,
     weight: npt.ArrayLike | None = None,
 ) -> float:
-    """Mean of a metric over groups, each by its weight.
+    """Mean of a metric over groups, weighted by their total weight.
 
     Parameters
     ----------
     metric : callable
         ``metric(y, scores, weight)``.
     y, scores, weight
-        As the metric takes them.
+        Passed to the metric, group by group.
     groups : (n,) array_like, optional
         A label per row; ``None`` makes all rows one group.
 
     Returns
     -------
     float
-        Groups in which the metric is not defined, such as those with one class, are left out.
+        The mean over the groups in which the metric is defined; those with one class are skipped.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def by_group(
         mine = None if heavy is None else heavy[rows]
         try:
             value = metric(y[rows], scores[rows], mine)
-        except (DataError, ParameterError):  # too few rows for it, or of one class
+        except (DataError, ParameterError):  # too few rows in the group, or only one class
             continue
         share = float(rows.size if mine is None else mine.sum())
         total, size = total + share * value, size + share
@@ -71,7 +71,7 @@ def by_group(
 
 
 def group_codes(who: str, groups: object, n: int) -> IntArray:
-    """Groups as numbers from 0, one per row."""
+    """Groups as integers from 0, one per row."""
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise DataError(

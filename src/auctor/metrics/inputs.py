@@ -1,4 +1,4 @@
-"""The one place where labels, scores and weights become arrays."""
+"""Conversion and checks of labels, scores and weights, for all metrics."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from auctor.core.types import Array, FloatArray
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-#: Whole numbers up to this size are 64-bit floats.
+#: Integers up to this size are exact as 64-bit floats.
 _EXACT = 2.0**53
-#: Sums of weights outside this range would overflow or underflow when multiplied.
+#: Range of the sum of weights: products of two such sums neither overflow nor underflow.
 _WEIGHT_RANGE = (1e-100, 1e100)
 
 
 class Classes(Flag):
-    """Which classes a metric needs to be defined."""
+    """The classes that must be present for a metric to be defined."""
 
     ANY = 0
     POSITIVE = 1
@@ -42,8 +42,8 @@ def validate(
 ) -> Inputs:
     """Check and encode the arguments of a metric; rows of weight zero are left out.
 
-    Labels are two values, the greater one positive; a single value is understood when it is
-    -1, 0 or 1. O(n).
+    Labels have two values, the greater one positive. A single value is accepted if it is -1, 0 or
+    1. O(n).
     """
     labels, values, kept, kept_weight = _rows(who, y, scores, "scores", weight)
     positive = _positive(who, labels, kept, needs)
@@ -58,12 +58,13 @@ def validate_predicted(
     weight: object,
     needs: Classes = Classes.ANY,
 ) -> tuple[BoolArray, BoolArray, FloatArray | None]:
-    """Classes, predicted classes and weights; see `confusion` for what ``predicted`` may be."""
+    """Classes, predicted classes and weights; `confusion` describes the forms of ``predicted``."""
     labels, values, kept, kept_weight = _rows(who, y, predicted, "predicted", weight)
     positive = _positive(who, labels, kept, needs)
     values = values[kept]
     if threshold is None and values.dtype.kind == "b":
         return positive, np.ascontiguousarray(values), kept_weight
+    # Predictions in the values of y are labels; any other numbers are scores.
     if threshold is None:
         low, high = _labels(who, labels, kept)
         hard: BoolArray = np.ascontiguousarray(values == high)
@@ -77,7 +78,7 @@ def validate_predicted(
 def _rows(
     who: str, y: object, values: object, name: str, weight: object
 ) -> tuple[Array, Array, Any, FloatArray | None]:
-    """Arrays of one length, the rows to keep (a slice or a mask) and the kept weights."""
+    """Arrays of one length, the rows of positive weight (a slice or a mask) and their weights."""
     y, values = np.asarray(y), np.asarray(values)
     if y.ndim != 1 or values.ndim != 1 or y.shape != values.shape:
         raise DataError(
@@ -122,10 +123,10 @@ def _rows(
 
 
 def _as_scores(who: str, name: str, values: Array) -> FloatArray:
-    """Finite 64-bit floats; refuses integers of which that would make some equal."""
+    """Finite 64-bit floats; refuses large integers if different ones would become equal."""
     scores = check_vector(who, name, values)
     large = values.dtype.kind in "iuO" and bool(scores.size) and np.abs(scores).max() >= _EXACT
-    # Order and ties are all that counts, so rounding alone does no harm.
+    # Only order and ties matter, so rounding that keeps them is allowed.
     if large and np.unique(values).shape[0] != np.unique(scores).shape[0]:
         raise DataError(
             who,
@@ -137,7 +138,7 @@ def _as_scores(who: str, name: str, values: Array) -> FloatArray:
 
 
 def _positive(who: str, y: Array, kept: Any, needs: Classes) -> BoolArray:
-    """Which kept rows are positive, where the classes that are needed exist."""
+    """Mask of the positive rows among ``kept``; raises if a needed class is missing."""
     _, high = _labels(who, y, kept)
     positive: BoolArray = np.ascontiguousarray(y[kept] == high)
     missing = [
@@ -159,7 +160,7 @@ def _positive(who: str, y: Array, kept: Any, needs: Classes) -> BoolArray:
 
 
 def _labels(who: str, y: Array, kept: Any) -> tuple[Any, Any]:
-    """Lower and greater label; rows of weight zero are asked only when the others leave doubt."""
+    """Lower and greater label; rows of weight zero count only if the others have one label."""
     low, high = _extremes(who, y[kept])
     if low == high:
         low, high = _extremes(who, y)
@@ -177,7 +178,7 @@ def _labels(who: str, y: Array, kept: Any) -> tuple[Any, Any]:
 
 
 def _extremes(who: str, y: Array) -> tuple[Any, Any]:
-    """Least and greatest label, after a check that there is no third."""
+    """Lowest and greatest label; raises if there is a third one."""
     if y.dtype.kind == "b":
         return False, True
     if y.dtype.kind in "iuf":

@@ -1,4 +1,4 @@
-"""Lift chart: positives captured against the part of the population that is targeted."""
+"""Lift charts: positives captured against the targeted fraction of the population."""
 
 from __future__ import annotations
 

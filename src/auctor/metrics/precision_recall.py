@@ -1,8 +1,8 @@
-"""Precision, recall and what is read from the top of a ranking.
+"""Precision, recall and other metrics of the top of a ranking.
 
-Where equal scores straddle the place at which a list is cut, every value here is the expectation
-over random orders of the tied rows: the tied group counts in proportion to the part taken. With
-weights, depths are measured in weight, so that a row of weight 2 equals two rows.
+Where a cut goes through a group of equal scores, every value here is the expectation over random
+orders of the tied rows: the group counts in proportion to the part that is taken. With weights,
+depths are measured in weight, so that a row of weight 2 equals two rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class PrecisionRecallCurve(NamedTuple):
 
 
 class BestFbeta(NamedTuple):
-    """The greatest F-beta over thresholds, and where it is reached."""
+    """The greatest F-beta over thresholds, and the threshold at which it is reached."""
 
     value: float
     threshold: float
@@ -249,7 +249,7 @@ def fbeta(
 ) -> float:
     """F-beta of predictions: ``(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP)``.
 
-    The harmonic mean of precision and recall, recall counting ``beta`` times.
+    The weighted harmonic mean of precision and recall; recall has ``beta`` times the weight.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def fbeta_along(s: Sweep, beta: float) -> FloatArray:
 
 
 def _shares(beta: float) -> tuple[float, float]:
-    """Weights of FN and FP beside one TP: ``b^2 / (1 + b^2)`` and ``1 / (1 + b^2)``."""
+    """Weights of FN and FP relative to TP: ``b^2 / (1 + b^2)`` and ``1 / (1 + b^2)``."""
     fp_share = 1.0 / (1.0 + beta * beta)
     return 1.0 - fp_share, fp_share
 
@@ -343,7 +343,7 @@ def _precision(s: Sweep) -> FloatArray:
 
 
 def depth_of(who: str, k: object, s: Sweep) -> float:
-    """Weight to take from the top."""
+    """Weight of the rows to take from the top for ``k``; raises for an invalid ``k``."""
     total = float(s.depth[-1])
     if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= int(k) <= total * (1 + 1e-12):
         return min(float(k), total)
@@ -356,5 +356,5 @@ def depth_of(who: str, k: object, s: Sweep) -> float:
             "or a float in (0, 1]"
         ),
         got=f"{k!r}",
-        todo="Pass one of these.",
+        todo="Pass a number of rows, or a fraction as a float.",
     )

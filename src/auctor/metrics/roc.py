@@ -62,7 +62,8 @@ def auc(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None
     """Area under the ROC curve: the share of correctly ordered pairs, ties counting one half.
 
     ``sum_{i positive, j negative} w_i w_j (1[s_i > s_j] + 1/2 1[s_i = s_j]) / (W_pos W_neg)``, the
-    Mann-Whitney statistic. It does not change when a class is made heavier as a whole.
+    Mann-Whitney statistic. Multiplying all weights of a class by a constant does not change
+    it.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def auc(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None
 
 
 def area(inputs: Inputs) -> float:
-    """AUC of checked inputs."""
+    """`auc` of inputs that are already checked."""
     if inputs.weight is None:
         pos, neg, _, _ = sorted_classes(inputs)
         return float(int(twice_ordered_pairs(pos, neg)) / (2 * pos.shape[0] * neg.shape[0]))
@@ -100,7 +101,7 @@ def area(inputs: Inputs) -> float:
     step = np.diff(s.fp)
     height = 0.5 * (s.tp[1:] + s.tp[:-1])
     ordered = float(step @ height)
-    # Not 1 / (W_pos W_neg): this way a perfect ranking gives exactly one.
+    # Divided by ordered + misordered pairs, not by W_pos W_neg: a perfect ranking gives exactly 1.
     return ordered / (ordered + float(step @ (s.positives - height)))
 
 

@@ -1,4 +1,4 @@
-"""Cumulative counts at distinct thresholds: the sweep that every curve and cut is read from."""
+"""Cumulative counts at distinct thresholds, from which all curves and cuts are computed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from auctor.core.types import FloatArray
 from auctor.kernels.linalg.sorting import ascending, ascending_with, counts_at_thresholds, split
 from auctor.metrics.inputs import Inputs
 
-#: Margin of a cut beyond all scores, relative to the largest magnitude among them.
+#: Distance of a cut beyond all scores, relative to the largest magnitude among them: half the
+#: digits of a double, so that recomputed scores stay on the same side.
 _MARGIN = 2.0**-26
-#: Losses closer than this, relative to the largest, count as equal.
+#: Losses closer than this, relative to the largest, count as equal: some 500 machine epsilons.
 _TIE = 1e-13
 
 
@@ -62,8 +63,8 @@ class Sweep(NamedTuple):
     def cut(self, index: int) -> float:
         """Finite t for which ``scores > t`` selects the first ``index`` distinct scores.
 
-        The middle of the gap; beyond all scores, a hair away from them, so that rounding in scores
-        computed again does not change the prediction.
+        The middle of the gap between two scores. Beyond all scores it is at a small distance, so
+        that rounding errors in recomputed scores do not change the prediction.
         """
         scores = self.threshold[1:]
         top, bottom = float(scores[0]), float(scores[-1])

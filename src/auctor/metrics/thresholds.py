@@ -1,4 +1,4 @@
-"""Choosing where to cut scores into predictions."""
+"""Choosing the threshold at which scores become predictions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from auctor.metrics.sweep import Sweep, sweep
 class _Criterion(NamedTuple):
     """A loss at every threshold, the classes it needs, and the range of its value, if it has one.
 
-    ``loss`` takes the sweep and the value.
+    ``loss`` takes the sweep and the value of the criterion, such as beta.
     """
 
     loss: Callable[[Sweep, float], FloatArray]
@@ -60,7 +60,7 @@ def _at_precision(s: Sweep, least: float) -> FloatArray:
         "best_threshold",
         needs=f"a threshold with precision {least:g}",
         got=f"at most {precision.max():.4g} on these rows, and takes that",
-        todo="Ask for less.",
+        todo="Pass a lower value.",
     )
     warnings.warn(warning, stacklevel=3)
     return -precision
@@ -70,7 +70,7 @@ def _at_recall(s: Sweep, least: float) -> FloatArray:
     return np.where(s.tp >= least * s.positives * (1.0 - _SLACK), -_precision(s), 1.0)
 
 
-#: How far a stated precision or recall may be missed by rounding.
+#: Relative rounding error by which a required precision or recall may be missed.
 _SLACK = 1e-12
 
 _CRITERIA = {
@@ -102,7 +102,7 @@ def best_threshold(
     scores : (n,) array_like
         Finite; greater means more positive.
     criterion : str
-        What is best:
+        What is optimised:
 
         ================  ===============================================================
         "error"           least ``FP + FN``
@@ -116,7 +116,7 @@ def best_threshold(
         "recall"          greatest precision with a recall of at least ``value``
         ================  ===============================================================
 
-        Tied rows are kept together; "break_even" and "top" take the side that comes closer.
+        Tied rows are kept together; "break_even" and "top" choose the nearer number of rows.
     value : float, optional
         For the criteria that name it.
     weight : (n,) array_like, optional

@@ -1,4 +1,4 @@
-"""Defaults that a new penalty inherits; it writes `value`, `prox` and `violation`."""
+"""Defaults that a new penalty inherits; a subclass defines `value`, `prox` and `violation`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from auctor.core.types import BlockSpec, FloatArray, SeparableSpec, TreeSpec
 
 
 class BasePenalty:
-    """A convex, non-smooth penalty without a known conjugate until a subclass says otherwise."""
+    """A convex, non-smooth penalty without a known conjugate unless a subclass says otherwise."""
 
     def __repr__(self) -> str:
         shown = {k: v for k, v in vars(self).items() if not k.startswith("_") and v is not None}
@@ -18,7 +18,7 @@ class BasePenalty:
 
     @property
     def smooth(self) -> bool:
-        """Whether it is a quadratic that solvers may differentiate."""
+        """Whether it is a quadratic function of w, so that solvers may differentiate it."""
         return False
 
     def conjugate(self, v: FloatArray) -> float:
@@ -30,15 +30,15 @@ class BasePenalty:
         return 0.0
 
     def separable(self, d: int) -> SeparableSpec | None:
-        """The arrays of a penalty that is a sum over coordinates."""
+        """The arrays of a penalty that is a sum over coordinates, else ``None``."""
         return None
 
     def blocks(self, d: int) -> BlockSpec | None:
-        """The arrays of a penalty on disjoint groups of coordinates."""
+        """The arrays of a penalty on disjoint groups of coordinates, else ``None``."""
         return None
 
     def tree(self, d: int) -> TreeSpec | None:
-        """The arrays of a penalty on disjoint or nested groups of coordinates."""
+        """The arrays of a penalty on disjoint or nested groups of coordinates, else ``None``."""
         return None
 
     def with_strength(self, strength: float) -> Self:

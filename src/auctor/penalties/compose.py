@@ -33,11 +33,12 @@ class Sum(Separable):
                     needs="separable penalties",
                     got=f"{type(part).__name__}",
                     todo=(
-                        "The prox of such a sum is not made of its parts'; write a penalty with "
-                        "its own prox."
+                        "The prox of such a sum does not follow from those of its parts; write a "
+                        "penalty with its own prox."
                     ),
                 )
         self.parts = parts
+        # Shapes must agree before levels of one column are added to levels of another.
         try:
             np.broadcast_shapes(*(level.shape for part in parts for level in part.levels))
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Penalties on disjoint groups of columns, zero or not as a whole."""
+"""Penalties on disjoint groups of columns that make whole groups zero."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Groups: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]] | Array
 
 
 class GroupL2(BasePenalty):
-    """Group lasso: ``strength sum_g weight_g |w_g|_2``, so that groups vanish as a whole.
+    """Group lasso: ``strength sum_g weight_g |w_g|_2``, which makes whole groups zero.
 
     With ``l1_ratio`` r the sparse-group lasso,
     ``strength ((1 - r) sum_g weight_g |w_g|_2 + r |w|_1)``. Every operation costs O(d).
@@ -29,14 +29,14 @@ class GroupL2(BasePenalty):
     ----------
     strength : float >= 0
     groups : int, (d,) integer array, or list of lists of columns
-        A size (columns in runs of that length), a label per column, or the groups themselves.
-        Groups are not empty and share no column.
+        A size (each run of that many columns is a group), a label per column, or the groups
+        themselves. Groups are not empty and share no column.
     weights : (n_groups,) array, optional
         Multipliers >= 0 in the order of the groups (of the sorted labels); the square roots of
         the group sizes by default.
     l1_ratio : float in [0, 1]
     free : list of columns, optional
-        Columns in no group, which are not penalised. A column in no group must be named here.
+        Unpenalised columns. Every column that is in no group must be listed here.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class GroupL2(BasePenalty):
                 "GroupL2",
                 needs="groups as lists or labels to use free",
                 got=f"groups={groups!r}",
-                todo="List the groups.",
+                todo="Pass the groups as lists of columns.",
             )
         self._weights = None if weights is None else check_weights("GroupL2", weights)
         self._spec: BlockSpec | None = None
@@ -89,13 +89,13 @@ class GroupL2(BasePenalty):
             self.blocks(sum(g.size for g in self._lists) + self._free.size)
 
     def blocks(self, d: int) -> BlockSpec:
-        """The groups of d columns with their strengths; free columns are groups of their own."""
+        """The groups of d columns with their strengths; each free column is a group of weight 0."""
         if self._spec is None or self._spec_columns != d:
             self._spec, self._spec_columns = self._build(d), d
         return self._spec
 
     def tree(self, d: int) -> TreeSpec:
-        """The groups as a tree: columns with their l1 parts, a node above each group."""
+        """The groups as a tree: columns with their l1 parts, and one node above each group."""
         if self._tree is None or self._tree.weight.shape[0] - self._n_groups != d:
             spec = self.blocks(d)
             bounds: IntArray = spec.indptr.astype(np.int64)
@@ -118,7 +118,7 @@ class GroupL2(BasePenalty):
         return other
 
     def _levels(self, spec: BlockSpec) -> BlockSpec:
-        """The same groups at this strength."""
+        """The groups of ``spec`` with the weights of this strength."""
         ratio, free = self.l1_ratio, np.zeros(self._free.size)
         size = np.diff(spec.indptr)[: spec.weight.size - free.size].astype(np.float64)
         unit = np.sqrt(size) if self._weights is None else self._weights
@@ -147,6 +147,7 @@ class GroupL2(BasePenalty):
                 got=self._weights.size,
                 todo="Pass one per group.",
             )
+        # Groups first, then one block for each free column.
         counts = np.concatenate(([0], size, np.ones(self._free.size)))
         none = np.zeros(counts.size - 1)
         return self._levels(
@@ -169,7 +170,7 @@ class GroupL2(BasePenalty):
         return out
 
     def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
-        """Distance of ``-grad`` to the subdifferential at w; a group's entries have it as norm."""
+        """Distance of ``-grad`` to the subdifferential at w; per group it is the norm."""
         out = np.empty_like(w)
         kernels.group_violation(w, grad, *self.blocks(w.shape[0]), out)
         return out
@@ -183,7 +184,7 @@ class GroupL2(BasePenalty):
         return kernels.group_dual_scale(v, *self.blocks(v.shape[0]))
 
     def separable(self, d: int) -> SeparableSpec | None:
-        """``None``: groups tie coordinates together."""
+        """``None``: the norm of a group is not a sum over its coordinates."""
         self.blocks(d)
         return None
 
@@ -199,7 +200,7 @@ class GroupL2(BasePenalty):
 
 
 def check_strength(who: str, strength: object) -> float:
-    """A finite number >= 0."""
+    """Return the strength as a finite number >= 0, or raise."""
     number = check_real(who, "strength", strength, low=0.0)
     if math.isinf(number):
         raise ParameterError(who, needs="a finite strength", got="inf", todo="Pass a number.")
@@ -207,7 +208,7 @@ def check_strength(who: str, strength: object) -> float:
 
 
 def check_weights(who: str, weights: Weights) -> FloatArray:
-    """Finite weights >= 0."""
+    """Return the weights as finite numbers >= 0, or raise."""
     checked = check_vector(who, "weights", weights)
     if (checked < 0).any():
         raise ParameterError(
@@ -217,7 +218,7 @@ def check_weights(who: str, weights: Weights) -> FloatArray:
 
 
 def checked_columns(who: str, what: str, columns: Any) -> IntArray:
-    """Column numbers of one group."""
+    """Return the column numbers of one group as an array, or raise."""
     array = np.atleast_1d(np.asarray(columns))
     if array.size == 0:
         array = array.astype(np.int64)
@@ -232,7 +233,7 @@ def checked_columns(who: str, what: str, columns: Any) -> IntArray:
 
 
 def _parse(groups: Any) -> tuple[int, list[IntArray]]:
-    """A group size, or 0 and the groups as arrays of columns."""
+    """Return a group size and no groups, or 0 and the groups as arrays of columns."""
     if isinstance(groups, int | np.integer):
         return check_int("GroupL2", "groups", groups, low=1), []
     try:
@@ -242,7 +243,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
             "GroupL2",
             needs="groups as a size, labels or lists of columns",
             got=f"{groups!r}",
-            todo="Pass one of these.",
+            todo="Pass groups=5, for example, for groups of five columns in a row.",
         ) from error
     if items and all(np.ndim(item) == 0 for item in items):
         labels = np.asarray(items)
@@ -267,7 +268,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
 
 
 def _check_disjoint(lists: list[IntArray]) -> None:
-    """No column twice."""
+    """Raise if a column is in two groups."""
     values, counts = np.unique(np.concatenate(lists), return_counts=True)
     twice = values[counts > 1]
     if twice.size:
@@ -280,7 +281,7 @@ def _check_disjoint(lists: list[IntArray]) -> None:
 
 
 def _check_cover(lists: list[IntArray], free: IntArray, d: int) -> None:
-    """Every column of d in one group or free."""
+    """Raise unless every one of d columns is in a group or free."""
     seen = np.zeros(d, dtype=bool)
     for group in (*lists, free):
         if group.size and group.max() >= d:

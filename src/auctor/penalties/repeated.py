@@ -20,7 +20,7 @@ class Repeated(BasePenalty):
     ----------
     penalty : Penalty
     times : int
-        Parts.
+        Number of parts, such as classes.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Repeated(BasePenalty):
 
     @classmethod
     def of(cls, penalty: Penalty, times: int) -> Penalty:
-        """The sum; the penalty itself where it is the same sum over any number of coordinates."""
+        """The repeated penalty; the penalty itself if it has the same levels for all columns."""
         if isinstance(penalty, Separable) and not any(level.ndim for level in penalty.levels):
             return penalty
         return cls(penalty, times)

@@ -26,7 +26,7 @@ class Separable(BasePenalty):
     l1, l2 : float or (d,) array, >= 0
         Strength of ``|w_j|`` and of ``w_j^2 / 2``.
     lower, upper : float or (d,) array
-        Box that confines w; lower <= 0 <= upper is not required.
+        Bounds of w; lower <= 0 <= upper is not required.
     """
 
     def __init__(
@@ -47,13 +47,16 @@ class Separable(BasePenalty):
         low, high = self._levels[2:]
         if not (low <= high).all():
             raise ParameterError(
-                who, needs="lower <= upper", got=f"{low} and {high}", todo="Swap them."
+                who,
+                needs="lower <= upper",
+                got=f"{low} and {high}",
+                todo="Exchange the two bounds.",
             )
         self._spec: SeparableSpec | None = None
 
     @property
     def levels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """l1, l2, lower and upper as they were given, checked: numbers or one per column."""
+        """The checked l1, l2, lower and upper as they were given: one number, or one per column."""
         return self._levels
 
     def separable(self, d: int) -> SeparableSpec:
@@ -71,7 +74,7 @@ class Separable(BasePenalty):
         return self._spec
 
     def tree(self, d: int) -> TreeSpec | None:
-        """The kinks as a tree of d columns without edges; ``None`` without kinks, or with a box."""
+        """The l1 part as a tree of d columns without edges; ``None`` without l1 or with a box."""
         spec = self.separable(d)
         if not spec.l1.any() or np.isfinite((spec.lower, spec.upper)).any():
             return None
@@ -117,7 +120,7 @@ class Separable(BasePenalty):
 def _checked(
     who: str, name: str, level: object, *, low: float = 0.0, high: float = sys.float_info.max
 ) -> FloatArray:
-    """One number or one per column, all in [low, high]."""
+    """Return one number or one per column, all in [low, high], or raise."""
     if isinstance(level, float) and low <= level <= high:
         return np.array(level)
     try:
@@ -127,7 +130,7 @@ def _checked(
             who,
             needs=f"{name} to be numbers",
             got=f"{level!r}",
-            todo="Pass one, or one per column.",
+            todo="Pass one number, or one per column.",
         ) from error
     if array.ndim > 1 or not ((array >= low) & (array <= high)).all():
         raise ParameterError(
@@ -151,7 +154,7 @@ def _level(who: str, strength: float, weights: Weights) -> float | FloatArray:
         raise ParameterError(
             who, needs="weights >= 0", got=f"{checked.min():g}", todo="Pass non-negative weights."
         )
-    with np.errstate(over="ignore"):  # what overflows is refused by range
+    with np.errstate(over="ignore"):  # an infinite product is refused by the check of the range
         return float(strength) * checked
 
 
@@ -245,7 +248,7 @@ class ElasticNet(Separable):
 
 
 class BoundedElasticNet(Separable):
-    """``strength sum_j (l1_j |w_j| + l2_j/2 w_j^2)`` on a box, which the strength does not move.
+    """``strength sum_j (l1_j |w_j| + l2_j/2 w_j^2)`` on a box that does not depend on the strength.
 
     Parameters
     ----------
@@ -253,7 +256,7 @@ class BoundedElasticNet(Separable):
     l1, l2 : float or (d,) array, >= 0
         Per-column weights of the two parts.
     lower, upper : float or (d,) array
-        Signs are bounds of 0: ``lower=0`` keeps a weight from being negative.
+        Bounds of the weights. ``lower=0`` keeps a weight from being negative.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Groups of columns that vanish as a whole, some of whose weights have a fixed sign."""
+"""Group lasso with given signs of some weights."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from auctor.penalties.separable import Weights
 class SignedGroupL2(BasePenalty):
     """`GroupL2` on the cone of weights with given signs: ``sign_j w_j >= 0`` where one is given.
 
-    A norm of the absolute values and a cone of signs go together: the prox is that of `GroupL2` at
-    the projection onto the cone, and a dual point counts by its projection. Every operation costs
-    O(d).
+    As the norm depends only on absolute values, the prox is that of `GroupL2` at the projection of
+    v onto the cone, and a dual point is feasible if its projection is. Every operation costs O(d).
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ class SignedGroupL2(BasePenalty):
         self._upper = np.where(given < 0, 0.0, math.inf)
 
     def _projected(self, v: FloatArray) -> FloatArray:
-        """The point of the cone that is nearest to v."""
+        """The projection of v onto the cone."""
         return np.clip(v, self._lower, self._upper)
 
     def value(self, w: FloatArray) -> float:
@@ -78,7 +77,7 @@ class SignedGroupL2(BasePenalty):
     def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
         """Distance of ``-grad`` to the subdifferential at w, plus that of w to the cone.
 
-        At a weight of zero with a sign, slopes that push it out of the cone count for nothing.
+        At a weight of zero with a sign, a slope that points out of the cone counts as zero.
         """
         inside = self._projected(w)
         slope = np.where(inside == 0.0, -self._projected(-grad), grad)

@@ -19,7 +19,7 @@ from auctor.penalties.separable import Weights
 
 
 class TreeNorm(BasePenalty):
-    """``sum_t weight_t |w_D(t)|_2`` for the d columns of a tree given as arrays."""
+    """``sum_t weight_t |w_D(t)|_2`` for d columns; D(t) are the nodes at or below t in a tree."""
 
     def __init__(self, spec: TreeSpec, d: int) -> None:
         self._spec, self._d = spec, d
@@ -56,7 +56,7 @@ class TreeNorm(BasePenalty):
         return out
 
     def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
-        """Distance of ``-grad`` to the subdifferential at w; its norm is the distance."""
+        """Distance of ``-grad`` to the subdifferential at w; its Euclidean norm is the distance."""
         out = np.empty_like(w)
         kernels.tree_violation(w, grad, *self.tree(w.shape[0]), out)
         return out
@@ -71,16 +71,16 @@ class TreeNorm(BasePenalty):
         return kernels.tree_dual_scale(v, *self.tree(v.shape[0]), self._surface()[0])
 
     def separable(self, d: int) -> SeparableSpec | None:
-        """``None``: groups tie coordinates together."""
+        """``None``: the norm of a group is not a sum over its coordinates."""
         self.tree(d)
         return None
 
 
 class TreeL2(TreeNorm):
-    """Hierarchical norm ``strength sum_t weight_t |w_D(t)|_2``, D(t) the descendants of t with t.
+    """Hierarchical norm ``strength sum_t weight_t |w_D(t)|_2``over the nodes D(t) at or below t.
 
-    A column is non-zero only if its ancestors are (unless the data make one exactly zero). The
-    prox is exact and takes one pass up the tree and one down, O(d).
+    A column is non-zero only if its ancestors are (unless an ancestor's own weight happens to be
+    exactly zero). The prox is exact and takes one pass up the tree and one down, O(d).
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ class TreeL2(TreeNorm):
         Multiplier >= 0 of each node's group; 1 by default.
     columns : int, optional
         The first nodes are the columns: this many, all by default. Further nodes hold no column of
-        their own, as the inner nodes of a taxonomy whose columns are leaves; they have weights too.
+        their own, like the inner nodes of a taxonomy whose columns are leaves; they have weights
+        too.
 
     Examples
     --------
@@ -132,9 +133,9 @@ class TreeL2(TreeNorm):
         if weight.shape != (m,):
             raise ParameterError(
                 "TreeL2",
-                needs=f"one weight per column ({m})",
+                needs=f"one weight per node ({m})",
                 got=weight.size,
-                todo="Pass one per column.",
+                todo="Pass one weight per node.",
             )
         self._unit = weight
         super().__init__(TreeSpec(parent, order, strength * weight), d)
@@ -154,7 +155,7 @@ class TreeL2(TreeNorm):
         ----------
         strength : float >= 0
         groups : list of lists of columns
-            Any two share no column, or one holds the other. Columns in no group are not penalised.
+            Any two groups are disjoint or nested. Columns in no group are not penalised.
         columns : int
             Number of columns.
         weights : (n_groups,) array, optional
@@ -164,6 +165,7 @@ class TreeL2(TreeNorm):
         lists = [checked_columns("TreeL2", f"group {k}", g) for k, g in enumerate(groups)]
         above = np.full(columns, -1)
         parents = np.full(columns + len(lists), -1)
+        # Larger groups first: the parent of a group is the last one that covered its columns.
         for k in sorted(range(len(lists)), key=lambda k: -lists[k].size):
             group = lists[k]
             if not group.size or group.max() >= columns or np.unique(group).size < group.size:
@@ -171,14 +173,14 @@ class TreeL2(TreeNorm):
                     "TreeL2",
                     needs=f"groups of the columns 0 to {columns - 1}, each once",
                     got=f"group {k} with {group[:4].tolist()}",
-                    todo="Correct it or leave it out.",
+                    todo="Correct this group or leave it out.",
                 )
             if (above[group] != above[group[0]]).any():
                 raise ParameterError(
                     "TreeL2",
                     needs="groups that are nested or disjoint",
                     got=f"group {k}, which shares only some of its columns with another",
-                    todo="Split it.",
+                    todo="Split one of the two groups.",
                 )
             parents[columns + k] = above[group[0]]
             above[group] = columns + k
@@ -208,7 +210,7 @@ class TreeL2(TreeNorm):
 
 
 def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
-    """Unsigned parents, their number standing for the root, and the nodes with children first."""
+    """Parents as unsigned numbers (m stands for the root), and the nodes with children first."""
     try:
         array = np.asarray(parents)
     except ValueError as error:

@@ -20,6 +20,9 @@ FAR = 40.0
 #: Smallest variance of a class when a threshold is computed, as a fraction of the squared spread of
 #: both classes. Set by hand; it keeps 1 / variance finite.
 NARROW = 1e-20
+#: Standard deviations below this fraction of the largest score count as zero: a few hundred times
+#: machine epsilon.
+FLAT = 1e-13
 
 
 class Slopes(NamedTuple):
