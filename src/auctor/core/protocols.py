@@ -174,7 +174,7 @@ class Shifts(Protocol):
         """The best constant, accurate to rounding, where it has a closed form; else ``None``."""
 
     def steps(self) -> tuple[FloatArray, FloatArray] | None:
-        """Where the slope of each row steps up, and minus the slope before; ``None`` if it does not.
+        """Where the slope of each row steps up, and minus the slope before; ``None`` if not a step.
 
         The best constant is then a quantile of the positions (smoothed over the width of the loss).
         """
