@@ -126,6 +126,7 @@ def parse_json(content: bytes) -> Any:
             parse_float=_finite,
             object_pairs_hook=_unique,
         )
+        # Lone surrogates are valid in JSON escapes but cannot be encoded.
         json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("a description that is nested too deeply") from error
@@ -138,6 +139,7 @@ def _check_format(meta: Any, path: AnyPath, who: str, known: int, kind: str) -> 
     found = meta.get("format") if isinstance(meta, dict) else None
     if type(found) is not int or found < 1 or not isinstance(meta.get("version"), str):
         raise ValueError("an incomplete description (no format and version)")
+    # A description without a kind is that of a checkpoint.
     of = meta.get("kind", "checkpoint")
     if of != kind:
         raise DataError(
@@ -165,8 +167,10 @@ def _members(path: Path) -> dict[str, bytes]:
         for info in infos:
             if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
                 raise ValueError(f"a compressed member {info.filename[:80]!r}")
+        # zipfile cuts a name at a null byte; the name in the archive must be the whole one.
         if len(names) < len(infos) or any(info.orig_filename not in names for info in infos):
             raise ValueError("two members of one name")
+        # Members that share bytes could together be much larger than the file.
         if sum(info.file_size for info in infos) > path.stat().st_size:
             raise ValueError("members that overlap")
         return {info.filename: archive.read(info) for info in infos}
@@ -175,6 +179,7 @@ def _members(path: Path) -> dict[str, bytes]:
 def _digest(members: dict[str, bytes]) -> bytes:
     digest = hashlib.sha256()
     for name, content in sorted(members.items()):
+        # The length of each member separates it from the next one.
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest().encode()
@@ -188,6 +193,7 @@ def _array(content: bytes) -> Array:
     if not content.startswith(_MAGIC) or match is None:
         raise ValueError("a malformed array header")
     descr, fortran, sizes = (part.decode() for part in match.groups())
+    # numpy writes shapes as "3," or "3, 4".
     dtype, shape = np.dtype(descr), tuple(int(size) for size in sizes.split(",") if size.strip())
     if math.prod(shape) * dtype.itemsize != len(content) - stop:
         raise ValueError(f"an array of {dtype} and shape {shape} with missing or extra bytes")

@@ -35,6 +35,7 @@ def check_real(
     ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if ok:
         number = float(value)  # type: ignore[arg-type]
+        # Infinite bounds are open: infinity itself is not accepted.
         above = number > low if open_low or low == -math.inf else number >= low
         below = number < high if open_high or high == math.inf else number <= high
         ok = above and below and not math.isnan(number)

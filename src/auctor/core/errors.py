@@ -122,6 +122,7 @@ class Message(Exception):
             text += f"; got {self.got}"
         if self.todo is not None:
             text += f"{'' if text.endswith('.') else '.'} {self.todo}"
+        # The first parameter is {option}, later ones are {option2}, {option3}, ...
         for number, one in enumerate(self.options, start=1):
             text = text.replace("{option}" if number == 1 else f"{{option{number}}}", option(one))
         return text

@@ -28,6 +28,7 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
     """  # noqa: E501
     path = Path(path)
     folder = path.parent
+    # Is the name valid for this system, also with the suffix of the temporary file?
     try:
         os.lstat(f"{path}.{secrets.token_hex(4)}.tmp.")  # as long as the name of the temporary file
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -61,8 +62,9 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
         raise ParameterError(
             who, needs="a folder it may write to", got=folder, todo="Pass another path."
         )
+    # The permissions may say yes and the file system no: try.
     try:
-        beside = _beside(path)
+        beside = _temporary_name(path)
         beside.touch(exist_ok=False)
         beside.unlink()
     except OSError as error:
@@ -70,7 +72,7 @@ def check_destination(path: AnyPath, *, who: str) -> Path:
     return path
 
 
-def _beside(path: Path) -> Path:
+def _temporary_name(path: Path) -> Path:
     """Temporary file in the same folder, which is then moved to ``path``."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
 
@@ -93,13 +95,15 @@ def replacing(path: AnyPath, *, who: str) -> Iterator[BinaryIO]:
     fails, the temporary file is removed and ``path`` is unchanged.
     """
     path = check_destination(path, who=who)
-    temporary = _beside(path)
+    temporary = _temporary_name(path)
     try:
         try:
             with open(temporary, "xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
+            # Contents first, then the name, then the folder: a crash leaves the old file or the new
+            # one.
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)

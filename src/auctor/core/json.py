@@ -31,6 +31,7 @@ def as_json(value: Any, *, who: str = "auctor", where: str = "a value") -> Any:
     """
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
+    # Before tuples: a named tuple is a tuple, too.
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, PurePath):

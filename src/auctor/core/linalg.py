@@ -38,6 +38,7 @@ def spd_solve(matrix: FloatArray, *, floor: float = 0.0) -> Solve:
     scale = 1.0 / np.sqrt(floored(np.diag(matrix).copy()))
     scaled = matrix * scale * scale[:, None]
     factor = _factor(scaled)
+    # Singular to working precision: add the floor and try again.
     if factor is None and floor > 0.0:
         scaled[np.diag_indices_from(scaled)] += floor
         factor = _factor(scaled)

@@ -42,6 +42,7 @@ def systematic(weight: FloatArray, size: int) -> tuple[IntArray, float]:
     >>> systematic(np.array([1.0, 0.0, 3.0]), 4)[0]
     array([0, 2, 2, 2])
     """
+    # Draw k takes the row whose interval of cumulative weight contains (k + offset) total / size.
     below = np.concatenate(([0.0], np.cumsum(weight)))
     total = float(below[-1])
     at = (np.arange(size) + _GOLDEN) * (total / size)

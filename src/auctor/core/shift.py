@@ -50,6 +50,7 @@ def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
     """Root of the monotone slope of a convex loss in a constant, by safeguarded Newton steps."""
     shifts = loss.shifts(scores, target)
     root = shifts.root()
+    # Some losses with kinks have a closed form; where no row has a slope, take the middle.
     if root is not None and not loss.smooth:
         return root if shifts.at(root).size > 0.0 else _middle(shifts, root)
     # [low, high] brackets the root once both are finite; `best` has the smallest |slope| so far.
@@ -63,6 +64,7 @@ def best_shift(loss: Loss, scores: FloatArray, target: Target) -> float:
             return _middle(shifts, t)
         if abs(slope) <= EXACT * size < math.inf:
             return t
+        # NaN: an overflow on the side to which the last step went.
         if math.isnan(slope):
             slope = math.copysign(math.inf, t - best)
         low, high = (low, t) if slope > 0 else (t, high)
@@ -105,6 +107,7 @@ def _middle(shifts: Shifts, t: float) -> float:
     ends = []
     for side in (-1.0, 1.0):
         low, high = 0.0, 1.0
+        # Double the distance until some row has a slope, then bisect for the end of the flat part.
         while shifts.at(t + side * high).size == 0.0:
             low, high = high, 2.0 * high
             if high > 2.0**40:

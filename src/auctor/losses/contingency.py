@@ -147,6 +147,7 @@ class ThresholdLoss(Contingency):
         if not self.smooth:
             raise self._lacks("curvature")
         u, at = self._solve(scores, target, self.margins(target))
+        # Without rows on the ramp the loss is locally linear.
         active = np.zeros_like(scores)
         total = 0.0
         if at is not None:
@@ -205,6 +206,8 @@ class ThresholdLoss(Contingency):
         """The conjugate at slopes that stand for these flips."""
         if self.smooth:
             return None
+        # The slopes of a shift-invariant loss sum to zero; 1e-13 allows for rounding where all are
+        # zero.
         if found.outside or not abs(found.slope) <= DOMAIN * found.size + 1e-13:
             return math.inf
         return -2.0 * (margins.margin_pos * found.positive + margins.margin_neg * found.negative)
@@ -232,6 +235,7 @@ class ThresholdLoss(Contingency):
         u = np.empty_like(scores)
         thresholds.augment(scores, target.y, margins.margin, u)
         low, below, tied = thresholds.quantile(u, share, 1.0 - margins.top)
+        # The goal is reached exactly between two scores: every t between them is optimal.
         high = low
         if abs(below + tied - (1.0 - margins.top)) <= 1e-12:
             high = thresholds.next_above(u, share, low)

@@ -155,6 +155,7 @@ class PairwiseExponential(Pairwise):
         pos, neg, part = target.pairs
         (up, log_pos), (down, log_neg), size = _tilted(scores, target.pairs)
         grad = np.zeros_like(scores)
+        # Slope of row i: its own exponential times the sum over the other class, in logs.
         with np.errstate(over="ignore"):
             grad[pos.rows] = -np.exp(log_pos + _per_row(down + np.log(part), pos))
             grad[neg.rows] = np.exp(log_neg + _per_row(up + np.log(part), neg))
@@ -165,6 +166,7 @@ class PairwiseExponential(Pairwise):
         pos, neg, part = target.pairs
         (up, log_pos), (down, log_neg), size = _tilted(scores, target.pairs)
         sides = []
+        # Normalised by the own class for the low-rank part; times the other class for the diagonal.
         for side, logs, own, other in ((pos, log_pos, up, down), (neg, log_neg, down, up)):
             share = np.exp(logs - _per_row(own, side))
             with np.errstate(over="ignore"):
@@ -390,6 +392,7 @@ def _tilted(scores: FloatArray, split: PairSplit) -> tuple[_Tilt, _Tilt, FloatAr
     found = []
     for side, sign in ((split.positive, -1.0), (split.negative, 1.0)):
         logs = sign * scores[side.rows] + np.log(side.share)
+        # Subtract the largest exponent of each group: no overflow.
         top = np.maximum.reduceat(logs, side.start[:-1])
         total = _sums(np.exp(logs - _per_row(top, side)), side)
         found.append((top + np.log(total), logs))
@@ -427,6 +430,7 @@ def _complete(n_rows: int, pos: PairRows, neg: PairRows, stiffness: float) -> Pa
     """Curvature of equal stiffness for all pairs of each group."""
     first, second = (SortedClass(c.rows, c.share, c.share, c.weight, c.start) for c in (pos, neg))
 
+    # The window of every row is all rows of the other class in its group.
     def swept(own: SortedClass, other: SortedClass, group: IntArray) -> PairSweep:
         classes = Opposing(own, other)
         return PairSweep(classes, 0.0, own.share, other.starts[group], other.starts[group + 1])

@@ -73,6 +73,7 @@ class PairwiseLogistic(SortedPairwise):
             lambda: neg.sums(cells.CURVE, neg.other.share),
             scores.shape[0],
         )
+        # Diagonal: weight_i sum_j share_j softplus''(z_ij), for the rows of both classes.
         diagonal = np.zeros_like(scores)
         for view, mass in zip(views, stiff, strict=True):
             diagonal[view.own.rows] = view.own.weight * mass
@@ -81,6 +82,7 @@ class PairwiseLogistic(SortedPairwise):
             flat = v if v.ndim == 2 else v[:, None]
             out = diagonal[:, None] * flat
 
+            # Off-diagonal part: minus weight_i sum_j share_j softplus''(z_ij) v_j.
             def one(view: _View) -> None:
                 own, other = view.own, view.other
                 for column in range(flat.shape[1]):
@@ -93,6 +95,7 @@ class PairwiseLogistic(SortedPairwise):
         def partners(view: _View, i: IntArray, at: FloatArray) -> AnyRows:
             own, other = view.own, view.other
             group = np.searchsorted(own.starts, i, side="right") - 1
+            # Cumulative shares of the other class, from which partners are drawn.
             mass = np.concatenate(([0.0], np.cumsum(other.share)))
             j = np.empty(i.size, dtype=np.int64)
             cells.draw_partners(

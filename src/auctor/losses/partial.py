@@ -131,6 +131,7 @@ class PartialPairwiseHinge(SortedPairwise):
             raise self._lacks("curvature")
         pos, neg, _, part, share = self._swept(classes)
         tied = window_curvature(scores.shape[0], pos, neg, 1.0 / self.width)
+        # Negatives that are partly in the top: their parts change with the levels.
         free = np.where((part > 0.0) & (part < 1.0), share, 0.0) / (self.max_fpr * self.width)
         total = float(free.sum())
         if total == 0.0:
@@ -141,9 +142,11 @@ class PartialPairwiseHinge(SortedPairwise):
         diagonal[other.rows] += neg.slope**2 * free
 
         def column(v: FloatArray) -> FloatArray:
+            # Change of the level of each negative, d_j = slope_j v_j - sum_i of slopes times v_i.
             moved = neg.slope * v[other.rows]
             moved -= self._slopes(neg, neg.classes.other.share * v[neg.classes.other.rows])
             moved -= moved[some]  # equal changes then cancel exactly
+            # Deviation of d from its mean over these negatives, pulled back to the scores.
             force = free * (moved - float(free @ moved) / total)
             out = np.zeros_like(v)
             out[other.rows] = neg.slope * force

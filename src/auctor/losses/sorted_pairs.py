@@ -70,6 +70,7 @@ class SortedClasses(NamedTuple):
             lambda: _sorted(scores, split.negative, 0.0),
             scores.shape[0],
         )
+        # The negatives against the positives: both mirrored, so that values ascend again.
         mirrored = run_both(second.mirrored, first.mirrored, scores.shape[0])
         return cls(Opposing(first, second), Opposing(*mirrored))
 
@@ -90,26 +91,26 @@ class SortedEvaluation(Evaluation):
     ) -> None:
         super().__init__(loss, scores, target)
         self._loss, self.margin = loss, loss.raised
-        self._known: FloatArray
+        self._scores_copy: FloatArray
         self._classes: SortedClasses | None = None
-        if isinstance(near, SortedEvaluation) and near.serves(self):
-            self._known, self._classes = near._known, near.classes
+        if isinstance(near, SortedEvaluation) and near.has_order_for(self):
+            self._scores_copy, self._classes = near._scores_copy, near.classes
             return
         if isinstance(near, SortedEvaluation):
             near._classes = None  # frees its memory
-        self._known = scores.copy()  # the caller may overwrite its array
+        self._scores_copy = scores.copy()  # the caller may overwrite its array
 
     @property
     def classes(self) -> SortedClasses:
         """Both classes, sorted on first use."""
         if self._classes is None:
-            self._classes = SortedClasses.of(self._known, self.target, self.margin)
+            self._classes = SortedClasses.of(self._scores_copy, self.target, self.margin)
         return self._classes
 
-    def serves(self, other: SortedEvaluation) -> bool:
+    def has_order_for(self, other: SortedEvaluation) -> bool:
         """Whether the order is the one that another evaluation needs."""
         same = self.target is other.target and self.margin == other.margin
-        return same and np.array_equal(self._known, other.scores)
+        return same and np.array_equal(self._scores_copy, other.scores)
 
     def value_grad(self) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -171,6 +172,7 @@ def window_curvature(
     n_rows: int, positive: PairSweep, negative: PairSweep, stiffness: float
 ) -> PairCurvature:
     """Curvature of pairs with second derivative ``stiffness`` if in a window, and 0 otherwise."""
+    # Diagonal: stiffness weight_i times the share of the other class in the window of row i.
     diagonal = np.zeros(n_rows)
     for side in (positive, negative):
         own, other = side.classes
@@ -188,6 +190,7 @@ def window_curvature(
             pairs.window_product(
                 side.low, side.high, flat[own.rows], flat[other.rows], other.share, part
             )
+            # Row i of the product: stiffness weight_i sum_j share_j (v_i - v_j) over its window.
             out[own.rows] = (stiffness * own.weight)[:, None] * part
 
         run_both(lambda: one(positive), lambda: one(negative), flat.size)
@@ -197,6 +200,7 @@ def window_curvature(
         other = side.classes.other
         mass = np.concatenate(([0.0], np.cumsum(other.share)))
         low, high = side.low[own], side.high[own]
+        # The row at which the given share of the window's weight is reached.
         within = mass[low] + at * (mass[high] - mass[low])
         j = np.clip(np.searchsorted(mass, within, side="right") - 1, low, np.maximum(high - 1, 0))
         rows: AnyRows = other.rows[j]
@@ -218,6 +222,7 @@ def drawn_partners(
     """
     at, found = spread(drawn.size), drawn.copy()
     for rows, partners in sides:
+        # Positions of the drawn rows in this class; -1 for rows of the other class.
         place = np.full(n_rows, -1, dtype=np.int64)
         place[rows] = np.arange(rows.size)
         mine = np.flatnonzero(place[drawn] >= 0)

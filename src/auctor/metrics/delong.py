@@ -102,6 +102,7 @@ def auc_interval(
     inputs = validate("auc_interval", y, scores, weight)
     value = area(inputs)
     v = _placements(inputs)
+    # A perfect ranking (or its reverse) has no variance: an exact binomial bound instead.
     if value in (0.0, 1.0):
         smaller = min(v.pos_weight.sum(), v.neg_weight.sum())
         bound = (0.5 * (1.0 - level)) ** (1.0 / max(smaller, 1.0))
@@ -162,6 +163,7 @@ def compare_auc(
     b = validate("compare_auc", y, scores_b, weight)
     difference = area(a) - area(b)
     va, vb = _placements(a), _placements(b)
+    # Paired: the placements of a row under both scores are subtracted before the variance is taken.
     limit = 1.0 - difference**2
     error = math.sqrt(
         _variance_of_mean(va.pos - vb.pos, va.pos_weight, difference, limit)
@@ -179,6 +181,7 @@ def _placements(inputs: Inputs) -> _Placements:
     pos, neg = split(inputs.positive, inputs.scores)
     pos_weight, neg_weight = split(inputs.positive, weight)
     pos_order, neg_order = ascending_order(pos), ascending_order(neg)
+    # mass[k] is the weight of the k lowest scores of a class, for the merge with the other class.
     pos_mass = np.concatenate(([0.0], np.cumsum(pos_weight[pos_order])))
     neg_mass = np.concatenate(([0.0], np.cumsum(neg_weight[neg_order])))
     below_pos = twice_mass_below(pos, pos_order, neg[neg_order], neg_mass)

@@ -184,6 +184,7 @@ def log_loss(
 
 def confusion_of(positive: BoolArray, predicted: BoolArray, weight: FloatArray | None) -> Confusion:
     """`confusion` of inputs that are already checked."""
+    # Cells 0 to 3 are tn, fp, fn, tp: twice the class plus the prediction.
     cell = 2 * positive.astype(np.intp) + predicted
     tn, fp, fn, tp = np.bincount(cell, weights=weight, minlength=4).tolist()
     return Confusion(float(tp), float(fp), float(fn), float(tn))

@@ -170,6 +170,7 @@ def gaussian_check(
     moments = _moments(inputs)
     table = confusion_of(inputs.positive, inputs.scores > cut, inputs.weight)
     rate = (table.fp + table.fn) / sum(table)
+    # Binomial standard error of the observed error rate.
     noise = math.sqrt(rate * (1.0 - rate) / sum(table))
     area = auc_interval(inputs.positive, inputs.scores, weight=inputs.weight)
     return GaussianCheck(
@@ -204,9 +205,11 @@ def _moments(inputs: Inputs) -> _Moments:
         prior[k] = total / weight.sum()
         mean[k] = share @ scores[rows]
         apart = scores[rows] - mean[k]
+        # A standard deviation at the level of rounding errors is zero.
         size = math.sqrt(float(share @ (apart * apart)))
         size = size if size > flat else 0.0
         variance[k] = size * size
+        # Third and fourth standardised moments; a Gaussian has 0 and 3.
         z = apart / size if size else np.zeros_like(apart)
         third, fourth = float(share @ z**3), float(share @ z**4)
         shapes.append(Shape(third, fourth - 3.0 if size else 0.0))

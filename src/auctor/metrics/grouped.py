@@ -52,6 +52,7 @@ def by_group(
     heavy = None if weight is None else check_vector("by_group", "weight", weight, size=y.shape[0])
     order = np.argsort(codes, kind="stable")
     total = size = 0.0
+    # Rows sorted by group; a new group starts where the code changes.
     for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
         mine = None if heavy is None else heavy[rows]
         try:

@@ -62,6 +62,7 @@ def validate_predicted(
     labels, values, kept, kept_weight = _rows(who, y, predicted, "predicted", weight)
     positive = _positive(who, labels, kept, needs)
     values = values[kept]
+    # Booleans are predictions already.
     if threshold is None and values.dtype.kind == "b":
         return positive, np.ascontiguousarray(values), kept_weight
     # Predictions in the values of y are labels; any other numbers are scores.
@@ -91,6 +92,7 @@ def _rows(
         raise DataError(who, needs="at least one row", got="none", todo="Pass non-empty arrays.")
     if weight is None:
         return y, values, slice(None), None
+    # Weights: finite, not negative, at least one positive, and a sum whose square is finite.
     checked = check_vector(who, "weight", weight, size=y.shape[0])
     if checked.min() < 0.0:
         raise DataError(
@@ -117,6 +119,7 @@ def _rows(
             got=f"{total:g}",
             todo="Divide the weights by their mean.",
         )
+    # A slice instead of a mask avoids copies where all rows are kept.
     if kept.all():
         return y, values, slice(None), checked
     return y, values, kept, checked[kept]
@@ -166,6 +169,7 @@ def _labels(who: str, y: Array, kept: Any) -> tuple[Any, Any]:
         low, high = _extremes(who, y)
     if low != high:
         return low, high
+    # One label only: -1/+1 or 0/1 is assumed if it belongs to them.
     for pair in ((-1, 1), (0, 1)):
         if high in pair:
             return pair
@@ -190,8 +194,10 @@ def _extremes(who: str, y: Array) -> tuple[Any, Any]:
                 got="NaN or infinity",
                 todo="Remove the rows without a label.",
             )
+        # Numbers: two counts are faster than sorting, and sufficient if there are two values.
         if np.count_nonzero(y == low) + np.count_nonzero(y == high) >= y.shape[0]:
             return low.item(), high.item()
+    # Strings and objects, or more than two numbers.
     try:
         values = np.unique(y)
     except TypeError as error:

@@ -345,6 +345,7 @@ def _precision(s: Sweep) -> FloatArray:
 def depth_of(who: str, k: object, s: Sweep) -> float:
     """Weight of the rows to take from the top for ``k``; raises for an invalid ``k``."""
     total = float(s.depth[-1])
+    # A total weight may be just below an integer by rounding.
     if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= int(k) <= total * (1 + 1e-12):
         return min(float(k), total)
     if isinstance(k, Real) and not isinstance(k, Integral | np.bool_) and 0.0 < float(k) <= 1.0:

@@ -94,9 +94,11 @@ def auc(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None
 
 def area(inputs: Inputs) -> float:
     """`auc` of inputs that are already checked."""
+    # Without weights, pairs are counted exactly in integers.
     if inputs.weight is None:
         pos, neg, _, _ = sorted_classes(inputs)
         return float(int(twice_ordered_pairs(pos, neg)) / (2 * pos.shape[0] * neg.shape[0]))
+    # With weights, the trapezoidal rule on the ROC curve, in units of weight.
     s = sweep(inputs)
     step = np.diff(s.fp)
     height = 0.5 * (s.tp[1:] + s.tp[:-1])
@@ -145,11 +147,13 @@ def partial_auc(
     max_fpr = check_real("partial_auc", "max_fpr", max_fpr, low=0.0, high=1.0, open_low=True)
     s = sweep(validate("partial_auc", y, scores, weight))
     fpr, tpr = s.fp / s.negatives, s.tp / s.positives
+    # Cut the curve at max_fpr, with a linearly interpolated last point.
     stop = int(np.searchsorted(fpr, max_fpr, side="right"))
     fpr = np.append(fpr[:stop], max_fpr)
     tpr = np.append(tpr[:stop], np.interp(max_fpr, s.fp / s.negatives, tpr))
     result = float(np.diff(fpr) @ (0.5 * (tpr[1:] + tpr[:-1])))
     if not standardised:
         return result
+    # Area of a random ranking up to max_fpr.
     random = 0.5 * max_fpr**2
     return 0.5 * (1.0 + (result - random) / (max_fpr - random))

@@ -69,6 +69,7 @@ class Sweep(NamedTuple):
         scores = self.threshold[1:]
         top, bottom = float(scores[0]), float(scores[-1])
         margin = _MARGIN * (max(abs(top), abs(bottom)) or 1.0)
+        # Nothing is predicted positive, or everything; the threshold stays finite.
         if index == 0:
             return min(top + margin, sys.float_info.max)
         if index == scores.shape[0]:
@@ -78,6 +79,7 @@ class Sweep(NamedTuple):
 
     def best_cut(self, loss: FloatArray) -> tuple[int, float]:
         """Index and cut of the least ``loss``; among equals, the fewest predicted positives."""
+        # Losses are sorted by descending threshold: the first of equal ones predicts the fewest.
         tolerance = _TIE * float(np.abs(loss).max())
         index = int(np.argmax(loss <= loss.min() + tolerance))
         return index, self.cut(index)
@@ -85,6 +87,7 @@ class Sweep(NamedTuple):
 
 def _midpoint(above: float, below: float) -> float:
     """Return a number in [below, above), the middle where floating point has one."""
+    # The sum of two large scores may overflow; adjacent doubles have no number between them.
     total = above + below
     middle = 0.5 * total if math.isfinite(total) else 0.5 * above + 0.5 * below
     return middle if middle < above else below

@@ -47,6 +47,7 @@ def _away_from(depth: Callable[[Sweep, float], float]) -> Callable[[Sweep, float
     return lambda s, value: np.abs(s.depth - depth(s, value))
 
 
+# -1 where nothing is predicted positive: such a threshold is never the best.
 def _precision(s: Sweep) -> FloatArray:
     return np.divide(s.tp, s.depth, out=np.full_like(s.tp, -1.0), where=s.depth > 0.0)
 
@@ -55,6 +56,8 @@ def _at_precision(s: Sweep, least: float) -> FloatArray:
     precision = _precision(s)
     met = precision >= least * (1.0 - _SLACK)
     if met.any():
+        # Most true positives among the thresholds that are precise enough; the others get the worst
+        # loss.
         return np.where(met, -s.tp, s.positives)
     warning = DataWarning(
         "best_threshold",
@@ -67,6 +70,7 @@ def _at_precision(s: Sweep, least: float) -> FloatArray:
 
 
 def _at_recall(s: Sweep, least: float) -> FloatArray:
+    # Highest precision among the thresholds with enough recall; the others get the worst loss, 1.
     return np.where(s.tp >= least * s.positives * (1.0 - _SLACK), -_precision(s), 1.0)
 
 

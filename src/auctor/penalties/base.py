@@ -50,6 +50,7 @@ class BasePenalty:
         >>> ElasticNet(1.0, 0.9).with_strength(0.1)
         ElasticNet(strength=0.1, l1_ratio=0.9)
         """
+        # Public attributes are the parameters of the constructor, by convention.
         params = {k: v for k, v in vars(self).items() if not k.startswith("_")}
         if "strength" not in params:
             raise ParameterError(

@@ -48,6 +48,7 @@ class Sum(Separable):
                 got=error,
                 todo="Pass per-column values of one length.",
             ) from error
+        # Strengths add, boxes intersect; start from no penalty and no box.
         l1, l2, lower, upper = Separable().levels
         for part in parts:
             levels = part.levels

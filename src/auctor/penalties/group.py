@@ -80,10 +80,12 @@ class GroupL2(BasePenalty):
                 todo="Pass the groups as lists of columns.",
             )
         self._weights = None if weights is None else check_weights("GroupL2", weights)
+        # The arrays depend on the number of columns: they are built on first use and cached.
         self._spec: BlockSpec | None = None
         self._spec_columns = -1
         self._tree: TreeSpec | None = None
         self._n_groups = 0
+        # Lists and labels fix the number of columns, so mistakes in them are found here.
         if not self._size:
             _check_disjoint([*self._lists, self._free])
             self.blocks(sum(g.size for g in self._lists) + self._free.size)
@@ -101,6 +103,8 @@ class GroupL2(BasePenalty):
             bounds: IntArray = spec.indptr.astype(np.int64)
             size = bounds[1:] - bounds[:-1]
             self._n_groups = size.size
+            # Nodes 0 to d - 1 are the columns, the others the groups; the parent of a group is the
+            # root.
             parent = np.full(d + size.size, d + size.size, dtype=np.uint32)
             parent[spec.indices] = np.repeat(np.arange(d, d + size.size), size)
             weight = np.concatenate((np.empty(d), spec.weight))
@@ -119,6 +123,7 @@ class GroupL2(BasePenalty):
 
     def _levels(self, spec: BlockSpec) -> BlockSpec:
         """The groups of ``spec`` with the weights of this strength."""
+        # The last blocks are the free columns, with all levels 0.
         ratio, free = self.l1_ratio, np.zeros(self._free.size)
         size = np.diff(spec.indptr)[: spec.weight.size - free.size].astype(np.float64)
         unit = np.sqrt(size) if self._weights is None else self._weights
@@ -145,7 +150,7 @@ class GroupL2(BasePenalty):
                 "GroupL2",
                 needs=f"one weight per group ({size.size})",
                 got=self._weights.size,
-                todo="Pass one per group.",
+                todo="Pass one weight per group.",
             )
         # Groups first, then one block for each free column.
         counts = np.concatenate(([0], size, np.ones(self._free.size)))
@@ -245,6 +250,7 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
             got=f"{groups!r}",
             todo="Pass groups=5, for example, for groups of five columns in a row.",
         ) from error
+    # One number per column: labels. They are turned into lists of columns, in the order of labels.
     if items and all(np.ndim(item) == 0 for item in items):
         labels = np.asarray(items)
         if labels.dtype.kind not in "iu":
@@ -257,12 +263,13 @@ def _parse(groups: Any) -> tuple[int, list[IntArray]]:
         _, number = np.unique(labels, return_inverse=True)
         order = np.argsort(number, kind="stable")
         return 0, np.split(order, np.cumsum(np.bincount(number))[:-1])
+    # Otherwise lists of columns.
     lists = [checked_columns("GroupL2", f"group {k}", item) for k, item in enumerate(items)]
     empty = [k for k, group in enumerate(lists) if not group.size]
     if empty or not lists:
         what = f"group {empty[0]} is empty" if empty else "no group at all"
         raise ParameterError(
-            "GroupL2", needs="groups that hold columns", got=what, todo="Leave it out."
+            "GroupL2", needs="groups that hold columns", got=what, todo="Leave the group out."
         )
     return 0, lists
 

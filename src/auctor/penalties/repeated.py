@@ -35,6 +35,7 @@ class Repeated(BasePenalty):
     @classmethod
     def of(cls, penalty: Penalty, times: int) -> Penalty:
         """The repeated penalty; the penalty itself if it has the same levels for all columns."""
+        # One level for all columns: the sum over all parts is the penalty on the whole vector.
         if isinstance(penalty, Separable) and not any(level.ndim for level in penalty.levels):
             return penalty
         return cls(penalty, times)

@@ -52,6 +52,7 @@ class Separable(BasePenalty):
                 got=f"{low} and {high}",
                 todo="Exchange the two bounds.",
             )
+        # The arrays for d columns are built on first use and cached.
         self._spec: SeparableSpec | None = None
 
     @property
@@ -78,6 +79,7 @@ class Separable(BasePenalty):
         spec = self.separable(d)
         if not spec.l1.any() or np.isfinite((spec.lower, spec.upper)).any():
             return None
+        # Every column is a tree of its own: its parent is the virtual root d.
         alone = np.full(d, d, dtype=np.uint32)
         return TreeSpec(alone, np.arange(d, dtype=np.uint32), spec.l1)
 
@@ -121,6 +123,7 @@ def _checked(
     who: str, name: str, level: object, *, low: float = 0.0, high: float = sys.float_info.max
 ) -> FloatArray:
     """Return one number or one per column, all in [low, high], or raise."""
+    # A plain number in range, the usual case, needs no conversion.
     if isinstance(level, float) and low <= level <= high:
         return np.array(level)
     try:

@@ -57,6 +57,7 @@ class SignedGroupL2(BasePenalty):
                 got=f"{signs!r}",
                 todo="Pass 1 for weights that may not be negative, 0 for free ones.",
             )
+        # Raises if the groups do not cover as many columns as there are signs.
         self._norm.blocks(given.size)
         self._lower = np.where(given > 0, 0.0, -math.inf)
         self._upper = np.where(given < 0, 0.0, math.inf)
@@ -80,6 +81,7 @@ class SignedGroupL2(BasePenalty):
         At a weight of zero with a sign, a slope that points out of the cone counts as zero.
         """
         inside = self._projected(w)
+        # Where w is 0 the cone adds its normals: only the part of -grad inside the cone counts.
         slope = np.where(inside == 0.0, -self._projected(-grad), grad)
         return self._norm.violation(inside, slope) + np.abs(w - inside)
 

@@ -23,16 +23,16 @@ class TreeNorm(BasePenalty):
 
     def __init__(self, spec: TreeSpec, d: int) -> None:
         self._spec, self._d = spec, d
-        self._known_surface: tuple[Array, FloatArray] | None = None
+        self._cached_top_nodes: tuple[Array, FloatArray] | None = None
 
-    def _surface(self) -> tuple[Array, FloatArray]:
+    def _top_nodes(self) -> tuple[Array, FloatArray]:
         """Nodes with only weights of 0 above, and the largest weight at or below each node."""
-        if self._known_surface is None:
+        if self._cached_top_nodes is None:
             m = self._spec.weight.shape[0]
             top, reach = np.empty(m + 1, dtype=bool), np.empty(m + 1)
-            kernels.tree_surface(*self._spec, top, reach)
-            self._known_surface = top[:m], reach[:m]
-        return self._known_surface
+            kernels.tree_top_nodes(*self._spec, top, reach)
+            self._cached_top_nodes = top[:m], reach[:m]
+        return self._cached_top_nodes
 
     def tree(self, d: int) -> TreeSpec:
         """The nested groups of d columns."""
@@ -63,12 +63,12 @@ class TreeNorm(BasePenalty):
 
     def conjugate(self, v: FloatArray) -> float:
         """``sup_w v.w - penalty(w)``: 0 in the dual ball, where the prox is 0; else infinite."""
-        inside = kernels.tree_in_ball(v, *self.tree(v.shape[0]), *self._surface())
+        inside = kernels.tree_in_ball(v, *self.tree(v.shape[0]), *self._top_nodes())
         return 0.0 if inside else math.inf
 
     def dual_scale(self, v: FloatArray) -> float:
         """Largest c in [0, 1] with a finite ``conjugate(c v)``."""
-        return kernels.tree_dual_scale(v, *self.tree(v.shape[0]), self._surface()[0])
+        return kernels.tree_dual_scale(v, *self.tree(v.shape[0]), self._top_nodes()[0])
 
     def separable(self, d: int) -> SeparableSpec | None:
         """``None``: the norm of a group is not a sum over its coordinates."""
@@ -163,6 +163,7 @@ class TreeL2(TreeNorm):
         """
         check_int("TreeL2", "columns", columns, low=1)
         lists = [checked_columns("TreeL2", f"group {k}", g) for k, g in enumerate(groups)]
+        # above[j] is the smallest group so far that holds column j, as a node number; -1 for none.
         above = np.full(columns, -1)
         parents = np.full(columns + len(lists), -1)
         # Larger groups first: the parent of a group is the last one that covered its columns.
@@ -184,6 +185,7 @@ class TreeL2(TreeNorm):
                 )
             parents[columns + k] = above[group[0]]
             above[group] = columns + k
+        # Columns have no penalty of their own: weight 0.
         parents[:columns] = above
         unit = np.ones(len(lists)) if weights is None else check_weights("TreeL2", weights)
         return cls(
@@ -195,7 +197,7 @@ class TreeL2(TreeNorm):
         other = copy(self)
         other.strength = check_strength("TreeL2", strength)
         other._spec = self._spec._replace(weight=strength * self._unit)
-        other._known_surface = None
+        other._cached_top_nodes = None
         return other
 
     @classmethod
@@ -237,6 +239,7 @@ def _checked_tree(parents: Sequence[int] | Array) -> tuple[Array, Array]:
             got=f"{array[t]} for column {t}",
             todo="Number the columns from 0, with -1 at the top.",
         )
+    # The number of nodes stands for the virtual root.
     parent = np.where(array < 0, d, array).astype(np.uint32)
     order = np.empty(d, dtype=np.uint32)
     count = kernels.leaves_first(parent, order)

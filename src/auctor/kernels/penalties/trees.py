@@ -48,7 +48,7 @@ def leaves_first(parent: Array, order: Array) -> int:
 
 
 @kernel
-def tree_surface(
+def tree_top_nodes(
     parent: Array, order: Array, weight: FloatArray, top: Array, reach: FloatArray
 ) -> None:
     """Mark the nodes with only weights of 0 above them; find the largest weight below each node.
