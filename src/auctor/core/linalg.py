@@ -18,7 +18,7 @@ SMALLEST_PIVOT = 1e-6
 #: thousand times machine epsilon.
 RANK_SHARE = 1e-12
 #: Smallest diagonal entry, as a share of the largest one; it keeps the scale of empty columns
-#: finite.
+#: finite. Some fifty times machine epsilon.
 DIAGONAL_SHARE = 1e-14
 
 

@@ -35,7 +35,8 @@ from auctor.kernels.losses.thresholds import Flips, Threshold
 from auctor.losses.base import BaseLoss
 from auctor.losses.pointwise import Hinge, PinballHinge
 
-#: Rounding error allowed beyond the domain of a conjugate, relative to the bound.
+#: Rounding error allowed beyond the domain of a conjugate, relative to the bound: far above that of
+#: sums over many rows. Set by hand.
 DOMAIN = 1e-9
 
 

@@ -23,6 +23,7 @@ from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.losses import pairs
 from auctor.losses.base import BaseLoss
+from auctor.losses.contingency import DOMAIN
 from auctor.losses.pointwise import Hinge, SmoothedHinge
 from auctor.losses.sorted_pairs import (
     Opposing,
@@ -407,8 +408,7 @@ def _balanced(dscores: FloatArray, split: PairSplit) -> FloatArray | None:
     size = float(np.abs(dscores).sum())
     inside = float(np.abs(own).sum() + np.abs(other).sum())
     up, down = _sums(own, split.positive), _sums(other, split.negative)
-    # Relative rounding errors of up to 1e-9 are allowed, as in other conjugates (`DOMAIN`).
-    if np.abs(up + down).max() > 1e-9 * size or inside < (1.0 - 1e-9) * size:
+    if np.abs(up + down).max() > DOMAIN * size or inside < (1.0 - DOMAIN) * size:
         return None
     mass: FloatArray = 0.5 * (down - up)
     return mass

@@ -6,12 +6,11 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
+from auctor.kernels.text.numbers import HALF_WORD
 
 #: Start and factor of the 64-bit FNV-1a hash, as published.
 _HASH_START = np.uint64(14695981039346656037)
 _HASH_FACTOR = np.uint64(1099511628211)
-#: Bits of half a 64-bit word.
-_HALF = np.uint64(32)
 
 
 @kernel
@@ -104,4 +103,4 @@ def hash_bytes(text: Array, begin: int, end: int) -> np.uint64:
     value = _HASH_START
     for k in range(begin, end):
         value = (value ^ np.uint64(text[k])) * _HASH_FACTOR
-    return value ^ (value >> _HALF)
+    return value ^ (value >> HALF_WORD)

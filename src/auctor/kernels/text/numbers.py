@@ -12,15 +12,7 @@ import numpy as np
 
 from auctor.core.types import Array
 from auctor.kernels.runtime.compiled import kernel
-
-# Bytes that occur in numbers.
-_PLUS = 43
-_MINUS = 45
-_DOT = 46
-_ZERO = 48
-_NINE = 57
-_LARGE_E = 69
-_SMALL_E = 101
+from auctor.kernels.text.ascii import DOT, LARGE_E, MINUS, NINE, PLUS, SMALL_E, ZERO
 
 #: Decimal digits that 64 bits hold, whatever the digits are.
 _DIGITS = 19
@@ -35,7 +27,7 @@ _HIGHEST = 308
 _ONE = np.uint64(1)
 _TEN = np.uint64(10)
 #: Bits of half a word.
-_HALF = np.uint64(32)
+HALF_WORD = np.uint64(32)
 #: The lower half of a word.
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 #: All bits of a word.
@@ -74,12 +66,12 @@ _FIVES = _powers_of_five()
 @kernel
 def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """High and low word of ``a * b``."""
-    a_low, a_high = a & _LOW_HALF, a >> _HALF
-    b_low, b_high = b & _LOW_HALF, b >> _HALF
+    a_low, a_high = a & _LOW_HALF, a >> HALF_WORD
+    b_low, b_high = b & _LOW_HALF, b >> HALF_WORD
     low = a_low * b_low
-    middle = a_high * b_low + (low >> _HALF)
+    middle = a_high * b_low + (low >> HALF_WORD)
     other = a_low * b_high + (middle & _LOW_HALF)
-    return a_high * b_high + (middle >> _HALF) + (other >> _HALF), a * b
+    return a_high * b_high + (middle >> HALF_WORD) + (other >> HALF_WORD), a * b
 
 
 @kernel
@@ -143,23 +135,23 @@ def read_number(text: Array, at: int, stop: int, scratch: Array) -> tuple[float,
     """
     # The sign.
     sign = 1.0
-    if at < stop and (text[at] == _MINUS or text[at] == _PLUS):
-        if text[at] == _MINUS:
+    if at < stop and (text[at] == MINUS or text[at] == PLUS):
+        if text[at] == MINUS:
             sign = -1.0
         at += 1
     # Digits before and after the point make the mantissa; those after it lower the power.
     begin = at
     mantissa = np.uint64(0)
-    while at < stop and _ZERO <= text[at] <= _NINE:
-        mantissa = mantissa * _TEN + np.uint64(text[at] - _ZERO)
+    while at < stop and ZERO <= text[at] <= NINE:
+        mantissa = mantissa * _TEN + np.uint64(text[at] - ZERO)
         at += 1
     digits = at - begin
     power = 0
-    if at < stop and text[at] == _DOT:
+    if at < stop and text[at] == DOT:
         at += 1
         first = at
-        while at < stop and _ZERO <= text[at] <= _NINE:
-            mantissa = mantissa * _TEN + np.uint64(text[at] - _ZERO)
+        while at < stop and ZERO <= text[at] <= NINE:
+            mantissa = mantissa * _TEN + np.uint64(text[at] - ZERO)
             at += 1
         power = first - at
         digits -= power
@@ -168,21 +160,21 @@ def read_number(text: Array, at: int, stop: int, scratch: Array) -> tuple[float,
     # Leading zeros do not count as digits; more digits than 64 bits hold go to the caller.
     if digits > _DIGITS:
         k = begin
-        while k < at and (text[k] == _ZERO or text[k] == _DOT):
-            digits -= text[k] == _ZERO
+        while k < at and (text[k] == ZERO or text[k] == DOT):
+            digits -= text[k] == ZERO
             k += 1
         if digits > _DIGITS:
             return 0.0, at, False
     # The exponent, of at most five digits.
-    if at < stop and (text[at] == _SMALL_E or text[at] == _LARGE_E):
+    if at < stop and (text[at] == SMALL_E or text[at] == LARGE_E):
         at += 1
-        down = at < stop and text[at] == _MINUS
-        if at < stop and (text[at] == _MINUS or text[at] == _PLUS):
+        down = at < stop and text[at] == MINUS
+        if at < stop and (text[at] == MINUS or text[at] == PLUS):
             at += 1
         first = at
         exponent = 0
-        while at < stop and _ZERO <= text[at] <= _NINE and at - first < 5:
-            exponent = exponent * 10 + (text[at] - _ZERO)
+        while at < stop and ZERO <= text[at] <= NINE and at - first < 5:
+            exponent = exponent * 10 + (text[at] - ZERO)
             at += 1
         if at == first:
             return 0.0, at, False

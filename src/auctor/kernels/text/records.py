@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from auctor.core.types import Array, IntArray
 from auctor.kernels.runtime.compiled import kernel
-
-#: Bytes of a line feed and of a double quote.
-_NEWLINE = 10
-_QUOTE = 34
+from auctor.kernels.text.ascii import NEWLINE, QUOTE
 
 
 @kernel
@@ -25,13 +22,13 @@ def record_starts(text: Array, delimiter: int, starts: IntArray) -> int:
         byte = text[at]
         if quoted:
             # A quote within quotes closes them; a second one opens them again.
-            if byte == _QUOTE:
+            if byte == QUOTE:
                 quoted = False
-                field_start = at + 1 < text.shape[0] and text[at + 1] == _QUOTE
-        elif byte == _QUOTE and field_start:
+                field_start = at + 1 < text.shape[0] and text[at + 1] == QUOTE
+        elif byte == QUOTE and field_start:
             quoted = True
             field_start = False
-        elif byte == _NEWLINE:
+        elif byte == NEWLINE:
             starts[count] = at + 1
             count += 1
             field_start = True

@@ -6,6 +6,20 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray, IntArray
 from auctor.kernels.runtime.compiled import kernel
+from auctor.kernels.text.ascii import (
+    COLON,
+    HASH,
+    MINUS,
+    NEWLINE,
+    NINE,
+    RETURN,
+    SMALL_D,
+    SMALL_I,
+    SMALL_Q,
+    SPACE,
+    TAB,
+    ZERO,
+)
 from auctor.kernels.text.numbers import read_number
 
 # Positions in the state vector ``at``, with which a call continues where the last one stopped.
@@ -35,26 +49,13 @@ HIGH_INDEX = 4
 NO_VALUE = 5
 NO_QUERY = 6
 
-# Bytes that the format uses.
-_TAB = 9
-_NEWLINE = 10
-_RETURN = 13
-_SPACE = 32
-_HASH = 35
-_MINUS = 45
-_ZERO = 48
-_NINE = 57
-_COLON = 58
-_SMALL_D = 100
-_SMALL_I = 105
-_SMALL_Q = 113
 #: Digits of an index that always fit in 63 bits.
 _INDEX_DIGITS = 18
 
 
 @kernel
 def _is_blank(byte: int) -> bool:
-    return (byte == _SPACE) | (byte == _TAB) | (byte == _RETURN)
+    return (byte == SPACE) | (byte == TAB) | (byte == RETURN)
 
 
 @kernel
@@ -66,7 +67,7 @@ def _skip_blanks(text: Array, at: int, stop: int) -> int:
 
 @kernel
 def _ends_token(text: Array, at: int, stop: int) -> bool:
-    return at == stop or text[at] == _HASH or text[at] <= _SPACE
+    return at == stop or text[at] == HASH or text[at] <= SPACE
 
 
 @kernel
@@ -110,11 +111,11 @@ def svmlight_rows(
         position = _skip_blanks(text, position, stop)
         if position == stop:
             break
-        if text[position] == _HASH:
-            while position < stop and text[position] != _NEWLINE:
+        if text[position] == HASH:
+            while position < stop and text[position] != NEWLINE:
                 position += 1
             continue
-        if text[position] == _NEWLINE:
+        if text[position] == NEWLINE:
             position += 1
             continue
         # The label.
@@ -129,14 +130,14 @@ def svmlight_rows(
         # The query number, which is checked and ignored.
         if (
             position + 4 < stop
-            and text[position] == _SMALL_Q
-            and text[position + 1] == _SMALL_I
-            and text[position + 2] == _SMALL_D
-            and text[position + 3] == _COLON
+            and text[position] == SMALL_Q
+            and text[position + 1] == SMALL_I
+            and text[position + 2] == SMALL_D
+            and text[position + 3] == COLON
         ):
             begin = position
             position += 4
-            while position < stop and _ZERO <= text[position] <= _NINE:
+            while position < stop and ZERO <= text[position] <= NINE:
                 position += 1
             if position == begin + 4 or not _ends_token(text, position, stop):
                 code = NO_QUERY
@@ -145,16 +146,16 @@ def svmlight_rows(
         # The entries, up to the end of the line or a comment.
         previous = -1
         ascending = True
-        while position < stop and text[position] != _NEWLINE and text[position] != _HASH:
+        while position < stop and text[position] != NEWLINE and text[position] != HASH:
             begin = position
             index = 0
-            while position < stop and _ZERO <= text[position] <= _NINE:
-                index = index * 10 + (text[position] - _ZERO)
+            while position < stop and ZERO <= text[position] <= NINE:
+                index = index * 10 + (text[position] - ZERO)
                 position += 1
             if position == begin:
-                code = LOW_INDEX if text[begin] == _MINUS else NO_INDEX
+                code = LOW_INDEX if text[begin] == MINUS else NO_INDEX
                 break
-            if position == stop or text[position] != _COLON:
+            if position == stop or text[position] != COLON:
                 code = NO_COLON
                 break
             # Columns of the matrix count from zero.
