@@ -163,7 +163,7 @@ class NotOfferedError(AuctorError, AttributeError):
 
 
 class IncompatibleError(AuctorError, ValueError):
-    """A solver, loss, penalty or data set that do not fit together."""
+    """A solver, a loss, a penalty or data that do not fit together."""
 
 
 class DataLost(AuctorError, OSError):

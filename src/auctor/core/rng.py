@@ -50,5 +50,5 @@ def systematic(weight: FloatArray, size: int) -> tuple[IntArray, float]:
 
 
 def spread(size: int) -> FloatArray:
-    """Multiples of the golden ratio modulo 1: any run of consecutive ones is even over [0, 1)."""
+    """Multiples of the golden ratio modulo 1; consecutive ones spread evenly over [0, 1)."""
     return (np.arange(size, dtype=np.float64) + 0.5) * _GOLDEN % 1.0

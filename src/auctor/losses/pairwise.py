@@ -271,7 +271,7 @@ class PairwiseSquaredHinge(Windowed):
         return PairSweep(classes, value, slope, low, high)
 
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
-        """Generalised Hessian: pairs with ``z > 0`` have the second derivative 2."""
+        """Generalised Hessian; the second derivative of a pair with ``z > 0`` is 2."""
         return window_curvature(scores.shape[0], *self._swept(scores, classes), 2.0)
 
 
@@ -329,7 +329,7 @@ class PairwiseHinge(Windowed):
         return PairSweep(classes, value, slope, low, high)
 
     def sorted_curvature(self, scores: FloatArray, classes: SortedClasses) -> PairCurvature:
-        """Generalised Hessian: pairs with ``0 < z < width`` have the derivative 1/width."""
+        """Generalised Hessian; a pair with ``0 < z < width`` has the second derivative 1/width."""
         if not self.smooth:
             raise self._lacks("curvature")
         return window_curvature(scores.shape[0], *self._swept(scores, classes), 1.0 / self.width)

@@ -36,9 +36,9 @@ class PartialPairwiseHinge(SortedPairwise):
         ``R = max sum_j g_j psi_j / max_fpr  over  0 <= g_j <= q_j, sum_j g_j = max_fpr``
 
     because psi increases with the score. As a maximum of convex functions it is convex. The
-    smoothed form smooths the pair hinge over ``width`` and subtracts ``width/(2 max_fpr) (sum_j
-    g_j^2/q_j - max_fpr^2)`` in the maximum; each of the two changes the value by at most width/2.
-    O(n log n).
+    smoothed form smooths the pair hinge over ``width`` and subtracts
+    ``width/(2 max_fpr) (sum_j g_j^2/q_j - max_fpr^2)`` in the maximum; each of the two changes the
+    value by at most width/2. O(n log n).
 
     Parameters
     ----------

@@ -249,7 +249,7 @@ def fbeta(
 ) -> float:
     """F-beta of predictions: ``(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP)``.
 
-    The weighted harmonic mean of precision and recall; recall has ``beta`` times the weight.
+    The weighted harmonic mean of precision and recall; recall has ``beta^2`` times the weight.
 
     Parameters
     ----------

@@ -62,8 +62,8 @@ def auc(y: npt.ArrayLike, scores: npt.ArrayLike, *, weight: npt.ArrayLike | None
     """Area under the ROC curve: the share of correctly ordered pairs, ties counting one half.
 
     ``sum_{i positive, j negative} w_i w_j (1[s_i > s_j] + 1/2 1[s_i = s_j]) / (W_pos W_neg)``, the
-    Mann-Whitney statistic. Multiplying all weights of a class by a constant does not change
-    it.
+    Mann-Whitney statistic. It does not change when the weights of a class are multiplied by a
+    constant.
 
     Parameters
     ----------

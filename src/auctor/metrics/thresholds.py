@@ -47,8 +47,8 @@ def _away_from(depth: Callable[[Sweep, float], float]) -> Callable[[Sweep, float
     return lambda s, value: np.abs(s.depth - depth(s, value))
 
 
-# -1 where nothing is predicted positive: such a threshold is never the best.
 def _precision(s: Sweep) -> FloatArray:
+    # -1 where nothing is predicted positive: such a threshold is never the best.
     return np.divide(s.tp, s.depth, out=np.full_like(s.tp, -1.0), where=s.depth > 0.0)
 
 

@@ -175,7 +175,7 @@ class GroupL2(BasePenalty):
         return out
 
     def violation(self, w: FloatArray, grad: FloatArray) -> FloatArray:
-        """Distance of ``-grad`` to the subdifferential at w; per group it is the norm."""
+        """Distance of ``-grad`` to the subdifferential at w; that of a group is its norm."""
         out = np.empty_like(w)
         kernels.group_violation(w, grad, *self.blocks(w.shape[0]), out)
         return out

@@ -77,7 +77,7 @@ class TreeNorm(BasePenalty):
 
 
 class TreeL2(TreeNorm):
-    """Hierarchical norm ``strength sum_t weight_t |w_D(t)|_2``over the nodes D(t) at or below t.
+    """Hierarchical norm ``strength sum_t weight_t |w_D(t)|_2``, D(t) the nodes at or below t.
 
     A column is non-zero only if its ancestors are (unless an ancestor's own weight happens to be
     exactly zero). The prox is exact and takes one pass up the tree and one down, O(d).

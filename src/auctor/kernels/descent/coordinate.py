@@ -264,7 +264,7 @@ def gram_chosen(
     """``X' diag(h) X`` over the columns whose ``slot`` is not negative, from compressed rows."""
     size = out.shape[0]
     where, x = np.empty(size + 1, dtype=np.uint32), np.empty(size + 1)
-    # Entries of row i in the chosen columns, then their products: the upper triangle of the result.
+    # Entries of row i in the chosen columns, then the products of each pair of them, once.
     for i in range(indptr.shape[0] - 1):
         count = 0
         for k in range(indptr[i], indptr[i + 1]):
@@ -275,7 +275,7 @@ def gram_chosen(
             row, z = out[where[a]], h[i] * x[a]
             for b in range(a, count):
                 row[where[b]] += z * x[b]
-    # Entries of a row need not be in the order of the slots, so both triangles were added to.
+    # Slots may be in another order than columns, so a product may be in either triangle: add both.
     for a in range(size):
         for b in range(a):
             out[a, b] += out[b, a]

@@ -121,8 +121,7 @@ def _maximise_on_face(
     """Maximise on the face of the active entries; entries whose weight becomes zero are dropped.
 
     Newton steps from a recomputed gradient, so that an inaccurate factor costs steps but no
-    accuracy.
-    Returns the number of active entries.
+    accuracy. Returns the number of active entries.
     """
     steps = 0
     while size > 1:

@@ -144,9 +144,9 @@ def dag_operator_gradient(
 ) -> None:
     """Add ``sum_i slope_i . dv_i / dphi`` to ``out`` (L,) for overlapping groups.
 
-    On the non-zero nodes, ``u = v + sum_t phi_t v_g / |v_g|`` over the groups with non-zero
-    ``v_g``.
-    Its derivative is a symmetric linear system over the non-zero nodes of the row, usually few:
+    On the non-zero nodes, ``u = v + sum_t phi_t v_g / |v_g|``, with the sum over the groups whose
+    ``v_g`` is non-zero. Its derivative is a symmetric linear system over the non-zero nodes of the
+    row, usually few:
     ``(I + sum_t phi_t / |v_g| (I_g - v_g v_g' / |v_g|^2)) dv = -sum_t dphi_t v_g / |v_g|``.
     """
     n, size = v.shape

@@ -105,7 +105,7 @@ def slope_products(
 def project_on_span(
     gram: FloatArray, products: FloatArray, own: float, pulled: FloatArray, out: FloatArray
 ) -> float:
-    """Project a vector on the span of others, given by inner products; the squared distance.
+    """Project a vector on the span of others, given inner products; return the squared distance.
 
     ``gram`` holds the products of the spanning vectors with each other, ``products`` those with the
     projected vector and ``own`` its squared norm. ``out`` gets ``sum_k mix_k pulled[k]`` with the

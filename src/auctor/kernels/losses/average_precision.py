@@ -17,8 +17,7 @@ def worst_places(pos: FloatArray, neg: FloatArray, weight: float, place: IntArra
     """Find the most violated ranking: how many positives are above each negative.
 
     ``pos`` and ``neg`` are in descending order; a negative counts ``weight`` times as much as a
-    positive. With P positives and N negatives a ranking has the value negatives a ranking has the
-    value
+    positive. With P positives and N negatives a ranking has the value
 
         ``1 - AP + 2/(P N) sum over (i, j), j above i, of (neg_j - pos_i)``
 

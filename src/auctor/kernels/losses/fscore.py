@@ -15,8 +15,8 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.losses.thresholds import ROUNDING
 from auctor.kernels.runtime.compiled import kernel
 
-#: Values per block whose moments are precomputed. A sum then reads at most two partial blocks and n
-#: / 64 moments. Set by hand.
+#: Values per block whose moments are precomputed. A sum then reads one moment per 64 values, and
+#: single values only in the first and the last block. Set by hand.
 BLOCK = 64
 #: Levels whose weight is below exp(-CUT) of the largest are not searched: exp(-45) = 3e-20 is far
 #: below machine epsilon.

@@ -140,7 +140,7 @@ def fit_offsets(
 ) -> float:
     """Minimise `log_loss` over the offsets, which are written to ``offset``; return the minimum.
 
-    Newton's method damped by halving, from offsets of 0or from those that centre the scores.
+    Newton's method damped by halving, from offsets of 0, or from those that centre the scores.
     """
     classes = scores.shape[1]
     hessian, miss = np.empty((classes, classes)), np.empty(classes)

@@ -135,8 +135,8 @@ def group_dual_scale(
 ) -> float:
     """Largest c in [0, 1] with ``c v`` in the dual ball.
 
-    The norm is convex in c and 0 at 0, so Newton's method converges from above, and ``c
-    weight/norm`` is always feasible.
+    The norm is convex in c and 0 at 0, so Newton's method converges from above, and
+    ``c weight/norm`` is always feasible.
     """
     c = 1.0
     for b in range(weight.shape[0]):
