@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from auctor.solvers.stochastic.second_order import StochasticLbfgs, SubsampledNewton
     from auctor.solvers.wide.row_space import RowSpace
 
-#: Where each name lives.
+#: Submodule that defines each public name.
 _HOMES = {
     "AcceleratedGradient": "published.accelerated_gradient",
     "AcceleratedProximalQuasiNewton": "sparse.accelerated",

@@ -24,11 +24,11 @@ class State:
     dual : Point, optional
         A point whose gradient makes a better dual candidate than that of the current one.
     lower : float, optional
-        A bound below min J that the solver has proved. Where there is one the gap is taken to the
-        highest of them, and not by duality.
+        A lower bound of min J that the solver has proved. The gap is then the objective less the
+        highest lower bound so far, instead of the duality gap.
     violation : float, optional
         Violation of the optimality conditions of the solver's own model of the data (a structured
-        covariance). Where there is one it is the gap.
+        covariance). If given, it is reported as the gap.
     stalled : bool
         Whether no further progress is possible.
     """

@@ -18,7 +18,7 @@ from auctor.minimise import Solver, check_needs
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS
 
-#: Class of every solver by the name users type; its module is imported when it is asked for.
+#: Class of every solver by the name users type; its module is imported on first use.
 SOLVERS = {
     "exact": "Exact",
     "gaussian_discriminant": "GaussianDiscriminant",
@@ -62,62 +62,64 @@ SOLVERS = {
 # The ratio of the mean squared length of a row to the strength of the penalty has no unit: it says
 # how far the scores can move for a unit of penalty. It is called the reach of the rows below.
 
-#: `Newton`: most passes over the data that its matrix may cost; beyond, L-BFGS steps come first.
+#: `Newton`: most passes over the data that a Hessian may cost; beyond, L-BFGS steps come first.
 #: Source: spine.md (logistic).
 NEWTON_GRAM = 40.0
 
 #: `RowSpace`: most distinct rows whose products with each other are made. Source: sparse.md (l2,
 #: colon-cancer, leukemia, duke).
 SPAN_ROWS = 200
-#: `RowSpace`: least columns; below, Newton on the columns costs nothing.
+#: `RowSpace`: least columns; with fewer, a Newton step on the columns is cheap.
 SPAN_COLUMNS = 200
 #: `RowSpace`: least columns for every distinct row.
 SPAN_RATIO = 2.0
 #: `RowSpace`: least share of entries that are stored; sparse rows are cheaper as they are.
 SPAN_DENSITY = 0.5
 
-#: Reach of the rows up to which L-BFGS ends in a few passes, so that nothing else pays. Source:
-#: sparse.md (l2, C = 0.01).
+#: Reach of the rows up to which L-BFGS converges in a few passes, so that no other solver is
+#: faster. Source: sparse.md (l2, C = 0.01).
 ROUND = 300.0
-#: `DualCoordinateAscent`, few columns: longest mean dual step, in score units, for which epochs
-#: stay few beside Newton steps of `NEWTON_PASSES`. Source: sparse.md (l2).
+#: `DualCoordinateAscent`, few columns: longest mean dual step, in score units, for which it needs
+#: fewer passes than Newton steps of `NEWTON_PASSES` passes each. Source: sparse.md (l2).
 DUAL_STEP = 1.0
-#: Passes of a Newton step that `DUAL_STEP` is meant for; the limit grows in proportion.
+#: Passes per Newton step at which `DUAL_STEP` holds; the limit grows in proportion to the passes.
 NEWTON_PASSES = 10.0
-#: `DualCoordinateAscent`, many columns: longest mean dual step, in score units, beside L-BFGS,
-#: which needs many passes there. Source: sparse.md (l2).
+#: `DualCoordinateAscent`, many columns: longest mean dual step, in score units, for which it is
+#: faster than L-BFGS, which needs many passes there. Source: sparse.md (l2).
 LONG_STEP = 500.0
 
 #: Cutting planes on pairs, and on losses that an intercept changes (F-beta: a cut that holds for
-#: every intercept takes several evaluations): largest reach for which few cuts do. Source:
+#: every intercept takes several evaluations): largest reach for which few cuts are enough. Source:
 #: metrics.md (cutting_planes).
 PAIR_CUTS = 300.0
 #: Cutting planes on sets of rows: largest reach, in units of the loss's margin. Source: metrics.md.
 SET_CUTS = 1e3
-#: Passes of Newton's matrix that `SET_CUTS` is meant for; the limit grows in proportion beyond.
+#: Passes per Hessian up to which `SET_CUTS` holds; beyond, the limit grows in proportion.
 SET_PASSES = 8.0
 #: Cutting planes on sets whose smoothing cannot be centred (partial AUC) and so gets harder as it
 #: narrows: largest reach. Source: metrics.md.
 OTHER_CUTS = 1e9
-#: Cutting planes on row losses: most distinct rows; Newton steps would go from kink to kink.
+#: Cutting planes on row losses: most distinct rows. With so few kinks, Newton steps on the smoothed
+#: loss jump from kink to kink.
 FEW_ROWS = 100
 
-#: `AsRows`: least reach of the rows; below, a few cuts do. Source: metrics.md (cutting_planes).
+#: `AsRows`: least reach of the rows; below, a few cuts are enough. Source: metrics.md
+#: (cutting_planes).
 AS_ROWS = 1e3
 #: `AsRows` on tall data: largest reach of the rows; beyond, sweeps undo each other for hundreds of
-#: epochs while a few hundred cuts end. Source: as_rows.md.
+#: epochs, and a few hundred cuts are faster. Source: as_rows.md.
 AS_ROWS_TALL = 3e5
 #: `AsRows`: distinct rows for every column from which data is tall. Source: as_rows.md.
 TALL = 10.0
 
 
 # --- facts about a problem ------------------------------------------------------------------------
-# Each is asked only by rules whose needs have been checked, so a data set that offers no more than
-# its two products is never asked for anything else.
+# Called only by rules whose needs have been checked: data that only offer the two matrix products
+# are never asked for rows, columns or a Gram matrix.
 
 
 def _few(problem: Problem) -> bool:
-    """Whether a matrix of all parameters can be factorised."""
+    """Whether a Hessian of all parameters is small enough to factorise."""
     return problem.n_params <= FACTOR_PARAMS
 
 
@@ -127,12 +129,12 @@ def _curved(problem: Problem) -> bool:
 
 
 def _gram_passes(problem: Problem) -> float:
-    """Cost of Newton's matrix in passes; infinite where the data has none."""
+    """Cost of a Hessian in passes over the data; infinite if the data cannot make one."""
     return problem.data.gram_passes() if Need.GRAM in problem.provides else math.inf
 
 
 def _reach(problem: Problem) -> float:
-    """Mean squared length of a row over the strength; needs a strong l2 penalty."""
+    """Mean squared length of a row divided by the strength; needs an l2 penalty on all columns."""
     inverse = 1.0 / problem.ridge[: problem.n_columns]
     if Need.ROWS not in problem.provides:
         return float(problem.column_squares @ inverse)
@@ -140,7 +142,7 @@ def _reach(problem: Problem) -> float:
 
 
 def _dual_step(problem: Problem, lengths: FloatArray) -> float:
-    """Mean length of a dual step, in score units; rows that are equal step as one."""
+    """Mean length of a dual step, in score units; equal rows move as one row of their weight."""
     data, duplicates = problem.data, problem.data.duplicate_rows
     steps = duplicates.total(data.target.share) ** 2 * lengths[duplicates.order[duplicates.starts]]
     return float(steps.sum())
@@ -154,12 +156,12 @@ def _always(problem: Problem) -> bool:
 
 
 def _cheap_matrix(problem: Problem) -> bool:
-    """Few columns, and a matrix that costs few passes."""
+    """Few columns, and a Hessian that costs few passes."""
     return _few(problem) and _gram_passes(problem) <= NEWTON_GRAM
 
 
 def _rows_span(problem: Problem) -> bool:
-    """Whether the rows of dense data are so few that coordinates along them pay."""
+    """Whether dense data have so few rows that solving in the span of the rows is faster."""
     data, columns = problem.data, problem.n_columns
     if columns < SPAN_COLUMNS or data.n_entries < SPAN_DENSITY * data.n_rows * columns:
         return False
@@ -169,11 +171,11 @@ def _rows_span(problem: Problem) -> bool:
 
 
 def _dual_pays(problem: Problem) -> bool:
-    """Whether coordinate ascent on the dual is worth while: closed-form steps, or few epochs.
+    """Whether coordinate ascent on the dual is fast: closed-form steps, or few epochs.
 
     A row's step has the length ``weight * |x|^2 / l2`` in score units; the longer, the more rows
-    undo each other's steps. An intercept couples all rows, which only closed-form steps make up
-    for.
+    undo each other's steps. An intercept couples all rows: ascent then pays only if its steps have
+    a closed form.
     """
     few = _few(problem)
     spec = problem.penalty.separable(problem.n_columns)
@@ -184,19 +186,20 @@ def _dual_pays(problem: Problem) -> bool:
         return True
     data = problem.data
     lengths = data.row_lengths(1.0 / spec.l2)
-    if few:
+    if few:  # the alternative is Newton, if a Hessian is cheap
         passes = _gram_passes(problem)
         newton = passes <= NEWTON_GRAM or not problem.loss.smooth
         limit = DUAL_STEP * (passes / NEWTON_PASSES if newton else 1.0)
         return _dual_step(problem, lengths) <= limit
+    # The alternative is L-BFGS, which needs few passes if the rows are short.
     long_rows = not problem.loss.smooth or float(data.target.share @ lengths) > ROUND
     return long_rows and _dual_step(problem, lengths) <= LONG_STEP
 
 
 def _sweeps_pay(problem: Problem) -> bool:
-    """Whether sweeps over rows end before cutting planes: many columns and long rows.
+    """Whether sweeps over the rows are faster than cutting planes: many columns and long rows.
 
-    On tall data the rows depend on each other, and under a very weak penalty sweeps are slow.
+    Rows of tall data depend on each other, and sweeps are slow there under a very weak penalty.
     """
     if _few(problem):
         return False
@@ -207,7 +210,7 @@ def _sweeps_pay(problem: Problem) -> bool:
 
 
 def _cuts_pay(problem: Problem) -> bool:
-    """Whether cutting planes end before smoothing: many columns, a strong penalty, or few rows."""
+    """Whether cutting planes beat smoothing: many columns, a strong penalty, or few rows."""
     if not _curved(problem):
         return True
     if problem.loss.coupling is Coupling.ROW:
@@ -225,27 +228,27 @@ def _cuts_pay(problem: Problem) -> bool:
 
 
 def _cuts_on_sets(problem: Problem) -> bool:
-    """Cutting planes pay on pairs and sets of rows, where they may end in the zero model."""
+    """Whether the loss is on pairs or sets of rows, and cutting planes are faster."""
     return problem.loss.coupling is not Coupling.ROW and _cuts_pay(problem)
 
 
 def _intercept_matters(problem: Problem) -> bool:
-    """Losses on sets of rows that an intercept changes: F-beta."""
+    """Whether the loss is on sets of rows and depends on the intercept, as F-beta does."""
     return problem.loss.coupling is not Coupling.ROW and not problem.loss.shift_invariant
 
 
 def _without_matrix(problem: Problem) -> bool:
-    """No curvature, or no columns to make a matrix of it from."""
+    """Whether no Hessian can be made: no curvature of the loss, or no access to columns."""
     return bool((Need.CURVATURE | Need.COLUMNS) & ~problem.provides)
 
 
 def _pairs_of_bins(problem: Problem) -> bool:
-    """Losses on pairs, and data that leave columns out but do not give them one by one."""
+    """Whether the loss is on pairs, and the data give subsets of columns but not single ones."""
     return problem.loss.coupling is Coupling.GLOBAL and Need.COLUMNS not in problem.provides
 
 
 def _matrix_of_columns(problem: Problem) -> bool:
-    """Few columns, or a penalty without groups for `SubspaceNewton` to use."""
+    """Whether there are few columns, or the penalty has no groups that `SubspaceNewton` needs."""
     return _few(problem) or Need.TREE_PENALTY not in problem.provides
 
 
@@ -270,16 +273,16 @@ class Rule:
     Parameters
     ----------
     solver : str
-        Its name.
+        Name of the solver.
     needs : Need
-        What the problem must provide: at least what the solver's class needs. They are checked
-        before anything else is asked, and before the module of the solver is imported.
+        What the problem must provide: at least what the solver's class needs. Needs are checked
+        before ``pays`` is called and before the module of the solver is imported.
     pays : callable
-        Whether the solver is worth while for a problem with these needs.
+        ``pays(problem)``: whether the solver is the fastest for a problem with these needs.
     evidence : str
-        The file in ``benchmarks/results`` that shows it.
+        The file in ``benchmarks/results`` with the measurement.
     role : Role
-        For which problems the rule is.
+        The kind of problem that the rule applies to.
     """
 
     solver: str
@@ -289,7 +292,7 @@ class Rule:
     role: Role = Role.GIVEN
 
     def holds(self, problem: Problem) -> bool:
-        """Whether the problem has what is needed, the solver suits it, and it pays."""
+        """Whether the problem provides the needs, and the solver suits it and is fast on it."""
         if self.needs & ~problem.provides:
             return False
         kind = solver_class(self.solver)
@@ -352,7 +355,7 @@ RULES = (
     Rule("subspace_newton", _TREE, "sparse.md", role=Role.SMOOTHED),
     Rule("proximal_quasi_newton", _SEPARABLE, "sparse.md", _without_matrix, role=Role.SMOOTHED),
     Rule("fista", Need.SMOOTH_LOSS | Need.PROX, "sparse.md", role=Role.SMOOTHED),
-    # Problems in coordinates along the rows.
+    # Problems of `RowSpace`: one coefficient per distinct row.
     Rule(
         "dual",
         Need.POINTWISE_LOSS | Need.BOUNDED_CURVATURE | Need.STRONG_PENALTY | Need.ROWS,
@@ -366,7 +369,7 @@ RULES = (
 
 @cache
 def solver_class(name: str) -> type[Any]:
-    """The solver of a name."""
+    """Class of the solver with this name."""
     kind: type[Any] = getattr(import_module("auctor.solvers"), SOLVERS[name])
     return kind
 
@@ -385,9 +388,10 @@ def choose(
     problem : Problem
     role : Role
         Where the problem comes from: given by the user, or made by another solver.
-    skip : names of solvers that are left out
-    among : names of solvers, optional
-        Nothing else is considered.
+    skip : collection of str
+        Names of solvers that are not considered.
+    among : collection of str, optional
+        Names of the only solvers that are considered; all by default.
 
     Examples
     --------
@@ -412,12 +416,12 @@ def choose(
 
 
 def able(problem: Problem) -> list[str]:
-    """Names of the solvers that can do a problem."""
+    """Names of the solvers whose needs a problem provides."""
     return [name for name in SOLVERS if not solver_class(name).needs & ~problem.provides]
 
 
 def resolve(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    """A solver object for a name, ``"auto"`` or an object, refused up front if it cannot do it."""
+    """A solver object for a name, ``"auto"`` or an object; an error if its needs are not met."""
     if isinstance(solver, str):
         if solver == "auto":
             return choose(problem)

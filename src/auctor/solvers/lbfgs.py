@@ -1,4 +1,4 @@
-"""Limited-memory BFGS: the solver, and the memory that the quasi-Newton family shares."""
+"""Limited-memory BFGS: the solver, and the memory of pairs that quasi-Newton solvers share."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from auctor.problem import Problem
 from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, wolfe
 
-#: A pair is kept when ``s't`` exceeds this times ``|s| |t|``: curvature, not rounding.
+#: A pair is kept if ``s't`` exceeds this times ``|s| |t|``; a smaller curvature may be rounding
+#: error.
 LEAST_CURVATURE = 1e-12
-#: The scale of the matrix stays within this factor of the first pair's, either way.
+#: Largest factor between the scale ``theta`` of the matrix and that of the first pair.
 THETA_RANGE = 1e10
 
 
@@ -32,21 +33,21 @@ class Memory:
         B = B_0 - G M^-1 G',   G = [B_0 S, T],   M = [[S'B_0 S, L], [L', -D]]
         B^-1 v = h + S R^-T (D r + T'B_0^-1 T r - T'h) - B_0^-1 T r,   h = B_0^-1 v, r = R^-1 S'v
 
-    A new pair overwrites the oldest row in place. Each form has a table of inner products, brought
-    up to date when it is asked for: two products of O(m p) per pair. Pairs are stored divided by
-    ``|s|``, which leaves B as it is and the small systems well scaled.
+    A new pair overwrites the oldest row in place. B and its inverse have separate tables of inner
+    products, updated on use: two products of O(m p) per pair. Pairs are stored divided by ``|s|``,
+    which does not change B and keeps the small systems well scaled.
 
     Parameters
     ----------
     size : int
-        Pairs kept.
+        Largest number of pairs.
     n_params : int
     theta : float > 0
-        Scale before the first pair; afterwards ``shrink t't / s't`` of the latest one, where
-        ``t't`` is taken in the metric.
+        Scale before the first pair; afterwards ``shrink t' diag(metric)^-1 t / s't`` of the latest
+        pair.
     shrink : float > 0
-        Below 1 the matrix is optimistic in directions it knows nothing about; may be changed, for
-        the pairs to come.
+        Factor on the scale. Below 1, directions outside the pairs get less curvature and longer
+        steps. A change affects later pairs only.
     metric : (n_params,) array > 0, optional
         Relative curvature of the coordinates; all equal by default.
 
@@ -83,7 +84,7 @@ class Memory:
         return (self._next - self.count + np.arange(self.count)) % self.size
 
     def add(self, s: FloatArray, t: FloatArray) -> bool:
-        """Store a pair in place of the oldest if its curvature is positive; whether it was."""
+        """Store a pair in place of the oldest if its curvature is positive; returns whether."""
         product, s_s, t_t = float(s @ t), float(s @ s), float(t @ t)
         if not product > LEAST_CURVATURE * math.sqrt(s_s * t_t):
             return False
@@ -91,12 +92,14 @@ class Memory:
         np.divide(s, norm, out=self.steps[slot])
         np.divide(t, norm, out=self.changes[slot])
         self.own[slot] = float(self.steps[slot] @ self.changes[slot])
+        # Both tables of inner products are out of date in this slot, which is now the newest.
         for new in (self._new_for_matrix, self._new_for_inverse):
             if slot in new:
                 new.remove(slot)
             new.append(slot)
         self._next = (slot + 1) % self.size
         self.count = min(self.count + 1, self.size)
+        # Barzilai-Borwein scale t't / s't, kept near that of the first pair.
         theta = float(t @ (t / self.metric)) / product
         self._first = self._first or theta
         bounded = min(max(theta, self._first / THETA_RANGE), self._first * THETA_RANGE)
@@ -104,7 +107,7 @@ class Memory:
         return True
 
     def clear(self) -> None:
-        """Forget every pair; the scale stays."""
+        """Remove all pairs; the scale does not change."""
         self.count = 0
 
     def core(self) -> FloatArray:
@@ -136,8 +139,9 @@ class Memory:
         self._new_for_inverse.clear()
         slots = self.slots
         order = np.ix_(slots, slots)
-        upper = np.triu(self.earlier[order])
-        first = np.linalg.solve(upper, (self.steps @ v)[slots])
+        upper = np.triu(self.earlier[order])  # R
+        first = np.linalg.solve(upper, (self.steps @ v)[slots])  # r = R^-1 S'v
+        # D r + T'B_0^-1 T r - T'h
         middle = self.own[slots] * first + self.tt[order] @ first / self.theta
         middle -= (self.changes @ out)[slots]
         on_steps, on_changes = np.zeros(self.size), np.zeros(self.size)
@@ -163,9 +167,9 @@ class Lbfgs:
     Parameters
     ----------
     memory : int
-        Pairs kept.
+        Number of pairs in memory.
     metric : (n_params, n_params) array, optional
-        Upper Cholesky factor of a matrix that the Hessian is like, up to a scale.
+        Upper Cholesky factor of a preconditioner: a matrix close to the Hessian up to a scale.
 
     References
     ----------
@@ -193,12 +197,13 @@ class Lbfgs:
         return LbfgsState(problem.evaluate(w), Memory(self.memory, problem.n_params))
 
     def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
-        """One quasi-Newton direction and line search; the memory is dropped when it fails."""
+        """One quasi-Newton direction and line search; clears the memory if the search fails."""
         point, memory = state.point, state.memory
         gradient = problem.total_gradient(point)
         direction = self._direction(memory, gradient)
-        known = memory.count or self.metric is not None
-        first = 1.0 if known else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
+        scaled = memory.count or self.metric is not None
+        # Without any scale, the first trial moves w by 1 in the l1 norm.
+        first = 1.0 if scaled else 1.0 / max(1e-300, float(np.abs(gradient).sum()))
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
             exhausted = memory.count == 0
@@ -209,21 +214,21 @@ class Lbfgs:
         step = new.w - point.w
         if self.metric is not None:
             step = self.metric @ step
-        memory.add(step, self._raised(new_gradient - gradient))
+        memory.add(step, self._preconditioned(new_gradient - gradient))
         return LbfgsState(new, memory)
 
     def _direction(self, memory: Memory, gradient: FloatArray) -> FloatArray:
-        """Minus the inverse Hessian approximation times the gradient, minus it without pairs."""
-        along = self._raised(gradient)
+        """``-B^-1 gradient`` in the metric; steepest descent while the memory is empty."""
+        along = self._preconditioned(gradient)
         along = -memory.solve(along) if memory.count else -along
         if self.metric is None:
             return along
         direction: FloatArray = solve_triangular(self.metric, along, check_finite=False)
         return direction
 
-    def _raised(self, gradient: FloatArray) -> FloatArray:
-        """A gradient in w as one in ``R w``, R the factor of the metric; pairs are of ``R w``."""
+    def _preconditioned(self, gradient: FloatArray) -> FloatArray:
+        """``R^-T gradient``: the gradient in the coordinates ``R w``, R being ``self.metric``."""
         if self.metric is None:
             return gradient
-        raised: FloatArray = solve_triangular(self.metric, gradient, trans="T", check_finite=False)
-        return raised
+        scaled: FloatArray = solve_triangular(self.metric, gradient, trans="T", check_finite=False)
+        return scaled

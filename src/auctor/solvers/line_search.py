@@ -36,7 +36,7 @@ class Trial:
 class Ray:
     """``J(w + a direction)`` for a smooth penalty.
 
-    Trials are cheap where scores move linearly; where they do not, each evaluates them anew.
+    If scores are linear in w, a trial takes O(n) operations; otherwise it computes the scores anew.
     """
 
     def __init__(self, problem: Problem, point: Point, direction: FloatArray) -> None:
@@ -47,6 +47,7 @@ class Ray:
         self.start = Trial(0.0, point, self._slope(point, 0.0))
 
     def _slope(self, point: Point, step: float) -> float:
+        # d/da J(w + a d) = dR/ds . (X d) + rate (ridge d) . (w + a d)
         if self._change is None:
             loss = float(point.gradient @ self.direction)
         else:
@@ -58,23 +59,26 @@ class Ray:
         origin, scores = self.origin, None
         if self._change is not None:
             scores = step * self._change
-            scores += origin.scores  # in place: the change of many rows is large
+            scores += origin.scores  # in place, to save an array of n_rows
         point = self.problem.evaluate(origin.w + step * self.direction, scores=scores)
         return Trial(step, point, self._slope(point, step))
 
 
-#: Share of the decrease that a slope promises which must come true (Nocedal, Wright, section 3.1).
+#: Sufficient decrease: least share of the decrease predicted by the slope. Source: Nocedal and
+#: Wright, Numerical optimization, section 3.1.
 ARMIJO = 1e-4
-#: Share of the first slope that may be left in absolute value (the same, strong Wolfe conditions).
+#: Strong Wolfe condition: largest absolute slope, as a share of the first slope. Source: Nocedal
+#: and Wright, Numerical optimization, section 3.1.
 WOLFE = 0.9
-#: Factor of a step that was too long; the usual halving.
+#: Factor on a step that was too long; the usual halving.
 SHRINK = 0.5
-#: Halvings before a search gives up: 2^-60 of a step is below the rounding of its start.
+#: Halvings before a search gives up: 2^-60 of a step is below the rounding error of the start.
 MOST_TRIALS = 60
-#: Change of the objective, relative to it, that rounding hides: about fifty units in the last
-#: place, which is what a mean over many rows loses. Below it the violation decides.
+#: Relative change of the objective that is lost in rounding: about 50 times machine epsilon, the
+#: error of a mean over many rows. Smaller changes are judged by the violation of optimality.
 ROUNDING = 1e-14
-#: Share of the violation of optimality that such a step may leave; ends steps that only wander.
+#: Largest ratio of the new to the old violation of optimality for a step of such a small change;
+#: ends runs of steps that make no progress.
 POLISHED = 0.9
 
 
@@ -105,7 +109,7 @@ def first_accepted(
 def backtrack(
     ray: Ray, step: float = 1.0, *, shrink: float = SHRINK, armijo: float = ARMIJO
 ) -> Trial | None:
-    """First of ``step * shrink^k`` with ``J <= J(0) + c step slope``, or ``None``."""
+    """Trial at the first ``a = step * shrink^k`` with ``J(a) <= J(0) + armijo a slope``."""
     start = ray.start
     if start.slope >= 0.0:
         return None
@@ -118,7 +122,7 @@ def backtrack(
 
 
 def exact(ray: Ray, curvature: float) -> Trial | None:
-    """The minimum along a ray on which the objective is a parabola of a known second derivative."""
+    """Minimum along a ray on which the objective is a parabola; ``curvature`` is its J''."""
     if ray.start.slope >= 0.0 or not curvature > 0.0:
         return None
     return ray.at(-ray.start.slope / curvature)
@@ -134,42 +138,44 @@ def composite(
 ) -> Point | None:
     """First halving of a direction with sufficient decrease of loss plus penalty, or ``None``.
 
-    ``change`` is that of the scores along the direction, so trials take no pass. The decrease is
-    measured by ``sigma`` times ``gradient.d + penalty(w + d) - penalty(w)`` (Tseng, Yun, 2009).
-    Where that is lost in rounding, the full step is taken if it lowers the violation.
+    ``change`` is the change of the scores along the direction, so trials take no pass over the
+    data. A step of size a must lower the objective by at least ``sigma a`` times the predicted
+    decrease ``-(gradient.d + penalty(w + d) - penalty(w))`` (Tseng, Yun, 2009). If the prediction
+    is below rounding error, the full step is taken if it lowers the violation of optimality.
     """
-    # A prox without a step: one rounding outside a bound would cost infinity.
-    ahead = problem.prox(point.w + direction, 0.0)
-    promised = float(point.gradient @ direction) - point.penalty
-    promised += problem.penalty.value(problem.coef(ahead))
+    # A prox of step size 0 projects onto the bounds: w + d may be one rounding error outside,
+    # where the penalty is infinite.
+    full = problem.prox(point.w + direction, 0.0)
+    predicted = float(point.gradient @ direction) - point.penalty
+    predicted += problem.penalty.value(problem.coef(full))
 
     def trial(size: float) -> Point:
-        w = ahead if size == 1.0 else point.w + size * direction
+        w = full if size == 1.0 else point.w + size * direction
         return problem.evaluate(w, scores=point.scores + size * change)
 
-    if promised > -ROUNDING * abs(point.value):
+    if predicted > -ROUNDING * abs(point.value):
         new = trial(1.0)
         return new if polishes(new, point) else None
 
     def enough(size: float, new: Point) -> bool:
-        return new.value <= point.value + sigma * size * promised
+        return new.value <= point.value + sigma * size * predicted
 
     found = first_accepted(trial, enough, sizes())
     return None if found is None else found[1]
 
 
 def violation(point: Point) -> float:
-    """Length of the violation of optimality over the columns."""
+    """Euclidean norm of the violation of the optimality conditions over the columns."""
     problem = point.problem
     gradient = problem.coef(point.gradient)
     return float(np.linalg.norm(problem.penalty.violation(problem.coef(point.w), gradient)))
 
 
 def polishes(new: Point, old: Point, measure: Callable[[Point], float] = violation) -> bool:
-    """Whether a change too small for objective values to tell lowers the violation.
+    """Whether a step improves the point although the objective changes only by rounding error.
 
-    The one rule for the last digits: the objective may rise by its rounding, if the violation of
-    optimality falls to `POLISHED` of what it was.
+    All solvers accept steps in the last digits by this rule: the objective may rise by its rounding
+    error if the violation of optimality falls to `POLISHED` times the old one.
     """
     if not new.value <= old.value + ROUNDING * abs(old.value):
         return False
@@ -184,7 +190,8 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
     start = _Bound(0.0, ray.start.value, ray.start.slope)
     if start.slope >= 0.0:
         return None
-    # Trials are forgotten but for three numbers: their scores may be of many rows.
+    # Only three numbers of a trial are kept: its scores may fill much memory.
+    # ``low`` has sufficient decrease and a negative slope; a minimum lies between it and ``high``.
     low, high = start, None
     best: _Bound | None = None
     for _ in range(40):
@@ -200,7 +207,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
             high = new
         else:
             low = new
-        if high is None:
+        if high is None:  # no bracket yet: extrapolate
             step *= 4.0
             continue
         width = high.step - low.step
@@ -211,7 +218,7 @@ def wolfe(ray: Ray, step: float = 1.0, *, curvature: float = WOLFE) -> Trial | N
 
 
 class _Bound(NamedTuple):
-    """A trial without its point."""
+    """End of a bracket: step, value and slope of a trial, without its point."""
 
     step: float
     value: float
@@ -219,7 +226,7 @@ class _Bound(NamedTuple):
 
 
 def _interpolate(low: _Bound, high: _Bound) -> float:
-    """Where, as a fraction of the interval, the parabola through value, slope, value is lowest."""
+    """Minimiser of the parabola through both values and the slope at ``low``, in [0, 1] units."""
     width = high.step - low.step
     bend = high.value - low.value - low.slope * width
     return -0.5 * low.slope * width / bend if bend > 0.0 else 0.5

@@ -1,4 +1,4 @@
-"""Solving an equivalent problem in place of the given one, once for all solvers that do so."""
+"""`Reformulated`: solves an equivalent problem and maps its point and lower bound back."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Equivalent(Protocol):
 
     @property
     def pass_cost(self) -> float:
-        """What a pass over its data costs, in passes over the given data.
+        """Cost of a pass over the equivalent problem's data, in passes over the given data.
 
-        It counts where the two problems do not count their work together.
+        Used only if the two problems have separate counters of passes.
         """
 
     def start(self, w: FloatArray) -> FloatArray:
@@ -38,7 +38,7 @@ class Equivalent(Protocol):
 
 @dataclass(frozen=True)
 class ReformulatedState(State):
-    """The equivalent problem, with its solver and the state of that."""
+    """The equivalent problem (``form``), its solver, and that solver's state (``inner``)."""
 
     form: Equivalent
     solver: Solver[Any]
@@ -46,14 +46,14 @@ class ReformulatedState(State):
 
 
 class Reformulated:
-    """Make an equivalent problem, step there, map the point and the lower bound back.
+    """Take steps on an equivalent problem, and map the point and the lower bound back.
 
     Parameters
     ----------
     make : callable
         ``make(problem)`` gives an `Equivalent`.
     solver : Solver, or a function of a problem that chooses one
-        For the equivalent problem.
+        Solver of the equivalent problem.
 
     Notes
     -----
@@ -67,7 +67,7 @@ class Reformulated:
 
     @property
     def inner_solver(self) -> Choice:
-        """For the equivalent problem."""
+        """Solver of the equivalent problem."""
         return self._solver
 
     def make(self, problem: Problem) -> Equivalent:
@@ -82,7 +82,7 @@ class Reformulated:
         return _shown(ReformulatedState(inner.point, form, solver, inner))
 
     def step(self, problem: Problem, state: ReformulatedState) -> ReformulatedState:
-        """A step on the equivalent problem."""
+        """One step on the equivalent problem."""
         form = state.form
         before = form.problem.counts.passes
         inner = cast(State, state.solver.step(form.problem, state.inner))
@@ -92,7 +92,7 @@ class Reformulated:
 
 
 def _shown(state: ReformulatedState) -> ReformulatedState:
-    """The state with the point and the bounds of its inner state, on the given problem."""
+    """The state with point and bounds of the inner state, mapped back to the given problem."""
     here = state.form.back(state.inner)
     return replace(
         state, point=here.point, dual=here.dual, lower=here.lower, stalled=state.inner.stalled

@@ -1,4 +1,4 @@
-"""Hand-over from one solver to the next, once for all solvers that do so."""
+"""`Relay`: runs several solvers one after the other, each from the last point of the one before."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class RelayState(State):
     Parameters
     ----------
     solver : Solver
-        Of the active stage.
+        Solver of the active stage.
     inner : State
-        Its state.
+        State of that solver.
     rng : Generator
-        For the stages to come.
+        Random numbers of the later stages.
     stage : int
-        Number of the active stage.
+        Number of the active stage, from 0.
     gaps : tuple of float
-        Value of the point less the solver's lower bound after every step of this stage.
+        Objective less the solver's lower bound after every step of this stage.
     ended : tuple of State
-        Last states of the stages before.
+        Last states of the earlier stages.
     """
 
     solver: Solver[Any]
@@ -57,7 +57,7 @@ class RelayState(State):
 
 
 def never(problem: Problem, state: RelayState) -> bool:
-    """For stages that end only when their solver stalls."""
+    """Exit condition of a stage that ends only when its solver stalls."""
     return False
 
 
@@ -132,7 +132,7 @@ class Relay:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """In the order of their turns."""
+        """The stages in the order in which they run."""
         return self._stages
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> RelayState:
@@ -150,6 +150,7 @@ class Relay:
         if state.stage + 1 == len(stages):
             return state
         if not math.isfinite(inner.point.value):
+            # The solver diverged: the next stage starts from the last finite point.
             return _next(problem, before, stages)
         if inner.stalled or stages[state.stage].until(problem, state):
             return _next(problem, state, stages)
@@ -167,7 +168,7 @@ def _next(problem: Problem, state: RelayState, stages: tuple[Stage, ...]) -> Rel
 
 
 def _shown(state: RelayState) -> RelayState:
-    """The state with the point and the bounds of the active solver."""
+    """The state with point, bounds and stall flag copied from the active solver's state."""
     inner = state.inner
     return replace(
         state,

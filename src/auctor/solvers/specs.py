@@ -12,12 +12,12 @@ from auctor.problem import Problem
 
 
 def spec_of(problem: Problem, *, intercept: bool = False) -> SeparableSpec:
-    """The penalty of every column and, if asked, of the intercept, which has none."""
+    """Penalty and bounds per column; with ``intercept``, an unpenalised last entry for it."""
     spec = problem.penalty.separable(problem.n_columns)
     assert spec is not None
     if not (intercept and problem.has_intercept):
         return spec
-    ends = (0.0, 0.0, -math.inf, math.inf)
+    ends = (0.0, 0.0, -math.inf, math.inf)  # l1, l2, lower and upper bound of the intercept
     return SeparableSpec(*(np.append(part, end) for part, end in zip(spec, ends, strict=True)))
 
 

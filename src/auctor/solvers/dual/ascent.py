@@ -20,17 +20,19 @@ from auctor.problem import Point, Problem
 from auctor.solvers.base import State
 from auctor.solvers.specs import spec_of
 
-#: Curvature of the intercept as a share of the mean row's: more couples the rows, less slows it.
+#: Quadratic term of the intercept, as a share of the mean squared row length. A larger one couples
+#: the rows more, a smaller one slows the intercept down.
 SPREAD = 0.1
-#: Visits of rows between two looks at all rows, as a multiple of the rows; set by hand.
+#: Row visits between two checks of all rows, as a multiple of the number of rows; set by hand.
 WORK = 3
-#: Mean squared length of a row over the strength up to which fewer visits may do; set by hand.
+#: Mean squared length of a row over the strength up to which the first steps make fewer visits; set
+#: by hand.
 SHORT = 300.0
-#: The free rows are polished once the active ones are at most this share of all.
+#: Share of active rows up to which the free rows take a conjugate-gradient step.
 FEW = 0.25
-#: Conjugate gradient steps of a polish, at most.
+#: Most conjugate-gradient iterations on the free rows.
 ROUNDS = 25
-#: Share of the squared residual that ends a polish before.
+#: Squared residual, as a share of the first, that ends the conjugate gradients early.
 DROP = 1e-3
 
 
@@ -48,23 +50,24 @@ class Distinct(NamedTuple):
     part: FloatArray | None
 
     def merge(self, u: FloatArray) -> FloatArray:
-        """Dual variables of the distinct rows, 0 for the others."""
+        """Sums of the dual variables of equal rows, at the first row; 0 at the others."""
         if self.twin is None:
             return u.copy()
         return np.bincount(self.twin, u, minlength=u.size).astype(np.float64, copy=False)
 
     def expand(self, u: FloatArray) -> FloatArray:
-        """Dual variables of all rows."""
+        """Dual variables of all rows: each duplicate gets its part of the sum."""
         return u if self.twin is None or self.part is None else u[self.twin] * self.part
 
 
 @dataclass(frozen=True)
 class DualState(State):
-    """The primal point and the dual one; the arrays are updated in place.
+    """The primal point and the dual point; the arrays are updated in place.
 
-    ``u`` are the dual variables of the distinct rows, ``v = -X'u``, ``w`` the weights they imply,
-    ``centre`` the intercept's multiplier, ``q`` the rows' squared lengths, ``spread`` the
-    intercept's. The first ``active`` rows of ``order`` are visited.
+    ``u`` are the dual variables of the distinct rows, ``v = -X'u``, ``w`` the coefficients they
+    imply, ``centre`` the intercept (the multiplier of ``sum u = 0``), ``q`` the squared lengths of
+    the rows, ``spread`` the quadratic term of the intercept. Sweeps visit the first ``active`` rows
+    of ``order``; ``checks`` counts the steps, each of which ends with a check of all rows.
     """
 
     distinct: Distinct
@@ -77,7 +80,7 @@ class DualState(State):
     order: IntArray
     active: int
     random: Array
-    looks: int = 0
+    checks: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,22 +88,23 @@ class DualCoordinateAscent:
     """Exact steps on one dual variable at a time, in random order, with a duality gap per step.
 
     A dual step on row i is the prox of its loss in the metric of the penalty, in closed form for
-    piecewise quadratic losses and by a few Newton steps for the others, so kinks cost nothing:
-    hinge, absolute and quantile losses need no smoothing. Rows at an end of their range are left
-    out (shrinking) until their scores come near the point where they move; once few are left, those
-    inside their range take Newton steps by conjugate gradients. The intercept is the multiplier
-    of ``sum u = 0``.
+    piecewise quadratic losses and by a few Newton steps for the others: hinge, absolute and
+    quantile losses need no smoothing. Rows whose dual variable is at a bound are left out
+    (shrinking) until their scores come near the kink where the variable moves; once few rows are
+    active, the free ones (inside their bounds) take Newton steps by conjugate gradients. The
+    intercept is the multiplier of ``sum u = 0``.
 
-    Equal rows are visited as one of their total weight, and the order does not depend on theirs:
-    weights are repetitions.
+    Equal rows are visited as one row of their total weight, in an order that does not depend on the
+    order of the input: a row of weight 2 gives the same result as two equal rows.
 
     Parameters
     ----------
     blocks : int
-        Rows are split into this many blocks, visited by as many threads on copies of w, with
-        steps shortened so that their sum is safe. 1 is the sequential method.
+        Rows are split into this many blocks, visited by as many threads on copies of w. Steps are
+        shortened so that their sum still increases the dual. 1 is the sequential method.
     shrinking : int
-        Most sweeps in a step, with rows that do not move left out; 0 visits every row every time.
+        Largest number of sweeps per step, with rows at a bound left out; 0 visits every row in
+        every sweep.
 
     References
     ----------
@@ -119,7 +123,7 @@ class DualCoordinateAscent:
         check_int("DualCoordinateAscent", "shrinking", self.shrinking)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> DualState:
-        """State at the dual point of the start: zero, or the slopes of the loss at ``w``."""
+        """State at the first dual point: zero, or the derivatives of the loss at ``w``."""
         spec, data = spec_of(problem), problem.data
         point = problem.with_best_intercept(problem.evaluate(w))
         distinct, q = _distinct(problem, spec)
@@ -144,9 +148,10 @@ class DualCoordinateAscent:
         return replace(state, dual=_dual_point(problem, point, state))
 
     def step(self, problem: Problem, state: DualState) -> DualState:
-        """Sweeps over the active rows, a polish of the free ones if they are few, then a look.
+        """Sweeps over the active rows, conjugate gradients on the free rows if they are few.
 
-        A look reads all rows once, and brings back those that may move.
+        The step ends with one pass over all rows that reactivates those whose dual variable may
+        move.
         """
         spec = spec_of(problem)
         if self.blocks == 1 or spec.l1.any():
@@ -154,15 +159,17 @@ class DualCoordinateAscent:
         else:
             state = self._parallel_sweep(problem, state, spec)
         if not spec.l1.any():
+            # Without l1 the kernels update w only: v = l2 w.
             np.multiply(state.w, spec.l2, out=state.v)
-        return self._look(problem, state)
+        return self._check_all_rows(problem, state)
 
     def _sweeps(self, problem: Problem, state: DualState, spec: SeparableSpec) -> DualState:
         """Sweeps on one thread."""
         total = float(state.u.sum())
         intercept = np.array([state.centre, state.centre - state.spread * total])
+        # Short rows: the first steps make 1, then 2 sweeps' worth of visits, later ones WORK.
         short = float(state.distinct.share @ state.q) <= SHORT
-        due = (min(WORK, 1 + state.looks) if short else WORK) * state.order.size
+        due = (min(WORK, 1 + state.checks) if short else WORK) * state.order.size
         active, visits = self._kernel(problem, state)(
             state.q, *_flat(spec), state.order, state.active, max(1, self.shrinking), due,
             self.shrinking > 0, state.u, state.v, state.w, intercept, state.spread,
@@ -182,14 +189,14 @@ class DualCoordinateAscent:
     def _polishes(
         self, problem: Problem, state: DualState, spec: SeparableSpec, active: int
     ) -> bool:
-        """Whether few rows are left to settle, fewer than columns: their system is regular."""
+        """Whether to solve for the free rows: few, and fewer than columns (a regular system)."""
         few = active <= min(FEW * state.order.size, problem.n_columns)
         closed = cast(PointwiseLoss, problem.loss).closed_prox
-        return self.shrinking > 0 and state.looks > 0 and few and closed and not spec.l1.any()
+        return self.shrinking > 0 and state.checks > 0 and few and closed and not spec.l1.any()
 
     @staticmethod
     def _kernel(problem: Problem, state: DualState) -> partial[tuple[int, int]]:
-        """The kernel with everything that does not change."""
+        """The sweep kernel with data, loss and target bound."""
         loss, target = cast(PointwiseLoss, problem.loss), problem.data.target
         return partial(
             kernels.dual_sweeps,
@@ -202,7 +209,11 @@ class DualCoordinateAscent:
         )
 
     def _parallel_sweep(self, problem: Problem, state: DualState, spec: SeparableSpec) -> DualState:
-        """Blocks of rows on copies of w, with curvatures times their number: sums are safe."""
+        """One sweep by several threads, each on a block of rows and a copy of w.
+
+        Row lengths are multiplied by the number of blocks, which shortens the steps so that the
+        sum of all blocks' steps still increases the dual (Ma et al., 2015).
+        """
         count, size = self.blocks, state.order.size
         sweep = self._kernel(problem, state)
         cuts = even_cuts(size, count)
@@ -224,8 +235,8 @@ class DualCoordinateAscent:
         problem.counts.passes += 2.0
         return replace(state, centre=state.centre - state.spread * float(state.u.sum()))
 
-    def _look(self, problem: Problem, state: DualState) -> DualState:
-        """Evaluate the primal point, its intercept exact, attach the dual one, bring rows back."""
+    def _check_all_rows(self, problem: Problem, state: DualState) -> DualState:
+        """Evaluate primal and dual point in one pass, and reactivate rows that may move."""
         before = state.point.scores
         point = problem.evaluate(problem.join(state.w, state.centre))
         loss = cast(PointwiseLoss, problem.loss)
@@ -235,6 +246,7 @@ class DualCoordinateAscent:
                 loss.kind, loss.param, loss.width, problem.data.target.y, state.distinct.share,
                 state.q, state.u, point.scores, before, state.order,
             )  # fmt: skip
+        # Nothing moved since the last check, no row was reactivated, and sum u = 0 holds: stalled.
         still = np.array_equal(state.w, problem.coef(state.point.w)) and active == state.active
         balanced = state.spread == 0.0 or float(state.u.sum()) == 0.0
         point = problem.with_best_intercept(point)
@@ -243,15 +255,16 @@ class DualCoordinateAscent:
             point=point,
             dual=_dual_point(problem, point, state),
             active=active,
-            looks=state.looks + 1,
-            stalled=still and balanced and state.looks > 0,
+            checks=state.checks + 1,
+            stalled=still and balanced and state.checks > 0,
         )
 
 
 def _distinct(problem: Problem, spec: SeparableSpec) -> tuple[Distinct, FloatArray]:
-    """Rows that differ, and the squared lengths of all.
+    """Distinct rows, and the squared lengths of all rows in the metric of the penalty.
 
-    Equal rows are found by a random projection, which also orders the rows; the check is exact.
+    A random projection sorts the rows so that equal rows are neighbours; neighbours with equal keys
+    are then compared entry by entry.
     """
     data, target = problem.data, problem.data.target
     lines = data.row_lines()
@@ -273,15 +286,16 @@ def _distinct(problem: Problem, spec: SeparableSpec) -> tuple[Distinct, FloatArr
 
 
 def _dual_point(problem: Problem, point: Point, state: DualState) -> Point:
-    """The dual variables as a source of certificates, feasible for the intercept.
+    """Point with the dual variables as derivatives of the loss, made feasible for duality gaps.
 
-    The side that outweighs the other is shortened until ``sum u = 0``; towards 0 every slope stays
-    in the domain of its conjugate. One pass over the data, none without an intercept.
+    An intercept requires ``sum u = 0``: the variables of the sign that prevails are scaled towards
+    0 until it holds, which keeps each in the domain of the conjugate loss. The gradient of this
+    point then takes one pass over the data; without an intercept it is known, ``-v``.
     """
     u = state.distinct.expand(state.u)
     total = float(u.sum()) if problem.has_intercept else 0.0
-    side = u * total > 0.0
-    balanced = np.where(side, u * (1.0 - total / (float(u[side].sum()) or 1.0)), u)
+    excess = u * total > 0.0  # variables whose sign prevails in the sum
+    balanced = np.where(excess, u * (1.0 - total / (float(u[excess].sum()) or 1.0)), u)
     dual = Point(problem, point.w, point.scores, point.loss, point.penalty, balanced, exact=False)
     if problem.has_intercept and u.any():
         return dual
@@ -289,18 +303,18 @@ def _dual_point(problem: Problem, point: Point, state: DualState) -> Point:
 
 
 def _flat(spec: SeparableSpec) -> tuple[FloatArray, FloatArray]:
-    """The l1 and l2 strengths for the kernel: none, or one for all, where that will do."""
+    """Strengths of l1 and l2 for the kernel: no l1 if it is 0, one l2 if all columns' are equal."""
     if spec.l1.any():
         return spec.l1, spec.l2
     return np.empty(0), _single(spec.l2)
 
 
 def _single(l2: FloatArray) -> FloatArray:
-    """One strength where it is the same for all columns."""
+    """An array of one entry if the strength is the same for all columns."""
     return l2[:1] if l2.min() == l2.max() else l2
 
 
 def _primal(v: FloatArray, spec: SeparableSpec) -> FloatArray:
-    """Weights of a dual image: ``soft(v, l1) / l2``."""
+    """Coefficients that belong to ``v = -X'u``: ``soft_threshold(v, l1) / l2``."""
     weights: FloatArray = np.sign(v) * np.maximum(np.abs(v) - spec.l1, 0.0) / spec.l2
     return weights

@@ -12,8 +12,8 @@ from auctor.problem import Problem
 from auctor.solvers.base import State
 from auctor.solvers.line_search import Ray, wolfe
 
-#: Least cosine between a step and the change of the gradient that is kept: below, the curvature is
-#: rounding, and the matrix would lose its definiteness.
+#: Least cosine between a step and the change of the gradient for an update. Below it the curvature
+#: is rounding error, and the update could make the matrix indefinite.
 LEAST_COSINE = 1e-12
 
 
@@ -28,9 +28,9 @@ class BfgsState(State):
 class Bfgs:
     """The quasi-Newton method of Broyden, Fletcher, Goldfarb and Shanno with a full matrix.
 
-    O(d^2) memory and work for each step: for few parameters, where it takes fewer steps than
-    `Lbfgs`. A Wolfe search keeps the curvature of every pair positive; Armijo's test alone would
-    not (a pair that is not is skipped).
+    O(d^2) memory and work per step: for few parameters, where it takes fewer steps than `Lbfgs`.
+    The strong Wolfe conditions make the curvature s'y of a pair positive; a pair that is not
+    positive because of rounding is skipped.
 
     References
     ----------
@@ -55,7 +55,7 @@ class Bfgs:
         return BfgsState(problem.evaluate(w))
 
     def step(self, problem: Problem, state: BfgsState) -> BfgsState:
-        """One direction, one line search, one update; steepest descent where a search fails."""
+        """One direction, line search and update; a failed search resets to steepest descent."""
         point, inverse = state.point, state.inverse
         gradient = problem.total_gradient(point)
         direction = -gradient if inverse is None else -(inverse @ gradient)
@@ -71,7 +71,8 @@ class Bfgs:
 def updated(inverse: FloatArray | None, step: FloatArray, change: FloatArray) -> FloatArray | None:
     """``V' H V + rho s s'`` with ``V = I - rho y s'`` and ``rho = 1 / s'y``; unchanged if s'y <= 0.
 
-    The first matrix is ``s'y / y'y`` times the identity.
+    Here s is the step, y the change of the gradient and H the inverse Hessian approximation, which
+    starts as ``s'y / y'y`` times the identity.
 
     Examples
     --------

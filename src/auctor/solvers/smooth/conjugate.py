@@ -32,8 +32,8 @@ class CgSolution(NamedTuple):
     n_iter : int
         Products with the matrix that moved x.
     direction : (d,) array
-        The last direction: where curvature is negative, one along which ``x'Ax/2 - b'x`` falls
-        without end.
+        The last direction. If the status is ``NEGATIVE_CURVATURE``, ``x'Ax/2 - b'x`` is unbounded
+        below along it.
     """
 
     x: FloatArray
@@ -44,7 +44,7 @@ class CgSolution(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """A step, and what is left of the equation."""
+    """An approximate Newton step p and its residual ``-g - H p``."""
 
     step: FloatArray
     residual: FloatArray
@@ -59,7 +59,7 @@ def conjugate_gradient(
     rtol: float = 1e-10,
     max_iter: int | None = None,
 ) -> CgSolution:
-    """Solve ``A x = b`` for a symmetric positive definite A known by its products.
+    """Solve ``A x = b`` for a symmetric positive definite A given by its products ``A v``.
 
     Parameters
     ----------
@@ -67,18 +67,19 @@ def conjugate_gradient(
         ``A v``.
     b : (d,) array
     x0 : (d,) array, optional
-        Start; zeros by default.
+        Starting point; zeros by default.
     precondition : callable, optional
         An approximation of ``A^-1 v``.
     rtol : float >= 0
-        Residual to reach, as a share of that at zero, in the norm of the preconditioner.
+        Tolerance on the residual relative to the residual at zero, in the norm of the
+        preconditioner.
     max_iter : int, optional
-        Products allowed; ten for each unknown by default. In exact arithmetic d are enough.
+        Largest number of products; ``10 d`` by default. In exact arithmetic d are enough.
 
     Notes
     -----
-    Where the matrix turns out not to be positive along a direction the solve ends there, with the
-    last point and that direction: Newton's method goes along it (Steihaug, 1983).
+    If ``v'Av <= 0`` for a direction v, the solve stops and returns the last point and v, a
+    direction of negative curvature for Newton's method (Steihaug, 1983).
 
     Examples
     --------
@@ -91,23 +92,24 @@ def conjugate_gradient(
     inverse = (lambda v: v) if precondition is None else precondition
     x = np.zeros_like(b) if x0 is None else x0.astype(np.float64)
     r = b.copy() if x0 is None else b - matvec(x)
-    goal = rtol * math.sqrt(max(float(b @ inverse(b)), 0.0))
+    accuracy = rtol * math.sqrt(max(float(b @ inverse(b)), 0.0))
     z = inverse(r)
     rz = float(r @ z)
     direction = z
     for done in range(10 * b.size if max_iter is None else max_iter):
-        if rz <= 0.0 or math.sqrt(rz) <= goal:
+        if rz <= 0.0 or math.sqrt(rz) <= accuracy:
             return CgSolution(x, r, CgStatus.CONVERGED, done, direction)
         product = matvec(direction)
         curve = float(direction @ product)
         if not curve > 0.0 or not math.isfinite(rz / curve):
             return CgSolution(x, r, CgStatus.NEGATIVE_CURVATURE, done, direction)
+        # The minimum along the direction, then the next conjugate direction (Fletcher-Reeves).
         x = x + (rz / curve) * direction
         r = r - (rz / curve) * product
         z = inverse(r)
         previous, rz = rz, float(r @ z)
         direction = z + (rz / previous) * direction
-    reached = rz <= 0.0 or math.sqrt(rz) <= goal
+    reached = rz <= 0.0 or math.sqrt(rz) <= accuracy
     status = CgStatus.CONVERGED if reached else CgStatus.MAX_ITER
     return CgSolution(x, r, status, 10 * b.size if max_iter is None else max_iter, direction)
 
@@ -115,10 +117,10 @@ def conjugate_gradient(
 def truncated_cg(
     matvec: Solve, gradient: FloatArray, precondition: Solve, *, rtol: float, max_iter: int
 ) -> Truncated:
-    """Minimise ``g.p + p.Hp/2``.
+    """Approximate minimiser p of ``g.p + p.Hp/2`` by truncated conjugate gradients.
 
-    Stops when the residual, in the norm of the inverse that ``precondition`` is, has fallen by
-    ``rtol``, or when no curvature is left.
+    Stops when the residual, in the norm of the preconditioner, has fallen to ``rtol`` times its
+    first value, or when a direction has no positive curvature.
     """
     found = conjugate_gradient(
         matvec, -gradient, precondition=precondition, rtol=rtol, max_iter=max_iter

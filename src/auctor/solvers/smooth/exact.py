@@ -14,7 +14,7 @@ from auctor.problem.hessian import DENSE_ENTRIES, Hessian
 from auctor.solvers.base import State
 from auctor.solvers.smooth.conjugate import truncated_cg
 
-#: Up to this many parameters the matrix is formed and factorised.
+#: Parameters up to which the Hessian is formed and factorised.
 DIRECT_PARAMS = 1500
 
 
@@ -23,14 +23,14 @@ class Exact:
     """Solve the normal equations of a quadratic loss with a ridge penalty.
 
     For the pairwise square loss they read ``(S+ + S- + dd' + strength/2) w = d`` with the class
-    covariances S and mean difference d: one pass for the moments and a Cholesky factorisation when
-    columns are few, conjugate gradients on the operator when they are many. A further step, if
-    asked for, refines the solution.
+    covariances S and mean difference d: one pass for the moments and a Cholesky factorisation for
+    few columns, conjugate gradients with Hessian products for many. Further steps refine the
+    solution.
 
     Parameters
     ----------
     direct : bool, optional
-        Force (or forbid) the factorisation.
+        Whether to factorise the Hessian; chosen by its cost by default.
     """
 
     direct: bool | None = None
@@ -68,7 +68,7 @@ class Exact:
 
 
 def _cheap(problem: Problem, hessian: Hessian) -> bool:
-    """Whether the matrix costs less than the products of conjugate gradients, if it can be had."""
+    """Whether the data can form the Hessian, and at less cost than conjugate gradients have."""
     if hessian.by_pairs:
         small = problem.data.n_rows * problem.n_params <= DENSE_ENTRIES
         return Need.DENSE in problem.provides and small

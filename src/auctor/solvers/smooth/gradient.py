@@ -24,12 +24,13 @@ class GradientDescent:
     Parameters
     ----------
     beta : float in (0, 1)
-        Shrink factor.
+        Factor on the step after a rejected trial.
     armijo : float in (0, 1)
-        Share of the decrease promised by the slope that a step must keep. Near 1/2 steps are
-        shorter and zig-zag less, which pays where curvatures differ much.
+        Least share of the decrease predicted by the slope. Near 1/2, steps are shorter and zig-zag
+        less, which is faster on ill-conditioned problems.
     exact : bool
-        Go to the minimum along the gradient, which a quadratic loss has in closed form.
+        Whether to step to the minimum along the gradient, which has a closed form for quadratic
+        losses.
 
     References
     ----------

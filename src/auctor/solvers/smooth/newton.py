@@ -16,17 +16,18 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import ROUNDING, Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
 
-#: Damping after the first step that went wrong, as a share of the rows' total curvature.
+#: Damping after the first badly predicted step, in units of the columns' variances.
 FIRST_DAMPING = 1e-3
-#: Damping below which there is none, in the same unit.
+#: Damping below which it is set to zero, in units of the columns' variances.
 LEAST_DAMPING = 1e-6
-#: Factor of the damping after a step the model predicted badly or well (More, 1978, uses 2 to 10).
+#: Factor by which the damping grows after a badly predicted step and shrinks after a well predicted
+#: one (More, 1978, uses 2 to 10).
 DAMPING_FACTOR = 4.0
 
 
 @dataclass(frozen=True)
 class NewtonState(State):
-    """The point and the damping of the next step; ``parts`` is what Hessians leave to the next."""
+    """The point, the damping of the next step, and parts of the last Hessian for reuse."""
 
     damping: float = 0.0
     parts: RowParts = field(default_factory=RowParts)
@@ -36,18 +37,18 @@ class NewtonState(State):
 class Newton:
     """Truncated Newton steps in a trust region, each CG product one fused pass over the data.
 
-    The preconditioner is a factorised Hessian where parameters are few (then a step may be exact)
-    and its diagonal where they are many. A step that overshoots is cut back along its direction in
-    score space, at no further pass over the data, and those after it are damped (Levenberg and
-    Marquardt's form of a trust region) by the variances of the columns, as if the curvature were
-    spread over all rows: columns whose rows have none where the step starts may meet some.
+    The preconditioner is a factorised Hessian for few parameters (a step may then be exact) and the
+    diagonal of the Hessian for many. A step that overshoots is shortened by a line search on the
+    scores, which takes no further pass over the data. Later steps are then damped (the
+    Levenberg-Marquardt form of a trust region) by the variances of the columns: rows without
+    curvature at the current point may have some at the next one.
 
     Parameters
     ----------
     forcing : float in (0, 1)
-        Loosest relative accuracy of a linear solve; it tightens as the gradient falls.
+        Largest relative tolerance of the linear solves; it tightens as the gradient falls.
     max_cg : int
-        Products per step.
+        Largest number of conjugate-gradient products per step.
 
     References
     ----------
@@ -74,9 +75,10 @@ class Newton:
         point = state.point
         gradient = problem.total_gradient(point)
         cut = self._solve(problem, state, gradient)
+        # Decrease of the model: -g.p - p.Hp/2, with H p = -g - residual.
         predicted = 0.5 * float((cut.residual - gradient) @ cut.step)
         if not predicted > 0.0:
-            # A flat model (every pair or row on a linear piece): search along the gradient.
+            # No curvature (every pair or row is on a linear piece): search along the gradient.
             return self._moved(
                 problem, replace(state, damping=0.0), wolfe(Ray(problem, point, -gradient))
             )
@@ -98,7 +100,7 @@ class Newton:
 
     @staticmethod
     def _last_digits(problem: Problem, state: NewtonState, full: Trial) -> NewtonState:
-        """Where the objective no longer resolves a step, the gradient judges it."""
+        """Accept a step below the objective's rounding error if the gradient norm falls."""
         new = problem.with_best_intercept(full.point)
 
         def slope(point: Point) -> float:
@@ -109,7 +111,7 @@ class Newton:
         return replace(state, stalled=True)
 
     def _solve(self, problem: Problem, state: NewtonState, gradient: FloatArray) -> Truncated:
-        """The minimum of the damped model, exact where the preconditioner is."""
+        """Minimiser of the damped quadratic model; exact if the preconditioner is exact."""
         hessian = problem.hessian(state.point, state.parts)
         if state.damping:
             hessian = hessian.damped(state.damping * problem.spread)
@@ -122,7 +124,7 @@ class Newton:
 
 
 def _adjusted(damping: float, ratio: float) -> float:
-    """For the next step, by how well the model predicted this one."""
+    """Damping of the next step; ``ratio`` is the actual decrease over the predicted one."""
     if ratio < 0.25:
         return max(DAMPING_FACTOR * damping, FIRST_DAMPING)
     if ratio < 0.75:

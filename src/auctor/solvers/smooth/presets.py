@@ -1,4 +1,4 @@
-"""L-BFGS first, Newton steps where that is slow."""
+"""L-BFGS steps followed by Newton steps."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from auctor.solvers.smooth.newton import Newton
 
 @dataclass(frozen=True)
 class LbfgsThenNewton(Relay):
-    """Some steps of L-BFGS, which are enough where columns are alike, then Newton steps.
+    """Some steps of L-BFGS, which are enough if columns are well scaled, then Newton steps.
 
     For data whose weighted Gram matrix costs many passes.
 
     Parameters
     ----------
     steps : int >= 1
-        Of L-BFGS.
+        Number of L-BFGS steps.
     """
 
     steps: int = 30

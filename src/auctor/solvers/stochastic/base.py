@@ -16,20 +16,22 @@ from auctor.problem import Point, Problem
 from auctor.solvers.base import State
 from auctor.solvers.lbfgs import Memory
 
-#: Step sizes of a range test, as powers of four of its unit, one over the mean squared row.
+#: Exponents of the step sizes ``unit 4^k`` that a range test tries; the unit is one over the mean
+#: squared row length.
 RANGE = range(-4, 6)
-#: Most batches that a trial of the range test takes.
+#: Most batches per trial of the range test.
 RANGE_BATCHES = 20
-#: Factor of the step after an epoch of full batches that lowered the objective (bold driver).
+#: Factor on the step size after an epoch of full batches that lowered the objective (the "bold
+#: driver" rule).
 BOLD = 1.2
-#: Share of its first value below which a step can no longer move anything.
+#: Step size, relative to the first, below which the solver has stalled.
 LEAST_STEP = 1e-12
 
 
 class Batches:
-    """Random rows of a problem as problems of their own, each row once in a pass.
+    """Random batches of rows as problems, each row once per epoch.
 
-    Weighted rows count by their weight in the batch.
+    Rows of positive weight are drawn uniformly; the loss on a batch is their weighted mean.
     """
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
@@ -42,11 +44,11 @@ class Batches:
 
     @property
     def size(self) -> int:
-        """Rows with weight."""
+        """Number of rows of positive weight."""
         return int(self._rows.size)
 
     def draw(self, size: int) -> Problem:
-        """The next rows of a random order; all of them are the problem itself."""
+        """The problem on the next rows of a random order; the whole problem if ``size`` is all."""
         if size >= self.size:
             return self.problem
         if self._order.size < size:
@@ -57,15 +59,15 @@ class Batches:
         return p.on_rows(index, counts)
 
     def work(self) -> float:
-        """Passes over the data since the last call, those on some rows as their share."""
+        """Passes over the data since the last call; a batch counts as its share of the rows."""
         total = sum(share * counts.passes for counts, share in self._drawn)
         self._drawn.clear()
         return total
 
 
 @dataclass
-class Walk:
-    """The moving part of a solver: parameters, steps taken, and what its rule remembers.
+class Iterate:
+    """Current parameters of a solver, with the memory of its update rule.
 
     Attributes
     ----------
@@ -73,11 +75,11 @@ class Walk:
     k : int
         Steps taken.
     v, u : (p,) array
-        Velocity or first moment; second moment, or the point before.
+        Velocity or first moment; second moment, or the previous point.
     size : float
-        Steps since it was last at rest, or the sequence of Nesterov's second form.
+        Steps since the last reset, or Nesterov's sequence ``t_k``.
     pairs : Memory, optional
-        Curvature of a quasi-Newton method.
+        Curvature pairs of a quasi-Newton method.
     """
 
     w: FloatArray
@@ -88,16 +90,19 @@ class Walk:
     pairs: Memory | None = None
 
     @classmethod
-    def at(cls, w: FloatArray, k: int = 0, pairs: Memory | None = None) -> Walk:
-        """At rest."""
+    def at(cls, w: FloatArray, k: int = 0, pairs: Memory | None = None) -> Iterate:
+        """An iterate at w with empty memory."""
         return cls(w.copy(), np.zeros_like(w), np.zeros_like(w), k, pairs=pairs)
 
 
 @dataclass(frozen=True)
 class StochasticState(State):
-    """The point after the last epoch, the walk, the batches, their size and the step."""
+    """The point after the last epoch, the iterate, the batches, and the step size.
 
-    walk: Walk
+    ``batch`` is the number of rows of a batch, ``first`` the first step size.
+    """
+
+    iterate: Iterate
     batches: Batches
     batch: int
     step: float
@@ -105,17 +110,17 @@ class StochasticState(State):
 
 
 def gradient_at(problem: Problem, w: FloatArray) -> FloatArray:
-    """Gradient of the objective on some rows."""
+    """Gradient of a problem's objective at w; the problem is usually a batch."""
     return problem.total_gradient(problem.evaluate(w))
 
 
 class Stochastic(ABC):
-    """Epochs of steps on batches.
+    """Base class: epochs of steps on batches.
 
-    Three schedules of the step: ``"constant"``; ``"harmonic"``, ``step / (1 + k / decay)`` at step
-    k; and ``"halving"``, which after an epoch that does not lower the objective goes back, doubles
-    the batch and, once it holds all rows, halves the step. The last one converges; a constant step
-    ends at a floor that is proportional to it.
+    The step size has three schedules: ``"constant"``; ``"harmonic"``, ``step / (1 + k / decay)`` at
+    step k; and ``"halving"``: after an epoch that does not lower the objective it restores the
+    point before, doubles the batch and, once a batch holds all rows, halves the step. ``"halving"``
+    converges; with a constant step the error stays above a floor proportional to the step.
     """
 
     step_size: float | None
@@ -134,59 +139,59 @@ class Stochastic(ABC):
         check_real(who, "decay", self.decay, low=0.0, open_low=True)
 
     @abstractmethod
-    def advance(self, batches: Batches, walk: Walk, batch: int, step: float) -> None:
-        """One step of the walk, in place."""
+    def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
+        """Move the iterate by one step, in place."""
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> StochasticState:
-        """State at the starting point, with a step by the range test unless it is given."""
+        """State at the starting point; the range test sets the step size unless it is given."""
         point = problem.evaluate(w)
         batches, batch = Batches(problem, rng), min(self.batch, problem.data.n_rows)
         step = self.step_size
         if step is None:
             step = self.range_test(batches, w) if np.isfinite(point.value) else 1.0
-        return StochasticState(point, Walk.at(w), batches, batch, step, step)
+        return StochasticState(point, Iterate.at(w), batches, batch, step, step)
 
     def range_test(self, batches: Batches, w: FloatArray) -> float:
-        """The step after which some batches leave the lowest objective on as many rows."""
+        """The step size with the lowest objective on a sample of rows after a few batches."""
         problem = batches.problem
         unit = 1.0 / max(float(problem.column_squares.sum()) + float(problem.ridge.max()), 1e-300)
         rows = min(RANGE_BATCHES * self.batch, batches.size)
         judge = batches.draw(rows)
         tried = {}
         for power in RANGE:
-            step, walk = unit * 4.0**power, Walk.at(w)
-            with np.errstate(all="ignore"):
+            step, iterate = unit * 4.0**power, Iterate.at(w)
+            with np.errstate(all="ignore"):  # too long a step may overflow: it then counts as inf
                 for _ in range(max(1, rows // self.batch)):
-                    self.advance(batches, walk, self.batch, step)
-                value = judge.evaluate(walk.w).value
+                    self.advance(batches, iterate, self.batch, step)
+                value = judge.evaluate(iterate.w).value
             tried[step] = value if np.isfinite(value) else np.inf
         return min(tried, key=lambda step: tried[step])
 
     def step(self, problem: Problem, state: StochasticState) -> StochasticState:
         """One epoch."""
-        walk, batches = state.walk, state.batches
+        iterate, batches = state.iterate, state.batches
         steps = max(1, batches.size // state.batch)
         with np.errstate(all="ignore"):
             for _ in range(steps):
-                walk.k += 1
-                decay = 1.0 + walk.k / self.decay if self.schedule == "harmonic" else 1.0
-                self.advance(batches, walk, state.batch, state.step / decay)
+                iterate.k += 1
+                decay = 1.0 + iterate.k / self.decay if self.schedule == "harmonic" else 1.0
+                self.advance(batches, iterate, state.batch, state.step / decay)
             problem.counts.passes += batches.work()
-            new = problem.evaluate(walk.w)
+            new = problem.evaluate(iterate.w)
         if self.schedule != "halving":
             return replace(state, point=new)
         return self._settle(problem, state, new)
 
     def _settle(self, problem: Problem, state: StochasticState, new: Point) -> StochasticState:
-        """The epoch is kept where it lowered the objective; batch and step follow."""
+        """Keep the epoch if it lowered the objective, otherwise undo it; adapt batch and step."""
         full = state.batch >= state.batches.size
         if new.value < state.point.value:
             new = problem.with_best_intercept(new)
-            state.walk.w = new.w.copy()
+            state.iterate.w = new.w.copy()
             return replace(state, point=new, step=state.step * (BOLD if full else 1.0))
-        walk = Walk.at(state.point.w, state.walk.k, state.walk.pairs)
+        iterate = Iterate.at(state.point.w, state.iterate.k, state.iterate.pairs)
         batch, step = min(2 * state.batch, state.batches.size), state.step
         if full:
             step *= 0.5
         stalled = step < LEAST_STEP * state.first
-        return replace(state, walk=walk, batch=batch, step=step, stalled=stalled)
+        return replace(state, iterate=iterate, batch=batch, step=step, stalled=stalled)

@@ -1,4 +1,4 @@
-"""Stochastic gradients: plain, with momentum, Nesterov's in both forms, and Adam."""
+"""Stochastic gradient descent: plain, with momentum, Nesterov's two forms, and Adam."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from auctor.core.checks import check_choice, check_real
-from auctor.solvers.stochastic.base import Batches, Stochastic, Walk, gradient_at
+from auctor.solvers.stochastic.base import Batches, Iterate, Stochastic, gradient_at
 
 
 @dataclass(frozen=True)
 class Sgd(Stochastic):
-    """Stochastic gradients on batches of rows.
+    """Stochastic gradient descent on batches of rows.
 
-    The cost of a given accuracy does not grow with the number of rows, as long as that is loose;
-    for many digits take `Lbfgs` or `Newton`.
+    The cost of reaching a loose accuracy does not grow with the number of rows; for a high accuracy
+    use `Lbfgs` or `Newton`.
 
     Parameters
     ----------
     step_size : float > 0, optional
-        By a range test by default.
+        Set by a range test by default.
     batch : int >= 1
-        Rows of a step.
+        Rows per step.
     schedule : {"halving", "constant", "harmonic"}
-        ``"halving"`` converges: after an epoch that does not lower the objective it goes back and
-        doubles the batch, then halves the step. ``"harmonic"`` is ``step / (1 + k / decay)``.
+        ``"halving"`` converges: an epoch that does not lower the objective is undone and doubles
+        the batch or, if that holds all rows, halves the step. ``"harmonic"`` is
+        ``step / (1 + k / decay)``.
     decay : float > 0
         Steps after which a harmonic step has halved.
     momentum : float in [0, 1)
-        Share of the last step that is repeated.
+        Share of the last step that is added to the next.
     nesterov : {"no", "momentum", "sequence"}
-        Nesterov's acceleration: ``"momentum"`` with the share ``1 - 3 / (5 + k)``, or
-        ``"sequence"`` with ``(1 + sqrt(1 + 4 size^2)) / 2``; ``momentum`` is not read then.
+        Nesterov's acceleration: ``"momentum"`` with momentum ``1 - 3 / (5 + k)``, or ``"sequence"``
+        with ``t_{k+1} = (1 + sqrt(1 + 4 t_k^2)) / 2``. Both ignore the parameter ``momentum``.
 
     References
     ----------
@@ -71,25 +72,26 @@ class Sgd(Stochastic):
         """Instances the conformance kit tests."""
         return [cls(), cls(batch=8, momentum=0.5), cls(nesterov="momentum")]
 
-    def advance(self, batches: Batches, walk: Walk, batch: int, step: float) -> None:
-        """One step by the rule of the momentum."""
+    def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
+        """One gradient step with the chosen momentum."""
         rows = batches.draw(batch)
         if self.nesterov == "sequence":
             # y+ = x - a g(x); x+ = (1 - c) y+ + c y with c = (1 - size) / size+; size starts at 1.
-            ahead = walk.w - step * gradient_at(rows, walk.w)
-            before = walk.u if walk.size > 1.0 else ahead
-            longer = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * walk.size**2))
-            mix = (1.0 - walk.size) / longer
-            walk.w = (1.0 - mix) * ahead + mix * before
-            walk.u, walk.size = ahead, longer
+            ahead = iterate.w - step * gradient_at(rows, iterate.w)
+            before = iterate.u if iterate.size > 1.0 else ahead
+            longer = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * iterate.size**2))
+            mix = (1.0 - iterate.size) / longer
+            iterate.w = (1.0 - mix) * ahead + mix * before
+            iterate.u, iterate.size = ahead, longer
             return
+        # v+ = m v - a g(w), w+ = w + v+; Nesterov takes the gradient at w + m v.
         share = self.momentum
-        at = walk.w
+        at = iterate.w
         if self.nesterov == "momentum":
-            share = 1.0 - 3.0 / (5.0 + walk.size)
-            at, walk.size = walk.w + share * walk.v, walk.size + 1.0
-        walk.v = share * walk.v - step * gradient_at(rows, at)
-        walk.w = walk.w + walk.v
+            share = 1.0 - 3.0 / (5.0 + iterate.size)
+            at, iterate.size = iterate.w + share * iterate.v, iterate.size + 1.0
+        iterate.v = share * iterate.v - step * gradient_at(rows, at)
+        iterate.w = iterate.w + iterate.v
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,13 @@ class Adam(Stochastic):
     Parameters
     ----------
     step_size : float > 0, optional
-        By a range test by default; about the change of every parameter in a step.
+        About the change of every parameter in a step; set by a range test by default.
     batch, schedule, decay
         As for `Sgd`.
     first, second : float in [0, 1)
-        Memory of the mean and of the mean square.
+        Decay rates of the running mean and of the running mean square.
     epsilon : float >= 0
-        Added to the root.
+        Added to the root of the mean square.
 
     References
     ----------
@@ -126,12 +128,12 @@ class Adam(Stochastic):
         check_real("Adam", "second", self.second, low=0.0, high=1.0, open_high=True)
         check_real("Adam", "epsilon", self.epsilon, low=0.0)
 
-    def advance(self, batches: Batches, walk: Walk, batch: int, step: float) -> None:
-        """One step; the means are corrected for their start at zero."""
-        g = gradient_at(batches.draw(batch), walk.w)
-        walk.v = self.first * walk.v + (1.0 - self.first) * g
-        walk.u = self.second * walk.u + (1.0 - self.second) * g * g
-        mean = walk.v / (1.0 - self.first**walk.size)
-        root = np.sqrt(walk.u / (1.0 - self.second**walk.size)) + self.epsilon
-        walk.size += 1.0
-        walk.w = walk.w - step * np.divide(mean, root, out=np.zeros_like(g), where=root > 0.0)
+    def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
+        """One step; the running means are corrected for their start at zero."""
+        g = gradient_at(batches.draw(batch), iterate.w)
+        iterate.v = self.first * iterate.v + (1.0 - self.first) * g
+        iterate.u = self.second * iterate.u + (1.0 - self.second) * g * g
+        mean = iterate.v / (1.0 - self.first**iterate.size)
+        root = np.sqrt(iterate.u / (1.0 - self.second**iterate.size)) + self.epsilon
+        iterate.size += 1.0
+        iterate.w = iterate.w - step * np.divide(mean, root, out=np.zeros_like(g), where=root > 0.0)

@@ -15,9 +15,9 @@ from auctor.solvers.line_search import Ray, backtrack
 from auctor.solvers.smooth.conjugate import truncated_cg
 from auctor.solvers.stochastic.base import (
     Batches,
+    Iterate,
     Stochastic,
     StochasticState,
-    Walk,
     gradient_at,
 )
 
@@ -26,24 +26,24 @@ from auctor.solvers.stochastic.base import (
 class SubsampledNewton(Stochastic):
     """Newton directions from one batch for the gradient and another for the curvature.
 
-    Each direction is a few conjugate-gradient products; a search with Armijo's test on the batch of
-    the gradient gives its step. For columns of very different scales.
+    Each direction takes a few conjugate-gradient products, and backtracking with the Armijo test on
+    the batch of the gradient sets the step. Suited to columns of very different scales.
 
     Parameters
     ----------
     step_size : float > 0
-        First trial of the search.
+        First trial step of the line search.
     batch, schedule, decay
-        As for `Sgd`; the schedule is that of the first trial.
+        As for `Sgd`; the schedule applies to the first trial step.
     curvature_batch : int >= 1
-        Rows of the curvature.
+        Rows per Hessian.
     armijo : float in (0, 1)
-        Share of the decrease promised by the slope that a step must keep on the batch. A large one
-        also protects against following a batch too far.
+        Least share of the decrease predicted by the slope, on the batch. A large one also limits
+        how far a step overfits its batch.
     max_cg : int >= 1
-        Products of a direction.
+        Largest number of conjugate-gradient products per direction.
     forcing : float in (0, 1)
-        Share of the gradient that a direction may leave.
+        Relative tolerance of the conjugate gradients.
 
     References
     ----------
@@ -69,12 +69,12 @@ class SubsampledNewton(Stochastic):
         check_real(who, "armijo", self.armijo, low=0.0, high=1.0, open_low=True, open_high=True)
         check_real(who, "forcing", self.forcing, low=0.0, high=1.0, open_low=True, open_high=True)
 
-    def advance(self, batches: Batches, walk: Walk, batch: int, step: float) -> None:
-        """One direction and its search; a search that fails leaves the point where it is."""
+    def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
+        """One direction and line search; the iterate does not move if the search fails."""
         rows = batches.draw(batch)
-        point = rows.evaluate(walk.w)
-        bent = batches.draw(max(batch, self.curvature_batch))
-        hessian = bent.hessian(bent.evaluate(walk.w))
+        point = rows.evaluate(iterate.w)
+        curved = batches.draw(max(batch, self.curvature_batch))
+        hessian = curved.hessian(curved.evaluate(iterate.w))
         gradient = rows.total_gradient(point)
         if not np.isfinite(gradient).all():
             return
@@ -83,15 +83,15 @@ class SubsampledNewton(Stochastic):
         )
         trial = backtrack(Ray(rows, point, found.step), step, shrink=0.9, armijo=self.armijo)
         if trial is not None:
-            walk.w = trial.point.w
+            iterate.w = trial.point.w
 
 
 @dataclass(frozen=True)
 class StochasticLbfgs(Stochastic):
-    """L-BFGS directions of batch gradients; curvature pairs come now and then, from larger batches.
+    """L-BFGS directions of batch gradients, with curvature pairs from separate, larger batches.
 
-    Both gradients of a pair are of the same rows, so that their difference is curvature and not
-    noise; pairs without positive curvature are skipped.
+    Both gradients of a pair are on the same rows, so that their difference is curvature and not
+    sampling noise; pairs without positive curvature are skipped.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class StochasticLbfgs(Stochastic):
     batch, schedule, decay
         As for `Sgd`.
     curvature_batch : int >= 1
-        Rows of a pair.
+        Rows per pair.
     every : int >= 1
         Steps between pairs.
     memory : int >= 1
-        Pairs kept.
+        Number of pairs in memory.
 
     References
     ----------
@@ -130,26 +130,26 @@ class StochasticLbfgs(Stochastic):
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> StochasticState:
         """State at the starting point, without pairs."""
         state = super().init(problem, w, rng)
-        state.walk.pairs = Memory(self.memory, problem.n_params)
+        state.iterate.pairs = Memory(self.memory, problem.n_params)
         return state
 
-    def advance(self, batches: Batches, walk: Walk, batch: int, step: float) -> None:
-        """One step, and every few of them a pair."""
-        pairs = walk.pairs
-        gradient = gradient_at(batches.draw(batch), walk.w)
+    def advance(self, batches: Batches, iterate: Iterate, batch: int, step: float) -> None:
+        """One step; after every ``every`` steps, one new pair."""
+        pairs = iterate.pairs
+        gradient = gradient_at(batches.draw(batch), iterate.w)
         if pairs is None or not pairs.count:
-            # Of unit length at most in the scores: nothing is known of the curvature yet.
+            # No curvature is known yet: divide by the mean squared row length plus the ridge.
             squares = batches.problem.column_squares.sum() + batches.problem.ridge.max()
             direction = gradient / max(float(squares), 1e-300)
         else:
             direction = pairs.solve(gradient)
-        if walk.size == 1.0:
-            walk.u = walk.w
-        walk.w = walk.w - step * direction
-        walk.size += 1.0
-        if pairs is not None and int(walk.size) % self.every == 1 % self.every:
+        if iterate.size == 1.0:
+            iterate.u = iterate.w
+        iterate.w = iterate.w - step * direction
+        iterate.size += 1.0
+        if pairs is not None and int(iterate.size) % self.every == 1 % self.every:
             rows = batches.draw(max(batch, self.curvature_batch))
-            change = gradient_at(rows, walk.w) - gradient_at(rows, walk.u)
+            change = gradient_at(rows, iterate.w) - gradient_at(rows, iterate.u)
             if np.isfinite(change).all():
-                pairs.add(walk.w - walk.u, change)
-            walk.u = walk.w
+                pairs.add(iterate.w - iterate.u, change)
+            iterate.u = iterate.w

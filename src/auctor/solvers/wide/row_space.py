@@ -1,4 +1,4 @@
-"""Wide data in as many coordinates as it has rows."""
+"""Wide data: solves for the coefficients in the span of the rows."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from auctor.solvers.relay import After, Relay, Stage
 
 #: Least diagonal entry of a usable Cholesky factor, as a share of the largest.
 REGULAR = 1e-6
-#: Roots of eigenvalues below this share of the largest are rounding: those directions are dropped.
+#: Square roots of eigenvalues below this share of the largest are rounding error; their
+#: directions are dropped.
 RANK = 1e-7
-#: Steps along the rows by the first solver of the table (coordinate ascent on the dual, where it is
-#: able: slow if one direction dominates the rows).
+#: Steps in the span of the rows by the first solver of the table: coordinate ascent on the dual if
+#: its needs are met, which is slow if one direction dominates the rows.
 FIRST_STEPS = 20
-#: Steps along the rows by the next, after which the solve moves to all columns: rounding in the
-#: products of rows has ended progress by then.
+#: Steps in the span of the rows by the second solver. Then the solve moves to all columns: by then
+#: rounding errors of the Gram matrix have ended progress.
 NEXT_STEPS = 60
 
 
 class Span(NamedTuple):
-    """Coordinates along the distinct rows, in the metric of a penalty.
+    """Orthonormal coordinates in the span of the distinct rows, in the metric of a penalty.
 
-    A vector z stands for the weights ``scale * X.T @ (back @ z)``, whose norm in the metric
-    ``1 / scale`` is that of z. Where a constant is a free parameter the rows are taken from their
-    mean. The scores are ``data.scores(z)``, up to a constant then, and 0 for rows without weight.
+    A vector z stands for the coefficients ``scale * X.T @ (back @ z)``, whose norm in the metric
+    ``1 / scale`` is that of z. If the loss has a free constant (``free``: an intercept, or a
+    shift-invariant loss), the mean row is subtracted from the rows, and the scores
+    ``data.scores(z)`` hold up to a constant. Rows without weight have score 0.
     """
 
     scale: FloatArray
@@ -46,7 +48,7 @@ class Span(NamedTuple):
     free: bool
 
     def weights(self, problem: Problem, z: FloatArray) -> FloatArray:
-        """Column weights of coordinates; one pass over the data."""
+        """Coefficients of the columns for coordinates z; one pass over the data."""
         rows = np.zeros(problem.data.n_rows)
         rows[self.first] = self.back @ z
         if self.free:
@@ -55,7 +57,7 @@ class Span(NamedTuple):
         return self.scale * problem.data.gradient(rows)
 
     def coordinates(self, scores: FloatArray, share: FloatArray) -> FloatArray:
-        """Coordinates of the weights that have these scores and the least norm."""
+        """Coordinates of the coefficients of least norm that have these scores."""
         if self.free:
             scores = scores - float(share @ scores)
         z: FloatArray = scores[self.first] @ self.back
@@ -64,14 +66,14 @@ class Span(NamedTuple):
 
 @dataclass
 class LastSpan:
-    """The coordinates that the solves of a path share."""
+    """The `Span` that the solves along a path share."""
 
     span: Span | None = None
 
 
 @dataclass(frozen=True)
 class SpanForm:
-    """The problem along the rows: the minimiser of an l2 problem lies in their span."""
+    """The problem in the span of the rows, which contains the minimiser of an l2 problem."""
 
     given: Problem
     span: Span
@@ -80,7 +82,7 @@ class SpanForm:
 
     @classmethod
     def of(cls, problem: Problem) -> SpanForm:
-        """The problem along the rows of a problem; the products are shared along a path."""
+        """The given problem in the span of its rows; the Gram matrix is shared along a path."""
         span, strength = _span(problem)
         l2 = np.full(span.data.n_columns, strength)
         intercept = problem.fit_intercept
@@ -88,7 +90,7 @@ class SpanForm:
         return cls(problem, span, narrow)
 
     def start(self, w: FloatArray) -> FloatArray:
-        """Coordinates of the weights, whose mean score moves into the intercept."""
+        """Coordinates of the coefficients; their mean score moves into the intercept."""
         given, target = self.given, self.given.data.target
         coef, intercept = given.coef(w), given.intercept(w)
         if not coef.any():
@@ -99,7 +101,7 @@ class SpanForm:
         return self.problem.join(self.span.coordinates(scores, target.share), intercept)
 
     def back(self, inner: State) -> State:
-        """The point on all columns, where it is certified too: products of rows are rounded."""
+        """The point on all columns, evaluated there: the Gram matrix has rounding errors."""
         given, narrow, z = self.given, self.problem, inner.point.w
         coef = self.span.weights(given, narrow.coef(z))
         scores = given.score_change(given.join(coef, 0.0))
@@ -109,21 +111,21 @@ class SpanForm:
         point = given.evaluate(given.join(coef, intercept), scores=scores + intercept)
         dual = inner.dual
         if dual is not None:
-            away = narrow.intercept(dual.w) - narrow.intercept(z)
-            w = given.join(coef, intercept + away)
+            offset = narrow.intercept(dual.w) - narrow.intercept(z)
+            w = given.join(coef, intercept + offset)
             dual = dual.seen_by(given.with_loss(dual.problem.loss), w)
         return State(point, dual=dual)
 
 
 @dataclass(frozen=True)
 class RowSpace(Relay):
-    """Solve for the weights as a combination of the rows, where these are fewer than the columns.
+    """Solve for the coefficients as a combination of the rows, for fewer rows than columns.
 
-    With an l2 penalty the minimiser lies in the span of the rows. There the data is a square
-    matrix, a root of the products of rows with each other; the table has rules for it.
-    Every step maps its point back and certifies it on all columns. Where rounding in the products
-    ends progress the default solver on all columns takes over. For smooth losses: on kinked ones
-    nothing was gained.
+    With an l2 penalty the minimiser lies in the span of the rows. In its coordinates the data are a
+    square matrix, a root of the Gram matrix of the rows; the decision table has rules for it. Every
+    step maps its point back and certifies it on all columns. When rounding errors of the Gram
+    matrix end progress, the default solver on all columns takes over. Only for smooth losses: on
+    kinked losses it was not faster.
 
     References
     ----------
@@ -135,7 +137,7 @@ class RowSpace(Relay):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Along the rows by the first solver of the table, then by the next, then on columns."""
+        """Two solvers in the span of the rows, then one on all columns."""
         return (
             Stage(Reformulated(SpanForm.of, _along_rows), until=After(FIRST_STEPS)),
             Stage(Reformulated(SpanForm.of, _without_ascent), until=After(NEXT_STEPS)),
@@ -156,18 +158,18 @@ def _on_columns(problem: Problem) -> Solver[Any]:
 
 
 def _span(problem: Problem) -> tuple[Span, float]:
-    """Coordinates for a problem, shared along a path, and the strength of the penalty in them."""
+    """Span of a problem's rows, shared along a path, and the strength of the penalty on it."""
     l2 = problem.ridge[: problem.n_columns]
     strength = float(l2.max())
     scale = strength / l2
-    left = (problem.memory or PathMemory()).part(LastSpan)
-    if left.span is None or not np.allclose(left.span.scale, scale, rtol=1e-12, atol=0.0):
-        left.span = _made(problem, scale)
-    return left.span, strength
+    last = (problem.memory or PathMemory()).part(LastSpan)
+    if last.span is None or not np.allclose(last.span.scale, scale, rtol=1e-12, atol=0.0):
+        last.span = _build_span(problem, scale)
+    return last.span, strength
 
 
-def _made(problem: Problem, scale: FloatArray) -> Span:
-    """Along one row of each kind that has weight, in an order that depends on what they hold."""
+def _build_span(problem: Problem, scale: FloatArray) -> Span:
+    """Span of the distinct rows of positive weight, in an order independent of the input's."""
     data, duplicates = problem.data, problem.data.duplicate_rows
     heavy = duplicates.total(data.target.share) > 0.0
     first = duplicates.order[duplicates.starts[heavy]]
@@ -176,10 +178,11 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
     problem.counts.passes += 1.0 + product_passes(first.size)
     gram = data.row_gram(first, scale, middle)
     if free:
-        # Rows less their mean depend on each other. A constant beside them, which the intercept
-        # takes up, makes them independent and changes nothing.
+        # Centred rows are linearly dependent. A constant column, whose effect the intercept
+        # absorbs, makes them independent and leaves the minimum unchanged.
         gram += gram.diagonal().mean() / first.size
     root, back = _root(gram)
+    # Copy each distinct row's coordinates to all its duplicates.
     sizes = np.diff(duplicates.starts, append=data.n_rows)
     rows = np.zeros((data.n_rows, root.shape[1]))
     rows[duplicates.order[np.repeat(heavy, sizes)]] = np.repeat(root, sizes[heavy], axis=0)
@@ -187,9 +190,10 @@ def _made(problem: Problem, scale: FloatArray) -> Span:
 
 
 def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A with ``A A' = gram``, and its (pseudo-)inverse turned over, B with ``gram B = A``.
+    """A with ``A A' = gram``, and B with ``gram B = A``, the transposed (pseudo-)inverse of A.
 
-    Both depend on the products alone, not on how a decomposition turns its vectors.
+    Both are unique functions of the Gram matrix: the symmetric root does not depend on the signs or
+    the basis of the computed eigenvectors.
     """
     try:
         factor = cholesky(gram, lower=True, check_finite=False)
@@ -202,7 +206,7 @@ def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, vectors = eigh(gram, check_finite=False)
     roots = np.sqrt(np.maximum(values, 0.0))
     good = roots > RANK * roots[-1]
-    if not good.any():  # all rows are the same: one coordinate that does nothing
+    if not good.any():  # all rows are equal: one coordinate without effect
         return np.zeros((gram.shape[0], 1)), np.zeros((gram.shape[0], 1))
     some = vectors[:, good]
     return (some * roots[good]) @ some.T, (some / roots[good]) @ some.T
