@@ -22,7 +22,7 @@ from auctor.penalties import L2, NoPenalty
 from auctor.problem import Problem
 from auctor.qp import hard_margin, soft_margin
 from auctor.solvers import GradientDescent, Sgd
-from auctor.solvers.stochastic.base import Batches, Walk
+from auctor.solvers.stochastic.base import Batches, Iterate
 
 HERE, QP, SVM = "test_lecture_notes.py", "qp/test_solver.py", "qp/test_margin.py"
 STEPS, NOISE = "solvers/test_notes.py", "solvers/test_stochastic.py"
@@ -141,26 +141,26 @@ def integers():
 
 def test_sgd_ends_at_the_floor_of_its_step(integers):
     """X6, T-12: rows drawn independently, step 0.3; the mean gap is 0.3 8.25 / (2 (2 - 0.3))."""
-    rng, walk, gaps = np.random.default_rng(0), Walk.at(np.array([-5.0])), []
+    rng, iterate, gaps = np.random.default_rng(0), Iterate.at(np.array([-5.0])), []
     solver = Sgd(step_size=0.3, batch=1, schedule="constant")
     for _ in range(2500):
-        solver.advance(Batches(integers, rng), walk, 1, 0.3)
-        gaps.append(0.5 * (walk.w[0] - 5.5) ** 2)
+        solver.advance(Batches(integers, rng), iterate, 1, 0.3)
+        gaps.append(0.5 * (iterate.w[0] - 5.5) ** 2)
     assert np.mean(gaps[100:]) == pytest.approx(0.727941, rel=0.2)
 
 
 def test_both_ways_to_write_nesterovs_momentum_are_one(integers):
     """T-11: (110) from two points and (114) from a velocity, which is what `Sgd` keeps."""
     solver = Sgd(step_size=0.1, batch=10, schedule="constant", nesterov="momentum")
-    batches, walk = Batches(integers, np.random.default_rng(0)), Walk.at(np.array([-5.0]))
+    batches, iterate = Batches(integers, np.random.default_rng(0)), Iterate.at(np.array([-5.0]))
     x = before = -5.0
     for k in range(1, 41):
         mu = 1.0 - 3.0 / (5.0 + k)
         y = (1.0 + mu) * x - mu * before
         x, before = y - 0.1 * (y - 5.5), x
-        walk.k += 1
-        solver.advance(batches, walk, 10, 0.1)
-        assert walk.w[0] == pytest.approx(x, rel=1e-12)
+        iterate.k += 1
+        solver.advance(batches, iterate, 10, 0.1)
+        assert iterate.w[0] == pytest.approx(x, rel=1e-12)
 
 
 EQUAL_UNITS = pytest.mark.parametrize("activation", ["tanh", "sigmoid"])

@@ -14,7 +14,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import Newton, Sgd
-from auctor.solvers.stochastic.base import Batches, Walk
+from auctor.solvers.stochastic.base import Batches, Iterate
 from benchmarks.run import Settings, bar, table
 
 name = "least_squares"
@@ -133,11 +133,11 @@ def _component_gradients(n: int) -> int:
     problem = Problem(Logistic(), L2(0.01), as_data(X, y), fit_intercept=False)
     best = minimise(problem, Newton(), tol=1e-8).value
     first = problem.evaluate(np.zeros(30)).value - best
-    solver, walk, used = Sgd(), Walk.at(np.zeros(30)), 0
+    solver, iterate, used = Sgd(), Iterate.at(np.zeros(30)), 0
     batches = Batches(problem, rng)
-    while problem.evaluate(walk.w).value - best > 0.01 * first:
+    while problem.evaluate(iterate.w).value - best > 0.01 * first:
         for _ in range(10):
-            walk.k += 1
-            solver.advance(batches, walk, 10, 0.2 / (1.0 + walk.k / 500.0))
+            iterate.k += 1
+            solver.advance(batches, iterate, 10, 0.2 / (1.0 + iterate.k / 500.0))
             used += 10
     return used

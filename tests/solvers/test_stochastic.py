@@ -13,7 +13,7 @@ from auctor.minimise import minimise
 from auctor.penalties import L2, NoPenalty
 from auctor.problem import Problem
 from auctor.solvers import Adam, Lbfgs, Newton, Sgd, StochasticLbfgs, SubsampledNewton
-from auctor.solvers.stochastic.base import Batches, Walk
+from auctor.solvers.stochastic.base import Batches, Iterate
 
 
 def integers():
@@ -153,14 +153,14 @@ def test_cost_does_not_grow_with_the_rows():
         first = problem.evaluate(np.zeros(30)).value - best
         rng = np.random.default_rng(0)
         solver = Sgd(step_size=0.2, batch=10, schedule="harmonic")
-        batches, walk = Batches(problem, rng), Walk.at(np.zeros(30))
+        batches, iterate = Batches(problem, rng), Iterate.at(np.zeros(30))
         gap, used = first, 0
-        while gap > 0.01 * first and walk.k < 20000:
+        while gap > 0.01 * first and iterate.k < 20000:
             for _ in range(10):
-                walk.k += 1
-                solver.advance(batches, walk, 10, 0.5 / (1.0 + walk.k / 200.0))
+                iterate.k += 1
+                solver.advance(batches, iterate, 10, 0.5 / (1.0 + iterate.k / 200.0))
                 used += 10
-            gap = problem.evaluate(walk.w).value - best
+            gap = problem.evaluate(iterate.w).value - best
         assert gap <= 0.01 * first
         costs.append(used)
         full = quiet(
@@ -201,9 +201,9 @@ def test_first_step_of_adam_is_its_step_size():
         other = Problem(
             Logistic(), NoPenalty(), as_data(X, problem.data.target.y), fit_intercept=False
         )
-        solver, walk = Adam(epsilon=0.0), Walk.at(np.zeros(4))
-        solver.advance(Batches(other, np.random.default_rng(0)), walk, 50, 0.01)
-        np.testing.assert_allclose(np.abs(walk.w), 0.01, rtol=1e-12)
+        solver, iterate = Adam(epsilon=0.0), Iterate.at(np.zeros(4))
+        solver.advance(Batches(other, np.random.default_rng(0)), iterate, 50, 0.01)
+        np.testing.assert_allclose(np.abs(iterate.w), 0.01, rtol=1e-12)
 
 
 @pytest.mark.slow

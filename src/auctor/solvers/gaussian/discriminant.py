@@ -1,6 +1,6 @@
 """Closed forms for Gaussian scores: one linear system for AUC, a one-dimensional search for error.
 
-Moments of the classes are all that is needed of the data, and in a basis where both covariances are
+The solver only uses the means and covariances of the classes. In a basis where both covariances are
 diagonal every trial costs O(columns), whatever the number of rows.
 """
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import IncompatibleError, ParameterError
+from auctor.core.errors import DataWarning, IncompatibleError, ParameterError
 from auctor.core.linalg import floored, spd_solve
 from auctor.core.needs import Access, Need
 from auctor.core.types import FloatArray
@@ -38,20 +38,22 @@ from auctor.solvers.gaussian.moments import (
 
 __all__ = ["GaussianDiscriminant", "Shrinkage", "shrinkage"]
 
-#: Where the search for t begins, as logits: from 1e-6 to 1 - 1e-6 in steps of half a unit.
+#: First grid of the search for t, as logits: from 1e-6 to 1 - 1e-6 in steps of half a unit.
 LOGITS = np.linspace(-14.0, 14.0, 57)
-#: Ratios of the class means tried where there is no intercept.
+#: Grid of the ratio of the class means in the search without an intercept.
 RATIOS = np.concatenate(([0.0], np.logspace(-3.0, 3.0, 25)))
-#: Farthest t outside (0, 1) that is tried.
+#: Largest absolute t outside (0, 1) that is tried.
 FAR = 1e6
-#: Directions at each end of the ratio of the variances that are tried alone.
+#: Number of basis directions with the smallest, and with the largest, ratio of the class variances
+#: that are tried on their own.
 ENDS = 8
 #: Local minima of the first grid that are refined.
 REFINED = 3
-#: Squared distance of the classes, in variances, beyond which log-odds say nothing.
+#: Squared distance of the class means, in variances, beyond which the scores are not scaled to
+#: log-odds, which would be huge.
 SEPARATED = 1e4
-#: A class is constant where its variance is below this share of the squared difference of the
-#: means.
+#: Variance of a class's scores, as a share of the squared difference of the means, below which the
+#: scores count as constant.
 PILED = 1e-8
 
 
@@ -64,9 +66,9 @@ class MomentLoss(Protocol):
 
 @dataclass(frozen=True)
 class GaussianState(State):
-    """A point, and the violation of the optimality conditions under the solver's own estimate.
+    """A point, and the violation of the optimality conditions under the estimated covariances.
 
-    At the start it is infinite: a slope of zero there may be a plateau.
+    The violation is infinite at the start, because a zero gradient there may be a plateau.
     """
 
     violation: float | None = field(default=math.inf, kw_only=True)
@@ -77,15 +79,15 @@ class GaussianDiscriminant:
     """The best direction for Gaussian scores, from class means and covariances.
 
     `ExpectedAuc` has the closed form ``w = (S+ + S-)^-1 (mu+ - mu-)``. For `ExpectedError` the
-    optimum is ``w(t) = (t S+ + (1 - t) S-)^-1 (mu+ - mu-)`` with the best intercept, a quadratic's
-    root: a search over t, first in (0, 1), each trial O(columns) after both covariances have been
-    made diagonal together, then a quasi-Newton polish of the best few, as the loss is not convex.
-    With equal covariances it is linear discriminant analysis; where the larger class alone is best,
-    the intercept predicts it.
+    optimum is ``w(t) = (t S+ + (1 - t) S-)^-1 (mu+ - mu-)`` with the best intercept, the root of a
+    quadratic. The solver searches over t, first in (0, 1), at O(columns) per trial after both
+    covariances have been diagonalised together, and then refines the best few by L-BFGS, because
+    the loss is not convex. With equal covariances this is linear discriminant analysis; if
+    predicting the larger class for all rows is best, the intercept does so.
 
     ``L2(strength)`` adds ``strength / 2`` to the variances of each class. With more columns than
-    rows the problem is solved in a basis of the rows. The length of w is such that the scores are
-    the log-odds of a Gaussian model with one common covariance: the difference of the class means
+    rows the problem is solved in a basis of the rows. w is scaled so that the scores are the
+    log-odds of a Gaussian model with one common covariance: the difference of the class means
     equals the average variance within the classes.
 
     Parameters
@@ -94,14 +96,14 @@ class GaussianDiscriminant:
         Weight of the average variance times the identity in each class's covariance; "auto" is the
         Ledoit-Wolf intensity (see `shrinkage`), for full covariances.
     covariance : "full", "diagonal", lists of column indices, or int
-        Which covariances are estimated: all, none (independent columns), those within blocks, or
-        those of columns whose positions differ by at most this number.
+        Which covariances are estimated: all, none (independent columns), those within blocks of
+        columns, or those of columns whose positions differ by at most this number.
 
     Notes
     -----
     One pass for the means and one Gram matrix. With a shrinkage, or a covariance other than full,
-    the gap is the violation of the optimality conditions under that estimate; the value is still
-    that of the observed scores.
+    the gap is the violation of the optimality conditions under that estimate; the objective is
+    still that of the observed scores.
 
     Examples
     --------
@@ -144,7 +146,7 @@ class GaussianDiscriminant:
 
     @classmethod
     def suits(cls, problem: Problem) -> bool:
-        """Whether the matrices are small enough."""
+        """Whether the covariances are small enough to decompose."""
         return fits(problem.data)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> GaussianState:
@@ -157,12 +159,12 @@ class GaussianDiscriminant:
         _warn_if_constant(problem, moments, w)
         coef = moments.lift(_log_odds_scale(moments, w) * w)
         point = problem.with_best_intercept(problem.evaluate(problem.join(coef, 0.0)))
-        plain = self.shrinkage is None and self.covariance == "full"
-        own = None if plain else _violation(problem, moments, w)
-        return GaussianState(point, stalled=True, violation=own)
+        sample_moments = self.shrinkage is None and self.covariance == "full"
+        violation = None if sample_moments else _violation(problem, moments, w)
+        return GaussianState(point, stalled=True, violation=violation)
 
     def _moments(self, problem: Problem) -> ClassMoments:
-        """Moments with ridge and shrinkage added."""
+        """Class moments with ridge and shrinkage added to the covariances."""
         data, d = problem.data, problem.n_columns
         ridge = 0.5 * problem.ridge[:d]
         even = bool((ridge == ridge[0]).all())
@@ -191,12 +193,12 @@ class GaussianDiscriminant:
 
 
 def _direction(problem: Problem, moments: ClassMoments) -> tuple[ClassMoments, FloatArray]:
-    """The best weights, and the moments in the basis that they refer to."""
+    """The best coefficients, and the moments in the basis of these coefficients."""
     best = _auc_direction(moments)
     separates = problem.has_intercept and _constant(moments, best).all()
     if problem.loss.shift_invariant or separates or not best.any():
         return moments, best
-    if problem.has_intercept:  # a common shift is its business
+    if problem.has_intercept:  # the intercept absorbs a common shift of both means
         moments = replace(moments, mean=moments.mean - moments.mean.mean(axis=0))
     flat = moments.diagonalised()
     search = _Search(flat.prior, flat.mean, flat.covariance, problem.has_intercept)
@@ -204,7 +206,7 @@ def _direction(problem: Problem, moments: ClassMoments) -> tuple[ClassMoments, F
 
 
 def _violation(problem: Problem, moments: ClassMoments, w: FloatArray) -> float:
-    """Largest slope of the loss under these moments, at unit length of w and its best intercept."""
+    """Largest derivative of the loss under these moments, at unit length of w."""
     mean, variance = moments.scores(w)
     if problem.has_intercept:
         mean = mean + gaussian.best_shift(moments.prior, mean, variance)
@@ -215,9 +217,10 @@ def _violation(problem: Problem, moments: ClassMoments, w: FloatArray) -> float:
 
 
 def _log_odds_scale(moments: ClassMoments, w: FloatArray) -> float:
-    """Factor that makes the difference of the class means equal the variance within them.
+    """Factor on w that makes the difference of the mean scores equal the variance within classes.
 
-    Where scores hardly vary, or the means do not differ, one that makes it 2, or the variance 1.
+    If the scores hardly vary within classes, the difference becomes 2; if the means do not differ,
+    the variance becomes 1.
     """
     _, variance = moments.scores(w)
     apart, within = float(moments.contrast @ w), float(moments.prior @ variance)
@@ -227,21 +230,25 @@ def _log_odds_scale(moments: ClassMoments, w: FloatArray) -> float:
 
 
 def _constant(moments: ClassMoments, w: FloatArray) -> npt.NDArray[np.bool_]:
-    """Which classes have scores that do not vary, next to the difference of their means."""
+    """Whether each class's variance is tiny compared with the difference of the means."""
     apart = float(moments.contrast @ w)
     return np.asarray((moments.scores(w)[1] <= PILED * apart * apart) & (apart > 0.0))
 
 
 def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) -> None:
-    """Warn of scores that do not vary in a class; for AUC, in both."""
+    """Warn if the scores do not vary within a class; for AUC, if in both classes."""
     constant = _constant(moments, w)
     if constant.all() or (constant.any() and not problem.loss.shift_invariant):
         classes = "both classes" if constant.all() else "a class"
         warnings.warn(
-            f"GaussianDiscriminant found scores that hardly vary within {classes}: rows are too "
-            "few for the columns, or a column gives the label away. Add L2(strength), or set "
-            "shrinkage='auto'.",
-            UserWarning,
+            DataWarning(
+                "GaussianDiscriminant",
+                does=(
+                    f"found scores that hardly vary within {classes}: there are too few rows for "
+                    "the columns, or a column determines the label"
+                ),
+                todo="Add L2(strength), or set shrinkage='auto'.",
+            ),
             stacklevel=3,
         )
 
@@ -249,26 +256,32 @@ def _warn_if_constant(problem: Problem, moments: ClassMoments, w: FloatArray) ->
 def _auc_direction(moments: ClassMoments) -> FloatArray:
     """``(S+ + S-)^-1 contrast``, or a direction without variance if that separates better."""
     total, contrast = moments.covariance[0] + moments.covariance[1], moments.contrast
+    # The residual is the part of the contrast outside the range of a singular covariance: there
+    # the classes differ without any variance.
     if moments.diagonal:
-        known = total > 1e-28 * float(total.max(initial=0.0))
-        best = np.where(known, contrast / np.where(known, total, 1.0), 0.0)
-        left = np.where(known, 0.0, contrast)
+        varies = total > 1e-28 * float(total.max(initial=0.0))
+        best = np.where(varies, contrast / np.where(varies, total, 1.0), 0.0)
+        residual = np.where(varies, 0.0, contrast)
     else:
         best = spd_solve(total)(contrast)
-        left = contrast - total @ best
-    piled = left / floored(moments.variances.sum(axis=0))
-    return piled if _separation(moments, piled) > _separation(moments, best) else best
+        residual = contrast - total @ best
+    constant = residual / floored(moments.variances.sum(axis=0))
+    return constant if _separation(moments, constant) > _separation(moments, best) else best
 
 
 def _separation(moments: ClassMoments, w: FloatArray) -> float:
-    """Difference of the mean scores over their standard deviation."""
+    """Difference of the mean scores over their standard deviation; 0 if it is not positive."""
     apart, variance = float(moments.contrast @ w), float((moments.spread(w) @ w).sum())
     rounding = (1e-10 * float(np.abs(w) @ np.sqrt(moments.variances.sum(axis=0)))) ** 2
     return apart / math.sqrt(max(variance, rounding, 1e-300)) if apart > 0.0 else 0.0
 
 
 class _Search:
-    """Smallest expected error over directions, in a basis with diagonal covariances."""
+    """Smallest expected error over directions, in a basis with diagonal covariances.
+
+    ``mean`` and ``variance`` are (2, k), the positive class first; ``shifted`` says whether there
+    is an intercept.
+    """
 
     def __init__(
         self, prior: FloatArray, mean: FloatArray, variance: FloatArray, shifted: bool
@@ -276,18 +289,18 @@ class _Search:
         self.prior, self.mean, self.variance, self.shifted = prior, mean, variance, shifted
 
     def best(self) -> FloatArray:
-        """From grids, refined near their lowest points, polished in all directions."""
+        """Best coefficients: minima of grids, refined along t, then by L-BFGS in all directions."""
         if not self.shifted:
             return self._polish(min(map(self._along, RATIOS), key=self._error))
         starts = [self._along(1.0), *self._beyond()]
-        return self._settle(min(map(self._polish, starts), key=self._error))
+        return self._secant(min(map(self._polish, starts), key=self._error))
 
     def _beyond(self) -> list[FloatArray]:
-        """The best weights for t below 0, for t above 1, and the best single direction.
+        """The best coefficients for t below 0, for t above 1, and the best single direction.
 
-        A class whose mean is on the wrong side gains by variance, so t need not be in (0, 1), only
-        such that the mixed variances are positive; at an end of that all weight is on one
-        direction.
+        If the mean score of a class is on the wrong side of the threshold, more variance lowers its
+        error, so t may be outside (0, 1), as long as the mixed variances are positive. At an end of
+        that range w is a single direction.
         """
         first, second = self.variance
         more, less = first > second, first < second
@@ -322,7 +335,7 @@ class _Search:
         return self._weights(scipy.special.expit(logits), ratio)
 
     def _along(self, ratio: float) -> FloatArray:
-        """Best weights for one ratio of the means."""
+        """Best coefficients for one ratio of the means: local minima of the grid, refined."""
         values = np.concatenate(
             [self.value(self._at_logits(some, ratio)) for some in np.array_split(LOGITS, 8)]
         )
@@ -336,7 +349,8 @@ class _Search:
 
     def _refine(self, i: int, ratio: float) -> float:
         """The best logit between two neighbours on the grid."""
-        from scipy.optimize import minimize_scalar  # slow to load, and every choice loads this
+        # Imported here, because it is slow to load and `choose` imports this module every time.
+        from scipy.optimize import minimize_scalar
 
         ends = float(LOGITS[max(i - 1, 0)]), float(LOGITS[min(i + 1, LOGITS.size - 1)])
         found = minimize_scalar(
@@ -348,7 +362,7 @@ class _Search:
         return float(found.x)
 
     def _polish(self, w: FloatArray) -> FloatArray:
-        """L-BFGS from w, at unit variance; kept if better."""
+        """The result of L-BFGS from w scaled to unit variance, or that w if it is better."""
         from scipy.optimize import minimize
 
         size = float(np.sqrt((self.variance @ (w * w)).sum()))
@@ -365,29 +379,33 @@ class _Search:
         values = self.value(np.column_stack((w, found.x)))
         return cast(FloatArray, found.x) if values[1] <= values[0] else w
 
-    def _settle(self, w: FloatArray) -> FloatArray:
-        """Secant steps to the t that its own weights ask for; exact where values are flat."""
+    def _secant(self, w: FloatArray) -> FloatArray:
+        """Solve the optimality condition for t by secant steps, where values are too flat.
 
-        def asked(w: FloatArray) -> float:
+        At an optimum w(t), t is the share of the positive class in the derivatives by the
+        variances.
+        """
+
+        def share(w: FloatArray) -> float:
             _, _, by_variance = self._slopes(w)
             return float(by_variance[0] / by_variance.sum())
 
         with np.errstate(all="ignore"):
-            t = asked(w)
-            miss = asked(self._weights(np.array([t]))[:, 0]) - t
+            t = share(w)
+            miss = share(self._weights(np.array([t]))[:, 0]) - t
             step = miss
             for _ in range(30):
                 t += step
-                before, miss = miss, asked(self._weights(np.array([t]))[:, 0]) - t
+                before, miss = miss, share(self._weights(np.array([t]))[:, 0]) - t
                 if not math.isfinite(miss) or miss in (0.0, before):
                     break
                 step *= miss / (before - miss)
-            settled = self._weights(np.array([t]))[:, 0]
-            found = self._roughness(settled) < self._roughness(w)
-        return settled if found else w
+            solved = self._weights(np.array([t]))[:, 0]
+            found = self._violation(solved) < self._violation(w)
+        return solved if found else w
 
-    def _roughness(self, w: FloatArray) -> float:
-        """Largest slope at unit length of w."""
+    def _violation(self, w: FloatArray) -> float:
+        """Largest derivative of the expected error at unit length of w."""
         return float(np.abs(self._value_grad(w)[1]).max() * np.linalg.norm(w))
 
     def _slopes(self, w: FloatArray) -> Slopes:
@@ -398,6 +416,9 @@ class _Search:
         return expected_error(self.prior, mean, variance)
 
     def _value_grad(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Expected error at the best intercept, which does not enter the gradient."""
+        """Expected error at the best intercept, and its gradient.
+
+        The derivative by the intercept is 0 there, so the intercept adds nothing to the gradient.
+        """
         value, by_mean, by_variance = self._slopes(w)
         return float(value), by_mean @ self.mean + 2.0 * (by_variance @ self.variance) * w

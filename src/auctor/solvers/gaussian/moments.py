@@ -17,13 +17,14 @@ from auctor.core.protocols import FullData as Data
 from auctor.core.result import Counts
 from auctor.core.types import ClassRows, FloatArray, IntArray
 
-#: Largest matrix that is decomposed: columns, or rows where those are fewer.
+#: Largest matrix that is decomposed, in columns, or in rows if those are fewer.
 MOST = 4000
-#: Up to this many entries a dense copy of wide data is made.
+#: Entries up to which a dense copy of wide data is made: 1 GB as float64.
 DENSE_ENTRIES = 1 << 27
-#: Variances this much smaller than the squared mean are computed again from centred columns.
+#: Variances below this share of the squared mean have lost digits to cancellation, and are computed
+#: again from centred columns.
 CANCELLED = 1e-7
-#: Eigenvalues below this, of a matrix with unit diagonal, count as zero.
+#: Eigenvalues below this share of the largest count as zero; a few thousand times machine epsilon.
 RANK = 1e-12
 
 #: ``"full"``, ``"diagonal"``, blocks of column indices, or the width of a band around the diagonal.
@@ -41,9 +42,9 @@ class ClassMoments:
         Weight of each class.
     mean : (2, k) array
     covariance : (2, k, k) array
-        Or (2, k), variances, where the covariances are diagonal.
+        (2, k) variances if the covariances are diagonal.
     lift : callable
-        From weights of the k directions to weights of the columns.
+        Maps coefficients of the k directions to coefficients of the columns.
     """
 
     prior: FloatArray
@@ -53,7 +54,7 @@ class ClassMoments:
 
     @property
     def contrast(self) -> FloatArray:
-        """Difference of the means, exactly zero where it is rounding."""
+        """Difference of the means; differences within rounding error are set to zero."""
         apart = self.mean[0] - self.mean[1]
         rounding = 1e-14 * np.abs(self.mean).max(axis=0)
         return np.asarray(np.where(np.abs(apart) <= rounding, 0.0, apart))
@@ -71,12 +72,12 @@ class ClassMoments:
         return np.asarray(np.maximum(own, 0.0))
 
     def times(self, factor: FloatArray) -> ClassMoments:
-        """With the covariance of each class multiplied by a factor."""
+        """Moments with the covariance of each class multiplied by a factor."""
         shape = (2,) + (1,) * (self.covariance.ndim - 1)
         return replace(self, covariance=self.covariance * factor.reshape(shape))
 
     def plus(self, ridge: FloatArray) -> ClassMoments:
-        """With ``ridge`` (2, k) added to the variances."""
+        """Moments with ``ridge`` (2, k) added to the variances."""
         if self.diagonal:
             return replace(self, covariance=self.covariance + ridge)
         covariance = self.covariance.copy()
@@ -85,7 +86,7 @@ class ClassMoments:
         return replace(self, covariance=covariance)
 
     def scores(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Means and variances (2,) of the scores of weights w on the k directions."""
+        """Means and variances (2,) of the scores for coefficients w of the k directions."""
         return self.mean @ w, np.maximum((self.spread(w) * w).sum(axis=1), 0.0)
 
     def spread(self, w: FloatArray) -> FloatArray:
@@ -93,16 +94,20 @@ class ClassMoments:
         return self.covariance * w if self.diagonal else self.covariance @ w
 
     def diagonalised(self) -> ClassMoments:
-        """In a basis where both covariances are diagonal and add to one; flat directions go."""
+        """Moments in a basis where both covariances are diagonal and sum to the identity.
+
+        Directions without variance are dropped.
+        """
         if self.diagonal:
             return self
         total = self.covariance[0] + self.covariance[1]
         scale = unit_scale(np.diag(total))
         values, vectors = eigh(total * scale * scale[:, None], check_finite=False)
         kept = values > RANK * max(float(values[-1]), 1e-300)
+        # Whiten the sum S+ + S-, then rotate so that S+ is diagonal; S- = I - S+ then is, too.
         white = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
-        share, turn = eigh(white.T @ self.covariance[0] @ white, check_finite=False)
-        share, basis = np.clip(share, 0.0, 1.0), white @ turn
+        share, rotation = eigh(white.T @ self.covariance[0] @ white, check_finite=False)
+        share, basis = np.clip(share, 0.0, 1.0), white @ rotation
         return replace(
             self,
             mean=self.mean @ basis,
@@ -112,7 +117,7 @@ class ClassMoments:
 
 
 def unit_scale(variance: FloatArray) -> FloatArray:
-    """``1 / sd`` of every column, 0 for those that do not vary."""
+    """``1 / standard deviation`` of every column, 0 for constant columns."""
     flat = variance <= 1e-28 * float(variance.max(initial=0.0))
     return np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, variance)))
 
@@ -121,18 +126,18 @@ def unit_scale(variance: FloatArray) -> FloatArray:
 
 
 def wide(data: Data) -> bool:
-    """Whether rows are fewer than columns, so that a basis of the rows is smaller."""
+    """Whether there are fewer rows than columns, so that a basis of the rows is smaller."""
     return data.n_rows < data.n_columns
 
 
 def outnumbered(data: Data) -> bool:
-    """Whether columns outnumber the rows of a class that differ and have weight."""
+    """Whether a class has fewer distinct rows of positive weight than there are columns."""
     rows = (data.duplicate_rows.total(_spread(data, side)) for side in data.target.classes)
     return min(int(np.count_nonzero(some)) for some in rows) < data.n_columns
 
 
 def fits(data: Data) -> bool:
-    """Whether covariances of all columns, or inner products of all rows, can be decomposed."""
+    """Whether the covariance of the columns, or the Gram matrix of the rows, is small enough."""
     return min(data.n_rows, data.n_columns) <= MOST
 
 
@@ -146,24 +151,27 @@ def class_moments(
     """Means and covariances of both classes, weighted, with divisor n.
 
     One pass for the means and one weighted Gram matrix, or with fewer rows than columns the inner
-    products of the rows; a column whose mean dwarfs its deviation is centred in a further pass.
+    products of the rows. Columns whose mean is much larger than their standard deviation are
+    centred in a further pass.
 
     Parameters
     ----------
     data : Data
     covariance : "full", "diagonal", blocks or int
         Blocks are lists of column indices, outside which covariances are zero. An integer m keeps
-        those of columns at most m apart; where they would be indefinite, as when columns farther
-        apart are correlated, too, they fall off linearly with the distance.
+        the covariances of columns at most m apart; if that matrix is indefinite, because columns
+        farther apart are correlated, the covariances are tapered linearly with the distance.
     reduce : bool
         Whether wide data may be expressed in a basis of its rows.
     counts : Counts, optional
-        Where the passes are counted.
+        Counter to which the passes are added.
     """
     if min(rows.rows.size for rows in data.target.classes) == 0:
         raise DataError(
-            "Gaussian moments need rows of both classes, encoded as -1 and +1; got "
-            f"{np.unique(data.target.y)[:4]}. Encode the labels first."
+            "GaussianDiscriminant",
+            needs="rows of both classes, encoded as -1 and +1",
+            got=np.unique(data.target.y)[:4],
+            todo="Encode the labels first.",
         )
     work = Counts() if counts is None else counts
     work.passes += 2
@@ -183,8 +191,10 @@ def class_moments(
         return ClassMoments(prior, mean, np.maximum(variance, 0.0), lambda w: w)
     if data.n_columns > MOST:
         raise IncompatibleError(
-            f"Gaussian moments need at most {MOST} columns for this covariance; got "
-            f"{data.n_columns}. Use covariance='diagonal', or GaussianAuc."
+            "GaussianDiscriminant",
+            needs=f"at most {MOST} columns for this covariance",
+            got=data.n_columns,
+            todo="Use covariance='diagonal', or the loss GaussianAuc.",
         )
     mask = _mask(covariance, data.n_columns)
     work.passes += data.gram_passes()
@@ -200,16 +210,16 @@ def class_moments(
 
 
 def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Counts) -> FloatArray:
-    """Covariances of one class: of its rows, or as a sum over blocks of rows wherever they are."""
+    """Covariance of one class, from its rows or, without row access, a weighted Gram matrix."""
     by_row = Access.ROWS in data.access
     gram = data.rows(rows.rows).gram(rows.share) if by_row else data.gram(_spread(data, rows))
     matrix = gram - np.outer(mean, mean)
     again = np.flatnonzero(np.diag(matrix) < CANCELLED * mean * mean)
     if again.size and not by_row:
         raise IncompatibleError(
-            "Gaussian moments",
-            needs="columns whose mean does not dwarf their deviation, where rows are not read",
-            got=f"column {again[0]}",
+            "GaussianDiscriminant",
+            needs="columns with means of the size of their deviations, for data without row access",
+            got=f"column {again[0]} with a much larger mean",
             todo="Subtract its mean.",
         )
     if again.size:
@@ -220,14 +230,14 @@ def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Count
 
 
 def _spread(data: Data, rows: ClassRows) -> FloatArray:
-    """The shares of one class over all rows."""
+    """Weights of one class's rows as a vector over all rows, 0 elsewhere; they sum to 1."""
     out = np.zeros(data.n_rows)
     out[rows.rows] = rows.share
     return out
 
 
 def _mask(covariance: Covariance, d: int) -> FloatArray | None:
-    """Which entries of a covariance blocks keep; ``None`` where there are no blocks."""
+    """Mask of the covariances within blocks; ``None`` if no blocks are given."""
     if isinstance(covariance, str | int | np.integer):
         return None
     mask = np.eye(d, dtype=bool)
@@ -245,7 +255,7 @@ def _mask(covariance: Covariance, d: int) -> FloatArray | None:
 
 
 def check_covariance(who: str, covariance: object) -> None:
-    """Raise ``ParameterError`` unless it is of a known kind."""
+    """Raise ``ParameterError`` unless ``covariance`` has one of the documented forms."""
     if isinstance(covariance, str) and covariance in ("full", "diagonal"):
         return
     if isinstance(covariance, int | np.integer):
@@ -266,7 +276,7 @@ def check_covariance(who: str, covariance: object) -> None:
 
 
 def _strips(data: Data, rows: ClassRows) -> list[tuple[FloatArray, FloatArray]]:
-    """Dense copies of a class's rows, some at a time, with their shares."""
+    """Dense copies of a class's rows in chunks of 32 MB, with the rows' weights."""
     size = max(1, (1 << 22) // data.n_columns)
     cuts = range(0, rows.rows.size, size)
     return [
@@ -276,7 +286,7 @@ def _strips(data: Data, rows: ClassRows) -> list[tuple[FloatArray, FloatArray]]:
 
 
 def _centred_gram(data: Data, rows: ClassRows, mean: FloatArray, some: IntArray) -> FloatArray:
-    """Covariances of some columns with all, from deviations, through dense strips."""
+    """Covariances of some columns with all columns, from centred dense chunks."""
     out = np.zeros((some.size, data.n_columns))
     for X, share in _strips(data, rows):
         strip = (X - mean) * np.sqrt(share)[:, None]
@@ -285,7 +295,7 @@ def _centred_gram(data: Data, rows: ClassRows, mean: FloatArray, some: IntArray)
 
 
 def _centred_variance(data: Data, mean: FloatArray, some: IntArray) -> FloatArray:
-    """Variances of some columns from deviations."""
+    """Variances of some columns in both classes, from centred dense chunks."""
     out = np.zeros((2, some.size))
     for rows, m, into in zip(data.target.classes, mean, out, strict=True):
         for X, share in _strips(data, rows):
@@ -294,11 +304,11 @@ def _centred_variance(data: Data, mean: FloatArray, some: IntArray) -> FloatArra
 
 
 def _banded(matrix: FloatArray, width: int) -> FloatArray:
-    """Covariances of columns at most ``width`` apart, tapered where they would be indefinite.
+    """Covariances of columns at most ``width`` apart, tapered if that is indefinite.
 
-    A product, entry by entry, with ``max(0, 1 - |i - j| / (width + 1))`` keeps every covariance
-    positive semi-definite (Schur). The nearest such matrix would not do: it has directions without
-    any variance, which then seem to separate the classes.
+    The entrywise product with ``max(0, 1 - |i - j| / (width + 1))`` keeps every covariance positive
+    semi-definite (Schur). The nearest positive semi-definite matrix is no alternative: it is
+    singular, and directions without variance seem to separate the classes perfectly.
     """
     place = np.arange(matrix.shape[0])
     apart = np.abs(place[:, None] - place)
@@ -311,14 +321,16 @@ def _banded(matrix: FloatArray, width: int) -> FloatArray:
 
 def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     """Moments of wide data in an orthonormal basis of its centred rows."""
-    n = data.n_rows
-    if n > MOST:
+    if (n := data.n_rows) > MOST:
         raise IncompatibleError(
-            f"Gaussian moments need at most {MOST} rows or columns; got {n} rows and "
-            f"{data.n_columns} columns. Use GaussianAuc, or covariance='diagonal'."
+            "GaussianDiscriminant",
+            needs=f"at most {MOST} rows or columns",
+            got=f"{n} rows and {data.n_columns} columns",
+            todo="Use the loss GaussianAuc, or covariance='diagonal'.",
         )
     centre = data.gradient(data.target.share)
     inner = _inner_products(data, centre, work)
+    # inner = V diag(values) V', so V sqrt(values) are the centred rows in an orthonormal basis.
     values, vectors = eigh(inner, check_finite=False)
     kept = values > RANK * max(float(values[-1]), 1e-300)
     root, vectors = np.sqrt(values[kept]), vectors[:, kept]
@@ -361,14 +373,14 @@ def _inner_products(data: Data, centre: FloatArray, work: Counts) -> FloatArray:
 
 
 class Shrinkage(NamedTuple):
-    """Ledoit-Wolf intensities of the classes, and the ridge that does the same to their sum.
+    """Ledoit-Wolf intensities of the classes, and the equivalent ridge on their sum.
 
     Attributes
     ----------
     positive, negative : float in [0, 1]
         Weight of the average variance times the identity in place of each class's covariance.
     strength : float
-        For ``L2(strength)`` with `GaussianAuc`, `ExpectedAuc` or `ExpectedError`.
+        Strength for ``L2(strength)`` with `GaussianAuc`, `ExpectedAuc` or `ExpectedError`.
     """
 
     positive: float
@@ -377,14 +389,13 @@ class Shrinkage(NamedTuple):
 
 
 def shrinkage(data: Data) -> Shrinkage:
-    """How much to shrink class covariances towards a multiple of the identity.
+    """Ledoit-Wolf intensities with which to shrink class covariances towards the identity.
 
     The intensity of least expected squared error, ``sum_i p_i^2 |x x' - S|^2 / |S - m I|^2`` with
-    m the average variance. Rows count as their effective number, ``1 / sum p_i^2`` over rows that
-    differ, so neither repetition nor the scale of weights matters. The target is the same variance
-    for every column: standardise columns of different scale first. Costs the moments of
-    `class_moments` and three
-    passes.
+    m the average variance. The effective number of rows is ``1 / sum p_i^2`` over distinct rows, so
+    neither repeated rows nor the scale of the weights matter. The target has the same variance for
+    every column: standardise columns of different scale first. Costs the moments of `class_moments`
+    and three passes.
 
     Examples
     --------
@@ -403,16 +414,17 @@ def shrinkage(data: Data) -> Shrinkage:
 
 
 def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None) -> Shrinkage:
-    """`shrinkage`, given full or diagonal moments."""
+    """`shrinkage` from full or diagonal moments that are already computed."""
     d, noises = data.n_columns, []
     if counts is not None:
         counts.passes += 4
     lengths = data.row_lengths(np.ones(d))
     sizes = [float((matrix * matrix).sum()) for matrix in moments.covariance]
     for rows, mean, size in zip(data.target.classes, _column_means(data), sizes, strict=True):
+        # Squared distances |x - mean|^2, and their mean square: the mean of |(x-m)(x-m)'|^2.
         about = lengths - 2.0 * data.scores(mean) + float(mean @ mean)
         fourth = float(rows.share @ np.maximum(about[rows.rows], 0.0) ** 2)
-        # Equal rows count as one of their weight, so that weights are repetitions.
+        # Equal rows count as one row of their total weight: a weight of 2 is a repeated row.
         merged = data.duplicate_rows.total(_spread(data, rows))
         noises.append(float(merged @ merged) * max(fourth - size, 0.0))
     levels = average_variances(moments, d)
@@ -433,6 +445,6 @@ def average_variances(moments: ClassMoments, d: int) -> FloatArray:
 
 
 def _intensity(noise: float, size: float, level: float, d: int) -> float:
-    """Noise over distance from the target, at most 1."""
+    """Shrinkage intensity: noise over the squared distance from the target, at most 1."""
     distance = size - d * level * level
     return min(1.0, noise / distance) if distance > 1e-14 * size else 1.0

@@ -1,4 +1,4 @@
-"""Cutting planes of a loss, and the point where they and an l2 penalty are lowest."""
+"""Cutting planes of a loss, and the minimiser of their maximum plus an l2 penalty."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.kernels.descent import simplex
 
-#: The quadratic program is solved to this share of the mean offset, where rounding allows.
+#: Tolerance of the quadratic program, relative to the weighted mean of the absolute offsets.
 ACCURACY = 1e-13
-#: The shift of the Gram matrix follows its diagonal when that has grown by this factor.
+#: The diagonal shift of the Gram matrix is raised when a diagonal entry exceeds it by this factor.
 GROWTH = 1e3
-#: Rounding of a product.
+#: Relative rounding error of a product: half of machine epsilon, rounded up.
 ULP = 1.2e-16
-#: Solves that cuts without weight stay for where cuts are too many.
+#: Solves after which cuts of weight 0 are dropped if there are too many cuts.
 HASTE = 5
-#: Cuts that room is made for at a time: each is as long as the columns are many.
+#: Cuts by which the buffer grows; small, because each cut has an entry per column.
 ROOM = 16
 
 
 class Lowest(NamedTuple):
-    """Where the model is lowest, and its value there: a lower bound on the objective."""
+    """Minimiser of the model, and its value there: a lower bound on the objective."""
 
     w: FloatArray
     value: float
@@ -33,16 +33,16 @@ class Bundle:
 
     With the slopes divided by ``sqrt(l2)`` as rows of A, the model's minimum over w is the maximum
     of ``offset.a - |A'a|^2 / 2`` over the simplex. The Gram matrix ``A A'``, the weights a and the
-    factor of the active part are kept from solve to solve; one more cut costs one more row.
+    Cholesky factor of the active part are kept between solves; a new cut adds one row to each.
 
     Parameters
     ----------
     l2 : (n_columns,) array > 0
     patience : int
-        Cuts without weight for this many solves are dropped; the value of the model at its lowest
-        point stays as it is.
+        Cuts whose weight was 0 in this many solves are dropped, which does not change the minimum
+        of the model.
     most : int, optional
-        From this many cuts on, those without weight are dropped after ``HASTE`` solves.
+        From this many cuts on, cuts of weight 0 are dropped after ``HASTE`` solves.
     """
 
     def __init__(self, l2: FloatArray, patience: int, most: int | None = None) -> None:
@@ -60,18 +60,21 @@ class Bundle:
         if n == self.offset.size:
             self._grow(max(32, 2 * n))
         if n == self.cuts.shape[0]:
-            self.cuts.resize((n + ROOM, self.root.size), refcheck=False)  # where it is, if it can
+            self.cuts.resize((n + ROOM, self.root.size), refcheck=False)  # in place if possible
         np.divide(slope, self.root, out=self.cuts[n])
         self.gram[n, : n + 1] = self.gram[: n + 1, n] = self.cuts[: n + 1] @ self.cuts[n]
         self.offset[n], self.weight[n], self.unused[n] = offset, 0.0, 0
         self.count += 1
-        top = float(self.gram[n, n])
-        if top > GROWTH * self.shift or not self.shift:
-            self.shift = top or 1.0
+        square = float(self.gram[n, n])
+        if square > GROWTH * self.shift or not self.shift:
+            self.shift = square or 1.0
             simplex.factorise(self.gram, self.shift, self.active, self.size, self.factor)
 
     def take(self, other: Bundle | None) -> None:
-        """Take over the cuts of another strength, whose bundle is used up: they are large."""
+        """Move the cuts here from the bundle of another strength, which is left empty.
+
+        They are not copied, because they may be large.
+        """
         if other is None or not other.count:
             return
         n, scale = other.count, other.root / self.root
@@ -97,7 +100,7 @@ class Bundle:
         self._prune()
         pull = self.weight[: self.count] @ self.cuts[: self.count]
         linear = float(self.weight[: self.count] @ self.offset[: self.count])
-        # Slopes that cancel leave rounding in their place, which must not raise the bound.
+        # Slopes that cancel in the sum leave a rounding error: the bound is lowered by as much.
         sizes = np.sqrt(self.gram[: self.count, : self.count].diagonal())
         rounding = ULP * self.count * float(self.weight[: self.count] @ sizes)
         length = float(np.linalg.norm(pull)) + rounding
@@ -116,7 +119,7 @@ class Bundle:
             setattr(self, name, square)
 
     def _prune(self) -> None:
-        """Drop the unused cuts once they are a quarter of all; the others close ranks."""
+        """Drop the unused cuts once they are a quarter of all, and move the others up."""
         n, patience = self.count, self.patience
         if self.most is not None and n >= self.most:
             patience = min(patience, HASTE)
@@ -128,7 +131,7 @@ class Bundle:
         place = np.cumsum(kept) - 1
         self.active[: self.size] = place[self.active[: self.size]]
         for k, cut in enumerate(keep.tolist()):
-            self.cuts[k] = self.cuts[cut]  # one by one: they are large
+            self.cuts[k] = self.cuts[cut]  # one by one, to avoid a second copy of all cuts
         for array in (self.offset, self.weight, self.unused):
             array[:m] = array[keep]
         self.gram[:m, :m] = self.gram[np.ix_(keep, keep)]

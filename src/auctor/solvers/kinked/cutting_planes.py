@@ -18,12 +18,12 @@ from auctor.problem import Point, Problem
 from auctor.solvers.base import State
 from auctor.solvers.kinked.bundle import Bundle
 
-#: ``w -> (risk, subgradient)``: where cuts come from, instead of the loss.
+#: ``w -> (risk, subgradient)``: the source of cuts in place of the loss.
 Oracle: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
 
-#: A line search ends within this share of the gap above the lowest value on its line.
+#: Accuracy of a line search, as a share of the gap.
 SHARP = 0.1
-#: Up to this number of cuts the line search ends within the whole gap: the model is poor anyway.
+#: Number of cuts up to which the line search is accurate only to the gap: the model is still poor.
 BLUNT_CUTS = 3
 #: First trial of a line search, as a multiple of the step of the last one.
 WIDEN = 2.0
@@ -32,34 +32,39 @@ EXPAND = 4.0
 #: If the line search yields no new cut, cut at the model's minimiser; stop when that does not
 #: reduce the gap to this share of its size.
 ENOUGH_REDUCTION = 0.999
-#: Cuts in a row that may neither raise the bound nor lower the best value: such are rounding.
+#: Consecutive cuts without a higher bound or a lower objective after which the solver has stalled:
+#: such changes are rounding errors.
 QUIET = 30
-#: Least first step of a line search, from which `MOST_TRIALS` steps still arrive.
+#: Least first step of a line search; from it, `MOST_TRIALS` expansions still reach a step of 1.
 LEAST_REACH = 1e-9
 #: Slack allowed when a cut is made independent of the intercept, relative to the gap.
 PINNED = 1e-4
-#: And relative to the loss: below this it is rounding.
+#: Slack allowed when a cut is made independent of the intercept, relative to the loss: its rounding
+#: error, about 50 times machine epsilon.
 LEVEL = 1e-14
-#: And relative to the null loss, before a gap is known.
+#: Slack allowed when a cut is made independent of the intercept, relative to the null loss, before
+#: a gap is known.
 FIRST_LOSS = 1e-7
-#: Rounding of a cut, as a share of the terms it is the difference of.
+#: Rounding error of a cut's offset, relative to the terms it is the difference of: about 50 times
+#: machine epsilon.
 ROUNDING = 1e-14
-#: Numbers that cuts may hold, as a share of the entries of the data.
+#: Memory of the cuts, as a share of the entries of the data.
 CUTS_SHARE = 0.25
-#: And in any case: 100 MB.
+#: Memory that the cuts may use even if the data are small, in float64 entries: 100 MB.
 CUTS_ROOM = 12_500_000
-#: First trial of another intercept, in score units.
+#: First trial change of the intercept, in score units.
 FIRST_SHIFT = 1e-2
 #: Most trials of a line search.
 MOST_TRIALS = 20
 #: Most trials of intercepts.
 MOST_SHIFTS = 100
-#: Points whose objective exceeds this multiple of the null loss give no cut: it would be rounding.
+#: Points whose objective exceeds this multiple of the null loss give no cut: rounding errors of
+#: such a cut would exceed the gap.
 HIGH = 1e6
 
 
 class Query(NamedTuple):
-    """A point with a cut: ``loss >= dscores.scores + offset`` whatever the intercept."""
+    """A point with a cut: ``loss >= dscores.scores + offset`` for every intercept."""
 
     point: Point
     dscores: FloatArray
@@ -73,52 +78,53 @@ class Query(NamedTuple):
 
 @dataclass
 class LastBundle:
-    """The cuts that a solve of a path leaves to the next."""
+    """The cuts that a solve along a path leaves for the next one."""
 
     bundle: Bundle | None = None
 
 
 @dataclass(frozen=True)
 class BmrmState(State):
-    """The best point, the next cut, the cuts, the lower bound and the last line search's step.
+    """The best point, the next cut (``query``) and the cuts, which are updated in place.
 
-    The cuts are updated in place. ``known`` says that there is one at the best point, and ``plain``
-    is the gap when the last cut was taken without a line search for want of anything new; ``quiet``
-    counts the cuts since one improved the bound or the best value.
+    ``reach`` is the step of the last line search, ``cut_at_best`` whether there is a cut at the
+    best point, ``minimiser_gap`` the gap when the last cut was taken at the model's minimiser
+    because the line search gave nothing new, and ``quiet`` the number of cuts since one improved
+    the bound or the best value.
     """
 
     best: Query
     query: Query
     bundle: Bundle
     reach: float = 1.0
-    known: bool = False
-    plain: float = math.inf
+    cut_at_best: bool = False
+    minimiser_gap: float = math.inf
     quiet: int = 0
 
     @property
     def gap(self) -> float:
-        """What is known of the distance to the minimum, infinite before the first model."""
+        """Best objective less the lower bound; infinite before the first model."""
         return math.inf if self.lower is None else max(self.best.value - self.lower, 0.0)
 
 
 @dataclass(frozen=True)
 class Bmrm:
-    """Cutting planes: minimise the penalty plus the highest of all tangents seen so far.
+    """Cutting planes: minimise the penalty plus the maximum of all tangents of the loss so far.
 
     A step adds the tangent at the latest point, two passes over the data, and solves a quadratic
-    program over the simplex exactly; its value is a lower bound on the objective, so the gap to
-    the best point seen is a certificate. For any convex loss, with kinks or without. An intercept
-    is made exact at every point, where a combination of two tangents does not depend on it.
+    program over the simplex exactly; its value is a lower bound on the objective, so the gap to the
+    best point is a certificate. For any convex loss, with kinks or without. The intercept is
+    minimised exactly at every point, where a combination of two tangents does not depend on it.
 
     Parameters
     ----------
     line_search : bool
         Search the line from the best point to the model's minimiser, which costs evaluations of
-        the loss but no pass, and take the cut at the nearest trial beyond its lowest point;
-        otherwise the published method, with cuts at the minimisers unless the loss is infinite
-        there.
+        the loss but no pass over the data, and take the cut at the nearest trial beyond the
+        line's minimum. If False, the published method: cuts at the model's minimisers, unless the
+        loss is infinite there.
     patience : int >= 1
-        Cuts without weight for this many steps are dropped.
+        Cuts whose weight in the model was 0 for this many steps are dropped.
     oracle : callable, optional
         ``oracle(w) -> (risk, subgradient)`` of the loss at w, to choose among subgradients.
 
@@ -155,18 +161,18 @@ class Bmrm:
         return [cls(), cls(line_search=False)]
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> BmrmState:
-        """State at the starting point; cuts only where an earlier solve of a path left some."""
+        """State at the starting point, with the cuts of an earlier solve along a path, if any."""
         query = first_query(problem, problem.evaluate(w))
         bundle = Bundle(problem.coef(problem.ridge), self.patience, _most_cuts(problem))
         if problem.memory is not None:
-            left = problem.memory.part(LastBundle)
-            bundle.take(left.bundle)
-            left.bundle = bundle
+            last = problem.memory.part(LastBundle)
+            bundle.take(last.bundle)
+            last.bundle = bundle
         lower = None if self.oracle is None else -math.inf
         return BmrmState(query.point, query, query, bundle, lower=lower)
 
     def step(self, problem: Problem, state: BmrmState) -> BmrmState:
-        """Add the latest cut, minimise the model, look there (or on the way)."""
+        """Add the latest cut, minimise the model, and search the line to the minimiser."""
         bundle, best = state.bundle, state.best
         if not math.isfinite(state.query.offset):
             return replace(state, stalled=True)
@@ -174,28 +180,32 @@ class Bmrm:
         lowest = bundle.lowest()
         before = -math.inf if state.lower is None else state.lower
         quiet = 0 if lowest.value > before else state.quiet + 1
-        known = state.known or state.query is best
-        state = replace(state, lower=max(lowest.value, before), quiet=quiet, known=known)
+        cut_at_best = state.cut_at_best or state.query is best
+        state = replace(
+            state, lower=max(lowest.value, before), quiet=quiet, cut_at_best=cut_at_best
+        )
         aim = problem.join(lowest.w, problem.intercept(best.point.w))
         if np.array_equal(aim, best.point.w):
-            return _asked(state, best, best)
+            return _with_query(state, best, best)
         line = Line(problem, best, aim, PINNED * state.gap)
-        if not self.line_search:
+        if not self.line_search:  # the published method; a search only if the loss is infinite
             trial = line.at(1.0)
             if math.isfinite(trial.value):
-                return _asked(state, trial.query, best)
+                return _with_query(state, trial.query, best)
         sharp = 1.0 if bundle.count <= BLUNT_CUTS else SHARP
         low, beyond = lowest_on(line, min(1.0, WIDEN * state.reach), sharp * state.gap)
         state = replace(state, reach=low.step or max(0.5 * state.reach, LEAST_REACH))
-        if not (beyond.query is best and state.known):
-            return _asked(replace(state, plain=math.inf), beyond.query, low.query)
+        if not (beyond.query is best and state.cut_at_best):
+            return _with_query(replace(state, minimiser_gap=math.inf), beyond.query, low.query)
+        # The best point minimises the line and has a cut: the search gave nothing new. Cut at the
+        # model's minimiser, unless the last such cut hardly reduced the gap.
         aimed = line.at(1.0)
-        if state.gap > ENOUGH_REDUCTION * state.plain or not math.isfinite(aimed.value):
+        if state.gap > ENOUGH_REDUCTION * state.minimiser_gap or not math.isfinite(aimed.value):
             return replace(state, stalled=True)
-        return _asked(replace(state, plain=state.gap), aimed.query, best)
+        return _with_query(replace(state, minimiser_gap=state.gap), aimed.query, best)
 
     def _cut(self, problem: Problem, query: Query) -> tuple[FloatArray, float]:
-        """Slope and offset in the column weights, by one pass over the data."""
+        """Slope and offset of a cut as a function of the coefficients; one pass over the data."""
         coef = problem.coef(query.point.w)
         if self.oracle is not None:
             risk, slope = self.oracle(coef)
@@ -206,13 +216,13 @@ class Bmrm:
 
 
 def _most_cuts(problem: Problem) -> int:
-    """Cuts that are few enough beside the data: each is as long as the columns are many."""
+    """Number of cuts that fit into their memory; each has an entry per column."""
     room = max(CUTS_ROOM, CUTS_SHARE * problem.n_entries)
     return int(room) // max(1, problem.data.n_columns)
 
 
-def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:
-    """The state with its next cut and the better of the points."""
+def _with_query(state: BmrmState, query: Query, found: Query) -> BmrmState:
+    """The state with ``query`` as its next cut and the best of all points so far."""
     best = min((query, found, state.best), key=lambda q: q.value)
     again = query is state.query or np.array_equal(query.point.w, state.query.point.w)
     same = best is state.best
@@ -222,7 +232,7 @@ def _asked(state: BmrmState, query: Query, found: Query) -> BmrmState:
         point=best.point,
         best=best,
         query=query,
-        known=state.known and same,
+        cut_at_best=state.cut_at_best and same,
         quiet=quiet,
         stalled=again or quiet >= QUIET,
     )
@@ -237,12 +247,15 @@ class Trial(NamedTuple):
 
     @property
     def value(self) -> float:
-        """Objective at the trial; infinite where it, or its cut, is not finite."""
+        """Objective at the trial; infinite if the trial has no finite cut."""
         return self.query.value if math.isfinite(self.query.offset) else math.inf
 
 
 class Line:
-    """The objective from a query to an aim, least over the intercept; one pass in all."""
+    """Objective on the line from a query to ``aim``, minimised over the intercept.
+
+    One pass over the data at the start, none per trial.
+    """
 
     def __init__(self, problem: Problem, start: Query, aim: FloatArray, accuracy: float) -> None:
         self.problem, self.accuracy, self._origin = problem, accuracy, start.point
@@ -258,7 +271,7 @@ class Line:
         return Trial(step, query, slope)
 
     def at(self, step: float) -> Trial:
-        """Evaluate at a share of the way."""
+        """Trial at ``start + step (aim - start)``."""
         origin, moved = self._origin, step * self._change
         moved += origin.scores
         point = self.problem.evaluate(origin.w + step * self._direction, scores=moved)
@@ -271,16 +284,17 @@ class Line:
 
 
 def lowest_on(line: Line, first: float, accuracy: float) -> tuple[Trial, Trial]:
-    """The lowest trial on a line, to an accuracy, and the nearest one beyond the minimum.
+    """The lowest trial on a line, to an accuracy, and the nearest trial beyond the minimum.
 
-    Both are the start where its slope shows that nothing ahead is lower, and the aim where all is
-    still falling there. Tangents of the loss plus the exact quadratic bound the objective from
-    below; the next trial is where the two that bracket the minimum are lowest.
+    Both are the start if the objective does not fall from there, and the end (step 1) if it still
+    falls there. A tangent of the loss plus the exact quadratic of the penalty is a lower bound of
+    the objective; the next trial is at the minimum of the maximum of the two bounds that bracket
+    the minimum.
     """
     low = high = best = line.start
     step = first
     for _ in range(MOST_TRIALS):
-        if high.slope < 0.0:
+        if high.slope < 0.0:  # still falling: expand
             if high.step == 1.0:
                 break
             low, high, step = high, line.at(step), min(EXPAND * step, 1.0)
@@ -291,7 +305,7 @@ def lowest_on(line: Line, first: float, accuracy: float) -> tuple[Trial, Trial]:
                 at, bound = _lower_model(low, high, line.curve)
                 if best.value - bound <= accuracy:
                     break
-            at = min(max(at, 0.02), 0.98)
+            at = min(max(at, 0.02), 0.98)  # away from both ends, so that the bracket shrinks
             trial = line.at(low.step + at * (high.step - low.step))
             low, high = (trial, high) if trial.slope < 0.0 else (low, trial)
         best = trial if trial.value < best.value else best
@@ -299,10 +313,10 @@ def lowest_on(line: Line, first: float, accuracy: float) -> tuple[Trial, Trial]:
 
 
 def _lower_model(low: Trial, high: Trial, curve: float) -> tuple[float, float]:
-    """Where (as a share of the interval) and how low the higher of two parabolas is lowest."""
+    """Minimiser (as a share of the interval) and minimum of the maximum of two parabolas."""
     width = high.step - low.step
     left, right, bend = low.slope * width, high.slope * width, curve * width * width
-    # Their curvature is the same, so they cross once: the left one is higher before.
+    # Both have the same curvature, so they cross once; the left one is higher before that.
     apart = right - left - bend
     at = (low.value - high.value + right - 0.5 * bend) / apart if apart > 0.0 else 0.5
     if bend > 0.0:
@@ -316,23 +330,25 @@ def _lower_model(low: Trial, high: Trial, curve: float) -> tuple[float, float]:
 def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
     """The point with its best intercept, and a cut there that does not depend on the intercept.
 
-    At a kink that is a combination of tangents on both sides, lower by the accuracy at most. The
-    cut is not finite where there is none.
+    At a kink the cut is a combination of the tangents on both sides, which is below the loss by at
+    most ``accuracy``. The offset is not finite if there is no such cut.
     """
     if problem.loss.smooth:
         point = problem.with_best_intercept(point)
     if not point.imbalance:
         return Query(point, point.dscores, _offset(point))
     loss, scores, target = problem.loss, point.scores, problem.data.target
-    # Where a loss knows a short way, that may round differently from the points.
+    # First the loss's own formula for shifted scores. Its rounding may differ from that of the
+    # evaluated points; if the slopes then have the same sign, shift the scores themselves.
     for shifts in (loss.shifts(scores, target), ShiftedScores(loss, scores, target)):
-        low, high = (_shifted(problem, point, by) for by in _ends(shifts, accuracy))
-        left, right = _tilt(low), _tilt(high)
+        low, high = (_shifted(problem, point, by) for by in _bracketing_shifts(shifts, accuracy))
+        left, right = _intercept_slope(low), _intercept_slope(high)
         for end in (low, high):
             if not end.imbalance:
                 return Query(end, end.dscores, _offset(end))
         if left < 0.0 < right:
             break
+    # The combination whose slope in the intercept is 0: share left + (1 - share) right = 0.
     share = right / (right - left) if left < 0.0 < right else math.nan
     return Query(
         low if low.value <= high.value else high,
@@ -341,8 +357,8 @@ def balanced(problem: Problem, point: Point, accuracy: float) -> Query:
     )
 
 
-def _ends(shifts: Shifts, accuracy: float) -> tuple[float, float]:
-    """Two intercepts, one on each side of the best, whose tangents lose ``accuracy`` there."""
+def _bracketing_shifts(shifts: Shifts, accuracy: float) -> tuple[float, float]:
+    """Two intercepts around the best one, whose tangents cross within ``accuracy`` of the loss."""
     low, high = _bracket(shifts)
     for k in range(MOST_SHIFTS):
         left, right = low.slope, high.slope
@@ -350,6 +366,7 @@ def _ends(shifts: Shifts, accuracy: float) -> tuple[float, float]:
             break
         fall = (low.value - high.value + right * (high.by - low.by)) / (right - left)
         least = min(low.value, high.value)
+        # The crossing of the tangents; every third trial bisects, so that the bracket shrinks.
         at = low.by + (fall if k % 3 < 2 else 0.5 * (high.by - low.by))
         enough = max(accuracy, LEVEL * abs(least))
         if least - (low.value + left * fall) <= enough or not low.by < at < high.by:
@@ -360,20 +377,22 @@ def _ends(shifts: Shifts, accuracy: float) -> tuple[float, float]:
 
 
 def resumed(problem: Problem, state: BmrmState, point: Point) -> BmrmState:
-    """The cuts go on from a point that another solver has found."""
+    """The state with its next cut at a point that another solver has found."""
     query = first_query(problem, point)
     best = min(query, state.best, key=lambda q: q.value)
-    known = state.known and best is state.best
-    return replace(state, point=best.point, best=best, query=query, known=known, stalled=False)
+    has_cut = state.cut_at_best and best is state.best
+    return replace(
+        state, point=best.point, best=best, query=query, cut_at_best=has_cut, stalled=False
+    )
 
 
 def first_query(problem: Problem, point: Point) -> Query:
-    """The point with its best intercept and a cut there, where no gap is known yet."""
+    """The point with its best intercept and a cut there, before a gap is known."""
     return balanced(problem, point, FIRST_LOSS * abs(problem.null.loss))
 
 
 class _Shift(NamedTuple):
-    """The loss and its slope where the intercept is changed ``by`` something."""
+    """The loss and its slope in the intercept, after a change of the intercept ``by``."""
 
     by: float
     value: float
@@ -381,13 +400,13 @@ class _Shift(NamedTuple):
 
     @classmethod
     def at(cls, shifts: Shifts, by: float) -> _Shift:
-        """Evaluate."""
+        """Evaluate the loss with the intercept changed ``by``."""
         shifted = shifts.at(by)
         return cls(by, shifted.value, shifted.slope)
 
 
 def _bracket(shifts: Shifts) -> tuple[_Shift, _Shift]:
-    """Changes of the intercept, up and down, between which the loss is lowest."""
+    """Two changes of the intercept that bracket the minimum of the loss."""
     low = high = here = _Shift.at(shifts, 0.0)
     stride = FIRST_SHIFT
     while math.isfinite(stride) and low.slope * high.slope > 0.0:
@@ -399,18 +418,18 @@ def _bracket(shifts: Shifts) -> tuple[_Shift, _Shift]:
     return low, high
 
 
-def _tilt(point: Point) -> float:
-    """Slope in the intercept."""
+def _intercept_slope(point: Point) -> float:
+    """Derivative of the loss in the intercept."""
     return float(point.dscores.sum())
 
 
 def _offset(point: Point) -> float:
-    """Value of the tangent at the point where all scores are zero, less what may be rounding."""
+    """Value at zero scores of the tangent at a point, less a bound on its rounding error."""
     along = float(point.dscores @ point.scores)
     size = np.abs(point.scores)
     rounding = ROUNDING * (abs(point.loss) + float(np.abs(point.dscores) @ size))
-    if point.problem.loss.shift_invariant:  # slopes sum to zero, but for rounding
-        rounding += abs(_tilt(point)) * float(size.max())
+    if point.problem.loss.shift_invariant:  # slopes sum to zero, up to rounding errors
+        rounding += abs(_intercept_slope(point)) * float(size.max())
     return point.loss - along - rounding
 
 

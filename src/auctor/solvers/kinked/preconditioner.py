@@ -1,4 +1,4 @@
-"""The curvature of losses on pairs, roughly: a metric for L-BFGS."""
+"""Approximate curvature of losses on pairs: a preconditioner for L-BFGS."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from auctor.core.types import FloatArray, Target
 from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS, Hessian
 
-#: Curvature of a kinked pair loss as a share of that of the square loss (a guess; only the balance
-#: with the penalty depends on it).
+#: Curvature of a kinked pair loss as a share of that of the square loss. It only affects the ratio
+#: of loss and penalty in the preconditioner.
 SHARE = 0.25
 #: Added to every diagonal entry, as a share of it, so that the Cholesky factor exists.
 FLOOR = 1e-8
-#: Rows of a sample, at least: fewer say too little about the curvature of all pairs.
+#: Least number of sampled rows; fewer estimate the curvature of all pairs too badly.
 LEAST = 2500
-#: Rows of a sample for every column, at least.
+#: Least number of sampled rows per column.
 PER_COLUMN = 12
-#: Distinct rows times columns below which L-BFGS steps cost less than the matrix.
+#: Distinct rows times columns below which plain L-BFGS steps cost less than the preconditioner.
 SMALL = 20_000
-#: No metric where the mean of the squared eigenvalues is below this multiple of the square of their
-#: mean: the problem is well conditioned already.
+#: No preconditioner if the mean of the squared eigenvalues is below this multiple of their squared
+#: mean: the problem is then well conditioned.
 ROUND = 1.5
-#: No metric where the variance of a column is below this share of its mean square: the difference
-#: of the two is rounding.
+#: No preconditioner if the variance of a column is below this share of its mean square: the
+#: variance is then mostly rounding error.
 NARROW = 1e-8
 
 
 def pair_metric(problem: Problem) -> FloatArray | None:
     """Upper Cholesky factor of the penalty's Hessian plus a share of the pairwise square's.
 
-    The latter is of a sample where rows are many, but has of every column at least what all rows
-    have. None for losses that do not say what a pair costs, pairs in groups, many columns, small
-    data, columns far from zero, and where all eigenvalues are alike.
+    For many rows the Hessian of the pairwise square is computed on a sample, with each diagonal
+    entry raised to that of all rows if lower. None for losses that are not `PairLoss`, pairs in
+    groups, many columns, small data, columns whose variance is lost in rounding, and if all
+    eigenvalues are alike.
     """
     fits = problem.n_params <= FACTOR_PARAMS and problem.data.target.groups is None
     lacks = (Need.PAIR_LOSS | Need.GRAM | Need.ROWS) & ~problem.provides
@@ -60,6 +61,7 @@ def pair_metric(problem: Problem) -> FloatArray | None:
         problem.counts.passes += sampled.counts.passes * rows.n_rows / problem.data.n_rows
     matrix *= SHARE
     matrix[diagonal] += problem.ridge
+    # Sum of squared entries = sum of squared eigenvalues; trace = sum of eigenvalues.
     entries = matrix[diagonal]
     if entries.size * float((matrix * matrix).sum()) <= ROUND * float(entries.sum()) ** 2:
         return None
@@ -72,14 +74,14 @@ def pair_metric(problem: Problem) -> FloatArray | None:
 
 
 def _of_square(problem: Problem) -> Hessian:
-    """Hessian of the square loss of the same pairs, which is the same everywhere."""
+    """Hessian of the pairwise square loss on the same pairs; it does not depend on w."""
     square = problem.with_loss(cast(PairLoss, problem.loss).pair_square)
     zeros = np.zeros(problem.n_params)
     return square.hessian(square.evaluate(zeros, scores=np.zeros(problem.data.n_rows)))
 
 
 def _sample(problem: Problem) -> Data:
-    """Evenly spaced ones of the rows that differ, half of each class; all where these are few."""
+    """Systematic sample of the distinct rows, half of each class; all rows if they are few."""
     data, size = problem.data, max(LEAST, PER_COLUMN * problem.n_columns)
     if problem.n_distinct <= size:
         return data

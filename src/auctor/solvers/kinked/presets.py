@@ -1,4 +1,4 @@
-"""Relays of cutting planes and smoothing: models where there are any, a direction where not."""
+"""Relays of cutting planes and smoothing, which return a model other than w = 0 if they can."""
 
 from __future__ import annotations
 
@@ -21,65 +21,66 @@ from auctor.solvers.kinked.smoothing import (
 )
 from auctor.solvers.relay import Relay, RelayState, Stage
 
-#: Cuts after which the zero model is no longer expected to be beaten, and a direction is looked
-#: for.
+#: Cuts after which, if the zero model is still the best point, a point near it is searched for.
 TRIES = 30
-#: Or a gap below this share of the objective, which says so earlier.
+#: Gap, as a share of the objective, below which that search starts before `TRIES` cuts.
 SURE = 0.01
-#: Cuts after which smoothing takes over where the best point still is the zero model.
+#: Cuts after which smoothing takes over if the best point still is the zero model.
 MOST = 100
-#: Steps of smoothing after which the cuts go on.
+#: Steps of smoothing after which the cutting planes continue.
 TURN = 80
-#: Width, in null losses, of the smoothed loss whose minimiser is the direction to rank by.
+#: Smoothing width, in null losses, of the problem whose minimiser gives the direction of a point
+#: near the zero model.
 DIRECTION_WIDTH = 1.5
-#: Steps towards that minimiser.
+#: Most steps of the solve for that direction.
 DIRECTION_STEPS = 10
-#: How far above the zero model, as a share of its objective, the direction is followed.
+#: Largest rise of the objective above the zero model's, as a share of it, of a point near it.
 ABOVE = 1e-6
-#: Width, in null losses, below which the smoothed form of F-beta costs more than cuts.
+#: Smoothing width, in null losses, below which the smoothed F-beta loss costs more than cuts.
 NARROW = 4e-3
-#: Steps of smoothing after which cuts take over even if the width is above that.
+#: Steps of smoothing after which cuts take over even if the width is above `NARROW`.
 SMOOTH_STEPS = 60
-#: What a plane gives up for the rounding of its offset, as a share of the terms it sums.
+#: Rounding error of a plane's offset, relative to the terms it sums: about 50 times machine
+#: epsilon.
 ROUNDING = 1e-14
-#: The solvers that smooth the loss; the table says which comes first.
+#: The solvers that smooth the loss; `choose` takes the first whose rule holds.
 SMOOTHINGS = ("proximal_point", "continuation")
 
 
 def _smoothing(problem: Problem) -> Solver[Any]:
-    """Centred smoothing where the loss allows it, plain smoothing elsewhere."""
+    """Centred smoothing if the loss supports it, otherwise plain smoothing."""
     return choose(problem, among=SMOOTHINGS)
 
 
-# --- cutting planes that end in a model -----------------------------------------------------
+# --- cutting planes that do not end in the zero model -----------------------------------------
 
 
 @dataclass(frozen=True)
 class ModelCutsState(State):
-    """The cuts, and a point beside the zero model where that is the best they have found.
+    """State of the cutting planes, and a point near the zero model if that is their best point.
 
     ``steps`` counts the cuts.
     """
 
     cuts: BmrmState
-    ray: Point | None
+    near_zero: Point | None
     rng: np.random.Generator
     steps: int = 0
 
     @property
-    def empty(self) -> bool:
-        """Whether the best point of the cuts is a model without columns."""
+    def is_zero(self) -> bool:
+        """Whether the best point of the cuts is the zero model: all coefficients are 0."""
         best = self.cuts.point
         return not best.problem.coef(best.w).any()
 
 
 @dataclass(frozen=True)
 class ModelCuts:
-    """Cutting planes that do not end in the zero model, which ranks nothing.
+    """Cutting planes that do not end in the zero model, which gives all rows the same score.
 
-    The minimiser of a widely smoothed loss is a direction to rank by, and a short way along it is
-    within any tolerance of the zero model, whose bound the cuts go on to prove. Until there is such
-    a point the lower bound is withheld, so that the run does not stop at the zero model.
+    If the zero model is optimal, a short step from it towards the minimiser of a widely smoothed
+    loss ranks the rows, and its objective is within any tolerance of the minimum. Until such a
+    point is found the lower bound is withheld, so that the run does not stop at the zero model.
     """
 
     needs = Bmrm.needs | Need.SMOOTHABLE_LOSS
@@ -90,60 +91,62 @@ class ModelCuts:
         return _shown(problem, ModelCutsState(cuts.point, cuts, None, rng))
 
     def step(self, problem: Problem, state: ModelCutsState) -> ModelCutsState:
-        """One cut, and a direction where the zero model will not be beaten."""
+        """One cut, and a point near the zero model if that seems to be optimal."""
         cuts = Bmrm().step(problem, state.cuts)
         state = replace(state, cuts=cuts, steps=state.steps + 1)
         sure = cuts.gap <= SURE * abs(cuts.point.value) or state.steps >= TRIES
-        if state.empty and sure and state.ray is None and not cuts.stalled:
-            state = replace(state, ray=_ray(problem, cuts.point, state.rng))
+        if state.is_zero and sure and state.near_zero is None and not cuts.stalled:
+            state = replace(state, near_zero=_point_near_zero(problem, cuts.point, state.rng))
         return _shown(problem, state)
 
 
 def _shown(problem: Problem, state: ModelCutsState) -> ModelCutsState:
-    """The state with its point and bound."""
+    """The state with the point and the lower bound that `minimise` reads."""
     cuts, lower = state.cuts, state.cuts.lower
-    point = state.ray if state.ray is not None and state.empty else cuts.point
-    if state.empty and state.ray is None:
+    point = state.near_zero if state.near_zero is not None and state.is_zero else cuts.point
+    if state.is_zero and state.near_zero is None:
+        # Withhold the bound of the cuts: the infimum of the loss holds for every penalty.
         lower = problem.loss.infimum(problem.data.target)
     return replace(state, point=point, lower=lower, stalled=cuts.stalled)
 
 
-def _ray(problem: Problem, empty: Point, rng: np.random.Generator) -> Point | None:
-    """A point close to the zero model in the direction of the widely smoothed loss's minimiser."""
+def _point_near_zero(problem: Problem, zero: Point, rng: np.random.Generator) -> Point | None:
+    """A point near the zero model, in the direction of the minimiser of a widely smoothed loss."""
     smoothed = smoothed_problem(problem, DIRECTION_WIDTH * null_unit(problem))
     solver = choose(smoothed, role=Role.SMOOTHED)
-    state = solver.init(smoothed, empty.w, rng)
+    state = solver.init(smoothed, zero.w, rng)
     for _ in range(DIRECTION_STEPS):
         state = solver.step(smoothed, state)
         if state.stalled:
             break
-    change, scores = state.point.w - empty.w, state.point.scores - empty.scores
+    change, scores = state.point.w - zero.w, state.point.scores - zero.scores
+    # Shorten the step until the objective is within ABOVE of the zero model's.
     share = 1.0
     while share > ABOVE * ABOVE:
-        point = problem.evaluate(empty.w + share * change, scores=empty.scores + share * scores)
-        if point.value <= empty.value + ABOVE * abs(empty.value) and problem.coef(point.w).any():
+        point = problem.evaluate(zero.w + share * change, scores=zero.scores + share * scores)
+        if point.value <= zero.value + ABOVE * abs(zero.value) and problem.coef(point.w).any():
             return point
         share *= 0.25
     return None
 
 
-# --- cuts, then smoothing where they find no model --------------------------------------------
+# --- cuts, then smoothing if they only find the zero model --------------------------------------
 
 
 @dataclass(frozen=True)
 class CutsFirst(Relay):
-    """Cutting planes while they find models; smoothing where the best they find is none.
+    """Cutting planes first; smoothing if their best point stays the zero model.
 
-    A max-margin loss may be lowest at the zero model, or so close to it that nothing is gained by
-    another. Where cuts neither find a model nor soon prove the bound of the zero model, a smoothed
-    solve takes over; if that does not end soon either, the cuts go on from its point. Where they
-    find models this is `Bmrm`, until that stalls.
+    The minimum of a max-margin loss may be at the zero model or near it. If the cuts neither find a
+    better point nor soon prove that the zero model is optimal, a smoothed solve takes over; if that
+    does not end soon either, the cuts continue from its point. If the cuts find better points than
+    the zero model, this is `Bmrm` until it stalls.
 
     Parameters
     ----------
     solver : Solver, optional
-        Of smoothed problems; by default `ProximalPoint` where the smoothing can be centred, else
-        `Continuation`.
+        Solver that smooths the loss; by default `ProximalPoint` if the smoothing can be centred,
+        otherwise `Continuation`.
     """
 
     solver: Solver[Any] | None = None
@@ -152,47 +155,47 @@ class CutsFirst(Relay):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Cuts, smoothing, the same cuts again, and smoothing where those stall."""
+        """Cuts, smoothing, the same cuts again, and smoothing after those stall."""
         smoothing = self.solver or _smoothing
         return (
             Stage(ModelCuts(), until=_no_model),
-            Stage(smoothing, until=_turn_is_over, begin=_from_start_if_empty),
+            Stage(smoothing, until=_turn_is_over, begin=_from_null_if_zero),
             Stage(ModelCuts(), begin=_cut_again),
             Stage(smoothing),
         )
 
 
 def _no_model(problem: Problem, state: RelayState) -> bool:
-    """Whether the cuts have long found no model."""
+    """Whether the best point is still the zero model after `MOST` cuts."""
     cuts = cast(ModelCutsState, state.inner)
-    return cuts.empty and cuts.steps >= MOST
+    return cuts.is_zero and cuts.steps >= MOST
 
 
-def _from_start_if_empty(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
-    """Smoothing begins at the best point of the cuts, at the null model where that is empty."""
+def _from_null_if_zero(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
+    """Start smoothing at the best point of the cuts, or at the null model if that is zero."""
     cuts = cast(ModelCutsState, state.inner)
-    w = problem.start() if cuts.empty else cuts.point.w
+    w = problem.start() if cuts.is_zero else cuts.point.w
     return cast(State, solver.init(problem, w, state.rng))
 
 
 def _turn_is_over(problem: Problem, state: RelayState) -> bool:
-    """Whether smoothing has had its steps, and the cuts before it have not stalled."""
+    """Whether smoothing has taken `TURN` steps, and the cuts before it had not stalled."""
     return state.steps >= TURN and not state.ended[-1].stalled
 
 
 def _cut_again(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
-    """The cuts go on from the best point of the smoothed solve."""
+    """Continue the cuts from the best point of the smoothed solve."""
     before = cast(ModelCutsState, state.ended[-1])
     again = resumed(problem, before.cuts, state.point)
     return _shown(problem, replace(before, cuts=again))
 
 
-# --- smoothing while it is wide, then cuts ----------------------------------------------------
+# --- smoothing down to a width, then cuts -------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PlanesState(State):
-    """A smoothed solve and the planes below the exact loss that it has found."""
+    """A smoothed solve and its planes, each the slope and offset of a bound below the loss."""
 
     smooth: SmoothingState
     planes: tuple[tuple[FloatArray, float], ...] = ()
@@ -200,7 +203,7 @@ class PlanesState(State):
 
 @dataclass(frozen=True)
 class PlanesOfSmoothing:
-    """`Continuation` that keeps the gradients of its smoothed losses as cutting planes."""
+    """`Continuation` that stores the gradients of its smoothed losses as cutting planes."""
 
     needs = Continuation.needs
 
@@ -224,11 +227,10 @@ class PlanesOfSmoothing:
 
 @dataclass(frozen=True)
 class SmoothFirst(Relay):
-    """`Continuation` while the smoothing is wide, `CutsFirst` from there on.
+    """`Continuation` while the smoothing is wide, then `CutsFirst`.
 
-    For losses whose smoothed form costs more the narrower it is, as that of F-beta does, which
-    mixes more and more levels. The gradients of the smoothed losses are planes below the exact
-    loss, with which the cutting planes start.
+    For losses whose smoothed form costs more at smaller widths, such as F-beta. The gradients of
+    the smoothed losses give planes below the exact loss, with which the cutting planes start.
     """
 
     needs = CutsFirst.needs
@@ -243,15 +245,15 @@ class SmoothFirst(Relay):
 
 
 def _narrow(problem: Problem, state: RelayState) -> bool:
-    """Whether the width is narrow, or the steps are many, and there is a model to begin from."""
+    """Whether the width is below `NARROW` or the steps are used up, and w beats the null model."""
     smooth = cast(PlanesState, state.inner).smooth
     wide = smooth.width >= NARROW * null_unit(problem) and state.steps < SMOOTH_STEPS
-    # Where no model beats the empty one, cuts would end in that.
+    # From a point no better than the null model, the cuts would end in the null model.
     return not wide and smooth.point.value < problem.null.loss
 
 
 def _with_planes(problem: Problem, solver: Solver[Any], state: RelayState) -> State:
-    """Cuts begin with the planes that the smoothed solve has found."""
+    """Start the cuts with the planes of the smoothed solve."""
     begun: RelayState = solver.init(problem, state.point.w, state.rng)
     bundle = cast(ModelCutsState, begun.inner).cuts.bundle
     for plane in cast(PlanesState, state.inner).planes:
@@ -260,7 +262,10 @@ def _with_planes(problem: Problem, solver: Solver[Any], state: RelayState) -> St
 
 
 def _plane(problem: Problem, dual: Point | None) -> tuple[tuple[FloatArray, float], ...]:
-    """Slope and offset in the column weights of a plane below the loss, whatever the intercept."""
+    """Slope (in the coefficients) and offset of a plane below the loss for every intercept.
+
+    Empty if the dual point gives none.
+    """
     if dual is None or dual.imbalance or not dual.exact:
         return ()
     offset = dual.tangent

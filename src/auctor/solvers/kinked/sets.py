@@ -1,4 +1,4 @@
-"""Losses on sets of rows that are a row loss with a free threshold, solved as that."""
+"""`AsRows`: losses on sets of rows that equal a row loss minimised over a threshold."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from auctor.solvers.dual.ascent import DualCoordinateAscent
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import Relay, RelayState, Stage
 
-#: Steps in which the gap must fall to `FALL` of itself; otherwise another solver takes over.
+#: Steps in which the gap must fall to `FALL` times its size; otherwise another solver takes over.
 PATIENCE = 40
-#: See `PATIENCE`.
+#: Largest ratio of the gaps after and before `PATIENCE` steps.
 FALL = 0.8
 
 
@@ -27,9 +27,10 @@ FALL = 0.8
 class RowForm:
     """The problem over rows whose intercept is the threshold of the loss on sets.
 
-    With ``loss(s) = constant + outside * min over b of row_loss(inside * s + b)`` the weights of
-    the row problem are ``inside`` times the given ones and its penalty is divided by
-    ``outside * inside^2``; values and bounds carry over by ``outside`` and the constant.
+    With ``loss(s) = constant + outside * min over b of row_loss(inside * s + b)``, the coefficients
+    of the row problem are ``inside`` times the given ones and its penalty is divided by
+    ``outside * inside^2``. A value or lower bound v of the row problem is ``constant + outside v``
+    for the given one.
     """
 
     given: Problem
@@ -46,11 +47,11 @@ class RowForm:
         return cls(problem, form, rows)
 
     def start(self, w: FloatArray) -> FloatArray:
-        """Weights times ``inside``, with the best intercept of a model without columns."""
+        """Coefficients times ``inside``, with the intercept of the null model."""
         return self.problem.join(self.form.inside * self.given.coef(w), self.problem.null.intercept)
 
     def back(self, inner: State) -> State:
-        """The point, and a bound, on the problem itself."""
+        """The point and its lower bound on the given problem."""
         rows, form, at = self.problem, self.form, inner.point
         scores = (at.scores - rows.intercept(at.w)) / form.inside
         w = self.given.join(rows.coef(at.w) / form.inside, 0.0)
@@ -61,19 +62,19 @@ class RowForm:
 
 @dataclass(frozen=True)
 class AsRows(Relay):
-    """Solve for the threshold of a loss on sets together with the weights, as an intercept.
+    """Solve for the threshold of a loss on sets together with the coefficients, as an intercept.
 
     The max-margin loss of the precision/recall break-even point is the hinge loss of a linear
     support vector machine with a free bias; those of precision and recall at k are pinball losses.
     These have a dual variable per row, not one for every set of rows, so with many columns and a
-    weak penalty a few sweeps replace hundreds of cutting planes. Values and certificates carry over
-    by a factor and a constant. Where sweeps are slow (one direction dominates the rows) the next
-    best solver takes over.
+    weak penalty a few sweeps replace hundreds of cutting planes. Values and certificates differ
+    from those of the given problem by a factor and a constant. If sweeps are slow (one direction
+    dominates the rows), the next solver of the decision table takes over.
 
     Parameters
     ----------
     solver : Solver
-        Of the problem over rows.
+        Solver of the problem over rows.
 
     References
     ----------
@@ -98,7 +99,7 @@ class AsRows(Relay):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The problem over rows, and the next best solver where its gap does not fall."""
+        """The problem over rows, then the next solver of the table if the gap falls slowly."""
         return Stage(Reformulated(RowForm.of, self.solver), until=_slow), Stage(_next_best)
 
 

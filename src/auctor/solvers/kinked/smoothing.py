@@ -1,4 +1,4 @@
-"""Non-smooth losses through a sequence of smoothed ones, stopped by the exact certificate."""
+"""Non-smooth losses by a sequence of smoothed ones, with the duality gap of the exact problem."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from auctor.solvers.kinked.preconditioner import pair_metric
 from auctor.solvers.lbfgs import Lbfgs
 from auctor.solvers.relay import After, Relay, Stage
 
-#: Width at which pair losses are warm-started, in units of the null loss: narrow enough for the
-#: point to be near the minimum, wide enough for L-BFGS.
+#: Smoothing width of the L-BFGS warm start of pair losses, in units of the null loss: narrow enough
+#: to end near the minimum, wide enough for L-BFGS to converge.
 WARM_WIDTH = 0.05
-#: Steps of L-BFGS of that warm start: they cost less than the first Newton steps on pairs.
+#: L-BFGS steps of that warm start, which cost less than the first Newton steps on pairs.
 WARM_STEPS = 16
-#: And where L-BFGS is preconditioned by `pair_metric`, so that fewer will do.
+#: L-BFGS steps of that warm start if preconditioned by `pair_metric`, so that fewer are enough.
 METRIC_STEPS = 8
-#: First width, in units of the null loss: half as wide again as the null loss, so that at w = 0 no
-#: margin sits exactly on a kink.
+#: First smoothing width, in units of the null loss; not 1, so that at w = 0 no margin is exactly at
+#: a kink of the smoothed loss's derivative.
 FIRST_WIDTH = 1.5
-#: Narrowest width that a starting point is tried at, in units of the null loss.
+#: Smallest width that is tried for a starting point, in units of the null loss.
 NARROWEST_START = 1e-6
-#: Width, as a share of the gap that it certifies, below which narrower ones are not tried: they
-#: can take no more off the gap than the width itself. Searches for a strength by F1 on four tables
-#: took 2.5 to 6.3 times the CPU seconds without it.
+#: Width, as a share of the gap at that width, at which the trials stop: a smaller width can reduce
+#: the gap by at most the width. Searches for a strength by F1 on four tables took 2.5 to 6.3 times
+#: the CPU seconds without this limit.
 NARROW_ENOUGH = 0.1
-#: Plain smoothing: a width is solved when the gap of the smoothed problem is this share of the
-#: smoothing error.
+#: Plain smoothing: a smoothed problem is solved when its gap is at most this share of the smoothing
+#: error.
 SOLVED = 0.2
-#: Centred smoothing: a centre is solved when the gap of the smoothed problem is this share of the
-#: gap of the exact one.
+#: Centred smoothing: a smoothed problem is solved when its gap is at most this share of the gap of
+#: the exact problem.
 CENTRE_SOLVED = 0.4
-#: What solvers of Newton type for smooth penalties need: L-BFGS can start in their place.
+#: Needs of Newton-type solvers for smooth penalties, which may start with L-BFGS steps.
 _NEWTON_TYPE = Need.CURVATURE | Need.SMOOTH_PENALTY
 
 
@@ -47,8 +47,8 @@ _NEWTON_TYPE = Need.CURVATURE | Need.SMOOTH_PENALTY
 class SmoothingState(State):
     """The point on the exact problem, and the smoothed problem being solved.
 
-    ``width`` is that of the smoothed problem, ``solver`` solves it and ``inner`` is its state;
-    ``later`` solves the problems that follow.
+    ``width`` is the smoothing width, ``solver`` the solver of the smoothed problem and ``inner``
+    that solver's state; ``later`` solves the smoothed problems that follow.
     """
 
     width: float
@@ -61,27 +61,27 @@ class SmoothingState(State):
 
 @dataclass
 class Smoothing:
-    """Solve smoothed problems of falling width with warm starts.
+    """Solve smoothed problems of decreasing width with warm starts.
 
-    The gradient of a smoothed loss is a dual point of the exact one, so every step carries a
-    duality gap on the **non-smooth** objective. Plain smoothing makes the width fall whenever the
-    smoothed problem is solved better than its smoothing error.
+    The gradient of a smoothed loss is a dual point of the exact one, so every step gives a duality
+    gap of the **non-smooth** objective. Plain smoothing reduces the width whenever the gap of the
+    smoothed problem is below its smoothing error.
 
-    Centred smoothing need not let the width vanish. The slopes u of the loss are its dual
-    variables; a quadratic around the last slopes, ``width/2 |u - u_k|^2``, moves the scores of the
-    smoothed loss by ``width * u_k``. As the slopes converge the smoothing error goes to zero at any
-    width, and steps of Newton type keep well-conditioned problems.
+    Centred smoothing converges at a fixed width. The derivatives u of the loss in the scores are
+    its dual variables; a quadratic around the last ones, ``width/2 |u - u_k|^2``, shifts the scores
+    of the smoothed loss by ``width * u_k``. As u converges the smoothing error goes to zero at any
+    width, and the problems stay well conditioned for Newton-type steps.
 
     Parameters
     ----------
     solver : Solver, optional
-        For the smoothed problems; chosen by the table of `auctor.solvers.choose` by default.
+        Solver of the smoothed problems; chosen by `auctor.solvers.choose` by default.
     shrink : float in (0, 1)
         Factor between widths.
     min_width : float > 0
-        Narrowest width: a fraction of the null model's loss, or with centres of a margin of 1.
+        Smallest width, as a share of the null model's loss or, if centred, of the loss's margin.
     centred : bool
-        Whether the smoothing is centred at the last slopes; not every loss allows it.
+        Whether the smoothing is centred at the last derivatives; not every loss supports it.
 
     References
     ----------
@@ -104,14 +104,14 @@ class Smoothing:
         if self.centred:
             self.needs |= Need.CENTRED_SMOOTHING
         if self.solver is not None:
-            # Smoothing supplies the loss; what the inner solver needs of the rest stays needed.
+            # Smoothing makes the loss smooth; the inner solver's other needs remain.
             self.needs |= self.solver.needs & ~(Need.SMOOTH_LOSS | Need.CURVATURE)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SmoothingState:
-        """State at the starting point, at the width that certifies it best.
+        """State at the starting point, at the width that gives the smallest gap there.
 
-        From zero, pair losses are first brought near their minimum by L-BFGS at a narrow width,
-        which costs less than their first Newton steps.
+        From zero, pair losses start with L-BFGS steps at a narrow width, which cost less than the
+        first Newton steps.
         """
         solver = self.solver or choose(
             smoothed_problem(problem, null_unit(problem)), role=Role.SMOOTHED
@@ -130,7 +130,7 @@ class Smoothing:
         return replace(best, point=given) if given.value <= best.point.value else best
 
     def step(self, problem: Problem, state: SmoothingState) -> SmoothingState:
-        """One step on the smoothed problem, then the next one if it is solved."""
+        """One step on the smoothed problem; once it is solved, set up the next one."""
         inner = cast(State, state.solver.step(state.smoothed, state.inner))
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         dual = inner.point if self.centred or inner.dual is None else inner.dual
@@ -140,7 +140,7 @@ class Smoothing:
         return self._new_centre(problem, state) if self.centred else self._narrower(problem, state)
 
     def _solved(self, problem: Problem, state: SmoothingState) -> bool:
-        """Whether the smoothed problem is solved well enough beside the smoothing error."""
+        """Whether the gap of the smoothed problem is small compared with the smoothing error."""
         inner, point = state.inner, state.point
         if self.centred:
             gap = problem.certificate(point, state.dual).gap
@@ -150,7 +150,7 @@ class Smoothing:
         return gap <= problem.tolerance(SOLVED * error / null_unit(problem))
 
     def _narrower(self, problem: Problem, state: SmoothingState) -> SmoothingState:
-        """Plain smoothing, at the next width."""
+        """Plain smoothing: start the problem of the next width."""
         width = state.width * self.shrink
         if width < self.min_width * null_unit(problem):
             return replace(state, stalled=True)
@@ -159,7 +159,7 @@ class Smoothing:
         return replace(new, point=state.point, dual=state.dual)
 
     def _new_centre(self, problem: Problem, state: SmoothingState) -> SmoothingState:
-        """Centred smoothing, around the slopes of the last point and perhaps narrower."""
+        """Centred smoothing: start the problem centred at the last point's derivatives."""
         last = state.inner
         width = max(state.width * self.shrink, self.min_width * margin_unit(problem))
         slopes = last.point.dscores
@@ -173,7 +173,7 @@ class Smoothing:
     def _best_start(
         self, problem: Problem, given: Point, solver: Solver[Any], rng: np.random.Generator
     ) -> SmoothingState:
-        """At the width that certifies the starting point best."""
+        """State at the width that gives the smallest duality gap of the starting point."""
         if not self.centred:
             width = first_width(problem, given, self.shrink)
             smoothed = smoothed_problem(problem, width)
@@ -215,7 +215,7 @@ class Continuation(Smoothing):
 
 @dataclass
 class ProximalPoint(Smoothing):
-    """Proximal points of the dual: `Smoothing` centred at the last slopes.
+    """Proximal point method on the dual: `Smoothing` centred at the last derivatives.
 
     Parameters
     ----------
@@ -232,24 +232,27 @@ class ProximalPoint(Smoothing):
 
 
 def null_unit(problem: Problem) -> float:
-    """The loss without a model, in whose units widths are measured."""
+    """Loss of the null model, the unit of smoothing widths; 1 if that is 0."""
     return abs(problem.null.loss) or 1.0
 
 
 def margin_unit(problem: Problem) -> float:
-    """Size of the scores that matter: a margin, or the spread of the target."""
+    """Unit of centred widths: the loss's margin, or the null loss if it has none."""
     return problem.loss.margin(problem.data.target) or null_unit(problem)
 
 
 def smoothed_problem(problem: Problem, width: float) -> Problem:
-    """The problem with its loss smoothed."""
+    """The problem with its loss smoothed at a width."""
     loss = problem.loss.smoothed(width)
     assert loss is not None
     return problem.with_loss(loss)
 
 
 def first_width(problem: Problem, given: Point, shrink: float) -> float:
-    """The widest that certifies a point nearly as well as the best: narrow ones are slow."""
+    """The largest width whose gap at a point is within 1.5 times the smallest gap.
+
+    Problems of small width are slow, so the largest good width is the best start.
+    """
     unit = null_unit(problem)
     widths, gaps = [FIRST_WIDTH * unit], [np.inf]
     if not problem.coef(given.w).any():
@@ -261,7 +264,7 @@ def first_width(problem: Problem, given: Point, shrink: float) -> float:
         point = given if same else problem.evaluate(dual.w, scores=dual.scores)
         gaps.append(problem.certificate(point, dual).gap)
         if min(gaps[-2:]) > 2.0 * min(gaps) or widths[-1] <= NARROW_ENOUGH * min(gaps):
-            break  # past the best, or nothing left to gain
+            break  # the gaps rise again, or a smaller width cannot reduce them
         widths.append(widths[-1] * shrink)
     pairs = zip(widths, gaps[1:], strict=False)
     return next(width for width, gap in pairs if gap <= 1.5 * min(gaps))

@@ -17,10 +17,10 @@ from auctor.solvers.sparse.proximal import MOST_TRIALS, feasible, first_step
 
 @dataclass(frozen=True)
 class NesterovState(State):
-    """The point x, and the minimiser v of the estimate of the objective that steps have built.
+    """The point x, and the minimiser v of the estimate sequence, with its scores.
 
-    ``mass`` is the total weight A of the steps, ``pull`` the weighted sum of their gradients, and
-    ``lipschitz`` the next trial constant.
+    ``start`` is the starting point, ``mass`` the total weight A of the steps, ``pull`` the weighted
+    sum of their gradients, and ``lipschitz`` the next trial of the Lipschitz constant.
     """
 
     start: FloatArray
@@ -35,16 +35,16 @@ class NesterovState(State):
 class AcceleratedGradient:
     """Adaptive accelerated gradient method with two gradients per trial.
 
-    The estimate of the objective counts the strong convexity of the penalty, so the error falls
-    like ``2 L |w0 - w*|^2 / k^2`` (with ``growth`` 2) and geometrically where every parameter has
-    an l2 part. The constant L of the gradient is found on the way.
+    The estimate sequence uses the strong convexity of the penalty, so the error falls like
+    ``2 L |w0 - w*|^2 / k^2`` (with ``growth`` 2) and geometrically if every parameter has an l2
+    penalty. The Lipschitz constant L of the gradient is found by trials.
 
     Parameters
     ----------
     growth : float > 1
-        Factor of the constant after a failed test.
+        Factor on L after a failed test.
     relax : float >= 1
-        What the constant is divided by after every step; 1 keeps it.
+        Divisor of L after every step; 1 keeps L.
 
     References
     ----------
@@ -88,6 +88,7 @@ class AcceleratedGradient:
         x, mass, constant = state.point, state.mass, state.lipschitz
         strong = float(problem.ridge.min())
         for _ in range(MOST_TRIALS):
+            # The weight a of the step solves a^2 / (A + a) = 2 (1 + strong A) / L.
             q = 2.0 * (1.0 + strong * mass) / constant
             weight = 0.5 * (q + math.hypot(q, 2.0 * math.sqrt(q) * math.sqrt(mass)))
             share = weight / (mass + weight)
@@ -95,6 +96,7 @@ class AcceleratedGradient:
                 x.w + share * (state.v - x.w), scores=x.scores + share * (state.v_scores - x.scores)
             )
             new = problem.evaluate(problem.prox(y.w - y.gradient / constant, 1.0 / constant))
+            # Accept L if r.(y - x) >= |r|^2 / L for the subgradient r of the objective at x.
             moved = y.w - new.w
             residual = constant * moved + new.gradient - y.gradient
             if float(residual @ moved) >= float(residual @ residual) / constant:

@@ -20,16 +20,16 @@ from auctor.solvers.base import State
 from auctor.solvers.line_search import first_accepted, sizes
 from auctor.solvers.specs import spec_of
 
-#: Share of the decrease that the slope promises which must come true (Koh, Kim, Boyd, alpha).
+#: Least share of the decrease predicted by the slope. Source: Koh, Kim, Boyd, 2007 (alpha).
 SUFFICIENT = 0.01
-#: The barrier moves on after a step at least this long.
+#: Step length from which the barrier weight is reduced; a full Newton step has length 1.
 LONG_STEP = 0.5
-#: Ridge of unpenalised columns in the system of the rows, relative to their own curvature.
+#: Ridge added to unpenalised columns in the Woodbury system, relative to their curvature.
 TRACE = 1e-6
 
 
 class Barrier(NamedTuple):
-    """``min over u of l1 u - mu log(u^2 - w^2)``: value, slope and curvature in each weight."""
+    """``min over u of l1 u - mu log(u^2 - w^2)``: value, and derivatives in each coefficient."""
 
     value: float
     slope: FloatArray
@@ -39,8 +39,8 @@ class Barrier(NamedTuple):
 def barrier(w: FloatArray, l1: FloatArray, mu: float) -> Barrier:
     """The barrier of ``|w_j| <= u_j`` with its bounds u at their minimisers.
 
-    They solve ``l1 (u^2 - w^2) = 2 mu u``, so the slope ``2 mu w/(u^2 - w^2)`` is ``l1 w/u`` and
-    the curvature left after eliminating u is ``2 mu/(u^2 + w^2)``.
+    These solve ``l1 (u^2 - w^2) = 2 mu u``, so the slope ``2 mu w/(u^2 - w^2)`` is ``l1 w/u`` and
+    the curvature after eliminating u is ``2 mu/(u^2 + w^2)``.
     """
     slope, curve = np.zeros_like(w), np.zeros_like(w)
     on = l1 > 0.0
@@ -56,7 +56,7 @@ def barrier(w: FloatArray, l1: FloatArray, mu: float) -> Barrier:
 
 @dataclass(frozen=True)
 class InteriorState(State):
-    """The point shown, the dense point behind it, and the barrier's weight."""
+    """The thresholded point, the dense iterate (``inner``), and the barrier weight ``mu``."""
 
     inner: Point
     mu: float
@@ -68,16 +68,16 @@ class InteriorPoint:
 
     Minimises ``loss + sum l1_j u_j + l2_j/2 w_j^2 - mu sum log(u_j^2 - w_j^2)`` for falling mu,
     with the bounds u eliminated in closed form; mu follows the duality gap. One Newton system per
-    step: of the columns where there are at least as many rows (O(n p^2)), otherwise of the rows by
-    the Woodbury identity (O(n^2 p), no p by p matrix). Iterates are dense; the point shown has
-    those weights at zero that one coordinate step would put there, if its objective is no worse.
+    step: of the columns if there are at least as many rows (O(n p^2)), otherwise of the rows by the
+    Woodbury identity (O(n^2 p), no p by p matrix). Iterates are dense; the returned point has those
+    coefficients at zero that one coordinate step would set to zero, if its objective is no worse.
 
     Parameters
     ----------
     growth : float > 1
-        How far ahead of the duality gap the barrier runs.
+        Ratio of the barrier weight that the duality gap suggests to the next barrier weight.
     direct : bool, optional
-        Force (or forbid) the system of the columns.
+        Whether to solve the system of the columns; by default if there are as many rows as columns.
 
     References
     ----------
@@ -110,8 +110,8 @@ class InteriorPoint:
     def _first(problem: Problem, point: Point) -> float:
         """The first barrier weight.
 
-        From zero, where bounds u are wide: as long as a weight that moves scores by one. From a
-        start with a small gap, what suits that gap.
+        At zero, mu / l1 is the size of a coefficient that moves the scores by about one. At another
+        start, mu is at most the weight that corresponds to its duality gap.
         """
         spec = spec_of(problem)
         penalised = spec.l1 > 0.0
@@ -143,20 +143,21 @@ class InteriorPoint:
 
     @staticmethod
     def _least(point: Point) -> float:
-        """A barrier weight lost in the rounding of the objective."""
+        """A barrier weight below the rounding error of the objective."""
         return 1e-18 * abs(point.value)
 
     def _next(
         self, problem: Problem, spec: SeparableSpec, point: Point, mu: float, length: float
     ) -> float:
-        """The next barrier weight: behind the gap by the factor ``growth``, after long steps."""
+        """The next barrier weight: that of the duality gap divided by ``growth``; never larger."""
         if length < LONG_STEP:
             return mu
         if not problem.certifiable:
             return mu / self.growth
+        # On the central path the duality gap is mu times the number of log terms.
         terms = 2 * int(np.count_nonzero(spec.l1))
-        behind = problem.certificate(point).gap / max(1, terms)
-        return min(max(behind, mu) / self.growth, mu)
+        central = problem.certificate(point).gap / max(1, terms)
+        return min(max(central, mu) / self.growth, mu)
 
     def _solve(
         self, problem: Problem, point: Point, ridge: FloatArray, r: FloatArray
@@ -172,16 +173,17 @@ class InteriorPoint:
             )
             return spd_solve(hessian.matrix(), floor=MODEL_FLOOR)(r)
         if not ridge.all():
-            # Columns without a penalty get a trace of one, or their inverse would be infinite.
+            # Columns without a penalty get a tiny ridge; its inverse would be infinite otherwise.
             problem.counts.passes += 1
             ridge = np.where(ridge > 0.0, ridge, TRACE * floored(problem.data.square_gradient(h)))
         return _woodbury(problem, h, ridge, r)
 
 
 def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray) -> FloatArray:
-    """``(X'hX + ridge)^-1`` through ``I + sqrt(h) X ridge^-1 X' sqrt(h)``; intercept by its Schur.
+    """Newton system by the Woodbury identity with ``I + sqrt(h) X ridge^-1 X' sqrt(h)``.
 
-    With ``A x = r - b g``, ``g = X'h`` and the last row ``g.x + sum(h) b = r_b``.
+    The intercept b is eliminated: with ``A = X'hX + ridge`` and ``g = X'h`` the equations are
+    ``A x + b g = r`` and ``g.x + sum(h) b = r_b``.
     """
     data, n = problem.data, problem.data.n_rows
     root, inverse = np.sqrt(h), 1.0 / ridge
@@ -200,11 +202,11 @@ def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray)
     if not problem.has_intercept:
         return x
     problem.counts.passes += 1
-    side = data.gradient(h)
-    turned = apply(side)
-    bottom = float(h.sum()) - float(side @ turned)
-    b = (float(r[-1]) - float(side @ x)) / bottom if bottom > 0.0 else 0.0
-    return np.append(x - b * turned, b)
+    g = data.gradient(h)
+    solved = apply(g)  # A^-1 g
+    schur = float(h.sum()) - float(g @ solved)
+    b = (float(r[-1]) - float(g @ x)) / schur if schur > 0.0 else 0.0
+    return np.append(x - b * solved, b)
 
 
 def _search(
@@ -215,7 +217,7 @@ def _search(
     gradient: FloatArray,
     mu: float,
 ) -> tuple[float, Point] | None:
-    """Backtracking on the barrier function in score space; the step length and its point."""
+    """Backtracking on the barrier function; the accepted step length and its point, or None."""
 
     def total(at: Point) -> float:
         w = problem.coef(at.w)
@@ -236,10 +238,11 @@ def _search(
 
 
 def _thresholded(problem: Problem, spec: SeparableSpec, point: Point) -> Point:
-    """The point with those weights at zero that one coordinate step would put there, if no worse.
+    """The point with the inactive coefficients set to zero, if its objective is no worse.
 
-    Barrier weights are never zero: an inactive one is about ``mu/(l1 - |slope|)``, far within the
-    ``(l1 - |slope|)/curvature`` that such a step covers.
+    Coefficients of a barrier method are never zero. An inactive one is about
+    ``mu/(l1 - |slope|)``, much smaller than the ``(l1 - |slope|)/curvature`` up to which a
+    coordinate step would set it to zero.
     """
     w = problem.coef(point.w)
     slope = np.abs(problem.coef(point.gradient) + spec.l2 * w)

@@ -21,7 +21,7 @@ from auctor.solvers.specs import spec_of
 
 @dataclass(frozen=True)
 class OrthantState(State):
-    """The point and the pairs, which are updated in place."""
+    """The point, the L-BFGS pairs, which are updated in place, and the penalty per column."""
 
     pairs: LbfgsMatrix
     spec: SeparableSpec
@@ -31,17 +31,17 @@ class OrthantState(State):
 class OrthantWise:
     """OWL-QN: an L-BFGS direction inside the orthant that the steepest descent points into.
 
-    The direction is ``-B^-1 p`` with p the minimum-norm subgradient, its components cut to 0 where
-    they disagree with ``-p``; trial points are projected on the orthant (and on the penalty's box,
-    if any). Two passes over the data per iteration, one more per halving. A baseline: unlike
-    `Lhac` it may stop short of kinks, and it has no rate.
+    The direction is ``-B^-1 p`` with p the minimum-norm subgradient, its components set to 0 if
+    their sign differs from that of ``-p``; trial points are projected on the orthant (and on the
+    penalty's bounds, if any). Two passes over the data per iteration, one more per halving. A
+    baseline: unlike `Lhac` it has no proven rate of convergence, and it may stall near kinks.
 
     Parameters
     ----------
     memory : int >= 1
-        Pairs kept.
+        Number of pairs in memory.
     shrink : float in (0, 1)
-        Factor of a failed step.
+        Factor on the step after a failed trial.
 
     References
     ----------
@@ -80,7 +80,7 @@ class OrthantWise:
         )
 
     def step(self, problem: Problem, state: OrthantState) -> OrthantState:
-        """Direction, projected backtracking; the memory is dropped when it fails."""
+        """One direction and projected backtracking; clears the memory if the search fails."""
         point, pairs = state.point, state.pairs
         steepest = survey(point, state.spec).steepest
         direction = -pairs.solve(steepest) if pairs.count else -steepest
@@ -104,7 +104,7 @@ class OrthantWise:
         direction: FloatArray,
         step: float,
     ) -> Point | None:
-        """First of ``step shrink^i`` whose projection falls enough, or ``None``."""
+        """First projected trial at ``step shrink^i`` with sufficient decrease, or ``None``."""
         point, spec = state.point, state.spec
         orthant = np.where(point.w != 0.0, np.sign(point.w), -np.sign(steepest))
         kinked = spec.l1 > 0.0
@@ -117,7 +117,7 @@ class OrthantWise:
 
         def settles(size: float, new: Point | None) -> bool:
             if new is None:
-                return True  # nothing moves any more
+                return True  # the step is below rounding error: end the search
             predicted = float(steepest @ (new.w - point.w))
             slack = ROUNDING * abs(point.value) if math.isfinite(point.value) else 0.0
             return predicted < 0.0 and new.value <= point.value + ARMIJO * predicted + slack

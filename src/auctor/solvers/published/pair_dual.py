@@ -31,7 +31,7 @@ class PairForm:
         return w
 
     def back(self, inner: State) -> State:
-        """The point on the given problem, and the bound of the pairs."""
+        """The point and the lower bound, which is the same for both problems."""
         lower = inner.point.value - self.problem.certificate(inner.point, inner.dual).gap
         return State(self.given.evaluate(inner.point.w), lower=lower)
 
@@ -41,13 +41,13 @@ class PairDualAscent(Reformulated):
     """Exact steps on the dual variables of all (positive, negative) pairs, for small data.
 
     The variable of pair (i, j) lies between 0 and the pair's weight, and
-    ``w = sum a_ij (x_i - x_j) / l2``. Every pair becomes a row of its own, of which
-    `DualCoordinateAscent` takes care; its duality gap is that of the pair loss.
+    ``w = sum a_ij (x_i - x_j) / l2``. Every pair becomes a row ``x_i - x_j`` of a problem for
+    `DualCoordinateAscent`, whose duality gap is that of the pair loss.
 
     Parameters
     ----------
     max_pairs : int >= 1
-        More are refused, because each is stored as a row.
+        Largest number of pairs; each is stored as a row.
 
     References
     ----------
@@ -75,11 +75,11 @@ class PairDualAscent(Reformulated):
 
     @property
     def inner_solver(self) -> DualCoordinateAscent:
-        """For the problem with one row per pair."""
+        """Solver of the problem with one row per pair."""
         return DualCoordinateAscent()
 
     def make(self, problem: Problem) -> PairForm:
-        """The problem with one row per pair; refuses too many before any work."""
+        """The problem with one row per pair; an error if there are more than ``max_pairs``."""
         first, second, weight = every_pair(problem.data.target, self.max_pairs)
         data = problem.data.differences(first, second).with_target(
             Target(np.ones(first.size), weight)
@@ -90,7 +90,7 @@ class PairDualAscent(Reformulated):
 
 
 def every_pair(target: Target, most: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Positive rows, negative rows and weights of all pairs; refused beyond ``most``."""
+    """Positive rows, negative rows and weights of all pairs; an error if more than ``most``."""
     pos, neg, _ = target.pairs
     n_pos, n_neg = np.diff(pos.start), np.diff(neg.start)
     count = int(n_pos @ n_neg)

@@ -16,21 +16,22 @@ from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: Rounds without any decrease after which rounding is blamed.
+#: Consecutive rounds without a decrease after which the solver has stalled.
 PATIENCE = 10
 
 
 class CentredRows(NamedTuple):
-    """Rows with weight, negatives first, as members of their classes.
+    """Rows of positive weight, negatives first, with the means of their classes.
 
     Attributes
     ----------
     rows : (m,) int array
     own : (m,) array
-        Class, 0 or 1 (unsigned).
+        Class of the row, 0 (negative) or 1, as unsigned bytes.
     share : (m,) array
-        Weight in the class; each class sums to 1.
+        Weight in the class; the weights of each class sum to 1.
     means : (2, d) array
+        Mean row of each class.
     square : (m,) array
         Squared distance to the mean of the class.
     """
@@ -43,7 +44,7 @@ class CentredRows(NamedTuple):
 
 
 def centred_rows(problem: Problem) -> CentredRows:
-    """What stochastic solvers of the pairwise square loss need to know of the rows."""
+    """Classes, weights and squared distances to the class mean of all rows; five passes."""
     data, sides = problem.data, problem.data.target.classes[::-1]
     means = []
     for side in sides:
@@ -53,6 +54,7 @@ def centred_rows(problem: Problem) -> CentredRows:
     problem.counts.passes += 5
     square = data.row_lengths(np.ones(data.n_columns))
     for side, mean in zip(sides, means, strict=True):
+        # |x - m|^2 = |x|^2 - 2 x.m + |m|^2
         across = data.scores(mean)[side.rows]
         square[side.rows] += float(mean @ mean) - 2.0 * across
     rows = np.concatenate([side.rows for side in sides])
@@ -63,7 +65,11 @@ def centred_rows(problem: Problem) -> CentredRows:
 
 @dataclass(frozen=True)
 class SvrgState(State):
-    """The point, the rows, how they are drawn, the step length and how long nothing improved."""
+    """The point, the rows, their cumulative sampling probabilities and the step size.
+
+    ``scale`` is a row's weight over its probability; ``without_progress`` counts the rounds since
+    the objective fell.
+    """
 
     rows: CentredRows
     below: FloatArray
@@ -75,19 +81,19 @@ class SvrgState(State):
 
 @dataclass(frozen=True)
 class ProxSvrg:
-    """Proximal SVRG: random rows correct the full gradient of the last round.
+    """Proximal SVRG: gradients of random rows update the full gradient of the last round.
 
     The loss is ``sum_i p_i (w.(x_i - m_i))^2 + (1 - w.d)^2`` with the class means m and their
-    difference d. Rows are drawn in proportion to the size of their terms, so that rare classes and
-    long rows need no smaller steps; the last term is taken exactly. Linear rate where the objective
-    is strongly convex, exact zeros under l1. An inner step costs O(d).
+    difference d. Rows are drawn in proportion to ``p_i |x_i - m_i|^2``, so that rare classes and
+    long rows need no smaller steps; the last term is not sampled. The rate is linear if the
+    objective is strongly convex, and l1 penalties give exact zeros. An inner step costs O(d).
 
     Parameters
     ----------
     inner : float > 0
         Inner steps per round, as a multiple of the rows.
     length : float > 0
-        Length of the steps, in units of one over the largest curvature of a term.
+        Step size, in units of one over the largest curvature of a term.
 
     References
     ----------
@@ -135,7 +141,7 @@ class ProxSvrg:
         return SvrgState(point, rows, below, scale, length, random)
 
     def step(self, problem: Problem, state: SvrgState) -> SvrgState:
-        """One round: inner steps around the gradient at the point."""
+        """One round of inner steps around the full gradient; halves the step size if it fails."""
         point, rows, random = state.point, state.rows, state.random.copy()
         spec = spec_of(problem)
         w = point.w.copy()

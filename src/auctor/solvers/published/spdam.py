@@ -16,12 +16,12 @@ from auctor.problem import Problem
 from auctor.solvers.base import State
 from auctor.solvers.published.prox_svrg import CentredRows, centred_rows
 
-#: Passes without any decrease after which rounding is blamed.
+#: Consecutive passes without a decrease after which the solver has stalled.
 PATIENCE = 50
 
 
 class Lengths(NamedTuple):
-    """Dual step, primal step and extrapolation, which is also the rate of convergence."""
+    """Dual step size, primal step size, and the extrapolation, also the convergence rate."""
 
     sigma: float
     tau: float
@@ -29,7 +29,7 @@ class Lengths(NamedTuple):
 
 
 def lengths(strength: float, square: float, n: int, batch: int) -> Lengths:
-    """Best steps for n rows of squared length up to ``square``, with ``batch`` of them at once.
+    """Optimal step sizes for n rows of squared length up to ``square``, ``batch`` rows per step.
 
     Examples
     --------
@@ -48,14 +48,18 @@ def lengths(strength: float, square: float, n: int, batch: int) -> Lengths:
 
 @dataclass(frozen=True)
 class SpdamState(State):
-    """The point, the rows with their scale, and the primal-dual iterates."""
+    """The point, the rows with their scale, and the primal-dual iterates.
+
+    ``multipliers`` are the dual variables of the rows, ``pull`` is their combination of the rows,
+    ``extrapolated`` the extrapolated w, and ``best`` the lowest objective so far.
+    """
 
     rows: CentredRows
     scale: FloatArray
     order: IntArray
     multipliers: FloatArray
     pull: FloatArray
-    ahead: FloatArray
+    extrapolated: FloatArray
     random: Array
     best: float
     without_progress: int = 0
@@ -65,14 +69,15 @@ class SpdamState(State):
 class Spdam:
     """Stochastic primal-dual algorithm for AUC with a ridge.
 
-    Rows, centred at the mean of their class, have one dual variable each; those of a random batch
-    are updated at once, followed by an exact step in w. Linear rate, whatever the loss. A step
-    costs O(entries of the batch + d), one iteration is about a pass over the rows.
+    Rows, centred at the mean of their class, have one dual variable each. A step updates those of a
+    random batch at once and then minimises exactly over w. The rate is linear. A step costs
+    O(entries of the batch + d), and one iteration is about a pass over the rows.
 
     Parameters
     ----------
     batch : int >= 1, optional
-        Rows per step; one in a hundred by default. Fewer need fewer passes and more steps.
+        Rows per step; one in a hundred by default. A smaller batch takes fewer passes and more
+        steps.
 
     References
     ----------
@@ -111,7 +116,7 @@ class Spdam:
         return [cls(), cls(batch=10)]
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SpdamState:
-        """State at the starting point, with the best dual variables for it."""
+        """State at the starting point, with its optimal dual variables."""
         point, rows = problem.evaluate(w), centred_rows(problem)
         n = rows.rows.size
         scale = np.sqrt(n * rows.share)
@@ -128,7 +133,7 @@ class Spdam:
         )
 
     def step(self, problem: Problem, state: SpdamState) -> SpdamState:
-        """As many random batches as make a pass over the rows."""
+        """Random batches with as many rows in all as one pass over the data."""
         rows, n = state.rows, state.rows.rows.size
         batch = min(n, math.ceil(n / 100) if self.batch is None else self.batch)
         ridge = 0.5 * problem.ridge
@@ -136,7 +141,7 @@ class Spdam:
         use = lengths(float(ridge.min()), max(longest, 1e-300), n, batch)
         order, random = state.order.copy(), state.random.copy()
         multipliers, pull = state.multipliers.copy(), state.pull.copy()
-        w, ahead = state.point.w.copy(), state.ahead.copy()
+        w, extrapolated = state.point.w.copy(), state.extrapolated.copy()
         steps = math.ceil(n / batch)
         spdam_epoch(
             *problem.data.row_lines(),
@@ -152,7 +157,7 @@ class Spdam:
             multipliers,
             pull,
             w,
-            ahead,
+            extrapolated,
             random,
         )
         problem.counts.passes += 2.0 * steps * batch / n
@@ -168,7 +173,7 @@ class Spdam:
             order,
             multipliers,
             pull,
-            ahead,
+            extrapolated,
             random,
             best,
             without_progress,

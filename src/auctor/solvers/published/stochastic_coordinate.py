@@ -1,4 +1,4 @@
-"""Stochastic coordinate descent: random coordinates, a fixed bound on their curvature."""
+"""Stochastic coordinate descent: random coordinates with a fixed bound on the curvature."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: Epochs between two exact recomputations of the scores.
+#: Epochs between two recomputations of the scores, whose updates accumulate rounding errors.
 REFRESH = 25
-#: Epochs without any decrease after which rounding is blamed.
+#: Consecutive epochs without a decrease after which the solver has stalled.
 PATIENCE = 20
 
 
 @dataclass(frozen=True)
 class StochasticState(State):
-    """The point, the curvature bounds, the generator and how long nothing improved."""
+    """The point, the curvature bounds (``beta``), the generator's state and two counters.
+
+    ``without_progress`` counts the epochs since the objective fell.
+    """
 
     beta: FloatArray
     random: Array
@@ -40,14 +43,14 @@ class StochasticCoordinateDescent:
     Each step minimises ``g_j z + beta_j/2 z^2 + penalty(w_j + z)`` where
     ``beta_j = L sum_i p_i x_ij^2`` bounds the curvature along coordinate j for every w, L being
     the loss's largest second derivative. No line search, no second derivatives; a step reads one
-    column, O(n) when dense. One epoch is as many steps as there are columns, after which the
-    intercept is made exact.
+    column, O(n) when dense. One epoch takes as many steps as there are columns and then minimises
+    over the intercept.
 
     Parameters
     ----------
     single_bound : bool
-        Use the largest beta_j for every coordinate, as first proposed; slower when columns differ
-        in scale.
+        Use the largest beta_j for every coordinate, as in the paper; slower if columns differ in
+        scale.
 
     References
     ----------
@@ -72,7 +75,8 @@ class StochasticCoordinateDescent:
         beta = problem.data.square_gradient(bound)
         if self.single_bound:
             beta = np.full_like(beta, beta.max(initial=0.0))
-        # Rounding must not leave a bound below the curvature; an empty column divides by something.
+        # Rounding errors must not put a bound below the curvature; an empty column must not divide
+        # by zero.
         beta = floored(beta * (1.0 + 1e-12))
         return StochasticState(point, beta, rng.integers(1, 2**63, size=1).astype(np.uint64))
 

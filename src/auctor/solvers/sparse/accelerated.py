@@ -39,12 +39,12 @@ from auctor.solvers.specs import spec_of
 class AcceleratedState(State):
     """The latest two points, momentum counter t, sigma, ``H = scale matrix``, pairs and counters.
 
-    ``plain`` is the matrix of the warm-up, ``dual`` the latest extrapolated point.
+    ``warmup_matrix`` is the diagonal H of the warm-up, ``dual`` the latest extrapolated point.
     """
 
     previous: Point
     pairs: LbfgsMatrix
-    plain: Diagonal
+    warmup_matrix: Diagonal
     spec: SeparableSpec
     inner: Inner
     t: float = 0.0
@@ -57,7 +57,7 @@ class AcceleratedState(State):
 
 
 class Metric(NamedTuple):
-    """Scale of H, its sigma, and ``theta = sigma_{k-1} / sigma_k``, which corrects the momentum."""
+    """Scale of H, sigma, and ``theta = sigma_{k-1} / sigma_k``, a factor of the momentum."""
 
     scale: float
     sigma: float
@@ -65,7 +65,10 @@ class Metric(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An accepted step, where it started, its momentum counter and metric, and the work."""
+    """An accepted point, its extrapolated point (``source``), momentum, metric and work.
+
+    ``steps`` counts coordinate steps, ``failures`` the rejected trials.
+    """
 
     point: Point
     source: Point
@@ -76,7 +79,7 @@ class Found(NamedTuple):
 
 
 def admissible(before: FloatArray, after: FloatArray) -> float:
-    """Largest c with ``c diag(after) <= diag(before)``: what sigma must shrink by.
+    """Largest c with ``c diag(after) <= diag(before)``, the factor by which sigma must change.
 
     Examples
     --------
@@ -101,7 +104,7 @@ class FixedMetric:
         self, solver: AcceleratedProximalQuasiNewton, problem: Problem, state: AcceleratedState
     ) -> Matrix:
         """The matrix of this iteration, before it is scaled."""
-        return state.plain if self.learns(solver, state) else state.pairs
+        return state.warmup_matrix if self.learns(solver, state) else state.pairs
 
     def metric(
         self,
@@ -110,26 +113,26 @@ class FixedMetric:
         matrix: Matrix,
         harder: float,
     ) -> Metric:
-        """Scale of H, sigma and theta after failures that made H ``harder`` times larger."""
+        """Scale of H, sigma and theta; failed trials have multiplied H by ``harder``."""
         sigma = state.sigma * (solver.growth if state.t else 1.0) / harder
         return Metric(1.0 / sigma, sigma, state.sigma / sigma)
 
 
 class FollowingPairs(FixedMetric):
-    """H follows the latest pairs, and the condition on sigma is ignored."""
+    """H is the L-BFGS matrix of the latest pairs; the condition on sigma is ignored."""
 
     def learns(self, solver: AcceleratedProximalQuasiNewton, state: AcceleratedState) -> bool:
-        """Always."""
+        """Always: every pair is stored."""
         return True
 
     def ends_warmup(self, solver: AcceleratedProximalQuasiNewton, done: AcceleratedState) -> bool:
-        """There is none."""
+        """Never: there is no warm-up."""
         return False
 
     def matrix(
         self, solver: AcceleratedProximalQuasiNewton, problem: Problem, state: AcceleratedState
     ) -> Matrix:
-        """The latest pairs."""
+        """The L-BFGS matrix of the latest pairs."""
         return state.pairs
 
     def metric(
@@ -139,21 +142,21 @@ class FollowingPairs(FixedMetric):
         matrix: Matrix,
         harder: float,
     ) -> Metric:
-        """Every iteration starts from its matrix."""
+        """H is the matrix times the factor of failed trials; sigma stays 1."""
         return Metric(harder, 1.0, 1.0)
 
 
 class FollowingDiagonal(FollowingPairs):
-    """H follows the diagonal of the second derivative; sigma shrinks as the condition demands."""
+    """H is the diagonal of the Hessian of the loss; sigma shrinks to satisfy its condition."""
 
     def learns(self, solver: AcceleratedProximalQuasiNewton, state: AcceleratedState) -> bool:
-        """Never: pairs are of no use."""
+        """Never: this rule uses no pairs."""
         return False
 
     def matrix(
         self, solver: AcceleratedProximalQuasiNewton, problem: Problem, state: AcceleratedState
     ) -> Matrix:
-        """The diagonal at the point."""
+        """Diagonal of the loss's Hessian at the point."""
         return Diagonal(loss_diagonal(problem, state.point, state.pairs))
 
     def metric(
@@ -163,7 +166,7 @@ class FollowingDiagonal(FollowingPairs):
         matrix: Matrix,
         harder: float,
     ) -> Metric:
-        """Sigma falls until ``sigma H`` is no more than it was."""
+        """Scale of H, and the largest sigma for which ``sigma H`` does not grow."""
         scale, sigma = state.scale * harder / (solver.growth if state.t else 1.0), state.sigma
         if state.matrix is not None:
             every = np.arange(state.spec.l1.shape[0])
@@ -172,7 +175,7 @@ class FollowingDiagonal(FollowingPairs):
         return Metric(scale, sigma, state.sigma / sigma)
 
 
-#: How H is made, by the name that users type.
+#: Rule for H, by the name that users type.
 VARIANTS = {"fixed": FixedMetric(), "lbfgs": FollowingPairs(), "diagonal": FollowingDiagonal()}
 
 
@@ -181,8 +184,8 @@ class AcceleratedProximalQuasiNewton:
     """Nesterov's acceleration in the metric of a quasi-Newton matrix.
 
     A step minimises ``Q_H(u, y)`` from the extrapolated point y, and H grows until
-    ``F(p) <= Q_H(p, y)``; y, and the gradient there, depend on the scale and are redone each time.
-    The theory needs ``sigma_k H_k <= sigma_{k-1} H_{k-1}``, and its error is
+    ``F(p) <= Q_H(p, y)``; y depends on the scale of H, so it and its gradient are computed again
+    for every trial. The theory needs ``sigma_k H_k <= sigma_{k-1} H_{k-1}``, and its error is
     ``|x_0 - x*|^2 / (2 sigma_k t_k^2)`` in the norm of ``sigma_1 H_1``. Two passes over the data
     per iteration, two more per backtrack.
 
@@ -190,23 +193,23 @@ class AcceleratedProximalQuasiNewton:
     ----------
     variant : {"fixed", "lbfgs", "diagonal"}
         "fixed": ``H = B / sigma`` with B the L-BFGS matrix of a short accelerated proximal-gradient
-        warm-up, after which all starts afresh; O(1/k^2). "lbfgs": H follows the latest pairs and
-        the condition on sigma is ignored; a heuristic. "diagonal": H follows the diagonal
-        of the loss's second derivative, and sigma shrinks as the condition demands.
+        warm-up, after which momentum and scale are reset; error O(1/k^2). "lbfgs": H is the L-BFGS
+        matrix of the latest pairs, and the condition on sigma is ignored; a heuristic. "diagonal":
+        H is the diagonal of the loss's Hessian, and sigma shrinks to satisfy the condition.
     memory : int >= 1
-        Pairs kept.
+        Number of pairs in memory.
     warmup : int >= 1
         Iterations of the warm-up.
     growth : float >= 1
-        Factor of sigma tried after every success; "lbfgs" starts every iteration from its matrix.
+        Factor on sigma after every accepted step; not used by "lbfgs".
     shrink : float in (0, 1)
-        Factor of sigma after a failed test.
+        Factor on sigma after a failed test.
     exact : bool
-        Solve subproblems over all coordinates to rounding; otherwise ``1 + k/3`` passes.
+        Solve subproblems over all coordinates to rounding error; otherwise by ``1 + k/3`` passes.
     order : {"shuffled", "cyclic", "iid"}
         Order of the coordinates in a pass.
     restart : bool
-        Drop the momentum when it points uphill; the O(1/k^2) bound is for the method without.
+        Reset the momentum when it points uphill; the O(1/k^2) bound holds without restarts.
     scaling : float in [0, 1]
         The L-BFGS matrix starts from the columns' second moments to this power; 0 is the published
         method.
@@ -261,11 +264,11 @@ class AcceleratedProximalQuasiNewton:
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
         pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, metric=metric)
-        plain = Diagonal(theta * metric)
-        return AcceleratedState(point, point, pairs, plain, spec_of(problem), inner)
+        warmup = Diagonal(theta * metric)
+        return AcceleratedState(point, point, pairs, warmup, spec_of(problem), inner)
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
-        """Extrapolate, solve the model there; the warm-up ends with a restart."""
+        """Extrapolate and minimise the model there; the warm-up ends with a restart."""
         matrix = self._rule.matrix(self, problem, state)
         found = self._search(problem, state, matrix)
         if found is None:
@@ -276,6 +279,7 @@ class AcceleratedProximalQuasiNewton:
         if state.dual is not None and self._rule.learns(self, state):
             change = source.gradient - state.dual.gradient
             state.pairs.add(problem.coef(source.w - state.dual.w), problem.coef(change))
+        # Gradient restart (O'Donoghue, Candes): the momentum points against the prox-gradient.
         uphill = float((source.w - new.w) @ (new.w - x.w)) > 0.0
         done = replace(
             state,
@@ -290,10 +294,10 @@ class AcceleratedProximalQuasiNewton:
             backtracks=state.backtracks + found.failures,
             dual=source,
         )
-        return self._afresh(done) if self._rule.ends_warmup(self, done) else done
+        return self._reset(done) if self._rule.ends_warmup(self, done) else done
 
     def _search(self, problem: Problem, state: AcceleratedState, matrix: Matrix) -> Found | None:
-        """Enlarge H until its model bounds the loss; ``None`` if that never happens."""
+        """Enlarge H until its model is an upper bound of the loss; ``None`` if that fails."""
         steps, momentum, source = 0, 0.0, state.point
         for failures in range(MOST_TRIALS):
             metric = self._rule.metric(self, state, matrix, self.shrink**-failures)
@@ -301,8 +305,8 @@ class AcceleratedProximalQuasiNewton:
             wanted = (state.t - 1.0) / t if state.t else 0.0
             if wanted != momentum:
                 momentum = wanted
-                ahead = extrapolate(problem, state.point, state.previous, momentum)
-                source = settled(problem, ahead)
+                extrapolated = extrapolate(problem, state.point, state.previous, momentum)
+                source = settled(problem, extrapolated)
             if not math.isfinite(source.loss):
                 return None
             new, taken = self._propose(problem, state, source, matrix, metric.scale)
@@ -319,7 +323,7 @@ class AcceleratedProximalQuasiNewton:
         matrix: Matrix,
         scale: float,
     ) -> tuple[Point | None, int]:
-        """The model's minimiser if ``F <= Q_H`` there (else ``None``), and coordinate steps."""
+        """The model's minimiser, ``None`` unless ``F <= Q_H`` there; and its coordinate steps."""
         everything = np.arange(problem.n_columns)
         index = everything if self.exact else survey(source, state.spec).movable()
         model = Subproblem.at(source, matrix, state.spec, index)
@@ -333,10 +337,10 @@ class AcceleratedProximalQuasiNewton:
     def _rule(self) -> FixedMetric:
         return VARIANTS[self.variant]
 
-    def _afresh(self, state: AcceleratedState) -> AcceleratedState:
-        """The same point without momentum or scale."""
+    def _reset(self, state: AcceleratedState) -> AcceleratedState:
+        """The same point with momentum, scale and sigma reset."""
         return replace(state, previous=state.point, t=0.0, sigma=1.0, scale=1.0, matrix=None)
 
     def _give_up(self, state: AcceleratedState) -> AcceleratedState:
-        """Restart from the point; stalled if there was no momentum to drop."""
-        return replace(self._afresh(state), stalled=state.t == 0.0)
+        """Restart from the point; stalled if the failed step had no momentum."""
+        return replace(self._reset(state), stalled=state.t == 0.0)

@@ -27,17 +27,19 @@ from auctor.solvers.sparse.proximal import first_step
 from auctor.solvers.sparse.subspace import StepControl, SubspaceNewton, SubspaceState
 from auctor.solvers.specs import blocks_of
 
-#: Sweeps expected of the first step, before any has been seen; set by hand.
+#: Sweeps that the first step is expected to take; set by hand.
 FIRST_SWEEPS = 10
-#: Sweeps expected of all steps together, for a loss with constant curvature; set by hand.
+#: Sweeps that all steps together are expected to take, for a loss of constant curvature; set by
+#: hand.
 KEPT_SWEEPS = 50
-#: Rows per column from which the matrix of all columns is made from rows.
+#: Rows per column from which the Gram matrix of all columns is formed in one pass over the rows.
 TALL = 20
-#: The working set holds at least this many blocks, and twice those that are not zero.
+#: Least number of blocks in the working set, which holds up to twice as many as are nonzero.
 FEWEST_BLOCKS = 16
-#: Share of all columns from which they are moved together.
+#: Share of nonzero columns from which steps of `SubspaceNewton` move all columns together.
 CROWDED = 0.8
-#: Curvature along the gradient over a column's own, below which columns count as uncorrelated.
+#: Ratio of the curvature along the gradient to the mean curvature of a column, below which columns
+#: count as uncorrelated.
 UNCORRELATED = 6.0
 
 
@@ -45,7 +47,7 @@ UNCORRELATED = 6.0
 class BlockState(State):
     """The point, the Gram matrix shared between steps, the inner accuracy and the latest sweeps.
 
-    ``control`` is that of steps over all columns together.
+    ``control`` is the step control of `SubspaceNewton` steps over all columns together.
     """
 
     gram: GrowingGram | None
@@ -56,23 +58,23 @@ class BlockState(State):
 
 @dataclass(frozen=True)
 class BlockCoordinateDescent:
-    """Group by group on second-order models of the loss, with line searches in score space.
+    """Block coordinate descent on quadratic models of the loss, with line searches on the scores.
 
-    Each step takes a quadratic model of the loss, and a working set of the groups that are not zero
+    Each step takes a quadratic model of the loss, and a working set of the groups that are nonzero
     and those that violate optimality most, and sweeps over these. A group of up to 64 columns is
-    minimised exactly in its own eigenvectors, a larger one (or one with an l1 part) by majorised
-    steps on its own matrix. The intercept is eliminated exactly. With few columns K in the working
-    set their matrix is formed and a sweep costs O(K^2); otherwise a sweep reads these columns
+    minimised exactly in the basis of its eigenvectors, a larger one (or one with an l1 penalty) by
+    majorised steps. The intercept is eliminated exactly. If the working set has few columns K,
+    their Gram matrix is formed and a sweep costs O(K^2); otherwise a sweep reads these columns
     twice. Slow sweeps are extrapolated. One further pass over the data per step gives the gradient
-    of all groups; tall data are only ever read by rows. Where nearly all columns of dense data are
-    in the model, steps of `SubspaceNewton` move them together.
+    of all groups; tall data are only read by rows. If nearly all columns of dense data are nonzero,
+    steps of `SubspaceNewton` move them together.
 
     Parameters
     ----------
     fraction : float in (0, 1)
         Accuracy of an inner problem relative to the largest violation of the outer one.
     max_sweeps : int
-        Sweeps per step.
+        Largest number of sweeps per step.
     sigma : float in (0, 1)
         Sufficient decrease of the line search.
 
@@ -101,7 +103,7 @@ class BlockCoordinateDescent:
         return BlockState(problem.with_best_intercept(problem.evaluate(w)), None, self.fraction)
 
     def step(self, problem: Problem, state: BlockState) -> BlockState:
-        """One model, its inexact minimiser, one line search."""
+        """One quadratic model, its approximate minimiser, and one line search."""
         point = state.point
         spec = blocks_of(problem)
         violation = block_violation(problem, spec, point)
@@ -128,7 +130,7 @@ class BlockCoordinateDescent:
     def _working_set(
         self, problem: Problem, spec: BlockSpec, point: Point, violation: FloatArray
     ) -> IntArray:
-        """Blocks that are not zero or free, and the worst violators up to twice as many."""
+        """Nonzero and unpenalised blocks, and the worst violators up to as many again."""
         w = problem.coef(point.w)[spec.indices] != 0.0
         inside = np.add.reduceat(w, spec.indptr[:-1].astype(np.int64)) > 0
         inside |= (spec.weight == 0.0) & (spec.l1 == 0.0)
@@ -141,7 +143,7 @@ class BlockCoordinateDescent:
     def _model(
         self, problem: Problem, state: BlockState, working: WorkingSet
     ) -> tuple[Inner, GrowingGram | None]:
-        """The model over the columns of the working set, and what of it is worth keeping."""
+        """The model over the working set, and the Gram matrix to share with the next step."""
         point, shared = state.point, state.gram
         quadratic = problem.loss.quadratic
         h = row_curvature(problem, point)
@@ -165,7 +167,7 @@ class BlockCoordinateDescent:
     def _search(
         self, problem: Problem, point: Point, working: WorkingSet, inner: Inner
     ) -> Point | None:
-        """First of steps 1, 1/2, ... with sufficient decrease, at no further pass."""
+        """First of the steps 1, 1/2, ... with sufficient decrease, or None; one pass if tall."""
         base = inner.base
         change = inner.z - base.w
         intercept = base.intercept.change(change)
@@ -181,7 +183,7 @@ class BlockCoordinateDescent:
 
 
 def is_tall(problem: Problem) -> bool:
-    """Whether the matrix of all columns is best made from rows, and columns never read."""
+    """Whether the Gram matrix of all columns is formed from rows, and columns are never read."""
     tall = problem.data.n_rows >= TALL * problem.n_columns
     return tall and problem.n_params <= FACTOR_PARAMS and Need.GRAM in problem.provides
 
@@ -189,10 +191,11 @@ def is_tall(problem: Problem) -> bool:
 def crowded_control(
     problem: Problem, spec: BlockSpec, state: BlockState, violation: FloatArray
 ) -> StepControl | None:
-    """How fast to go on the subspace, if nearly all columns matter and rows can tell them apart.
+    """Step control for `SubspaceNewton` if nearly all columns are nonzero, otherwise None.
 
-    At 0 the columns that violate optimality count, if they are nearly uncorrelated: if the
-    curvature along the gradient is not much more than that of a column.
+    None also if there are fewer rows than columns. At w = 0 the columns that violate optimality
+    count as nonzero if they are nearly uncorrelated: if the curvature along the gradient is not
+    much larger than that of a column.
     """
     n, d, point = problem.data.n_rows, problem.n_columns, state.point
     if is_tall(problem) or n < d or problem.data.n_entries < 0.3 * n * d:
@@ -214,11 +217,11 @@ def crowded_control(
 
 
 def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool:
-    """Whether forming the matrix of the working set costs less than reading its columns again.
+    """Whether forming the Gram matrix of the working set costs less than sweeps over its columns.
 
-    With a entries per column, K columns and S sweeps: a K^2 multiply-adds (an eighth of that in
-    time through BLAS) and K^2 per sweep, against 2 a K per sweep (slower when scattered). S is
-    what the step before took.
+    With a entries per column, K columns and S sweeps, the Gram matrix takes a K^2 multiply-adds
+    (with BLAS an eighth of that time) and K^2 per sweep; sweeps over columns take 2 a K each
+    (twice the time for sparse columns). S is the number of sweeps of the last step.
     """
     columns, size, sweeps = problem.data.columns(), working.chosen.size, state.sweeps
     if problem.loss.quadratic:
@@ -233,7 +236,7 @@ def use_matrix(problem: Problem, working: WorkingSet, state: BlockState) -> bool
 
 
 def block_violation(problem: Problem, spec: BlockSpec, point: Point) -> FloatArray:
-    """Distance of each block's gradient to optimality."""
+    """Norm of the violation of the optimality conditions in each block."""
     gradient = problem.coef(point.gradient)
     violation = problem.penalty.violation(problem.coef(point.w), gradient)
     squares = violation[spec.indices] ** 2
@@ -242,10 +245,10 @@ def block_violation(problem: Problem, spec: BlockSpec, point: Point) -> FloatArr
 
 
 def row_curvature(problem: Problem, point: Point) -> FloatArray:
-    """Curvature of the rows; where it is 0 a little, so that no step is without bound."""
+    """Curvature of the rows; zeros are raised to 1e-3 of the largest, which bounds the steps."""
     h = problem.loss.curvature(point.scores, problem.data.target).diagonal
-    top = float(h.max(initial=0.0))
+    largest = float(h.max(initial=0.0))
     share = problem.data.target.share
-    if top == 0.0:
+    if largest == 0.0:
         return share
-    return np.where((h > 0.0) | (share == 0.0), h, 1e-3 * top)
+    return np.where((h > 0.0) | (share == 0.0), h, 1e-3 * largest)

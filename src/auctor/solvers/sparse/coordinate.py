@@ -21,7 +21,7 @@ from auctor.solvers.specs import spec_of
 
 @dataclass(frozen=True)
 class CoordinateState(State):
-    """The point, the Gram matrix if it is formed, the shuffling state and the columns left."""
+    """The point, the Gram matrix if formed, the random state and the columns not screened out."""
 
     gram: FloatArray | None
     random: Array
@@ -39,9 +39,9 @@ class CoordinateDescent:
     Parameters
     ----------
     gram : bool, optional
-        Form the Gram matrix; by default when columns are few.
+        Whether to form the Gram matrix; by default for few columns.
     sweeps : int
-        Sweeps between two looks at the duality gap.
+        Sweeps per step, between two evaluations of the duality gap.
 
     References
     ----------
@@ -64,7 +64,7 @@ class CoordinateDescent:
         check_int("CoordinateDescent", "sweeps", self.sweeps, low=1)
 
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> CoordinateState:
-        """State at the starting point, with the Gram matrix where it is used."""
+        """State at the starting point, with the Gram matrix if it is used."""
         point = problem.with_best_intercept(feasible(problem, w))
         formed = problem.n_params <= FACTOR_PARAMS if self.gram is None else self.gram
         gram = None
@@ -85,13 +85,14 @@ class CoordinateDescent:
             )[0]
         else:
             store = Store(problem.data.columns(), None)
-            gone = proven_zero(problem, point, spec, store, left)
-            left = left[~gone | (point.w[left] != 0.0)]
+            screened = proven_zero(problem, point, spec, store, left)
+            left = left[~screened | (point.w[left] != 0.0)]
             change = descend(
                 problem, point, spec, store, left,
                 max_sweeps=self.sweeps, tol=0.0, random=state.random,
             ).direction  # fmt: skip
-        # A prox without a step: one rounding outside a bound would cost infinity.
+        # A prox of step size 0 projects onto the bounds: w may be one rounding error outside,
+        # where the penalty is infinite.
         new = problem.with_best_intercept(problem.evaluate(problem.prox(point.w + change, 0.0)))
         better = new.value < point.value or polishes(new, point)
         return replace(state, point=new if better else point, stalled=not better, left=left)
