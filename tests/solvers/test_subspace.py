@@ -31,7 +31,7 @@ from auctor.solvers import (
     regularisation_path,
     strength_max,
 )
-from auctor.solvers.sparse.subspace import branch
+from auctor.solvers.sparse.subspace import subtree
 
 D = 48
 
@@ -269,7 +269,7 @@ def test_a_branch_is_the_norm_of_its_columns():
         for count in (1, 5, 30):
             inside = np.zeros(D, dtype=bool)
             inside[rng.choice(D, count, replace=False)] = True
-            chosen, smaller = branch(spec, inside)
+            chosen, smaller = subtree(spec, inside)
             w = np.where(inside, rng.normal(size=D), 0.0)
             part = TreeL2(
                 1.0,

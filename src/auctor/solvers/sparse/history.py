@@ -1,4 +1,4 @@
-"""Gradients on a path: exact where they matter, enclosed elsewhere by those of earlier points."""
+"""Gradients along a path, estimated from earlier points for columns that provably stay at 0."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from auctor.problem import Point, Problem
 from auctor.solvers.sparse.models.columns import Store
 from auctor.solvers.specs import spec_of
 
-#: Earlier points that are kept; set by hand.
+#: Number of earlier points in the history; set by hand.
 MOST = 4
-#: Passes over the data that columns which stay at 0, but could not be enclosed, may cost before the
-#: whole gradient is computed again: then it would have been cheaper.
+#: Passes over the data spent on columns that stay at 0 but whose error bound was too wide, after
+#: which the whole gradient is computed again: by then that would have been cheaper.
 PATIENCE = 1.0
 
 
 class Estimate(NamedTuple):
-    """``X' u`` to within ``far`` times the reach of each column."""
+    """``X' u``, with an error of at most ``error`` times the norm of each column."""
 
     pulled: FloatArray
-    far: float
+    error: float
 
 
 class GradientHistory:
-    """Slopes u in score space of earlier points with their ``X' u``.
+    """Derivatives u of the loss in the scores at earlier points, with their ``X' u``.
 
-    The slopes of another point are nearly a combination of theirs, and so is its gradient. What is
-    left over, r, has ``|x_j' r| <= |x_j| |r|``, with rows in proportion to their shares.
+    The derivatives at another point are nearly a linear combination of these, and so is its
+    gradient. The residual r of the combination has ``|x_j' r| <= |x_j| |r|``, in norms that weight
+    the rows by their shares.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -44,13 +45,13 @@ class GradientHistory:
         self._spent = 0.0
         self._latest: tuple[FloatArray, FloatArray, float] | None = None
         problem.counts.passes += 1
-        self._reach = np.sqrt(problem.data.square_gradient(share))
+        self._column_norms = np.sqrt(problem.data.square_gradient(share))
 
     def __len__(self) -> int:
         return min(self._count, MOST)
 
     def add(self, dscores: FloatArray, pulled: FloatArray) -> None:
-        """One more point, in place of the oldest."""
+        """Store the derivatives and gradient of a point in place of the oldest."""
         products, own = self._products(dscores)
         at = self._count % MOST
         self._count += 1
@@ -60,7 +61,7 @@ class GradientHistory:
         self._spent, self._latest = 0.0, None
 
     def _products(self, dscores: FloatArray) -> tuple[FloatArray, float]:
-        """With the slopes at hand and with itself, rows in proportion to their shares."""
+        """Weighted inner products of derivatives with the stored ones and with themselves."""
         if self._latest is None or self._latest[0] is not dscores:
             out = np.empty(len(self))
             own = kernels.slope_products(self._slopes[: out.size], self._inverse, dscores, out)
@@ -68,32 +69,35 @@ class GradientHistory:
         return self._latest[1:]
 
     def estimate(self, dscores: FloatArray) -> Estimate:
-        """The nearest combination of the gradients at hand."""
+        """The gradient of the nearest combination of the stored derivatives."""
         products, own = self._products(dscores)
         out = np.empty(self._pulled.shape[1])
         square = kernels.project_on_span(self._gram, products, own, self._pulled, out)
         return Estimate(out, math.sqrt(square))
 
     def attach(self, problem: Problem, point: Point, store: Store) -> Point:
-        """The point with a gradient that took less than a pass, where most columns are at rest."""
+        """The point with its gradient from `gradient`, which often costs less than a pass."""
         slope = float(point.dscores.sum()) if problem.has_intercept and point.imbalance else 0.0
         return point.with_gradient(problem.join(self.gradient(problem, point, store), slope))
 
     def gradient(self, problem: Problem, point: Point, store: Store) -> FloatArray:
         """``X' dscores`` at ``point``, estimated for columns that stay at 0.
 
-        Those have an enclosure of their gradient inside ``(-l1, l1)``, so they violate nothing;
-        neither violations nor the duality gap change when the estimate takes the gradient's place.
+        The error bound proves that their gradient is inside ``(-l1, l1)``, so they do not violate
+        optimality: neither violations nor the duality gap change if the estimate replaces the
+        gradient.
         """
         spec = spec_of(problem)
         if not len(self):
             return self._full(problem, point)
-        out, far = self.estimate(point.dscores)
+        out, error = self.estimate(point.dscores)
         wanted = np.empty(out.shape[0], dtype=np.int64)
-        count, entries, resting = kernels.unscreened_columns(
-            store.columns.indptr, out, far, self._reach, problem.coef(point.w), spec.l1, wanted
+        # Columns whose gradient may reach l1 in absolute value, and those not at 0, are computed.
+        w, norms = problem.coef(point.w), self._column_norms
+        count, entries, wasted = kernels.unscreened_columns(
+            store.columns.indptr, out, error, norms, w, spec.l1, wanted
         )
-        self._spent += resting / max(1, problem.data.n_entries)
+        self._spent += wasted / max(1, problem.data.n_entries)
         if self._spent > PATIENCE:
             return self._full(problem, point)
         problem.counts.passes += entries / max(1, problem.data.n_entries)

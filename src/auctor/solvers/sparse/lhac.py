@@ -33,29 +33,31 @@ from auctor.solvers.sparse.models.lowrank import (
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: The greedy set takes everything when fewer coordinates than this shrink.
+#: Number of shrinking coordinates below which the greedy set takes all coordinates.
 FEW = 10
-#: The greedy set takes everything unless this many times more coordinates grow than shrink.
+#: Ratio of growing to shrinking coordinates up to which the greedy set takes all coordinates.
 IMBALANCE = 2.0
-#: It takes at least this share of the growing coordinates.
+#: Least share of the growing coordinates in the greedy set.
 SHARE = 0.5
-#: After this many greedy iterations in a row comes a full one.
+#: Consecutive greedy iterations after which an iteration takes all coordinates.
 STREAK = 5
-#: Steps in a row that passed the test at once before the scale of the matrix shrinks; by hand.
+#: Consecutive steps accepted at the first trial after which the scale of the matrix shrinks; set by
+#: hand.
 CALM = 20
-#: Factor of the scale per step from then on; set by hand.
+#: Factor on the scale per step from then on; set by hand.
 BOLDER = 0.8
-#: Least share of its first value that the scale may shrink to; set by hand.
+#: Smallest scale, as a share of its first value; set by hand.
 BOLDEST = 1.0 / 30.0
-#: Factor of the scale after a step that did not pass at once; set by hand.
+#: Factor on the scale after a step that needed several trials; set by hand.
 TIMID = 2.0
-#: Steps whose relative decrease is below this pass because of rounding.
+#: Relative decrease below which a step does not count as accepted at the first trial: the test may
+#: have passed by rounding error.
 FAINT = 1e-11
 
 
 @dataclass(frozen=True)
 class LhacState(ModelState):
-    """As for the family, with greedy iterations since a full one and steps since a backtrack."""
+    """`ModelState` with greedy iterations since a full one and steps since a backtrack."""
 
     streak: int = 0
     calm: int = 0
@@ -66,45 +68,46 @@ class Lhac:
     """Proximal quasi-Newton with coordinate descent on the L-BFGS model of a free set.
 
     Each iteration picks coordinates that may move, minimises the compact L-BFGS model plus the
-    penalty over them by a few passes of coordinate descent, O(memory) per coordinate whatever the
-    data, and enlarges the model's diagonal until the objective falls enough. It never asks a loss
-    for curvature, so it fits any smooth loss with any separable penalty. The intercept is not in
-    the model but at its minimiser throughout. Two passes over the data per iteration, one more per
-    backtrack; memory ``(6 memory + O(1)) p`` numbers.
+    penalty over them by a few passes of coordinate descent, at O(memory) per coordinate, and
+    enlarges the model's diagonal until the objective falls enough. It needs no second derivatives
+    of the loss, so it fits any smooth loss with any separable penalty. The intercept is not in the
+    model; it is minimised exactly at every point. Two passes over the data per iteration, one more
+    per backtrack; memory ``(6 memory + O(1)) p`` numbers.
 
     Parameters
     ----------
     memory : int >= 1
-        Pairs kept.
+        Number of pairs in memory.
     rho : float in (0, 1]
-        Fraction of the predicted decrease that must come true; small values admit long steps.
+        Least share of the predicted decrease; small values accept long steps.
     active_set : {"greedy", "standard"}
-        "standard" frees every coordinate that is not optimal at a kink or bound. "greedy", while
-        many more coordinates grow than shrink, takes the shrinking ones and the growing ones
-        furthest from optimal, at least half of them, and all of them every sixth iteration.
+        "standard" takes every coordinate that is not optimal at a kink or bound. "greedy", while
+        many more coordinates grow than shrink, takes the shrinking ones and the growing ones with
+        the largest subgradient, at least half of them, and all of them every sixth iteration.
     inner : {"linear", "log", "constant"}
         Passes at iteration k: ``1 + rate k``, ``1 + rate log k``, or ``rate``.
     inner_rate : float > 0
-        The rate.
+        The ``rate`` of ``inner``.
     order : {"shuffled", "cyclic", "iid"}
         Order of the coordinates in a pass.
     theta_shrink : float in (0, 1]
-        Factor of the L-BFGS scale ``t't / s't``; below 1 steps are bolder. It falls, down to a
-        thirtieth, while steps pass the test at once, and rises again when one does not.
+        Factor on the L-BFGS scale ``t't / s't``; below 1 steps are longer. It falls, down to a
+        thirtieth, while steps are accepted at the first trial, and rises again after others.
     prox : float >= 0
-        Added at the start of every iteration, in units of the matrix's own diagonal part, so that
-        the loss may be measured in any units.
+        Prox parameter added to the diagonal at the start of every iteration, in units of the
+        matrix's own diagonal part, so that the unit of the loss does not matter.
     growth : float > 1
-        Factor of the diagonal part after a failed test.
+        Factor on the diagonal part after a failed test.
     scaling : float in [0, 1]
         The L-BFGS matrix starts from the columns' second moments to this power; 0 is the published
-        method, which suffers from columns of different scale.
+        method, which is slow if columns differ in scale.
 
     References
     ----------
     Scheinberg, Tang, Practical inexact proximal quasi-Newton method with global complexity
     analysis, 2016; Tang, Big data optimization in machine learning, Lehigh 2016, chapter 5. The
-    listing there never leaves 0, and assumes a sum of losses; both are put right here.
+    algorithm as printed there never leaves w = 0 and assumes a sum of losses; both are corrected
+    here.
 
     Examples
     --------
@@ -151,7 +154,7 @@ class Lhac:
         return LhacState(point, pairs, spec_of(problem), Inner.seeded(rng, self.order))
 
     def step(self, problem: Problem, state: LhacState) -> LhacState:
-        """Free set, model, coordinate descent, test."""
+        """Choose the free coordinates, minimise the model over them, and test the step."""
         point, pairs, k = state.point, state.pairs, state.iteration + 1
         index, greedy = self._free_set(state)
         model = Subproblem.at(point, pairs, state.spec, index)
@@ -177,7 +180,7 @@ class Lhac:
         return replace(new, streak=streak, calm=calm, free=index.shape[0])
 
     def _shrink(self, shrink: float, calm: int) -> float:
-        """The next factor of the scale, after ``calm`` steps without a backtrack."""
+        """The next factor on the scale, after ``calm`` steps without a backtrack."""
         if calm == 0:
             return min(TIMID * shrink, self.theta_shrink)
         if calm < CALM:
@@ -185,7 +188,7 @@ class Lhac:
         return max(BOLDER * shrink, BOLDEST * self.theta_shrink)
 
     def _free_set(self, state: LhacState) -> tuple[Array, bool]:
-        """Coordinates that may move, and whether some that should were left out."""
+        """Coordinates that may move, and whether the greedy rule left some out."""
         seen = survey(state.point, state.spec)
         return standard_set(seen) if state.streak >= STREAK else self._rule(seen)
 
@@ -200,9 +203,9 @@ def standard_set(seen: Survey) -> tuple[Array, bool]:
 
 
 def greedy_set(seen: Survey) -> tuple[Array, bool]:
-    """Shrinking coordinates and as many of the growing ones, the least optimal first.
+    """Shrinking coordinates and the growing ones with the largest subgradients.
 
-    Everything when that would leave out little, or trap the method on a few coordinates.
+    All coordinates if that would leave out few, or if few coordinates shrink.
     """
     growing, shrinking = seen.kind == GROWING, seen.kind == SHRINKING
     n_growing, n_shrinking = int(growing.sum()), int(shrinking.sum())
@@ -216,7 +219,7 @@ def greedy_set(seen: Survey) -> tuple[Array, bool]:
     return np.flatnonzero(chosen), True
 
 
-#: Which coordinates may move, by the name that users type.
+#: Rule for the coordinates that may move, by the name that users type.
 ACTIVE_SETS: dict[str, Callable[[Survey], tuple[Array, bool]]] = {
     "greedy": greedy_set,
     "standard": standard_set,

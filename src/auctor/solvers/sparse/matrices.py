@@ -14,7 +14,7 @@ from auctor.solvers.lbfgs import LEAST_CURVATURE, Memory
 
 
 class Restricted(NamedTuple):
-    """``diag(base) - rows hats'`` on k coordinates, with its diagonal."""
+    """The matrix ``diag(base) - rows hats'`` on k coordinates, with its diagonal."""
 
     base: FloatArray
     diagonal: FloatArray
@@ -51,7 +51,10 @@ class LbfgsMatrix(Memory):
     """The matrix of the latest pairs, see `auctor.solvers.lbfgs.Memory`."""
 
     def restrict(self, index: Array) -> Restricted:
-        """B on ``index``, O(m^2 k); pairs that rounding has spoilt are dropped, oldest first."""
+        """Principal submatrix of B, O(m^2 k).
+
+        While rounding errors make a diagonal entry non-positive, the oldest pair is dropped.
+        """
         base = self.theta * self.metric[index]
         while self.count:
             rows = np.empty((index.shape[0], 2 * self.count))

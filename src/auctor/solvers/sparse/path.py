@@ -36,11 +36,12 @@ class Path:
     Attributes
     ----------
     strengths : (n,) array
-        Decreasing; those that were solved.
+        The strengths that were solved, decreasing.
     solutions : tuple of Solution
+        One per strength.
     complete : bool
-        Whether every strength asked for was solved; a time budget, a callback or Ctrl-C may have
-        ended the path before.
+        Whether every requested strength was solved; a time limit, a callback or Ctrl-C may have
+        ended the path early.
     """
 
     strengths: FloatArray
@@ -52,27 +53,27 @@ class Path:
 
     @property
     def coef(self) -> FloatArray:
-        """Column weights, one row per strength."""
+        """Coefficients, (n, columns): one row per strength."""
         return np.vstack([s.coef for s in self.solutions])
 
     @property
     def intercept(self) -> FloatArray:
-        """Intercepts."""
+        """Intercepts, (n,)."""
         return np.array([s.intercept for s in self.solutions])
 
     @property
     def n_nonzero(self) -> IntArray:
-        """Numbers of columns in the models."""
+        """Numbers of nonzero coefficients, (n,)."""
         return np.array([np.count_nonzero(s.coef) for s in self.solutions])
 
     @property
     def gap(self) -> FloatArray:
-        """Certified gaps, or optimality violations."""
+        """Certified gaps, or optimality violations, (n,)."""
         return np.array([s.gap for s in self.solutions])
 
     @property
     def value(self) -> FloatArray:
-        """Objectives."""
+        """Objectives, (n,)."""
         return np.array([s.value for s in self.solutions])
 
     @property
@@ -96,13 +97,15 @@ def regularisation_path(
     rng: int | np.random.Generator | None = None,
     on_failure: str = "warn",
 ) -> Path:
-    """Solve a problem at many strengths, from the largest down, each from where the last two lead.
+    """Solve a problem at many strengths, from the largest down.
+
+    Each point starts at the linear extrapolation of the last two.
 
     Parameters
     ----------
     problem : Problem
-        Its penalty is used with each strength in turn; its own strength does not matter. Data,
-        counts and whatever the data have cached are shared by all points.
+        Its penalty is used with each strength in turn; its own strength does not matter. All points
+        share the data, their caches, and the counts.
     strengths : sequence of floats >= 0, optional
         Used in decreasing order, each once; by default ``n`` in geometric progression from
         `strength_max`.
@@ -113,22 +116,22 @@ def regularisation_path(
     solver : str or Solver, optional
         By default `choose` decides at each strength.
     tol, max_iter
-        Of each point, as in `minimise`.
+        Tolerance and iteration limit of each point, as in `minimise`.
     max_seconds : float, optional
-        Of the whole path; when it ends, the path ends too.
+        Time limit of the whole path, which then ends.
     w0 : array, optional
-        Where the first point starts; zero by default.
+        Starting point at the first strength; zero by default.
     on_point : callable, optional
         Receives each strength with its `Solution`; returning True ends the path.
     rng : int or Generator, optional
     on_failure : {"warn", "ignore"}
-        Whether points that missed the tolerance give a warning, one for the path.
+        Whether to give one warning for all points that missed the tolerance.
 
     Returns
     -------
     Path
-        Ctrl-C returns the points done so far, where there are any; the point it came in is the
-        last and has the status INTERRUPTED.
+        Ctrl-C returns the points solved so far, if any; the last is the interrupted one, with
+        status INTERRUPTED.
 
     Examples
     --------
@@ -159,10 +162,10 @@ def regularisation_path(
             except KeyboardInterrupt:
                 if not run.solutions:
                     raise
-                run.cut = True
+                run.stopped = True
                 break
     done = tuple(run.solutions)
-    path = Path(levels[: len(done)], done, len(done) == levels.size and not run.cut)
+    path = Path(levels[: len(done)], done, len(done) == levels.size and not run.stopped)
     if on_failure == "warn" and not path.converged:
         warnings.warn(_advice(path), stacklevel=2)
     return path
@@ -190,12 +193,12 @@ class _Run:
         self.end = math.inf if max_seconds is None else time.perf_counter() + max_seconds
         self.trail: list[tuple[float, WarmStart]] = []  # the last two points
         self.solutions: list[Solution] = []
-        self.cut = False
+        self.stopped = False
 
     def point(self, strength: float) -> bool:
-        """Solve at one strength; whether the path goes on."""
-        left = self.end - time.perf_counter()
-        if self.solutions and left <= 0.0:
+        """Solve at one strength; returns whether the path continues."""
+        seconds = self.end - time.perf_counter()
+        if self.solutions and seconds <= 0.0:
             return False
         penalty = with_strength(self.problem.penalty, strength)
         self.problem = self.problem.with_penalty(penalty)
@@ -204,42 +207,43 @@ class _Run:
             self.problem,
             resolve(self.solver, self.problem),
             w0=self.predict(strength),
-            max_seconds=None if math.isinf(left) else max(left, 0.0),
+            max_seconds=None if math.isinf(seconds) else max(seconds, 0.0),
             on_failure="ignore",
             **self.options,
         )
-        self.trail = [*self.trail[-1:], (strength, self.known(solution))]
+        self.trail = [*self.trail[-1:], (strength, self.warm_start_of(solution))]
         self.solutions.append(solution)
         stop = self.on_point is not None and self.on_point(strength, solution)
-        self.cut = solution.status in (Status.INTERRUPTED, Status.MAX_SECONDS)
-        return not (stop or self.cut)
+        self.stopped = solution.status in (Status.INTERRUPTED, Status.MAX_SECONDS)
+        return not (stop or self.stopped)
 
-    def known(self, solution: Solution) -> WarmStart:
-        """The parameters of a solution, with their scores where the solver left them."""
+    def warm_start_of(self, solution: Solution) -> WarmStart:
+        """The parameters of a solution, with their scores, or NaN if the solver kept none."""
         w = self.problem.join(solution.coef, solution.intercept)
-        left = self.memory.warm_start
-        if left is not None and np.array_equal(left.w, w):
-            return left
+        stored = self.memory.warm_start
+        if stored is not None and np.array_equal(stored.w, w):
+            return stored
         return WarmStart(w, np.full(self.problem.data.n_rows, np.nan))
 
     def predict(self, strength: float) -> FloatArray | None:
-        """Where the line through the last two points leads: lasso paths are lines in pieces.
+        """Linear extrapolation of the last two points, as lasso paths are piecewise linear.
 
-        Columns that would change sign stay where they are.
+        Coefficients that would change sign keep their value.
         """
         if len(self.trail) < 2:
             return self.trail[-1][1].w if self.trail else self.w0
         (before, old), (last, now) = self.trail
-        ahead = min((last - strength) / (before - last), 1.0)
-        change = ahead * (now.w - old.w)
+        factor = min((last - strength) / (before - last), 1.0)
+        change = factor * (now.w - old.w)
         moving = np.flatnonzero(self.problem.coef(change))
-        turns = moving[np.sign(now.w[moving] + change[moving]) != np.sign(now.w[moving])]
-        scores = now.scores + ahead * (now.scores - old.scores)
-        if turns.size and np.isfinite(scores).all():
-            back = np.zeros_like(change)
-            back[turns] = change[turns]
-            scores -= score_change(self.problem, back)
-        change[turns] = 0.0
+        flips = moving[np.sign(now.w[moving] + change[moving]) != np.sign(now.w[moving])]
+        # Scores are extrapolated like w; the part of the coefficients that stay is subtracted.
+        scores = now.scores + factor * (now.scores - old.scores)
+        if flips.size and np.isfinite(scores).all():
+            undone = np.zeros_like(change)
+            undone[flips] = change[flips]
+            scores -= score_change(self.problem, undone)
+        change[flips] = 0.0
         new: FloatArray = now.w + change
         self.memory.warm_start = WarmStart(new, scores)
         return new
@@ -253,20 +257,20 @@ def _levels(
     if strengths is None:
         check_int(who, "n", n, low=1)
         check_real(who, "ratio", ratio, low=0.0, high=1.0, open_low=True, open_high=True)
-        top = strength_max(problem)
-        if not 0.0 < top < math.inf:
+        largest = strength_max(problem)
+        if not 0.0 < largest < math.inf:
             raise ParameterError(
                 who,
-                needs="columns that explain something to find strengths",
-                got=f"a null model that is optimal at strength {top:g}",
+                needs="a column that lowers the loss, to find the largest strength",
+                got=f"a null model that is optimal at strength {largest:g}",
                 todo="Pass strengths.",
             )
-        return np.geomspace(top, top * ratio, n)
+        return np.geomspace(largest, largest * ratio, n)
     return check_strengths(who, strengths)
 
 
 def _advice(path: Path) -> ConvergenceWarning:
-    """One sentence on the points that missed the tolerance, and one thing to do."""
+    """A warning about the points that missed the tolerance, with advice for the worst one."""
     missed = [k for k, s in enumerate(path.solutions) if not s.converged]
     worst = max((path.solutions[k] for k in missed), key=lambda s: s.gap / (s.tol or 1.0))
     return worst.warning(

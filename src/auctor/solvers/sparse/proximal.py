@@ -15,11 +15,12 @@ from auctor.solvers.base import State
 
 
 def first_step(problem: Problem, point: Point) -> float:
-    """A trial step: the inverse curvature along the gradient where it is known, else 1."""
-    top = float(np.abs(point.gradient).max(initial=0.0))
-    if problem.loss.order < 2 or not 0.0 < top < math.inf:
+    """First trial step: the inverse curvature along the gradient; 1 if that is unknown."""
+    largest = float(np.abs(point.gradient).max(initial=0.0))
+    if problem.loss.order < 2 or not 0.0 < largest < math.inf:
         return 1.0
-    along = point.gradient / top  # entries up to 1e100 are allowed: their fourth power overflows
+    # Scaled, because data up to 1e100 are allowed, and their fourth power overflows.
+    along = point.gradient / largest
     curve = float(along @ (problem.hessian(point).matvec(along) - problem.ridge * along))
     step = float(along @ along) / curve if 0.0 < curve < math.inf else 1.0
     return step if step > 0.0 else 1.0
@@ -40,12 +41,12 @@ def proximal_step(problem: Problem, source: Point, step: float) -> Point | None:
 
 
 def check_steps(who: str, shrink: float, growth: float) -> None:
-    """Refuse step factors that cannot work."""
+    """Raise ``ParameterError`` for step factors outside their range."""
     check_real(who, "shrink", shrink, low=0.0, high=1.0, open_low=True, open_high=True)
     check_real(who, "growth", growth, low=1.0)
 
 
-#: Steps are halved at most this often before rounding is blamed.
+#: Halvings of a step after which the solver has stalled: the step is then below rounding error.
 MOST_TRIALS = 80
 
 
@@ -63,9 +64,9 @@ class ProximalGradient:
     Parameters
     ----------
     shrink : float in (0, 1)
-        Factor of a failed step.
+        Factor on the step after a failed trial.
     growth : float >= 1
-        Factor tried after every success; 1 keeps steps from growing.
+        Factor on the step after every accepted one; with 1 steps never grow.
 
     References
     ----------
@@ -115,12 +116,12 @@ class Fista:
     Parameters
     ----------
     shrink : float in (0, 1)
-        Factor of a failed step.
+        Factor on the step after a failed trial.
     growth : float >= 1
-        Factor tried after every success; momentum is corrected for it as in backtracking FISTA
-        with full steps.
+        Factor on the step after every accepted one; the momentum accounts for it as in
+        Scheinberg, Goldfarb and Bai.
     restart : bool
-        Drop the momentum when it points uphill; without it the plain O(1/k^2) method.
+        Reset the momentum when it points uphill; False is the original O(1/k^2) method.
 
     References
     ----------
@@ -143,7 +144,7 @@ class Fista:
         return FistaState(point, point, 0.0, first_step(problem, point))
 
     def step(self, problem: Problem, state: FistaState) -> FistaState:
-        """Extrapolate, differentiate, take a backtracked proximal step."""
+        """One backtracked proximal step from the extrapolated point."""
         x, before = state.point, state.previous
         step = state.length
         for _ in range(MOST_TRIALS):
@@ -165,7 +166,7 @@ class Fista:
 
 
 def extrapolate(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
-    """The point ``x + momentum (x - before)``, its scores by combination."""
+    """The point ``x + momentum (x - before)``; its scores take no pass over the data."""
     if momentum == 0.0:
         return x
     return problem.evaluate(
@@ -175,6 +176,6 @@ def extrapolate(problem: Problem, x: Point, before: Point, momentum: float) -> P
 
 
 def feasible(problem: Problem, w: FloatArray) -> Point:
-    """The start, projected on the penalty's domain if it lies outside."""
+    """The starting point, or its prox if the penalty is infinite there."""
     point = problem.evaluate(w)
     return point if math.isfinite(point.penalty) else problem.evaluate(problem.prox(w, 1.0))

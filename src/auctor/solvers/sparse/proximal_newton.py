@@ -21,45 +21,52 @@ from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.sparse.screening import proven_zero
 from auctor.solvers.specs import spec_of
 
-#: Columns are gathered on their own while they hold less than this share of all entries.
+#: Share of all entries below which the columns of a working set are copied on their own.
 GATHER_SHARE = 0.25
-#: Up to this many dense columns are worth a matrix.
+#: Dense columns up to which their Hessian is formed.
 GRAM_COLUMNS = 1500
-#: Passes over the data above which a matrix is expensive to make anew; set by hand.
+#: Passes over the data above which a new Hessian is expensive; set by hand.
 DEAR = 2.0
-#: Passes above which it is very expensive; set by hand.
+#: Passes over the data above which a new Hessian is very expensive; set by hand.
 VERY_DEAR = 20.0
-#: A matrix is kept while the curvature of the rows moves by less than this share of it, where a new
-#: one would be very expensive; set by hand, like the three below.
+#: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is very
+#: expensive; set by hand.
 DEAREST_DRIFT = 0.5
-#: The same on a path, where the next point needs the matrix too.
+#: Relative change of the rows' curvature up to which a Hessian is reused on a path, where the next
+#: point needs it too; set by hand.
 PATH_DRIFT = 0.2
-#: The same where a new matrix would be expensive.
+#: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is
+#: expensive; set by hand.
 DEAR_DRIFT = 0.1
-#: The same everywhere else.
+#: Relative change of the rows' curvature up to which a Hessian is reused, if a new one is cheap;
+#: set by hand.
 CHEAP_DRIFT = 0.01
-#: Share of the summed violation that a step on a kept matrix may leave, or the matrix is made anew;
-#: where that would be very expensive. Set by hand.
+#: Ratio of the summed violations after and before a step on a reused Hessian above which it is
+#: replaced, if a new one is very expensive; set by hand.
 DEAREST_SLOW = 0.7
-#: The same everywhere else.
+#: Ratio of the summed violations after and before a step on a reused Hessian above which it is
+#: replaced, in all other cases.
 SLOW = 0.3
-#: After a step on a matrix of sampled rows that leaves more than this share, all rows are taken.
+#: Ratio of the summed violations after and before a step on a Hessian of sampled rows above which
+#: all rows are used.
 SAMPLED_SLOW = 0.5
-#: Share of the columns in the working set from which a matrix takes them all, for dense data.
+#: Share of the columns in the working set above which the Hessian holds all columns, for dense
+#: data.
 DENSE_SHARE = 0.5
-#: The same for sparse data, where all columns cost one reading of the rows.
+#: Share of the columns in the working set above which the Hessian holds all columns, for sparse
+#: data, where all columns cost one pass over the rows.
 SPARSE_SHARE = 0.25
-#: A working set of dense columns takes in at least this many violating ones at a time.
+#: Violating columns that a working set of dense columns may add at a time, if its support is small.
 MOST_NEW = 60
-#: Share of the gap asked for that minimising a model may leave.
+#: Accuracy of a model's minimiser, as a share of the target gap.
 MODEL_SHARE = 0.1
-#: Up to this many dense entries a path makes a copy by columns.
+#: Dense entries up to which a path makes a copy by columns: 512 MB.
 COPIED_ENTRIES = 1 << 26
 
 
 @dataclass
 class Shared:
-    """What the solves of a path share: the latest matrix, and gradients of earlier points."""
+    """What the solves along a path share: the latest Hessian, and gradients of earlier points."""
 
     model: MatrixModel | None = None
     history: GradientHistory | None = None
@@ -67,9 +74,9 @@ class Shared:
 
 @dataclass(frozen=True)
 class ProximalNewtonState(State):
-    """The point, the columns and the model at hand, inner tolerance and the shuffling state.
+    """The point, the copied columns, the latest model, the inner tolerance and the random state.
 
-    ``whole`` says that matrices of sampled rows have turned out to be too rough.
+    ``whole`` says that Hessians of sampled rows have turned out to be too inaccurate.
     """
 
     store: Store | None
@@ -82,23 +89,23 @@ class ProximalNewtonState(State):
 
 @dataclass(frozen=True)
 class ProximalNewton:
-    """Coordinate descent on second-order models of the loss, with line searches in score space.
+    """Coordinate descent on quadratic models of the loss, with line searches on the scores.
 
-    The working set is the support and the columns that violate optimality. With few or dense
-    columns the model is a matrix over it: the Hessian of all rows where that is cheap, otherwise of
-    sampled rows, or pairs of them, until these prove too rough; it is kept, and grown, while the
-    curvature of the rows changes little, between the points of a path too. With many sparse ones,
-    residuals are updated column by column; only columns of the working set are ever transposed
-    while they are a minority, and those that the duality gap proves to be zero leave it for good.
-    On a path with many columns, gradients of earlier points enclose the gradient of a new one, and
-    columns which are certain to stay at 0 are not computed.
+    The working set is the support and the columns that violate optimality. For few or dense columns
+    the model is the Hessian over it: of all rows if that is cheap, otherwise of sampled rows, or
+    pairs of them, until these are too inaccurate. It is reused, and extended by new columns, while
+    the curvature of the rows changes little, also between the points of a path. For many sparse
+    columns, residuals are updated column by column; only columns of the working set are transposed
+    while they are a minority, and columns that the duality gap proves to be zero are removed. On a
+    path with many columns, gradients of earlier points bound the gradient of a new one, and entries
+    of columns that are certain to stay at 0 are not computed.
 
     Parameters
     ----------
     sigma : float in (0, 1)
-        Sufficient decrease.
+        Least share of the predicted decrease in a line search.
     max_sweeps : int >= 1
-        Inner sweeps per step.
+        Largest number of inner sweeps per step.
 
     References
     ----------
@@ -125,7 +132,7 @@ class ProximalNewton:
     def init(
         self, problem: Problem, w: FloatArray, rng: np.random.Generator
     ) -> ProximalNewtonState:
-        """State at the starting point, with what earlier solves of a path have left."""
+        """State at the starting point, with the model and columns of earlier solves on a path."""
         memory = problem.memory or PathMemory()
         start = memory.warm_start
         if start is not None and np.array_equal(start.w, w) and np.isfinite(start.scores).all():
@@ -135,7 +142,7 @@ class ProximalNewton:
             point = feasible(problem, w)
         random = rng.integers(1, 2**63, size=1).astype(np.uint64)
         state = ProximalNewtonState(
-            point=self._left(problem, problem.with_best_intercept(point)),
+            point=self._stored(problem, problem.with_best_intercept(point)),
             store=memory.part(SharedColumns).store,
             model=memory.part(Shared).model,
             inner_tol=np.inf,
@@ -145,10 +152,10 @@ class ProximalNewton:
         return state
 
     @staticmethod
-    def _left(problem: Problem, point: Point) -> Point:
-        """The point, left to the next solve of a path.
+    def _stored(problem: Problem, point: Point) -> Point:
+        """The point, stored as the warm start of the next solve along a path.
 
-        With many columns it gets a gradient that took less than a pass, see `GradientHistory`.
+        With many columns its gradient comes from `GradientHistory`, for less than a pass.
         """
         memory = problem.memory
         if memory is None:
@@ -164,7 +171,7 @@ class ProximalNewton:
         return shared.history.attach(problem, point, columns.store)
 
     def step(self, problem: Problem, state: ProximalNewtonState) -> ProximalNewtonState:
-        """One model, its inexact minimiser, one line search."""
+        """One quadratic model, its approximate minimiser, and one line search."""
         point = state.point
         violation = problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
         chosen = self._working_set(problem, point, violation)
@@ -175,17 +182,17 @@ class ProximalNewton:
         new = composite(problem, point, found.direction, found.change, sigma=self.sigma)
         if new is None:
             return _after_failure(state, by_matrix, violation)
-        new = self._left(problem, problem.with_best_intercept(new))
+        new = self._stored(problem, problem.with_best_intercept(new))
         if by_matrix:
-            state = _judged(problem, state, new, violation)
+            state = _without_poor_model(problem, state, new, violation)
         return replace(state, point=new)
 
     @staticmethod
     def _working_set(problem: Problem, point: Point, violation: FloatArray) -> IntArray:
         """The support and the columns that violate optimality, or the worst of those.
 
-        Where columns are few or dense at most `MOST_NEW` come in, or twice the support; unless most
-        of a few dense ones are wanted, which one matrix then holds.
+        If columns are few or dense, at most `MOST_NEW` columns, or twice the support, are added;
+        except that most of a few dense columns are all taken, as one Hessian then holds them all.
         """
         active = problem.coef(point.w) != 0.0
         worst = np.where(active, 0.0, violation)
@@ -204,13 +211,13 @@ class ProximalNewton:
         violation: FloatArray,
         chosen: IntArray,
     ) -> tuple[Descent, ProximalNewtonState]:
-        """Direction and change of the scores from a matrix model, and the state with that model."""
+        """Direction and change of the scores from a Hessian model, and the state with the model."""
         point, spec = state.point, spec_of(problem)
         model = self._model(problem, state, spec, chosen)
         if problem.memory is not None:
             problem.memory.part(Shared).model = model
         worst = float(violation.max())
-        tol = min(max(0.01 * worst, self._enough(problem, point)), 0.3 * worst)
+        tol = min(max(0.01 * worst, self._tolerance_for_gap(problem, point)), 0.3 * worst)
         direction, change = model.descend(
             problem, point, spec, max_sweeps=10 * self.max_sweeps, tol=tol
         )
@@ -219,17 +226,17 @@ class ProximalNewton:
         return Descent(direction, change, 0), replace(state, model=model)
 
     @staticmethod
-    def _enough(problem: Problem, point: Point) -> float:
-        """A violation that leaves a small share of the gap asked for, where one is known."""
-        goal = None if problem.memory is None else problem.memory.target_gap
+    def _tolerance_for_gap(problem: Problem, point: Point) -> float:
+        """Violation that leaves a share `MODEL_SHARE` of the target gap; 0 if that is unknown."""
+        target_gap = None if problem.memory is None else problem.memory.target_gap
         size = float(np.abs(problem.coef(point.w)).sum())
-        return 0.0 if goal is None or size == 0.0 else MODEL_SHARE * goal / size
+        return 0.0 if target_gap is None or size == 0.0 else MODEL_SHARE * target_gap / size
 
     @staticmethod
     def _model(
         problem: Problem, state: ProximalNewtonState, spec: SeparableSpec, chosen: IntArray
     ) -> MatrixModel:
-        """The model at hand while it fits the point, else a new one."""
+        """The last model if it is still accurate at the point, otherwise a new one."""
         point, old, d = state.point, state.model, problem.n_columns
         hessian, path = problem.hessian(point), problem.memory is not None
         if old is not None:
@@ -238,7 +245,7 @@ class ProximalNewton:
             return old
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
         if few and path:
-            # Columns near the threshold come along: they are the next ones wanted.
+            # Add columns whose gradient is near l1: the next points of the path will need them.
             near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
             near[chosen] = True
             chosen = np.flatnonzero(near)
@@ -260,7 +267,7 @@ class ProximalNewton:
         point, spec = state.point, spec_of(problem)
         store = state.store
         if store is None or not store.covers(chosen, problem.n_columns):
-            # Columns near the threshold come along: the next working set is then at hand.
+            # Add columns whose gradient is near l1: the next working sets will need them.
             near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
             near[chosen] = True
             store = self._gather(problem, np.flatnonzero(near))
@@ -281,7 +288,7 @@ class ProximalNewton:
 
     @staticmethod
     def _gather(problem: Problem, wanted: IntArray) -> Store:
-        """The wanted columns alone while they are few, else all columns."""
+        """A copy of the wanted columns if they are few, otherwise all columns."""
         part = problem.data.some_columns(wanted, GATHER_SHARE)
         if part is None:
             return Store(problem.data.columns(), None)
@@ -291,7 +298,7 @@ class ProximalNewton:
 def _after_failure(
     state: ProximalNewtonState, by_matrix: bool, violation: FloatArray
 ) -> ProximalNewtonState:
-    """The state after a search that found no step: a better model, or a better minimiser of it."""
+    """The state after a failed line search: with no model, or with a tighter inner tolerance."""
     model = state.model
     if by_matrix and model is not None and not model.fresh:
         return replace(state, model=None)
@@ -301,10 +308,10 @@ def _after_failure(
     return replace(state, inner_tol=0.01 * state.inner_tol, stalled=tight)
 
 
-def _judged(
+def _without_poor_model(
     problem: Problem, state: ProximalNewtonState, new: Point, violation: FloatArray
 ) -> ProximalNewtonState:
-    """The state without its matrix where that has turned out to be too old or too rough."""
+    """The state, without its Hessian if the last step showed that to be too old or inaccurate."""
     model = state.model
     if model is None or (model.fresh and not model.sampled):
         return state
@@ -319,7 +326,7 @@ def _judged(
 
 
 def _drift(model: MatrixModel, path: bool) -> float:
-    """How far the curvature of the rows may have moved for a matrix to be kept."""
+    """Relative change of the rows' curvature up to which a model is reused."""
     if model.cost > VERY_DEAR:
         return DEAREST_DRIFT
     if path:
@@ -328,9 +335,9 @@ def _drift(model: MatrixModel, path: bool) -> float:
 
 
 def _has_history(problem: Problem) -> bool:
-    """Whether gradients of earlier points of a path are worth keeping.
+    """Whether to store gradients of earlier points of a path.
 
-    With few columns a gradient is cheap; with many, a copy by columns must fit.
+    With few columns a gradient is cheap; with many, a copy by columns must fit into memory.
     """
     if problem.n_params <= FACTOR_PARAMS or not problem.certifiable or _only_matrices(problem):
         return False
@@ -338,7 +345,7 @@ def _has_history(problem: Problem) -> bool:
 
 
 def _only_matrices(problem: Problem) -> bool:
-    """Whether the data give matrices of some columns, but not the columns themselves."""
+    """Whether the data give Hessians of some columns, but not the columns themselves."""
     return Need.COLUMNS not in problem.provides
 
 

@@ -31,19 +31,21 @@ from auctor.solvers.sparse.models.lowrank import (
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: Passes of an "exact" subproblem at most; it ends when steps vanish in rounding.
+#: Largest number of passes on an "exact" subproblem; usually it ends when steps are below rounding
+#: error.
 EXACT_PASSES = 100_000
-#: Sweeps per outer iteration of the practical rule.
+#: Growth of the number of passes per outer iteration in the practical rule.
 PRACTICAL_RATE = 1.0 / 3.0
-#: Entries of a diagonal matrix are at least this share of the largest.
+#: Least entry of a diagonal matrix, as a share of the largest.
 LEAST_DIAGONAL = 1e-10
 
 
 def theoretical_steps(k: int, n: int, conditioning: float) -> float:
     """Coordinate steps at iteration k that keep the outer rate in expectation.
 
-    ``k log(k) / log(1/a)``, ``a = 1 - conditioning / (4 n)`` the expected contraction of one random
-    coordinate step on a model whose eigenvalues have that ratio.
+    ``k log(k) / log(1/a)``, where ``a = 1 - conditioning / (4 n)`` is the expected contraction of
+    one random coordinate step on a model whose smallest over largest eigenvalue is
+    ``conditioning``.
 
     Examples
     --------
@@ -54,18 +56,18 @@ def theoretical_steps(k: int, n: int, conditioning: float) -> float:
 
 
 def loss_diagonal(problem: Problem, point: Point, pairs: LbfgsMatrix) -> FloatArray:
-    """Diagonal of the loss's second derivative; that of the pairs' first matrix where it is 0."""
+    """Diagonal of the loss's Hessian; the first L-BFGS matrix if the loss has no curvature."""
     if problem.loss.order >= 2:
         diagonal = problem.hessian(point).diagonal() - problem.ridge
-        top = float(diagonal.max())
-        if 0.0 < top < math.inf:
-            return np.maximum(diagonal, LEAST_DIAGONAL * top)[: pairs.metric.shape[0]]
+        largest = float(diagonal.max())
+        if 0.0 < largest < math.inf:
+            return np.maximum(diagonal, LEAST_DIAGONAL * largest)[: pairs.metric.shape[0]]
     return pairs.theta * pairs.metric
 
 
 @dataclass(frozen=True)
 class ProximalQuasiNewtonState(ModelState):
-    """As for the family, with the ``scale`` and ``extra`` of the last H, and its matrix."""
+    """`ModelState` with the matrix of the last H, and its ``scale`` and ``extra`` diagonal."""
 
     scale: float = 1.0
     extra: float = 0.0
@@ -73,7 +75,7 @@ class ProximalQuasiNewtonState(ModelState):
 
 
 class Model(NamedTuple):
-    """The matrix of an iteration, where its damping starts, and how it grows."""
+    """The matrix of an iteration, its first scale and prox parameter, and how these grow."""
 
     matrix: Matrix
     scale: float
@@ -85,7 +87,7 @@ class LatestPairs:
     """The L-BFGS matrix of the latest pairs; its diagonal part grows after a failed test."""
 
     def pairs_kept(self, memory: int) -> int:
-        """How many pairs are of use."""
+        """Number of pairs to store."""
         return memory
 
     def learns(self, solver: ProximalQuasiNewton, iteration: int) -> bool:
@@ -93,13 +95,13 @@ class LatestPairs:
         return True
 
     def exhausted(self, pairs: LbfgsMatrix) -> bool:
-        """Whether there is nothing to forget when no step is found."""
+        """Whether there are no pairs left to clear after a failed step."""
         return not pairs.count
 
     def model(
         self, solver: ProximalQuasiNewton, problem: Problem, state: ProximalQuasiNewtonState
     ) -> Model:
-        """The matrix of this iteration with its first damping."""
+        """The matrix of this iteration with its first scale and prox parameter."""
         growth = solver.growth
         return Model(
             state.pairs,
@@ -112,52 +114,52 @@ class LatestPairs:
 def _scaled(
     solver: ProximalQuasiNewton, state: ProximalQuasiNewtonState, matrix: Matrix, first: bool
 ) -> Model:
-    """A matrix that grows as a whole, and starts a little below where it ended."""
+    """A matrix that is scaled as a whole, from the last scale divided by ``relax``."""
     growth, scale = solver.growth, 1.0 if first else state.scale / solver.relax
     return Model(matrix, scale, solver.prox, lambda scale, extra: (scale * growth, extra * growth))
 
 
 class LossDiagonal(LatestPairs):
-    """The diagonal of the loss's second derivative."""
+    """The diagonal of the loss's Hessian."""
 
     def pairs_kept(self, memory: int) -> int:
-        """One: only the scale of the first matrix is of use."""
+        """One: only the scale of the first matrix is used."""
         return 1
 
     def exhausted(self, pairs: LbfgsMatrix) -> bool:
-        """There is nothing to forget."""
+        """Always: the matrix has no pairs to clear."""
         return True
 
     def model(
         self, solver: ProximalQuasiNewton, problem: Problem, state: ProximalQuasiNewtonState
     ) -> Model:
-        """The diagonal at the point."""
+        """The diagonal of the loss's Hessian at the point."""
         matrix = Diagonal(loss_diagonal(problem, state.point, state.pairs))
         return _scaled(solver, state, matrix, state.iteration == 0)
 
 
 class FixedPairs(LatestPairs):
-    """The L-BFGS matrix after the warm-up, kept from then on."""
+    """The L-BFGS matrix at the end of the warm-up, fixed from then on."""
 
     def learns(self, solver: ProximalQuasiNewton, iteration: int) -> bool:
-        """During the warm-up."""
+        """Whether the iteration is in the warm-up."""
         return iteration < solver.warmup
 
     def model(
         self, solver: ProximalQuasiNewton, problem: Problem, state: ProximalQuasiNewtonState
     ) -> Model:
-        """The latest pairs during the warm-up, afterwards the same matrix, scaled."""
+        """The latest L-BFGS matrix during the warm-up, afterwards its last one, scaled."""
         if self.learns(solver, state.iteration):
             return super().model(solver, problem, state)
         return _scaled(solver, state, state.pairs, state.iteration == solver.warmup)
 
 
-#: Where the matrix of the model comes from, by the name that users type.
+#: Rule for the matrix of the model, by the name that users type.
 HESSIANS = {"lbfgs": LatestPairs(), "diagonal": LossDiagonal(), "fixed": FixedPairs()}
 
 
 class Effort(NamedTuple):
-    """How long coordinate descent runs: passes for (solver, iteration, columns), and its order."""
+    """Passes of coordinate descent by (solver, iteration, columns), and its order if fixed."""
 
     passes: Callable[[ProximalQuasiNewton, int, int], int]
     order: str | None = None
@@ -171,7 +173,7 @@ def _theoretical_passes(solver: ProximalQuasiNewton, k: int, n: int) -> int:
     return max(1, math.ceil(theoretical_steps(k, n, solver.conditioning) / max(n, 1)))
 
 
-#: Effort on an inexact subproblem, by the name that users type; the theory is about random steps.
+#: Effort on an inexact subproblem, by the name that users type; the theory assumes random steps.
 EFFORTS = {
     "practical": Effort(_practical_passes),
     "theoretical": Effort(_theoretical_passes, "iid"),
@@ -180,40 +182,41 @@ EFFORTS = {
 
 @dataclass(frozen=True)
 class ProximalQuasiNewton:
-    """Minimise a quadratic model plus the penalty, enlarge the model until the step is good.
+    """Minimise a quadratic model plus the penalty; enlarge the model until the step is accepted.
 
     Two passes over the data per iteration (three with a diagonal), one more per backtrack;
-    O(memory) per coordinate step. Coordinates that are optimal on a kink or bound stay out of the
-    model; so does the intercept, which is at its minimiser throughout.
+    O(memory) per coordinate step. Coordinates that are optimal at a kink or bound are not in the
+    model; nor is the intercept, which is minimised exactly at every point.
 
     Parameters
     ----------
     hessian : {"lbfgs", "diagonal", "fixed"}
-        The matrix of the model: L-BFGS of the latest pairs; the diagonal of the loss's second
-        derivative (a multiple of the identity where it has none); or the L-BFGS matrix after
-        ``warmup`` iterations, kept.
+        The matrix of the model: L-BFGS of the latest pairs; the diagonal of the loss's Hessian (the
+        first L-BFGS matrix if the loss has no curvature); or the L-BFGS matrix after ``warmup``
+        iterations, fixed.
     memory : int >= 1
-        Pairs kept.
+        Number of pairs in memory.
     rho : float in (0, 1]
-        Fraction of the predicted decrease that must come true; 1 is the classical test.
+        Least share of the predicted decrease; 1 is the classical test.
     exact : bool
-        Solve subproblems over all coordinates to rounding, as the theory assumes.
+        Solve subproblems over all coordinates to rounding error, as the theory assumes.
     inner : {"practical", "theoretical"}
         Inexact subproblems get ``1 + k/3`` passes at iteration k, or the number of random
         coordinate steps that keeps the outer rate in expectation (far more).
     conditioning : float in (0, 1]
         Ratio of the model's extreme eigenvalues that the theoretical rule assumes.
     order : {"shuffled", "cyclic", "iid"}
-        Order of the coordinates in a pass; the theoretical rule is about "iid" and takes that.
+        Order of the coordinates in a pass; the theoretical rule always uses "iid".
     prox : float >= 0
         First prox parameter of an iteration, in units of the matrix's own diagonal part.
     growth : float > 1
-        How much larger the model gets after a failed test: its diagonal part for "lbfgs", all of it
-        for the others, which also start where the last iteration ended.
+        Factor on the model after a failed test: on its diagonal part for "lbfgs", on the whole
+        matrix for "diagonal" and "fixed".
     relax : float >= 1
-        How much smaller the others start than they ended.
+        For "diagonal" and "fixed": divisor of the last iteration's scale, which gives the first
+        scale of the next.
     warmup : int >= 1
-        Iterations before the fixed matrix is fixed.
+        Iterations before the matrix of "fixed" is fixed.
     scaling : float in [0, 1]
         The L-BFGS matrix starts from the columns' second moments to this power; 0 is the published
         method.
@@ -281,7 +284,7 @@ class ProximalQuasiNewton:
         return ProximalQuasiNewtonState(point, pairs, spec_of(problem), inner)
 
     def step(self, problem: Problem, state: ProximalQuasiNewtonState) -> ProximalQuasiNewtonState:
-        """Model, coordinate descent, test."""
+        """Minimise the model by coordinate descent, and test the step."""
         point, pairs = state.point, state.pairs
         model = self._rule.model(self, problem, state)
         everything = np.arange(problem.n_columns)
@@ -312,7 +315,7 @@ class ProximalQuasiNewton:
         )
 
     def passes(self, k: int, n: int) -> int:
-        """Most passes of coordinate descent over n columns at iteration k = 1, 2, ..."""
+        """Largest number of coordinate-descent passes over n columns at iteration k >= 1."""
         return EXACT_PASSES if self.exact else self._effort.passes(self, k, n)
 
     @cached_property

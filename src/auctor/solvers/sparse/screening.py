@@ -1,4 +1,4 @@
-"""Columns that the duality gap proves to be zero at the optimum."""
+"""Gap safe screening: columns that the duality gap proves to be zero at the optimum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from auctor.solvers.sparse.models.columns import Store
 
 
 def dual_radius(problem: Problem, point: Point) -> float:
-    """Distance of the best dual point from the one at ``point``; infinite where none is known.
+    """Bound on the distance of the dual optimum from the dual point of ``point``, or infinity.
 
     With second derivatives up to L, the dual is 1/L-strongly concave in the norm
     ``sum_i u_i^2 / p_i``, p the shares of the rows, so the distance is at most ``sqrt(2 L gap)``.
@@ -32,9 +32,9 @@ def dual_radius(problem: Problem, point: Point) -> float:
 def proven_zero(
     problem: Problem, point: Point, spec: SeparableSpec, store: Store, candidates: IntArray
 ) -> Array:
-    """Which of the candidate columns are zero at every optimum.
+    """Mask of the candidate columns that are proved to be zero at every optimum.
 
-    Those with ``|x_j.u| + radius |x_j|_p < l1_j``, u the feasible dual point.
+    These are the columns with ``|x_j.u| + radius |x_j|_p < l1_j``, u the feasible dual point.
 
     References
     ----------
@@ -46,6 +46,7 @@ def proven_zero(
         return np.zeros(candidates.size, dtype=bool)
     gradient = problem.coef(point.gradient)
     slack = spec.l1 - problem.penalty.dual_scale(-gradient) * np.abs(gradient)
+    # A column whose bounds exclude 0 cannot be zero.
     slack = np.where((spec.lower <= 0.0) & (spec.upper >= 0.0), slack, 0.0)[candidates]
     if slack.max() <= 0.0:
         return np.zeros(candidates.size, dtype=bool)

@@ -1,4 +1,4 @@
-"""Strengths of a penalty: the largest one that matters, and sequences of them."""
+"""Strengths of a penalty: the smallest one with an empty model, and checked sequences."""
 
 from __future__ import annotations
 
@@ -12,37 +12,39 @@ from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 
-#: Width of a smoothed loss whose null model stands in for a kinked one, in units of the null loss.
+#: Smoothing width that gives a subgradient of a kinked loss at the null model, in units of the null
+#: loss.
 WIDTH = 1e-6
-#: How far from the null model a subgradient is taken, in units of the largest score there plus 1:
-#: far above rounding, far below the distance to the next kink of any loss of up to 1e6 rows.
+#: Distance from the null model at which a directional subgradient is taken, in units of the null
+#: intercept plus 1: far above rounding error, far below the distance to the next kink of a loss of
+#: up to 1e6 rows.
 NEARBY = 1e-9
-#: Distance of the two bounds of the largest strength at which the search ends, relative.
+#: Relative difference of the upper and lower bound of the strength at which the search ends.
 BOUNDS = 1e-9
-#: Cutting planes that are tried for it; a search that needs more returns its upper bound.
+#: Most cutting planes of the search; one that needs more returns its upper bound.
 MOST_CUTS = 200
-#: Cutting planes times columns, at most: 8 bytes each in the linear program.
+#: Most cutting planes times columns: 32 MB of float64 in the linear program.
 MOST_ENTRIES = 1 << 22
-#: Size of a dual vector from which on one that is still in the dual ball has a dual norm of 0.
+#: Entry of a scaled dual vector beyond which, if the vector is still in the dual ball, its dual norm
+#: counts as 0.
 FAR = 1e100
 
 
 def strength_max(problem: Problem) -> float:
-    """The smallest strength at which a model without columns is optimal.
+    """The smallest strength at which the null model (all coefficients 0) is optimal.
 
-    ``min |X' u|_*`` over the subgradients u of the null model, which has its best intercept, with
-    ``|.|_*`` the dual norm of the penalty's kink at 0. A smooth loss has one, which takes one pass
-    over the data. A kinked loss has many: for penalties that are sums over columns their best
-    combination is found by cutting planes, two passes for each, to a relative 1e-9 or for at most
-    `MOST_CUTS`; what is returned is never too small. For other penalties one subgradient is taken,
-    an upper bound. For a loss that is not convex, the empty model is stationary there. The
-    penalty's own strength does not matter.
+    ``min |X' u|_*`` over the subgradients u of the loss at the null model, which has its best
+    intercept, with ``|.|_*`` the dual norm of the penalty's kink at 0. A smooth loss has one
+    subgradient, its gradient: one pass over the data. A kinked loss has many: for penalties that
+    are sums over columns the minimum is found by cutting planes, two passes each, to a relative
+    1e-9 or for at most `MOST_CUTS`; the result is never too small. For other penalties one
+    subgradient is used, which gives an upper bound. For a loss that is not convex, the null model
+    is stationary there. The penalty's own strength does not matter.
 
     Parameters
     ----------
     problem : Problem
-        Every column must have a share in the penalty's kink, so l2 or unpenalised columns are
-        refused.
+        The penalty must have a kink at 0 in every column; l2 or unpenalised columns are an error.
 
     Examples
     --------
@@ -69,20 +71,22 @@ def strength_max(problem: Problem) -> float:
 def _least_strength(problem: Problem, spec: SeparableSpec) -> float:
     """Least ``max_j |x_j' u| / l1_j`` over the subgradients u of a kinked loss at the null model.
 
-    It equals ``max -R'(Xw + b)`` over ``sum_j l1_j |w_j| <= 1`` and all b, R' the derivative of the
-    loss along a direction of scores: the largest of the slopes of its subgradients. A linear
-    program over those found so far bounds it from above; the slope along its solution, from below.
+    It equals ``max -R'(Xw + b)`` over ``sum_j l1_j |w_j| <= 1`` and all b, where R' is the
+    directional derivative of the loss along a change of the scores: the maximum over its
+    subgradients. A linear program over the subgradients found so far gives an upper bound, the
+    directional derivative along its solution a lower bound.
     """
-    from scipy.optimize import linprog  # slow to load, and only kinked losses need it
+    # Imported here, because it is slow to load and only kinked losses need it.
+    from scipy.optimize import linprog
 
     d, start = problem.n_columns, problem.null.intercept
     cuts: list[FloatArray] = []  # X'u, followed by the sum of u
 
     def slope(change: FloatArray, where: FloatArray) -> float:
-        """Add the steepest subgradient along a change of the scores; the slope along it."""
-        far = float(np.abs(change).max(initial=0.0)) or 1.0
-        near = NEARBY * (1.0 + abs(start)) / far
-        u = problem.loss.value_grad(start + near * change, problem.data.target)[1]
+        """Add the subgradient in the direction ``change`` as a cut; the slope along ``where``."""
+        longest = float(np.abs(change).max(initial=0.0)) or 1.0
+        step = NEARBY * (1.0 + abs(start)) / longest
+        u = problem.loss.value_grad(start + step * change, problem.data.target)[1]
         problem.counts.evaluations += 1
         pulled = problem.pull_back(u)
         cut = np.append(problem.coef(pulled), float(u.sum()) if problem.has_intercept else 0.0)
@@ -93,29 +97,30 @@ def _least_strength(problem: Problem, spec: SeparableSpec) -> float:
     for sign in (1.0, -1.0) if problem.has_intercept else (0.0,):
         slope(sign * everywhere, np.zeros(d + 1))
     # Unknowns: the positive and negative parts of w, the intercept, and the value t.
-    goal = np.append(np.zeros(2 * d + 1), -1.0)
+    # Maximise t with t <= -cut.(w, b) for all cuts, sum_j l1_j |w_j| <= 1 and the penalty's bounds.
+    objective = np.append(np.zeros(2 * d + 1), -1.0)
     ball = np.concatenate([spec.l1, spec.l1, [0.0, 0.0]])
     signs = np.append(spec.upper > 0.0, spec.lower < 0.0)
     bounds = [(0.0, None if free else 0.0) for free in signs] + [(None, None)] * 2
-    top = math.inf
+    upper = math.inf
     for _ in range(min(MOST_CUTS, max(2, MOST_ENTRIES // d))):
         stack = np.array(cuts)
         columns = stack[:, :d]
         below = np.column_stack([columns, -columns, stack[:, d], np.ones(len(cuts))])
         right = np.append(np.zeros(len(cuts)), 1.0)
-        found = linprog(goal, A_ub=np.vstack([below, ball]), b_ub=right, bounds=bounds)
+        found = linprog(objective, A_ub=np.vstack([below, ball]), b_ub=right, bounds=bounds)
         if found.status != 0 or found.x is None:
             break
-        top = min(top, float(found.x[-1]))
+        upper = min(upper, float(found.x[-1]))
         where = np.append(found.x[:d] - found.x[d : 2 * d], found.x[2 * d])
         change = problem.score_change(where[: problem.n_params])
-        if -slope(change, where) >= (1.0 - BOUNDS) * top:
+        if -slope(change, where) >= (1.0 - BOUNDS) * upper:
             break
-    return max(top, 0.0)
+    return max(upper, 0.0)
 
 
 def check_strengths(who: str, strengths: object) -> FloatArray:
-    """Distinct numbers >= 0, the largest first."""
+    """The distinct strengths in decreasing order; an error unless all are >= 0."""
     levels = check_vector(who, "strengths", strengths)
     if np.ndim(strengths) == 0 or not levels.size or (levels < 0.0).any():  # type: ignore[arg-type]
         raise ParameterError(
@@ -132,8 +137,8 @@ def with_strength(penalty: Penalty, strength: float) -> Penalty:
     rebuild = getattr(penalty, "with_strength", None)
     if rebuild is None:
         raise ParameterError(
-            "A path",
-            needs="a penalty with a strength",
+            "regularisation_path",
+            needs="a penalty with a method with_strength",
             got=f"{type(penalty).__name__}",
             todo="Derive it from auctor.penalties.BasePenalty.",
         )
@@ -152,7 +157,7 @@ def _need_kink(penalty: Penalty, kinked: bool) -> None:
 
 
 def _null_pull(problem: Problem) -> FloatArray:
-    """Minus the gradient of the loss at the null model, or a subgradient."""
+    """Minus a (sub)gradient of the loss at the null model, per column."""
     if problem.has_intercept and not problem.loss.smooth:
         smoothed = problem.loss.smoothed(WIDTH * (abs(problem.null.loss) or 1.0))
         if smoothed is None:
@@ -168,9 +173,10 @@ def _null_pull(problem: Problem) -> FloatArray:
 
 
 def _dual_norm(norm: Penalty, v: FloatArray) -> float:
-    """Dual norm of v: ``1 / (K c)``, c < 1 the largest factor that brings ``K v`` into the ball.
+    """Dual norm of v: ``1 / (K c)`` for a K with ``K v`` outside the dual ball.
 
-    It is 0 where no K does: signs that the penalty fixes keep every column from moving.
+    c < 1 is the largest factor with ``c K v`` in the ball. The norm is 0 if ``K v`` is in the ball
+    for every K: the signs that the penalty allows then keep every coefficient at 0.
     """
     largest = float(np.abs(v).max())
     tiny = np.full_like(v, 1e-300)

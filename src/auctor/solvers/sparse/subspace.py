@@ -1,4 +1,4 @@
-"""Newton's method where a penalty on nested groups is smooth: tree norms, groups, l1."""
+"""Newton's method on the nonzero groups of a penalty on nested groups: tree norms, groups, l1."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from auctor.solvers.smooth.conjugate import truncated_cg
 from auctor.solvers.sparse.proximal import MOST_TRIALS, first_step, proximal_step
 from auctor.solvers.specs import tree_of
 
-#: Columns of a part, over those that are not zero.
+#: Columns of the working set, as a multiple of the nonzero ones.
 GROWTH = 1.5
-#: From this share of all columns on, a part is not worth copying.
+#: Share of all columns above which the working set is not copied: all columns are taken.
 WHOLE = 0.7
-#: How far conjugate gradients reduce the residual.
+#: Relative tolerance of the conjugate gradients.
 RESIDUAL = 0.2
-#: Lengths of a Newton step that are tried.
+#: Trial lengths of a Newton step.
 LENGTHS = (1.0, 0.5, 0.2, 0.05)
 
 
 class StepControl(NamedTuple):
-    """The length of proximal steps, and the damping of Newton steps."""
+    """The step size of proximal steps, and the damping of Newton steps, in [0, 1]."""
 
     length: float
     damping: float = 0.0
@@ -39,7 +39,7 @@ class StepControl(NamedTuple):
 
 @dataclass(frozen=True)
 class SubspaceState(State):
-    """The point, how fast to go, and the accuracy asked of the working set."""
+    """The point, the step control, and the relative accuracy on the working set."""
 
     control: StepControl
     fraction: float
@@ -47,20 +47,20 @@ class SubspaceState(State):
 
 @dataclass(frozen=True)
 class Part:
-    """Some columns, as a problem of their own; the others are 0."""
+    """The problem restricted to the columns of a working set; the others are 0."""
 
     problem: Problem
     spec: TreeSpec
     chosen: IntArray
 
     def enter(self, point: Point) -> Point:
-        """A point of the whole problem whose other columns are 0."""
+        """The restriction of a point whose other coefficients are 0."""
         last = point.w.shape[0] - point.problem.n_columns
         keep = np.append(self.chosen, point.problem.n_columns + np.arange(last))
         return point.seen_by(self.problem, point.w[keep], point.gradient[keep])
 
     def leave(self, problem: Problem, inside: Point) -> Point:
-        """The same point of the whole problem."""
+        """The point of the whole problem, with zeros for the other columns."""
         coef = np.zeros(problem.n_columns)
         coef[self.chosen] = self.problem.coef(inside.w)
         w = problem.join(coef, self.problem.intercept(inside.w))
@@ -69,25 +69,25 @@ class Part:
 
 @dataclass(frozen=True)
 class SubspaceNewton:
-    """Proximal steps find the groups that are not zero, Newton steps move the columns in them.
+    """Proximal steps find the nonzero groups, Newton steps move the columns in them.
 
-    A norm of nested groups is smooth where its groups are not zero; l1 has groups of one. Each
-    inner iteration takes one proximal step, exact for the whole tree, and then minimises the
-    second-order model of loss and penalty over the columns whose groups are not zero, by conjugate
-    gradients; groups that the step would turn around are set to 0. All this happens on a working
-    set: the columns that are not zero, those that violate optimality most, and their ancestors'
-    groups. One pass over all data per step gives the next working set and the certificate.
+    A norm of nested groups is smooth at points with nonzero groups; l1 has groups of one column.
+    Each inner iteration takes one proximal step, exact for the whole tree, and then minimises the
+    quadratic model of loss and penalty over the columns whose groups are nonzero, by conjugate
+    gradients; groups whose direction the step would reverse are set to 0. All this happens on a
+    working set: the nonzero columns, those that violate optimality most, and the groups that
+    contain them. One pass over all data per step gives the next working set and the certificate.
 
     Parameters
     ----------
     fraction : float in (0, 1)
-        Accuracy on a working set relative to the violation of optimality before.
+        Largest ratio of the violations of optimality on the working set after and before a step.
     max_moves : int
-        Inner iterations per step.
+        Largest number of inner iterations per step.
     max_products : int
-        Conjugate gradient iterations per Newton step.
+        Largest number of conjugate-gradient iterations per Newton step.
     fewest : int
-        The working set holds at least this many columns, and half as many again as are not zero.
+        Least number of columns in the working set, which holds 1.5 times the nonzero ones.
 
     References
     ----------
@@ -122,16 +122,16 @@ class SubspaceNewton:
             return replace(state, stalled=True)
         part = self._part(problem, point, violation)
         x = start = part.enter(point)
-        goal = now = float(np.linalg.norm(violation[part.chosen]))
-        goal *= state.fraction
-        # On all columns every move has a certificate.
+        now = float(np.linalg.norm(violation[part.chosen]))
+        accuracy = state.fraction * now
+        # If the part is the whole problem, one move per step: each then gets a certificate.
         for _ in range(self.max_moves if part.problem is not problem else 1):
             new, control = self._move(part, x, control)
             left = float(np.linalg.norm(violation_of(new)))
             if new.value >= x.value and left >= now:
                 break
             x, now = new, left
-            if left <= goal:
+            if left <= accuracy:
                 break
         part_counts, total = part.problem.counts, problem.counts
         if part_counts is not total:
@@ -146,7 +146,7 @@ class SubspaceNewton:
         )
 
     def _part(self, problem: Problem, point: Point, violation: FloatArray) -> Part:
-        """The columns that are not zero and the worst of the others, as a problem."""
+        """The problem on the nonzero columns and the worst violators of the others."""
         spec = tree_of(problem)
         inside = problem.coef(point.w) != 0.0
         count = int(inside.sum())
@@ -157,27 +157,29 @@ class SubspaceNewton:
         inside[rest] = True
         if inside.sum() > WHOLE * problem.n_columns:
             return Part(problem, spec, np.arange(problem.n_columns))
-        chosen, smaller = branch(spec, inside)
+        chosen, smaller = subtree(spec, inside)
         return Part(column_problem(problem, chosen, smaller), smaller, chosen)
 
     def _move(self, part: Part, x: Point, control: StepControl) -> tuple[Point, StepControl]:
-        """A proximal step where groups that are zero want to move, and a Newton step."""
-        local = Local.at(part, x)
+        """A Newton step, after a proximal step if a zero group violates optimality."""
+        local = LocalPenalty.at(part, x)
         if not violation_of(x)[~local.smooth].any():
             new, damping = self._newton(part, local, control.damping)
             control = StepControl(control.length, damping)
             if new is not x:
                 return new, control
         y, length = proximal(x, control.length)
-        new, damping = self._newton(part, Local.at(part, y), control.damping)
+        new, damping = self._newton(part, LocalPenalty.at(part, y), control.damping)
         return new, StepControl(length, damping)
 
-    def _newton(self, part: Part, local: Local, damping: float) -> tuple[Point, float]:
-        """The first of a few lengths of a Newton step to decrease the objective; the damping."""
+    def _newton(self, part: Part, local: LocalPenalty, damping: float) -> tuple[Point, float]:
+        """First length of a Newton step that decreases the objective, and the next damping."""
         problem, spec, y = part.problem, part.spec, local.point
         coef, d = problem.coef(y.w), problem.n_columns
         hessian = problem.hessian(y)
-        where = problem.join(local.smooth.astype(np.float64), 1.0)
+        where = problem.join(local.smooth.astype(np.float64), 1.0)  # 1 for columns that may move
+        # The penalty weight |w_g| has gradient (weight/norm) w and Hessian
+        # weight/norm I - weight/norm^3 w w'; damping in [0, 1] reduces the negative term.
         gradient, diagonal = y.gradient + problem.ridge * y.w, hessian.diagonal()
         gradient[:d] += local.pull[:d] * coef
         diagonal[:d] += local.pull[:d] - (1.0 - damping) * local.flat[:d] * coef * coef
@@ -203,9 +205,9 @@ class SubspaceNewton:
 
         def trial(size: float) -> Point:
             w = y.w + size * found.step
-            straight = problem.coef(w).copy()
-            kernels.zero_reversed_groups(coef, problem.coef(w), *spec)
-            same = np.array_equal(straight, problem.coef(w))
+            before = problem.coef(w).copy()
+            kernels.zero_reversed_groups(coef, problem.coef(w), *spec)  # in place
+            same = np.array_equal(before, problem.coef(w))
             return problem.evaluate(w, scores=y.scores + size * moved if same else None)
 
         accepted = first_accepted(
@@ -218,8 +220,13 @@ class SubspaceNewton:
 
 
 @dataclass(frozen=True)
-class Local:
-    """The penalty around a point: norms, sums of ``weight/norm`` and ``weight/norm^3``, kinks."""
+class LocalPenalty:
+    """The penalty around a point, per node of the tree.
+
+    ``norm`` is the norm of a group, ``pull`` and ``flat`` are the sums of ``weight/norm`` and
+    ``weight/norm^3`` over the groups that contain it; ``smooth`` says for every column whether
+    all its groups are nonzero.
+    """
 
     point: Point
     norm: FloatArray
@@ -228,8 +235,8 @@ class Local:
     smooth: Array
 
     @classmethod
-    def at(cls, part: Part, point: Point) -> Local:
-        """Evaluate it."""
+    def at(cls, part: Part, point: Point) -> LocalPenalty:
+        """Evaluate the penalty of a part at a point."""
         d, m = part.problem.n_columns, part.spec.weight.shape[0]
         norm, pull, flat = np.empty(m + 1), np.empty(m + 1), np.empty(m + 1)
         smooth = np.empty(m + 1, dtype=bool)
@@ -238,7 +245,7 @@ class Local:
 
 
 def proximal(x: Point, length: float) -> tuple[Point, float]:
-    """A backtracked proximal step, and the length to try next."""
+    """A backtracked proximal step, and the step size to try next."""
     for _ in range(MOST_TRIALS):
         y = proximal_step(x.problem, x, length)
         if y is not None:
@@ -251,15 +258,15 @@ def proximal(x: Point, length: float) -> tuple[Point, float]:
 
 
 def violation_of(point: Point) -> FloatArray:
-    """Distance of the gradient to optimality, column by column."""
+    """Violation of the optimality conditions, per column."""
     problem = point.problem
     return problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
 
 
-def branch(spec: TreeSpec, inside: Array) -> tuple[IntArray, TreeSpec]:
-    """The chosen columns, and the tree with only what is above them.
+def subtree(spec: TreeSpec, inside: Array) -> tuple[IntArray, TreeSpec]:
+    """The columns in ``inside``, and the tree of these columns and their ancestors.
 
-    Nodes above that hold a column which is not chosen stay, without their column.
+    An ancestor that holds a column outside stays as a node without that column.
     """
     d, m = inside.shape[0], spec.weight.shape[0]
     kept = np.zeros(m + 1, dtype=bool)
