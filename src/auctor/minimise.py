@@ -1,4 +1,4 @@
-"""The only solver loop: needs, budget, time, NaN, status, trace, callbacks."""
+"""The only solver loop: checks needs, limits iterations and time, keeps the trace."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.problem import Certificate, Point, Problem
 from auctor.problem.frozen import freeze, thaw
 
-#: What the trace keeps of the parameters of a step, which may be millions: nothing.
+#: Parameters in the trace: none are stored, because there may be millions per step.
 NO_WEIGHTS: FloatArray = np.empty(0)
 #: Called after every step; returning True stops the solve.
 OnStep = Callable[[Step], bool | None]
 
 
 class State(Protocol):
-    """What the loop reads of a solver's state; `auctor.solvers.base.State` has the defaults."""
+    """The fields of a solver's state that the loop reads; defaults in `solvers.base.State`."""
 
     @property
     def point(self) -> Point:
@@ -38,15 +38,15 @@ class State(Protocol):
 
     @property
     def dual(self) -> Point | None:
-        """A point whose gradient makes a better dual candidate than the current one's."""
+        """A point whose gradient gives a better dual point than the current one's."""
 
     @property
     def lower(self) -> float | None:
-        """A bound below min J that the solver has proved: the gap is taken to the highest."""
+        """A lower bound of min J that the solver has proved; replaces the duality gap."""
 
     @property
     def violation(self) -> float | None:
-        """Violation of the optimality of the solver's own model of the data: that is the gap."""
+        """Optimality violation under the solver's own model of the data; replaces the gap."""
 
     @property
     def stalled(self) -> bool:
@@ -71,7 +71,7 @@ class Solver(Protocol[S]):
 
 
 def check_needs(problem: Problem, solver: Solver[S], alternatives: str = "") -> None:
-    """Refuse a solver that cannot do the problem, before any work."""
+    """Raise `IncompatibleError` if the problem does not provide what the solver needs."""
     missing = solver.needs & ~problem.provides
     if missing:
         advice = alternatives or "Choose another solver, or solver='auto'"
@@ -96,7 +96,7 @@ def minimise(
     on_failure: str = "warn",
     state: bytes | None = None,
 ) -> Solution:
-    """Run a solver until the gap meets the tolerance or a budget ends.
+    """Run a solver until the gap meets the tolerance or a limit is reached.
 
     Parameters
     ----------
@@ -105,26 +105,26 @@ def minimise(
     w0 : (n_params,) array, optional
         Starting point; zeros with the null model's intercept by default.
     tol : float >= 0
-        The gap to reach, as a fraction of the null model's loss (of its largest gradient entry
-        where no certificate exists).
+        The gap to reach, as a fraction of the null model's loss, or of its largest gradient entry
+        if no certificate exists.
     max_iter : int >= 0
-        Outer iterations.
+        Largest number of outer iterations.
     max_seconds : float, optional
-        Wall time.
+        Limit of the wall time.
     on_step : callable, optional
         Receives a `Step` after the start and after every iteration; returning True stops.
     rng : int or Generator, optional
-        Randomness of the solver.
+        Random numbers of the solver.
     on_failure : {"warn", "ignore"}
-        Whether stopping before the tolerance warns.
+        Whether to warn if the solver stops before the tolerance is met.
     state : bytes, optional
-        From ``Step.freeze`` of an earlier solve of the same problem by the same solver, which goes
-        on from there; ``w0`` is for states that cannot be read.
+        Result of ``Step.freeze`` in an earlier solve of the same problem by the same solver, which
+        is resumed. If the bytes cannot be read, the solve starts at ``w0``.
 
     Returns
     -------
     Solution
-        The best point seen, with a gap recomputed there. Ctrl-C returns it too.
+        The best point of all steps, with a gap recomputed there; also after Ctrl-C.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def minimise(
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is at the bottom of it; compiled code that returns arrays hides it."""
+    """Whether the error is Ctrl-C; compiled code may wrap that in a SystemError."""
     while isinstance(error, SystemError):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
@@ -185,7 +185,7 @@ class _Run:
         rng: np.random.Generator,
         frozen: bytes | None = None,
     ) -> Status:
-        """Step until something ends the solve; returns what."""
+        """Take steps until a condition ends the solve; returns that condition."""
         try:
             state = self.first_state(w, rng, frozen)
             status = self.observe(state)
@@ -209,7 +209,7 @@ class _Run:
             return Status.LOST
 
     def first_state(self, w: FloatArray, rng: np.random.Generator, frozen: bytes | None) -> Any:
-        """Where an earlier solve ended, or the solver's own start."""
+        """The frozen state of an earlier solve if it can be read, otherwise a new one at w."""
         if frozen is not None:
             try:
                 kind, state, self.bound = thaw(frozen, self.problem)
@@ -220,11 +220,11 @@ class _Run:
         return self.solver.init(self.problem, w, rng)
 
     def freeze(self, state: State) -> bytes | None:
-        """A state, and the bound that was proved, as bytes."""
+        """The state and the best lower bound as bytes."""
         return freeze((type(self.solver).__name__, state, self.bound), self.problem)
 
     def observe(self, state: State) -> Status | None:
-        """Record a state; a status when the solve is over."""
+        """Record a state; returns a status if the solve is over, otherwise None."""
         point = state.point
         if not math.isfinite(point.value):
             if self.best is None:
@@ -237,6 +237,7 @@ class _Run:
             self.best_certificate = certificate
         own = state.violation is not None
         if self.meets(certificate) and not certificate.certified and not own:
+            # Do not stop at an uncertified gap: minimise over the intercept, and check again.
             point, certificate = self.problem.certify(point, state.dual)
             certificate = self.tighten(point, certificate)
         met = self.meets(certificate)
@@ -250,7 +251,7 @@ class _Run:
         return Status.STALLED if state.stalled else None
 
     def assess(self, state: State) -> Certificate:
-        """The gap at a state: to the bound that the solver proved itself, or by duality."""
+        """The gap at a state: from the solver's own lower bound if it has one, or by duality."""
         if state.violation is not None:
             return Certificate(state.violation, False)
         if state.lower is None:
@@ -259,23 +260,23 @@ class _Run:
         return self.tighten(state.point, Certificate(gap, True))
 
     def tighten(self, point: Point, certificate: Certificate) -> Certificate:
-        """The gap to the highest lower bound that any step has proved."""
+        """The smaller of a gap and the gap to the best lower bound of all steps."""
         if certificate.certified:
             self.bound = max(self.bound, point.value - certificate.gap)
-        known = max(point.value - self.bound, 0.0)
-        return certificate if certificate.gap < known else Certificate(known, True)
+        proved = max(point.value - self.bound, 0.0)
+        return certificate if certificate.gap < proved else Certificate(proved, True)
 
     def meets(self, certificate: Certificate) -> bool:
         """Whether a gap is within the tolerance."""
         return certificate.gap <= self.problem.tolerance(self.tol)
 
     def work(self) -> tuple[float, int]:
-        """Passes and evaluations of this solve; the problem counts those of all."""
+        """Passes and evaluations of this solve; the problem's counter includes earlier solves."""
         now, before = self.problem.counts, self.before
         return now.passes - before.passes, now.evaluations - before.evaluations
 
     def record(self, point: Point, certificate: Certificate, state: State) -> bool:
-        """Append to the trace and tell the callback; whether it asked to stop."""
+        """Append to the trace and call ``on_step``; returns whether that asks to stop."""
         passes, evaluations = self.work()
         step = Step(
             iteration=len(self.steps),
@@ -295,7 +296,7 @@ class _Run:
     def finish(self, status: Status) -> Solution:
         """The best point with a gap recomputed there."""
         if self.final is None and status is Status.LOST:
-            assert self.best is not None  # its gap is the last that was known
+            assert self.best is not None  # the data are gone: its last gap cannot be recomputed
             self.final = self.best, self.best_certificate
         if self.final is None:
             assert self.best is not None

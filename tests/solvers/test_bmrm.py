@@ -166,7 +166,7 @@ def test_a_warm_start_is_used():
 
 def test_cuts_serve_other_strengths():
     """Cuts are of the loss alone, so a path hands them on."""
-    path = Problem(PairwiseHinge(), L2(1e-2), as_data(X, Y)).keeping()
+    path = Problem(PairwiseHinge(), L2(1e-2), as_data(X, Y)).with_memory()
     first = minimise(path, Bmrm(line_search=False), tol=1e-6)
     lighter = path.with_penalty(L2(3e-3))
     helped = minimise(lighter, Bmrm(line_search=False), w0=first.coef, tol=1e-6)

@@ -1,4 +1,4 @@
-"""How far from optimal a point is: duality gaps, and violations where there is no dual."""
+"""Certificates: duality gaps, or violations of the optimality conditions without a dual."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Certificate(NamedTuple):
-    """A gap and whether it bounds J(w) - min J (otherwise it is an optimality violation)."""
+    """A gap, and whether it bounds J(w) - min J (otherwise it is an optimality violation)."""
 
     gap: float
     certified: bool
 
 
 def bounds_every_column(penalty: Penalty, n_columns: int) -> bool:
-    """Whether the conjugate of the penalty is finite around 0."""
+    """Whether the conjugate of the penalty is finite around 0: it has l1 or l2 on every column."""
     spec = penalty.separable(n_columns)
     if spec is not None and (spec.l1 > 0.0).all():
         return True
@@ -31,9 +31,9 @@ def bounds_every_column(penalty: Penalty, n_columns: int) -> bool:
 
 
 def certificate(problem: Problem, point: Point, dual: Point | None) -> Certificate:
-    """Gap at ``point``, with ``dual`` (default: itself) supplying the dual variables.
+    """Gap at ``point``, with the dual variables of ``dual`` (by default of the point itself).
 
-    Without a dual the gap is the largest violation of the optimality conditions.
+    If the problem has no dual, the gap is the largest violation of the optimality conditions.
     """
     source = point if dual is None else dual
     if not problem.certifiable:
@@ -44,7 +44,7 @@ def certificate(problem: Problem, point: Point, dual: Point | None) -> Certifica
 
 
 def certify(problem: Problem, point: Point, dual: Point | None) -> tuple[Point, Certificate]:
-    """A certificate that holds: the intercept is first made exact; returns the better point."""
+    """A certified gap, after minimising over the intercept, and the better of the two points."""
     if not problem.certifiable:
         return point, certificate(problem, point, dual)
     source = point if dual is None else dual
@@ -61,8 +61,9 @@ def certify(problem: Problem, point: Point, dual: Point | None) -> tuple[Point, 
 def largest_violation(problem: Problem, point: Point, source: Point) -> float:
     """Largest violation of the optimality conditions.
 
-    A source other than the point is an approximate subgradient there; how approximate, in units of
-    the null loss, counts as well.
+    If the source is another point, its gradient is an approximate subgradient (an
+    epsilon-subgradient) at the point; epsilon, relative to the null loss, counts as a violation
+    too.
     """
     grad = source.gradient
     worst = float(problem.penalty.violation(problem.coef(point.w), problem.coef(grad)).max())
@@ -70,7 +71,7 @@ def largest_violation(problem: Problem, point: Point, source: Point) -> float:
         worst = max(worst, abs(float(grad[-1])))
     if source is not point:
         conjugate = problem.loss.conjugate(source.dscores, problem.data.target)
-        if conjugate is None:  # at a gradient it is known
+        if conjugate is None:  # at a gradient u of the loss at s it is u.s - loss(s)
             conjugate = float(source.dscores @ source.scores) - source.loss
         slack = point.loss + conjugate - float(source.dscores @ point.scores)
         worst = max(worst, slack / (abs(problem.null.loss) or 1.0) * problem.tolerance(1.0))
@@ -78,11 +79,11 @@ def largest_violation(problem: Problem, point: Point, source: Point) -> float:
 
 
 def duality_gap(problem: Problem, point: Point, source: Point) -> float:
-    """``J(w) + loss*(c u) + penalty*(-c X'u)`` with the largest feasible c.
+    """``J(w) + loss*(c u) + penalty*(-c X'u)`` with the largest c <= 1 that is dual feasible.
 
-    At ``u = grad loss(s)`` the conjugate is ``u.s - loss(s)``; where it has no closed form,
-    convexity gives ``loss*(c u) <= c (u.s - loss(s)) - (1 - c) inf loss``, as it does for any plane
-    below the loss.
+    At ``u = grad loss(s)`` the conjugate is ``u.s - loss(s)``. If it has no closed form at
+    ``c u``, convexity gives ``loss*(c u) <= c (u.s - loss(s)) - (1 - c) inf loss``; the same bound
+    holds for every plane below the loss.
     """
     pull = -problem.coef(source.gradient)
     scale = problem.penalty.dual_scale(pull)
@@ -100,9 +101,9 @@ def duality_gap(problem: Problem, point: Point, source: Point) -> float:
         conjugate = conjugate if offset is None else min(conjugate, -scale * offset - rest)
     gap = point.value + conjugate + problem.penalty.conjugate(scale * pull)
     if source.problem.has_intercept:
-        # What an inexact intercept may hide; rounding once `certify` has made it exact.
+        # Allowance for an inexact intercept; only rounding error after `certify`.
         slope = abs(float(source.dscores.sum()))
         gap = max(gap, 0.0) + slope * float(np.abs(source.scores).mean())
     gap = math.inf if math.isnan(gap) else max(gap, 0.0)
-    known = point.value - problem.loss.infimum(target)  # no penalty is below 0
-    return max(known, 0.0) if known < gap else gap
+    trivial = point.value - problem.loss.infimum(target)  # penalties are never negative
+    return max(trivial, 0.0) if trivial < gap else gap

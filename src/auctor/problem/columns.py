@@ -1,4 +1,4 @@
-"""Means, squares and variances of the columns, by second-order sums or by the two products."""
+"""Means, mean squares and variances of the columns, exact or estimated by the two products."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from auctor.core.protocols import FullData
 from auctor.core.result import Counts
 from auctor.core.types import Array, FloatArray, IntArray
 
-#: Variance of a column as a share of its mean square, below which it is rounding.
+#: Variance of a column, as a share of its mean square, below which it is rounding error: about 50
+#: times machine epsilon.
 NEGLIGIBLE = 1e-14
-#: A column whose product with random numbers of sum zero is below this share of what a constant
-#: would contribute is worth the pass that tells whether it is constant.
+#: Product of a column with random numbers of sum zero, relative to the column's mean, below which
+#: the column may be constant; one more pass then decides.
 STEADY = 1e-10
-#: Columns up to which the two products give exact squares, one product for each column.
+#: Columns up to which mean squares are computed exactly from products, one product per column.
 EXACT_COLUMNS = 32
-#: Products with random signs that estimate the squares of more columns: a relative error of about
-#: sqrt(2 / PROBES), which is enough to scale columns by.
+#: Products with random signs that estimate the mean squares of more columns, with a relative error
+#: of about sqrt(2 / PROBES), which is enough for scaling columns.
 PROBES = 16
 
 
@@ -33,15 +34,16 @@ class Moments(NamedTuple):
 
 
 class ColumnStatistics:
-    """What problems with the same data share.
+    """Statistics of the columns, which problems with the same data share.
 
     Parameters
     ----------
     data : Data
     counts : Counts
-        Passes over the data are added here.
+        Counter to which passes over the data are added.
     free : bool
-        Whether a constant can be added to all scores at no cost; columns are centred then.
+        Whether a constant can be added to all scores without a penalty (an intercept, or a
+        shift-invariant loss); columns are then centred.
     """
 
     def __init__(self, data: FullData, counts: Counts, free: bool) -> None:
@@ -56,20 +58,20 @@ class ColumnStatistics:
 
     @cached_property
     def squares(self) -> FloatArray:
-        """Weighted mean square of every column; an estimate where only products are offered."""
+        """Weighted mean square of every column; an estimate if the data only offer products."""
         if self.exact:
             return self.weighted_squares(self._data.target.share)
         return self._second_moments(self._data.target.share, np.zeros(self._data.n_columns))
 
     def weighted_squares(self, h: FloatArray) -> FloatArray:
-        """Diagonal of ``X.T @ diag(h) @ X``; without second-order sums, as if h were even."""
+        """Diagonal of ``X.T @ diag(h) @ X``; unless ``exact``, h is replaced by its mean."""
         if not self.exact:
             return float(h.sum()) * self.squares
         self._counts.passes += 1
         return self._data.square_gradient(h)
 
     def moments(self, share: FloatArray) -> Moments:
-        """Mean (0 where a constant is not free), mean square and variance around that mean."""
+        """Mean (0 unless ``free``), mean square, and variance around that mean."""
         self._counts.passes += 1
         mean = float(self.free) * self._data.gradient(share)
         if self.exact:
@@ -100,9 +102,9 @@ class ColumnStatistics:
         return total / PROBES
 
     def spread(self, *, balanced: bool) -> FloatArray:
-        """Variance of every column, mean square where a constant is no free parameter.
+        """Variance of every column, or mean square unless ``free``.
 
-        Where ``balanced`` both classes count alike.
+        If ``balanced``, both classes have the same total weight.
         """
         if balanced not in self._spread:
             target = self._data.target
@@ -116,13 +118,13 @@ class ColumnStatistics:
         return self._spread[balanced]
 
     def constant(self, among: IntArray) -> IntArray:
-        """Those of some columns that have the same value, not 0, in all rows with weight."""
+        """The columns of ``among`` with one nonzero value in all rows of positive weight."""
         found = [j for j in among.tolist() if self._steady[j] and self._is_constant(j)]
         return np.array(found, dtype=np.int64)
 
     @cached_property
     def _steady(self) -> Array:
-        """Columns that may be constant: of no effect on numbers that sum to zero."""
+        """Columns that may be constant: their product with numbers of sum zero vanishes."""
         share = self._data.target.share
         probe = share * np.random.default_rng(0).choice((-1.0, 1.0), size=share.size)
         probe -= float(probe.sum()) * share
@@ -132,7 +134,7 @@ class ColumnStatistics:
         return np.asarray((moved <= limit) & (mean != 0.0))
 
     def _is_constant(self, column: int) -> bool:
-        """Whether all rows with weight have the same value in a column; one pass."""
+        """Whether all rows of positive weight have the same value in a column; one pass."""
         if column not in self._constant:
             unit = np.zeros(self._data.n_columns)
             unit[column] = 1.0

@@ -1,4 +1,4 @@
-"""Problems that take the place of a given one: on other data, or on some of its columns."""
+"""Problems that replace a given one: on other data, or on some of its columns."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from auctor.problem.problem import Problem
 def ridge_problem(
     problem: Problem, loss: Loss, l2: FloatArray, data: Data, *, fit_intercept: bool
 ) -> Problem:
-    """Another loss and other data with l2 strengths per column; work is counted together.
+    """A problem with another loss, other data and l2 strengths per column.
 
     Parameters
     ----------
     problem : Problem
-        Whose place it takes, and with whose work its own is counted.
+        The problem that it replaces; both share one counter of passes and evaluations.
     loss : Loss
     l2 : (n_columns,) array > 0
     data : Data
@@ -32,7 +32,7 @@ def ridge_problem(
 
 
 def column_problem(problem: Problem, chosen: IntArray, tree: TreeSpec) -> Problem:
-    """The problem on some columns, the others zero; its work is counted apart.
+    """The problem on some columns, with the others at zero, and with its own counter of passes.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""The state of a solver as bytes, so that a solve that was ended goes on with all it has learned.
+"""The state of a solver as bytes, so that an interrupted solve can be resumed.
 
-Rows are not part of it, nor are scores: points are evaluated again where they are read. What a
-state holds beside points (pairs of a quasi-Newton matrix, cuts, widths, a random generator) is
-written as Python writes objects, and read back with nothing but parts of solvers, classes of auctor
-and arrays.
+The bytes hold neither rows nor scores: points are evaluated again on reading. Everything else in a
+state (pairs of a quasi-Newton matrix, cuts, widths, a random generator) is pickled. The reader
+accepts only names of `auctor.solvers` and `auctor.problem`, other classes of auctor, arrays and
+random generators, so that damaged or foreign bytes cannot call arbitrary functions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from auctor.problem.point import Point
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
-#: What a state may be made of beside classes of auctor.
+#: Names outside auctor that a pickled state may refer to, as (module, name).
 PLAIN = {
     ("builtins", "complex"),
     ("builtins", "frozenset"),
@@ -43,13 +43,13 @@ PLAIN = {
 
 
 def freeze(state: object, problem: Problem) -> bytes | None:
-    """A state as bytes; ``None`` where it holds what cannot be written, such as functions."""
-    room = io.BytesIO()
+    """A state as bytes; ``None`` if it holds objects that cannot be pickled, such as functions."""
+    buffer = io.BytesIO()
     try:
-        _Writer(room, problem).dump(state)
+        _Writer(buffer, problem).dump(state)
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
-    return room.getvalue()
+    return buffer.getvalue()
 
 
 def thaw(raw: bytes, problem: Problem) -> Any:
@@ -63,18 +63,18 @@ def thaw(raw: bytes, problem: Problem) -> Any:
 
 
 class _Writer(pickle.Pickler):
-    def __init__(self, room: io.BytesIO, problem: Problem) -> None:
-        super().__init__(room, protocol=5)
+    def __init__(self, buffer: io.BytesIO, problem: Problem) -> None:
+        super().__init__(buffer, protocol=5)
         self._problem = problem
 
     def persistent_id(self, thing: Any) -> str | None:
-        """The problem and its data are there when a state is read."""
+        """A name for the problem, its data and its counts, which the reader supplies."""
         problem = self._problem
         known = {id(problem): "problem", id(problem.data): "data", id(problem.counts): "counts"}
         return known.get(id(thing))
 
     def reducer_override(self, thing: Any) -> Any:
-        """Points by their parameters, problems by what they differ in."""
+        """Write points as their parameters, and problems as their loss and penalty."""
         if type(thing) is np.ndarray and thing.dtype.kind in "biuf":
             order: Literal["C", "F"] = (
                 "F" if thing.flags.f_contiguous and not thing.flags.c_contiguous else "C"
@@ -88,23 +88,23 @@ class _Writer(pickle.Pickler):
             return _problem, (self._problem, thing.loss, thing.penalty)
         if isinstance(thing, PlacedLoss):
             if thing.shift is not None:
-                raise pickle.PicklingError("numbers that are with the workers")
+                raise pickle.PicklingError("an array that is stored on the workers")
             return _same, (thing.inner,)
         return NotImplemented
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, room: io.BytesIO, problem: Problem) -> None:
-        super().__init__(room)
+    def __init__(self, buffer: io.BytesIO, problem: Problem) -> None:
+        super().__init__(buffer)
         self._problem = problem
 
     def persistent_load(self, name: str) -> Any:
-        """What the state was written with."""
+        """The problem, its data or its counts, by the name that the writer gave them."""
         problem = self._problem
         return {"problem": problem, "data": problem.data, "counts": problem.counts}[name]
 
     def find_class(self, module: str, name: str) -> Any:
-        """Parts of solvers, classes of auctor, arrays and random generators."""
+        """The object of an allowed name; raises `pickle.UnpicklingError` for all others."""
         if (module, name) in PLAIN:
             return super().find_class(module, name)
         if module.startswith(("auctor.solvers.", "auctor.problem.")):
@@ -117,12 +117,12 @@ class _Reader(pickle.Unpickler):
 
 
 def _array(dtype: str, shape: tuple[int, ...], order: Literal["C", "F"], raw: bytes) -> Array:
-    """An array that owns its numbers, so that solvers can make it larger."""
+    """An array that owns its buffer, so that solvers can resize it."""
     return np.frombuffer(raw, dtype=dtype).reshape(shape, order=order).copy(order="K")
 
 
 def _point(problem: Problem, w: FloatArray) -> Point:
-    """A point, evaluated where it is read."""
+    """A point, evaluated on reading."""
     return problem.evaluate(w)
 
 

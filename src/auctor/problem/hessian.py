@@ -16,32 +16,33 @@ from auctor.core.rng import systematic
 from auctor.core.types import FloatArray, IntArray
 from auctor.problem.columns import ColumnStatistics
 
-#: Up to this many parameters a matrix is worth factorising as a preconditioner.
+#: Parameters up to which a matrix is factorised as a preconditioner.
 FACTOR_PARAMS = 600
-#: Up to this many entries of a dense copy a pair loss's matrix is exact.
+#: Entries of a dense copy up to which the Hessian of a pair loss is formed exactly: 8 MB.
 DENSE_ENTRIES = 1 << 20
-#: Up to this many a model of second order may make one for an exact matrix of pairs.
+#: Entries of a dense copy up to which proximal Newton may form the Hessian of a pair loss: 256 MB.
 PAIR_ENTRIES = 1 << 25
 #: Rows per parameter in a sampled Hessian.
 SAMPLE_RATIO = 12
-#: A sampled Hessian may cost this many products, if that buys more rows.
+#: Passes over the data that a sampled Hessian may cost, if that allows more rows.
 SAMPLE_PASSES = 1.0
-#: A full matrix is formed when it costs at most this many products.
+#: Passes over the data up to which the Hessian of all rows is formed.
 FULL_MATRIX_PASSES = 6.0
-#: Rows with curvature, as a share of all, up to which they are picked out for a matrix.
+#: Share of the rows with curvature up to which these are copied before a matrix is formed.
 ACTIVE_SHARE = 0.5
-#: Below this many multiply-adds a matrix is exact whatever else; the same fit on repeated rows then
-#: takes the same path as on weighted ones.
+#: Multiply-adds below which a matrix is always exact; a fit on repeated rows then takes the same
+#: steps as one on weighted rows.
 SMALL_WORK = 2e7
-#: Smallest eigenvalue, after scaling, of a Newton model: flat directions get long steps, not none.
+#: Smallest eigenvalue, after scaling, of a Newton model, which bounds steps along flat directions.
 MODEL_FLOOR = 1e-6
-#: Factor by which the total curvature may change while rows are drawn by the same odds.
+#: Factor by which the total curvature may change while rows are sampled with the same
+#: probabilities.
 DRIFT = 2.0
 
 
 @dataclass
 class RowParts:
-    """``sum_j x_ij^2 / H_jj`` of every row, and the total curvature at which they were found."""
+    """``sum_j x_ij^2 / H_jj`` of every row, and the total curvature at that time."""
 
     total: float = 0.0
     parts: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -50,7 +51,7 @@ class RowParts:
 class Hessian:
     """``[X 1]' C [X 1] + diag(ridge)`` with C the curvature of the loss in score space.
 
-    ``kept`` carries the odds of the rows from one Hessian of a solve to the next.
+    ``kept`` passes the sampling probabilities of the rows from one Hessian of a solve to the next.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Hessian:
         if fused and isinstance(self._curvature, LowRankCurvature):
             pulled, total = self._data.sandwich(self._curvature.diagonal, coef, offset)
         else:
-            z = self._bent(self._data.scores(coef, offset))
+            z = self._curvature_times(self._data.scores(coef, offset))
             pulled, total = self._data.gradient(z), float(z.sum())
         out = self._join(pulled, total) + self._ridge * v
         if self._factors is not None:
@@ -101,14 +102,14 @@ class Hessian:
             out += pulled @ (core @ (pulled.T @ v))
         return out
 
-    def _bent(self, change: FloatArray) -> FloatArray:
+    def _curvature_times(self, change: FloatArray) -> FloatArray:
         """Curvature times a change of the scores, without the low-rank part."""
         if isinstance(self._curvature, LowRankCurvature):
             return self._curvature.diagonal * change
         return self._curvature.matvec(change)
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, or an approximation of it for pair losses and data without squares."""
+        """Diagonal; an approximation for pair losses and data that only offer products."""
         h = self._curvature.diagonal
         squares = self._columns.weighted_squares(h)
         out = self._join(squares, float(h.sum())) + self._ridge
@@ -131,6 +132,7 @@ class Hessian:
         return full
 
     def _matrix_from(self, data: FullData, h: FloatArray) -> FloatArray:
+        """``[X 1]' diag(h) [X 1]`` of some rows, plus the low-rank part and the ridge."""
         if Access.ROWS in data.access:
             active = np.flatnonzero(h)
             if active.size <= ACTIVE_SHARE * h.size:
@@ -147,17 +149,16 @@ class Hessian:
         return gram
 
     def damped(self, damping: FloatArray) -> Hessian:
-        """With more on the diagonal, times the total curvature of the rows."""
+        """The Hessian with ``damping``, times the total curvature, added to the diagonal."""
         ridge = self._ridge + float(self._curvature.diagonal.sum()) * damping
         shared = self._has_intercept, self._counts, self._kept, self._columns
         return Hessian(self._data, self._curvature, ridge, *shared)
 
     def preconditioner(self) -> tuple[Solve, bool]:
-        """An approximate inverse, and whether it is as good as the exact one.
+        """An approximate inverse, and whether it is the exact one.
 
-        A factorised matrix when parameters are few: of all rows when that is cheap, otherwise of
-        rows drawn in proportion to their part of the diagonal. The diagonal when parameters are
-        many.
+        For few parameters it is a factorised matrix: of all rows if that is cheap, otherwise of
+        rows drawn in proportion to their part of the diagonal. For many it is the inverse diagonal.
         """
         p = self._ridge.shape[0]
         exact, size = False, 0
@@ -172,18 +173,18 @@ class Hessian:
 
     @property
     def _has_matrix(self) -> bool:
-        """Whether the data offer what the matrix of this curvature is made of."""
-        asked = Access.DENSE | Access.ROWS | Access.GRAM if self.by_pairs else Access.GRAM
-        return not asked & ~self._data.access
+        """Whether the data offer the access that forming the matrix needs."""
+        needed = Access.DENSE | Access.ROWS | Access.GRAM if self.by_pairs else Access.GRAM
+        return not needed & ~self._data.access
 
     @property
     def by_pairs(self) -> bool:
-        """Whether the curvature ties pairs of rows, so that `matrix` needs a dense copy."""
+        """Whether the curvature couples pairs of rows, so that `matrix` needs a dense copy."""
         return isinstance(self._curvature, PairCurvature)
 
     @property
     def _draws(self) -> bool:
-        """Whether pairs can be drawn from the curvature."""
+        """Whether the curvature can sample pairs."""
         return isinstance(self._curvature, PairCurvature) and self._curvature.partners is not None
 
     @property
@@ -203,7 +204,7 @@ class Hessian:
         return not self._sample_plan()[0]
 
     def _sample_plan(self) -> tuple[bool, int]:
-        """Whether to use all rows or pairs, else how many to sample."""
+        """Whether to use all rows or pairs, and otherwise how many to sample."""
         if not self.by_pairs:
             return self._plan(self._curvature.diagonal)
         exact, size = self._plan_pairs(self._ridge.shape[0])
@@ -216,16 +217,17 @@ class Hessian:
         return self._sampled_rows(self._curvature.diagonal, size)
 
     def model_matrix(self, *, whole: bool = False) -> FloatArray:
-        """Matrix of the loss alone, of all rows if ``whole`` or cheap, else of sampled ones."""
+        """Hessian of the loss alone: of all rows if ``whole`` or cheap, otherwise of a sample."""
         exact, size = self._sample_plan()
         matrix = self.matrix() if whole or exact else self._sampled(size)
         matrix[np.diag_indices_from(matrix)] -= self._ridge
         return matrix
 
     def _plan(self, h: FloatArray) -> tuple[bool, int]:
-        """Whether to use all rows, else how many to sample.
+        """Whether to use all rows, and otherwise how many to sample.
 
-        Decided on rows that differ and have weight, so that weights are repetitions.
+        The decision depends on the distinct rows of positive weight only, so that a weight of 2 and
+        a repeated row give the same result.
         """
         data = self._data
         small = data.n_entries * data.gram_passes() <= SMALL_WORK
@@ -240,13 +242,13 @@ class Hessian:
 
     @cached_property
     def _distinct(self) -> IntArray:
-        """One row of each kind that has weight."""
+        """First row of every group of equal rows of positive weight."""
         duplicates, weight = self._data.duplicate_rows, self._data.target.weight
         first = duplicates.order[duplicates.starts]
         return first if weight is None else first[duplicates.total(weight) > 0.0]
 
     def _plan_pairs(self, p: int) -> tuple[bool, int]:
-        """Whether to use all pairs, else how many to sample; decided like `_plan`."""
+        """Whether to use all pairs, and otherwise how many to sample; see `_plan`."""
         few = self._data.n_rows * p <= DENSE_ENTRIES
         return few or self._distinct.size * p <= DENSE_ENTRIES, SAMPLE_RATIO * p
 
@@ -264,11 +266,11 @@ class Hessian:
         return matrix
 
     def _sampled_rows(self, h: FloatArray, size: int) -> FloatArray:
-        """Matrix of ``size`` systematic draws of rows that differ.
+        """Matrix of a systematic sample of ``size`` distinct rows.
 
-        In proportion to what they have of the diagonal, all columns counting alike: a row that is
-        most of a rare column is drawn for sure. What a row has of it for its curvature changes
-        slowly and is kept.
+        The probability of row i is proportional to ``h_i sum_j x_ij^2 / H_jj``, its part of the
+        scaled diagonal: a row with most of a rare column is drawn for certain. The sums over j
+        change slowly, and are computed again only if the total curvature has changed.
         """
         duplicates, kept, whole = self._data.duplicate_rows, self._kept, float(h.sum())
         if not whole < DRIFT * kept.total < DRIFT * DRIFT * whole:
@@ -282,7 +284,7 @@ class Hessian:
         return self._matrix_from(self._data.rows(rows), weight)
 
     def _part_of_diagonal(self, h: FloatArray) -> FloatArray:
-        """``sum_j x_ij^2 / H_jj`` of every row."""
+        """``sum_j x_ij^2 / H_jj`` of every row, plus its part of the intercept."""
         self._counts.passes += 1
         diagonal = self._columns.weighted_squares(h) + self._ridge[: self._data.n_columns]
         part = self._data.row_lengths(1.0 / floored(diagonal))

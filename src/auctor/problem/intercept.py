@@ -1,4 +1,4 @@
-"""The best intercept of given column weights, and the model without columns."""
+"""The best intercept for given coefficients, and the null model: all coefficients 0."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from auctor.problem.point import Point
     from auctor.problem.problem import Problem
 
-#: Share of the loss at zero that a null model has at least as a unit: the null loss of a constant
-#: target is zero, up to the rounding of its own size.
+#: Smallest unit of tolerances, as a share of the loss at zero scores: the null loss of a constant
+#: target is zero up to rounding error, and would be no unit.
 SMALLEST_NULL = 1e-9
 
 
 class NullModel:
-    """The model without columns: its best intercept and its loss.
+    """The model whose coefficients are all 0: its best intercept and its loss.
 
-    Problems that differ in nothing but the penalty share it.
+    Problems that differ only in the penalty share it.
     """
 
     def __init__(
@@ -39,20 +39,20 @@ class NullModel:
 
     @cached_property
     def intercept(self) -> float:
-        """The best constant score, 0 where there is no intercept."""
+        """The best constant score; 0 without an intercept."""
         zero = np.zeros(self._data.n_rows)
         shift = self._objective.best_shift
         return shift(self._loss, zero, self._data.target, 0.0) if self._has_intercept else 0.0
 
     @cached_property
     def loss(self) -> float:
-        """Its loss."""
+        """Loss of the null model."""
         scores = np.zeros(self._data.n_rows) + self.intercept
         return self._loss.value(scores, self._data.target)
 
     @cached_property
     def excess(self) -> float:
-        """Its loss above the infimum, so that constants in a loss do not matter."""
+        """Loss of the null model less the infimum, so that constants in a loss do not matter."""
         zero, target = self.loss, self._data.target
         if self._has_intercept:
             zero = self._loss.value(np.zeros(self._data.n_rows), target)
@@ -60,9 +60,9 @@ class NullModel:
         return max(self.loss - floor, SMALLEST_NULL * (zero - floor))
 
     def gap(self, problem: Problem) -> float:
-        """Certified bound on what columns can gain; for kinked losses the loss itself.
+        """Duality gap of the null model, a bound on the gain of any model; `excess` if kinked.
 
-        A kinked loss has no slope at the null model that would prove a smaller one.
+        A kinked loss has many subgradients at the null model, and a given one may have a large gap.
         """
         if not problem.loss.smooth:
             return self.excess
@@ -70,13 +70,13 @@ class NullModel:
             null = problem.join(np.zeros(problem.n_columns), self.intercept)
             point = problem.with_best_intercept(problem.evaluate(null))
             self._known = point.w, point.gradient
-        else:  # its scores and slopes, which may be of many rows, are cheaper to find than to keep
+        else:  # scores are computed again: that is cheaper than storing an array of n_rows
             w, gradient = self._known
             point = problem.evaluate(w).with_gradient(gradient)
         return duality_gap(problem, point, point)
 
     def slope(self, problem: Problem) -> float:
-        """Its largest slope in a column, or the rounding of the sums that slopes are."""
+        """Largest gradient entry of the null model, at least the rounding error of such sums."""
         if self._slope is None:
             start = problem.evaluate(problem.start())
             sizes = np.abs(start.dscores)
@@ -84,6 +84,7 @@ class NullModel:
             squares[problem.fixed] = 0.0
             steepest = float(np.abs(start.gradient).max(initial=0.0))
             size = math.sqrt(float(sizes.sum()) * float(squares.max(initial=0.0)))
+            # Cauchy-Schwarz bounds the sum of the absolute terms of a gradient entry by ``size``.
             self._slope = max(steepest, 1e-10 * size)
         return self._slope
 
@@ -94,7 +95,7 @@ def with_best_intercept(problem: Problem, point: Point) -> Point:
         return point
     slope = abs(float(point.dscores.sum()))
     if problem.loss.convex and slope <= EXACT * float(np.abs(point.dscores).sum()):
-        return point  # without curvature of one sign a slope of zero would say nothing
+        return point  # optimal; for a loss that is not convex a zero slope would not prove that
     penalty, target = problem.penalty.value(problem.coef(point.w)), problem.data.target
     shift = problem.objective.best_shift(problem.loss, point.scores, target, penalty)
     w = point.w.copy()

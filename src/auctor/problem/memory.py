@@ -1,4 +1,4 @@
-"""What the solves of a regularisation path share: a warm start, the gap asked for, parts."""
+"""What the solves of a regularisation path share: a warm start, the target gap, solver parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ P = TypeVar("P")
 
 
 class WarmStart(NamedTuple):
-    """Parameters with their scores, so that a solve can start there without a pass."""
+    """Parameters with their scores, so that a solve can start without a pass over the data."""
 
     w: FloatArray
     scores: FloatArray
@@ -19,29 +19,29 @@ class WarmStart(NamedTuple):
 
 @dataclass
 class PathMemory:
-    """What one solve of a path leaves to the next.
+    """What one solve along a path passes to the next.
 
-    Only a path makes one (`Problem.keeping`); a problem that is solved alone has none, so that a
-    solve never depends on the solves before it.
+    Only a path makes one (`Problem.with_memory`); a problem that is solved alone has none, so that
+    a solve never depends on earlier solves.
 
     Attributes
     ----------
     target_gap : float, optional
-        Gap that the current point of the path is asked for, in units of the objective.
+        Gap that the current point of the path must reach, in units of the objective.
     warm_start : WarmStart, optional
-        Where the next solve starts, with its scores.
+        Starting point of the next solve, with its scores.
 
     Examples
     --------
-    A solver that wants to leave something declares a class with defaults, and asks for it:
+    A solver declares a class with defaults for the objects that it shares along a path:
 
     >>> @dataclass
-    ... class Left:
+    ... class Shared:
     ...     count: int = 0
     >>> memory = PathMemory()
-    >>> memory.part(Left).count += 1
-    >>> memory.part(Left)
-    Left(count=1)
+    >>> memory.part(Shared).count += 1
+    >>> memory.part(Shared)
+    Shared(count=1)
     """
 
     target_gap: float | None = None
@@ -49,7 +49,7 @@ class PathMemory:
     _parts: dict[type, object] = field(default_factory=dict, repr=False)
 
     def part(self, kind: type[P]) -> P:
-        """The one object of a class on this path, made with its defaults when first asked for."""
+        """The one object of this class on the path, created with its defaults on first use."""
         found = self._parts.get(kind)
         if not isinstance(found, kind):
             found = self._parts[kind] = kind()

@@ -1,4 +1,4 @@
-"""How loss and penalty become one objective: their sum."""
+"""The usual objective: loss plus penalty."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from auctor.problem.point import Point
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
-#: Gaps below this share of the null model's loss are the rounding of the values they are the
-#: difference of (some fifty units in the last place of a float64).
+#: Gap, as a share of the null model's loss, below which it is the rounding error of the two values
+#: it is the difference of: about 50 times machine epsilon.
 ROUNDING = 1e-14
 
 
 class Objective:
     """``J(w) = loss + penalty``."""
 
-    #: What problems of this kind cannot offer, whatever their parts do.
+    #: Needs that problems with this objective never provide.
     lacks = Need.NONE
-    #: Whether constant columns without effect are held at 0.
+    #: Whether the coefficients of constant columns without effect are fixed at 0.
     fixes_constants = True
 
     def check(self, loss: Loss, penalty: Penalty) -> None:
-        """Refuse penalties that mean nothing here: none."""
+        """Raise `IncompatibleError` for penalties that do not fit the loss; here all fit."""
 
     def start(self, problem: Problem) -> FloatArray:
         """Zeros with the null model's intercept."""
@@ -46,11 +46,11 @@ class Objective:
         return best_shift(loss, scores, target)
 
     def unit(self, problem: Problem) -> float:
-        """What tolerances are fractions of: the null model's loss, gap or largest slope.
+        """Unit of relative tolerances: the null model's loss, gap or largest gradient entry.
 
-        The gap of the null model bounds what any model can gain. Where columns are tiny or the
-        penalty is strong it is far below the loss, and a fraction of the loss would accept the null
-        model itself, whatever the columns say.
+        The gap of the null model bounds the gain of any model. If columns are tiny or the penalty
+        is strong, it is far below the loss, and a tolerance relative to the loss would accept the
+        null model itself.
         """
         null = problem.null
         if not problem.certifiable:
@@ -60,9 +60,9 @@ class Objective:
         return min(null.excess, null.gap(problem))
 
     def tolerance(self, problem: Problem, tol: float) -> float:
-        """``tol`` in this unit; where columns gain little, not below what rounding lets one see."""
-        visible = min(ROUNDING * abs(problem.null.loss), tol * problem.null.excess)
-        return max(tol * problem.unit, visible)
+        """``tol`` times the unit, but not below the rounding error of the objective."""
+        rounding = min(ROUNDING * abs(problem.null.loss), tol * problem.null.excess)
+        return max(tol * problem.unit, rounding)
 
     def violation(self, problem: Problem, point: Point, source: Point) -> float:
         """Largest violation of the optimality conditions."""

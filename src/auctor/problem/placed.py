@@ -1,18 +1,19 @@
-"""Losses evaluated where the rows are, when the rows are on other machines.
+"""Losses evaluated by the workers, if the rows are on other machines.
 
-The rule, which `place` follows, depends on the loss and on its target alone. With n rows, of which
-P are of the rarer class, and W shards:
+`place` decides by the loss and its target alone. With n rows, of which P are of the rarer class,
+and W shards:
 
-* rows in this process, or so few that more calls would take longer than all scores (2 n below
-  ``gather_below`` of the engine): scores come here and slopes go back, 2 n numbers an evaluation;
+* rows in this process, or so few that sending all scores is faster than more calls (2 n below
+  ``gather_below`` of the engine): scores come to this process and their gradient goes back, 2 n
+  numbers per evaluation;
 * a loss over rows: every worker evaluates its part of the rows;
 * a loss over pairs, without groups, if ``3 W P < 2 n``: the scores of the rarer class go to all
-  workers, each of which evaluates the pairs of its own rows of the other class;
+  workers, each of which evaluates the pairs with its own rows of the other class;
 * a loss around a threshold (precision at k, break-even point): sums over the workers find the
-  threshold, every worker evaluates its part of the rows;
-* everything else: scores come here and slopes go back.
+  threshold, then every worker evaluates its part of the rows;
+* everything else: scores come to this process and their gradient goes back.
 
-Each way gives the same numbers up to the rounding of sums.
+All give the same numbers up to the rounding errors of sums.
 """
 
 from __future__ import annotations
@@ -36,13 +37,12 @@ from auctor.data.spread import Leaf, PerShard, Spread, ordered_sum
 from auctor.kernels.losses.thresholds import Flips
 from auctor.problem.placed_threshold import PlacedShifts, placed_threshold
 
-#: Numbers that pass for each row of the rarer class and each shard: its scores, partial slopes, and
-#: slopes.
+#: Numbers sent per row of the rarer class and shard: its score, partial derivative and derivative.
 PER_RARE = 3
 
 
 def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
-    """Loss and data as a problem uses them: where the rule says so, evaluated by the workers."""
+    """Loss and data for a problem: evaluated by the workers if the rule above says so."""
     if isinstance(loss, PlacedLoss):
         return cast(Loss, loss), loss.rows
     rows = data.rows if isinstance(data, PlacedRows) else data
@@ -56,30 +56,31 @@ def place(loss: Loss, data: Data) -> tuple[Loss, Data]:
 
 
 def named(part: object) -> str:
-    """The name of the class of a loss or of data, wherever it is evaluated."""
+    """The class name of a loss or of data, without the wrapper for workers."""
     if isinstance(part, PlacedLoss):
         return type(part.inner).__name__
     return type(part.rows if isinstance(part, PlacedRows) else part).__name__
 
 
 def constant_scores(data: Data, value: float) -> FloatArray:
-    """The same score for every row, where the rows are."""
+    """The same score for every row, stored where the rows are."""
     if isinstance(data, PlacedRows):
         return data.constant(value)
     return np.full(data.n_rows, value)
 
 
 class PlacedLoss:
-    """A loss whose scores may be with the workers; plain scores are evaluated here.
+    """A loss whose scores may be stored on the workers; numpy scores are evaluated here.
 
     Parameters
     ----------
     inner : Loss
+        The loss itself.
     rows : PlacedRows
     parts : Leaf, optional
-        What the workers know of the target; sent to them by default.
+        Labels and weights as stored on the workers; sent to them by default.
     shift : Spread, optional
-        What is added to the scores.
+        Vector added to the scores.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class PlacedLoss:
 
     @property
     def parts(self) -> Leaf:
-        """What the workers know of the target; sent once for every target."""
+        """Labels and weights as stored on the workers; sent once for every target."""
         if self._parts is None:
             self._parts = self._sent_parts()
         return self._parts
@@ -200,7 +201,7 @@ class PlacedLoss:
             return cast(FloatArray, Spread(self.holder, self._centre(dscores, target)))
         return self.inner.centre(dscores, target)
 
-    # --- what a kind of loss has of its own -----------------------------------------------------
+    # --- overridden by each kind of loss --------------------------------------------------------
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
         raise NotImplementedError
@@ -216,7 +217,7 @@ class PlacedLoss:
 
 
 class PlacedSum(PlacedLoss):
-    """A loss over rows, evaluated by every worker for its own."""
+    """A loss over rows: every worker evaluates its own rows."""
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
         return told(self, self.holder.keep("row_loss", self.inner, self.parts, scores))
@@ -245,7 +246,7 @@ class PlacedSum(PlacedLoss):
 
 
 class PlacedPairs(PlacedLoss):
-    """A loss over pairs: all workers know the scores of the rarer class."""
+    """A loss over pairs: all workers get the scores of the rarer class."""
 
     @staticmethod
     def pays(rows: Sharded) -> bool:
@@ -262,7 +263,7 @@ class PlacedPairs(PlacedLoss):
 
     @cached_property
     def _rare_ends(self) -> IntArray:
-        """Where the rows of the rarer class of each shard end, but for the last."""
+        """Cumulative numbers of rows of the rarer class per shard, without the last."""
         rare = self.holder.split(self.rows.target.y == self._rare)
         return np.cumsum([np.count_nonzero(one) for one in rare.parts])[:-1]
 
@@ -290,7 +291,7 @@ class PlacedPairs(PlacedLoss):
         return np.concatenate(self.holder.ask("rare_ones", self.parts, values))
 
     def _joined(self, found: Leaf) -> tuple[float, Spread]:
-        """The value, and the numbers of both classes, each with the worker that has its row."""
+        """The value, and the derivatives of both classes, each on the worker that has the row."""
         answers = self.holder.ask("told", found)
         value, total, size = np.sum([one[:3] for one in answers], axis=0)
         rare = ordered_sum([one[3] for one in answers])
@@ -304,7 +305,7 @@ class PlacedPairs(PlacedLoss):
         return float(value), Spread(self.holder, kept, known)
 
     def _curved(self, scores: Spread, target: Target) -> Curvature:
-        if self.inner.low_rank:  # a few columns, which solvers want to see
+        if self.inner.low_rank:  # solvers use its few factors, so it is computed here
             return super()._curved(scores, target)
         bend = self.holder.keep(
             "pair_curvature", self.inner, self.parts, scores, self._gathered(scores)
@@ -334,7 +335,7 @@ class PlacedPairs(PlacedLoss):
 
 
 class PlacedThreshold(PlacedLoss):
-    """A loss around a threshold of the scores, which sums over the workers find."""
+    """A loss around a threshold of the scores, which is found by sums over the workers."""
 
     @cached_property
     def _margins(self) -> Any:
@@ -378,7 +379,7 @@ KINDS: dict[Splits, type[PlacedLoss]] = {
 
 
 def told(loss: PlacedLoss, kept: Leaf) -> tuple[float, Spread]:
-    """The value of a kept evaluation, and its slopes."""
+    """The value of an evaluation stored on the workers, and its gradient in the scores."""
     answers = loss.holder.ask("told", kept)
     value, total, size = np.sum([one[:3] for one in answers], axis=0)
     known = {"total": float(total), "size": float(size)}
@@ -386,6 +387,6 @@ def told(loss: PlacedLoss, kept: Leaf) -> tuple[float, Spread]:
 
 
 def _known_sum(answers: list[float | None]) -> float | None:
-    """A sum, ``None`` where a worker knows no answer."""
+    """The sum of the workers' answers; ``None`` if one of them is ``None``."""
     known = [one for one in answers if one is not None]
     return float(sum(known)) if len(known) == len(answers) else None

@@ -1,4 +1,4 @@
-"""Thresholds of scores that stay with the workers, by sums over the workers."""
+"""Thresholds of scores that are stored on the workers, found by sums over the workers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.spread import Leaf, Spread, ordered_sum
 from auctor.kernels.losses.thresholds import Threshold, threshold
 
-#: Thresholds that are tried at once: a round of calls takes as long as some passes over the scores.
+#: Thresholds per round of calls; a round takes as long as a few passes over the scores.
 CUTS = 8
-#: Rows near the threshold that are brought here for the exact answer.
+#: Number of rows near the threshold below which their scores come to this process for the exact
+#: threshold.
 NEAR = 64
-#: Rounds that narrow the threshold down; each divides its range by nine, to the last digit.
+#: Most rounds of bisection; each divides the range by nine, so that 20 reach the last digit.
 ROUNDS = 20
 
 
 class PlacedShifts:
-    """A loss over rows as a function of a constant; sums over the workers at every constant."""
+    """A loss over rows as a function of a constant added to all scores, by sums over workers."""
 
     def __init__(self, loss: Loss, parts: Leaf, scores: Spread) -> None:
         self._loss, self._parts, self._scores = loss, parts, scores.settle()
         self._holder = scores.holder
         self._last: tuple[float, Shifted, float] | None = None
 
-    def _asked(self, t: float) -> tuple[float, Shifted, float]:
+    def _evaluated(self, t: float) -> tuple[float, Shifted, float]:
+        """The constant, value and slope there, and curvature; the last answer is cached."""
         if self._last is None or self._last[0] != t:
             curved = self._loss.order >= 2
             answers = self._holder.ask(
@@ -39,22 +41,22 @@ class PlacedShifts:
         return self._last
 
     def at(self, t: float) -> Shifted:
-        """Value and slope with t added."""
-        return self._asked(t)[1]
+        """Value and slope with t added to all scores."""
+        return self._evaluated(t)[1]
 
     def curve(self, t: float) -> float:
-        """Second derivative with t added; 0 where the loss has none."""
-        return self._asked(t)[2]
+        """Second derivative with t added to all scores; 0 if the loss has none."""
+        return self._evaluated(t)[2]
 
     def steps(self) -> tuple[FloatArray, FloatArray] | None:
-        """They stay with the workers."""
+        """None: the steps of the rows stay on the workers."""
         return None
 
     def root(self) -> float | None:
-        """The best constant: a quantile of the steps of the rows, where each has one."""
+        """The best constant: a quantile of the rows' kinks, if every row has exactly one."""
         loss, parts, holder = self._loss, self._parts, self._holder
         if loss.smooth:
-            return None  # a search takes fewer numbers
+            return None  # a root search needs fewer numbers from the workers
         kept = holder.keep("row_steps", loss, parts, self._scores)
         told = holder.ask("steps_told", kept)
         if any(one is None for one in told):
@@ -72,10 +74,10 @@ class PlacedShifts:
 
 
 def placed_threshold(values: Spread, parts: Leaf, goal: float, width: float) -> Threshold | None:
-    """The threshold t with ``sum share ramp(t - values) = goal``; ``None`` where one is NaN.
+    """The threshold t with ``sum share ramp(t - values) = goal``; ``None`` if a value is NaN.
 
-    Sums at a few thresholds narrow it down, until the rows near it are few; those come here, the
-    others as their sums, which decide the same.
+    Sums at a few thresholds per round bracket it, until few rows are inside the bracket. Those rows
+    come to this process; all others enter as three sums, which give the same threshold.
     """
     holder = values.holder
     low, high = values.min(), values.max()

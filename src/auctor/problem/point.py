@@ -1,4 +1,4 @@
-"""Parameters with everything evaluated there."""
+"""`Point`: parameters with the scores, loss, penalty and derivatives there."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from auctor.problem.certificate import duality_gap
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
-#: How far the score gradient may sum away from zero, as a share of the sum of its absolute values,
-#: and still count as intercept-optimal.
+#: Largest absolute sum of the derivatives in the scores, as a share of the sum of their absolute
+#: values, at which the intercept counts as optimal.
 BALANCE = 1e-11
 
 
 @dataclass(frozen=True)
 class Point:
-    """Parameters with everything evaluated there.
+    """Parameters with the scores, loss, penalty and derivatives there.
 
-    ``w`` holds the column weights, followed by the intercept where the problem has one.
+    ``w`` holds the coefficients, followed by the intercept if the problem has one.
     """
 
     problem: Problem = field(repr=False)
@@ -38,11 +38,13 @@ class Point:
     known_gradient: FloatArray | None = field(default=None, repr=False)
 
     def with_gradient(self, gradient: FloatArray) -> Point:
-        """The same point, whose gradient in w is known and costs no pass."""
+        """The same point with its gradient in w given, which then costs no pass."""
         return replace(self, known_gradient=gradient)
 
-    def seen_by(self, problem: Problem, w: FloatArray, gradient: FloatArray | None = None) -> Point:
-        """The same scores as a point of another problem, where the parameters are ``w``."""
+    def in_problem(
+        self, problem: Problem, w: FloatArray, gradient: FloatArray | None = None
+    ) -> Point:
+        """The point of another problem that has the same scores, with the parameters ``w``."""
         return replace(self, problem=problem, w=w, known_gradient=gradient)
 
     @property
@@ -52,27 +54,27 @@ class Point:
 
     @cached_property
     def gradient(self) -> FloatArray:
-        """Gradient of the loss in w, by one pass over the data when first asked for."""
+        """Gradient of the loss in w; one pass over the data on first use."""
         if self.known_gradient is not None:
             return self.known_gradient
         gradient = self.problem.pull_back(self.dscores, self.w)
         if self.problem.has_intercept and not self.imbalance:
-            gradient[-1] = 0.0  # the rounding of an exact intercept is no direction
+            gradient[-1] = 0.0  # the intercept is optimal: what is left is rounding error
         return gradient
 
     @cached_property
     def tangent(self) -> float | None:
-        """Offset of a plane below the loss that was smoothed, where the loss knows one."""
+        """Offset of a plane below the unsmoothed loss, if the loss provides one."""
         return self.problem.loss.tangent(self.scores, self.problem.data.target)
 
     @cached_property
     def duality_gap(self) -> float:
-        """Gap with the point's own dual variables, where the problem is certifiable."""
+        """Duality gap with the point's own dual variables, for certifiable problems."""
         return duality_gap(self.problem, self, self)
 
     @cached_property
     def imbalance(self) -> float:
-        """Slope in the intercept, 0 where it is optimal (to rounding) or there is none."""
+        """Absolute derivative in the intercept; 0 if optimal up to rounding, or no intercept."""
         if not self.problem.has_intercept or not math.isfinite(self.loss):
             return 0.0
         slope = abs(float(self.dscores.sum()))

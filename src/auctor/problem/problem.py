@@ -35,14 +35,14 @@ class Problem:
     penalty : Penalty
     data : Data
     fit_intercept : bool
-        An intercept is never penalised. Losses that do not change when a constant is added to all
-        scores have none.
+        An intercept is never penalised. Shift-invariant losses, which do not change if a constant
+        is added to all scores, have none.
 
     Notes
     -----
-    Where the loss does not change when the scores are scaled, a penalty added to it would shrink w
-    and change nothing else. There a ridge is added to the variance of the scores in each class
-    instead, as noise in the columns would be, and other penalties are refused.
+    If the loss does not change when the scores are scaled, a penalty added to it would only shrink
+    w. For such losses a ridge is added to the variance of the scores in each class instead, as
+    noise in the columns would be, and other penalties are an error.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Problem:
     0.5
     """
 
-    #: Whether scores are linear in w, so that they can be followed along a direction.
+    #: Whether scores are linear in w, so that a line search needs no pass over the data.
     linear = True
 
     def __init__(
@@ -68,14 +68,14 @@ class Problem:
         counts: Counts | None = None,
     ) -> None:
         loss.check_target(data.target)
-        #: Loss and penalty as one function: a sum, or for scale-invariant losses a ratio.
+        #: The objective: loss plus penalty, or for scale-invariant losses a ratio.
         self.objective: Objective = RatioObjective() if loss.scale_invariant else Objective()
         self.objective.check(loss, penalty)
         self.penalty = penalty
         self._named = named(loss), named(data)
-        #: Where the rows are on other machines, losses are evaluated there by the rule of `place`.
+        # If the rows are on other machines, `place` decides where the loss is evaluated.
         self.loss, placed = place(loss, data)
-        #: Typed with every capability; one may be used where `provides` has its flag.
+        #: Typed with every capability; one may be used only if `provides` has its flag.
         self.data = cast(FullData, placed)
         self.fit_intercept = fit_intercept
         self.has_intercept = fit_intercept and not loss.shift_invariant
@@ -88,13 +88,13 @@ class Problem:
         self.null = NullModel(
             self.loss, self.data, self.objective, has_intercept=self.has_intercept
         )
-        #: The loss at the latest scores; problems that differ in the loss or the penalty share it.
+        #: The latest evaluation of the loss, in a list that problems on the same data share.
         self._latest: list[Evaluation] = []
-        #: What the solves of a path share; a problem solved alone has none.
+        #: Shared by the solves of a path; None for a problem that is solved alone.
         self.memory: PathMemory | None = None
 
     def with_loss(self, loss: Loss) -> Problem:
-        """The same problem with another loss; work is counted together."""
+        """The same problem with another loss; both share one counter of passes."""
         other = Problem(
             loss, self.penalty, self.data, fit_intercept=self.fit_intercept, counts=self.counts
         )
@@ -104,48 +104,48 @@ class Problem:
         return other
 
     def with_penalty(self, penalty: Penalty) -> Problem:
-        """The same problem with another penalty; work and what the loss decides are shared."""
+        """The same problem with another penalty; both share the counter and the null model."""
         other = self.with_loss(self.loss)
         self.objective.check(self.loss, penalty)
         other.penalty, other.null, other.memory = penalty, self.null, self.memory
         return other
 
     def on_rows(self, index: IntArray, counts: Counts) -> Problem:
-        """The same problem on some of the rows; their work is counted apart."""
+        """The same problem on some of the rows, with its own counter of passes."""
         rows = self.data.rows(index)
         return Problem(
             self.loss, self.penalty, rows, fit_intercept=self.fit_intercept, counts=counts
         )
 
-    def keeping(self) -> Problem:
-        """The same problem, whose solvers leave models and columns to those after them."""
+    def with_memory(self) -> Problem:
+        """The same problem with an empty `PathMemory`, for the solves of a path."""
         other = copy(self)
         other.memory = PathMemory()
         return other
 
     @property
     def described(self) -> str:
-        """Loss, penalty and data by their names."""
+        """Class names of loss, penalty and data, for messages."""
         loss, data = self._named
         return f"{loss} with {type(self.penalty).__name__} on {data} data"
 
     @cached_property
     def provides(self) -> Need:
-        """What solvers can count on."""
+        """Flags of everything that this problem offers to solvers."""
         of_loss = loss_provides(self.loss, self.data, self.n_params)
         of_penalty = penalty_provides(self.penalty, self.n_columns)
         return (of_loss | of_penalty | data_provides(self.data)) & ~self.objective.lacks
 
     @property
     def n_entries(self) -> int:
-        """Stored entries of the data; all of a dense matrix where they do not say."""
+        """Number of stored entries; rows times columns for data that only offer products."""
         if self.data.access is Access.PRODUCTS:
             return self.data.n_rows * self.n_columns
         return self.data.n_entries
 
     @cached_property
     def n_distinct(self) -> int:
-        """Rows that differ and have weight; without row access every row counts as different."""
+        """Number of distinct rows of positive weight; without row access all count as distinct."""
         weight = self.data.target.weight
         if Access.ROWS not in self.data.access:
             return self.data.n_rows if weight is None else int(np.count_nonzero(weight))
@@ -157,19 +157,19 @@ class Problem:
     # --- parameters -------------------------------------------------------------------------
 
     def coef(self, w: FloatArray) -> FloatArray:
-        """Column weights of a parameter vector."""
+        """Coefficients of a parameter vector, without the intercept."""
         return w[: self.n_columns]
 
     def intercept(self, w: FloatArray) -> float:
-        """Intercept of a parameter vector, 0 where there is none."""
+        """Intercept of a parameter vector; 0 if the problem has none."""
         return float(w[-1]) if self.has_intercept else 0.0
 
     def join(self, coef: FloatArray, intercept: float) -> FloatArray:
-        """Parameter vector of column weights and an intercept."""
+        """Parameter vector of coefficients and an intercept."""
         return np.append(coef, intercept) if self.has_intercept else coef.copy()
 
     def start(self, w0: FloatArray | None = None) -> FloatArray:
-        """A private copy of ``w0``, or the null model where it has a direction to go."""
+        """A copy of ``w0``, by default the starting point of the objective (the null model)."""
         if w0 is None:
             return self.objective.start(self)
         start = check_vector("minimise", "w0", w0, size=self.n_params).copy()
@@ -180,8 +180,8 @@ class Problem:
     def fixed(self) -> IntArray:
         """Unpenalised constant columns under a shift-invariant loss: they have no effect.
 
-        Their coefficients are fixed at 0: their slope is 0 (`pull_back`) and their curvature 1
-        (`ridge`), so that nothing else has to know of them.
+        Their coefficients are fixed at 0: `pull_back` sets their gradient to 0 and `ridge` their
+        curvature to 1, so that solvers need no special case.
         """
         free = np.zeros(self.n_columns, dtype=bool)
         if self.loss.shift_invariant and self.penalty.smooth and self.objective.fixes_constants:
@@ -192,7 +192,7 @@ class Problem:
     # --- evaluation -------------------------------------------------------------------------
 
     def score_change(self, direction: FloatArray) -> FloatArray:
-        """Scores of a parameter vector; linear, so also the change along a direction."""
+        """Scores of a parameter vector or, as they are linear, their change along a direction."""
         coef, intercept = self.coef(direction), self.intercept(direction)
         if not coef.any():
             return constant_scores(self.data, intercept)
@@ -202,7 +202,7 @@ class Problem:
     def pull_back(self, dscores: FloatArray, w: FloatArray | None = None) -> FloatArray:
         """Gradient in w of a function with gradient ``dscores`` in the scores.
 
-        It does not depend on the point ``w`` where scores are linear.
+        If scores are linear in w, the point ``w`` is not needed.
         """
         self.counts.passes += 1
         gradient = self.join(self.data.gradient(dscores), float(dscores.sum()))
@@ -210,14 +210,14 @@ class Problem:
         return gradient
 
     def loss_at(self, scores: FloatArray) -> Evaluation:
-        """The loss at some scores, sharing a sorting with the latest evaluation there."""
+        """The loss at some scores; reuses the sorting of the latest evaluation if possible."""
         near = self._latest[0] if self._latest else None
         found = self.loss.evaluation(scores, self.data.target, near)
         self._latest[:] = [found]
         return found
 
     def evaluate(self, w: FloatArray, *, scores: FloatArray | None = None) -> Point:
-        """Evaluate at ``w``, whose scores may already be known."""
+        """The point at ``w``; one pass over the data unless its scores are given."""
         if scores is None:
             scores = self.score_change(w)
         self.counts.evaluations += 1
@@ -243,7 +243,7 @@ class Problem:
         )
 
     def prox(self, v: FloatArray, step: float) -> FloatArray:
-        """Prox of the penalty on the columns; the intercept stays."""
+        """Prox of the penalty on the coefficients; the intercept does not change."""
         return self.join(self.penalty.prox(self.coef(v), step), self.intercept(v))
 
     @property
@@ -253,9 +253,9 @@ class Problem:
 
     @cached_property
     def spread(self) -> FloatArray:
-        """Variance of every column, mean square where a constant is no free parameter.
+        """Variance of every column, or mean square without an intercept; 1 for the intercept.
 
-        Where the loss is one of pairs both classes count alike. The intercept has 1.
+        For losses on pairs both classes have the same total weight.
         """
         return self.join(self.columns.spread(balanced=not self.loss.low_rank), 1.0)
 
@@ -272,24 +272,24 @@ class Problem:
         return self.loss.convex and known and bounds_every_column(self.penalty, self.n_columns)
 
     def certificate(self, point: Point, dual: Point | None = None) -> Certificate:
-        """Gap at ``point``, with ``dual`` (default: itself) supplying the dual variables.
+        """Gap at ``point``, with the dual variables of ``dual`` (by default of the point itself).
 
-        Without a dual the gap is the largest violation of the optimality conditions.
+        If the problem has no dual, the gap is the largest violation of the optimality conditions.
         """
         return certificate(self, point, dual)
 
     def certify(self, point: Point, dual: Point | None = None) -> tuple[Point, Certificate]:
-        """A certificate that holds: the intercept is first made exact; returns the better point."""
+        """A certified gap after minimising over the intercept, and the better of both points."""
         return certify(self, point, dual)
 
     def tolerance(self, tol: float) -> float:
-        """``tol`` in the units of the gap: the null model's loss or gap, or its largest gradient.
+        """``tol`` in units of the gap: the null model's loss or gap, or its largest gradient entry.
 
-        A loss is measured from its infimum, so that constants in it do not matter.
+        Losses are measured from their infimum, so that constants in them do not matter.
         """
         return self.objective.tolerance(self, tol)
 
     @cached_property
     def unit(self) -> float:
-        """What tolerances are fractions of."""
+        """Unit of relative tolerances."""
         return self.objective.unit(self)

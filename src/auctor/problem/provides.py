@@ -1,4 +1,4 @@
-"""What a problem offers to solvers: flags of its loss, its penalty and its data."""
+"""Flags of what a problem offers to solvers, by its loss, its penalty and its data."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ OF_DATA = {
 
 
 def data_provides(data: Data) -> Need:
-    """What the data offer beyond the two products."""
+    """Flags of the data: access beyond the two products."""
     offers = {need: flag in data.access for flag, need in OF_DATA.items()}
     matrices = offers[Need.GRAM] and offers[Need.COLUMN_SUBSETS]
     return _total({**offers, Need.MATRIX_COLUMNS: offers[Need.COLUMNS] or matrices})
 
 
 def loss_provides(loss: Loss, data: Data, n_params: int) -> Need:
-    """What the loss decides, on these data."""
-    # Pairs inside groups need columns for every group.
+    """Flags of the loss on these data."""
+    # The low-rank form of pairs within groups would need factors for every group.
     one_group = loss.coupling is Coupling.ROW or data.target.groups is None
     few = n_params <= FACTOR_PARAMS and data.n_rows * n_params <= PAIR_ENTRIES
     dense = few and Access.DENSE in data.access
@@ -60,7 +60,7 @@ def loss_provides(loss: Loss, data: Data, n_params: int) -> Need:
 
 
 def penalty_provides(penalty: Penalty, n_columns: int) -> Need:
-    """What the penalty decides."""
+    """Flags of the penalty."""
     spec = penalty.separable(n_columns)
     free = spec is None or bool(np.isinf(spec.lower).all() and np.isinf(spec.upper).all())
     return _total(
@@ -76,5 +76,6 @@ def penalty_provides(penalty: Penalty, n_columns: int) -> Need:
 
 
 def _total(offers: dict[Need, bool]) -> Need:
-    """All needs that are met."""
-    return Need(sum(need.value for need, offered in offers.items() if offered))  # distinct bits
+    """The union of all flags that are True."""
+    # A sum of distinct bits is their union, and faster than `|` on flags.
+    return Need(sum(need.value for need, offered in offers.items() if offered))

@@ -1,8 +1,7 @@
 """Problems whose loss does not change when the scores are scaled.
 
-A penalty added to such a loss would shrink w and change nothing else. A ridge is added to the
-variance of the scores in each class instead, as noise in the columns would be; other penalties are
-refused.
+A penalty added to such a loss would only shrink w. A ridge is added to the variance of the scores
+in each class instead, as noise in the columns would be; other penalties are an error.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class RatioObjective(Objective):
-    """A loss of class means and variances of the scores, to which the penalty is added."""
+    """A loss of the class means and variances of the scores, with the ridge as variance."""
 
     lacks = Need.SEPARABLE_PENALTY
     fixes_constants = False
 
     def check(self, loss: Loss, penalty: Penalty) -> None:
-        """Refuse penalties that are no ridge."""
+        """Raise `IncompatibleError` unless the penalty is a ridge or none."""
         if not penalty.smooth:
             raise IncompatibleError(
                 f"{type(loss).__name__}",
@@ -44,13 +43,13 @@ class RatioObjective(Objective):
             )
 
     def start(self, problem: Problem) -> FloatArray:
-        """The difference of the class means: zeros would have no direction."""
+        """The difference of the class means; at w = 0 the loss is not defined."""
         return problem.with_best_intercept(
             problem.evaluate(problem.join(_contrast(problem), 0.0))
         ).w
 
     def evaluate(self, problem: Problem, w: FloatArray, scores: FloatArray) -> Point:
-        """The loss with the ridge as variance; the penalty itself is not in the value."""
+        """The loss with the ridge added to the variances; no penalty is added to the value."""
         ridge = problem.penalty.value(problem.coef(w))
         if not ridge:
             return super().evaluate(problem, w, scores)
@@ -59,11 +58,11 @@ class RatioObjective(Objective):
         return Point(problem, w, scores, loss, 0.0, dscores, ridge_rate=rate)
 
     def best_shift(self, loss: Loss, scores: FloatArray, target: Target, penalty: float) -> float:
-        """The best constant to add to all scores: not monotone, but known in closed form."""
+        """The best constant to add to all scores, in closed form."""
         return cast(ScaleInvariantLoss, loss).best_shift(scores, target, penalty)
 
     def unit(self, problem: Problem) -> float:
-        """The loss is a probability, and the violation has no units."""
+        """1: the loss is a probability, and the violation has no unit."""
         return 1.0
 
     def tolerance(self, problem: Problem, tol: float) -> float:
@@ -71,19 +70,19 @@ class RatioObjective(Objective):
         return tol
 
     def violation(self, problem: Problem, point: Point, source: Point) -> float:
-        """Largest slope in w, and in the intercept, for columns centred and of unit size."""
+        """Largest derivative in w and the intercept, for centred columns of unit variance."""
         share = problem.data.target.share
         mean, square, variance = problem.columns.own
         spread = np.sqrt(np.where(variance > NEGLIGIBLE * square, variance, 0.0))
         slopes, total = problem.coef(problem.total_gradient(point)), float(point.dscores.sum())
         size = float(np.linalg.norm(problem.coef(point.w) * spread))
-        if size == 0.0:  # no direction at all, unless the columns offer none
+        if size == 0.0:  # w = 0 is optimal only if the class means do not differ
             return math.inf if (_contrast(problem) * spread).any() else 0.0
         varies = spread > 0.0
         worst = float(np.abs((slopes - total * mean)[varies] / spread[varies]).max()) * size
         if problem.has_intercept:
-            away = point.scores - float(share @ point.scores)
-            worst = max(worst, abs(total) * math.sqrt(float(share @ away**2)))
+            centred = point.scores - float(share @ point.scores)
+            worst = max(worst, abs(total) * math.sqrt(float(share @ centred**2)))
         return worst
 
 

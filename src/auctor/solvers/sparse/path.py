@@ -185,7 +185,7 @@ class _Run:
         w0: FloatArray | None,
         on_point: OnPoint | None,
     ) -> None:
-        self.problem, self.w0, self.on_point = problem.keeping(), w0, on_point
+        self.problem, self.w0, self.on_point = problem.with_memory(), w0, on_point
         assert self.problem.memory is not None
         self.memory = self.problem.memory
         self.solver = "auto" if solver is None else solver

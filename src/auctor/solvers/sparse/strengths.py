@@ -25,7 +25,7 @@ BOUNDS = 1e-9
 MOST_CUTS = 200
 #: Most cutting planes times columns: 32 MB of float64 in the linear program.
 MOST_ENTRIES = 1 << 22
-#: Entry of a scaled dual vector beyond which, if the vector is still in the dual ball, its dual norm
+#: Entry of a scaled dual vector beyond which, if the vector is still in the dual ball, the norm
 #: counts as 0.
 FAR = 1e100
 

@@ -57,14 +57,14 @@ class Part:
         """The restriction of a point whose other coefficients are 0."""
         last = point.w.shape[0] - point.problem.n_columns
         keep = np.append(self.chosen, point.problem.n_columns + np.arange(last))
-        return point.seen_by(self.problem, point.w[keep], point.gradient[keep])
+        return point.in_problem(self.problem, point.w[keep], point.gradient[keep])
 
     def leave(self, problem: Problem, inside: Point) -> Point:
         """The point of the whole problem, with zeros for the other columns."""
         coef = np.zeros(problem.n_columns)
         coef[self.chosen] = self.problem.coef(inside.w)
         w = problem.join(coef, self.problem.intercept(inside.w))
-        return inside.seen_by(problem, w)
+        return inside.in_problem(problem, w)
 
 
 @dataclass(frozen=True)

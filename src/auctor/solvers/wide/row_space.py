@@ -113,7 +113,7 @@ class SpanForm:
         if dual is not None:
             offset = narrow.intercept(dual.w) - narrow.intercept(z)
             w = given.join(coef, intercept + offset)
-            dual = dual.seen_by(given.with_loss(dual.problem.loss), w)
+            dual = dual.in_problem(given.with_loss(dual.problem.loss), w)
         return State(point, dual=dual)
 
 
