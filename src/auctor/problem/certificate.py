@@ -22,7 +22,7 @@ class Certificate(NamedTuple):
 
 
 def bounds_every_column(penalty: Penalty, n_columns: int) -> bool:
-    """Whether the conjugate of the penalty is finite around 0: it has l1 or l2 on every column."""
+    """Whether the conjugate of the penalty is finite around 0, so that a duality gap exists."""
     spec = penalty.separable(n_columns)
     if spec is not None and (spec.l1 > 0.0).all():
         return True

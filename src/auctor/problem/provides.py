@@ -77,5 +77,5 @@ def penalty_provides(penalty: Penalty, n_columns: int) -> Need:
 
 def _total(offers: dict[Need, bool]) -> Need:
     """The union of all flags that are True."""
-    # A sum of distinct bits is their union, and faster than `|` on flags.
+    # The bits are distinct, so their sum is their union.
     return Need(sum(need.value for need, offered in offers.items() if offered))

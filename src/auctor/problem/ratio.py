@@ -43,7 +43,7 @@ class RatioObjective(Objective):
             )
 
     def start(self, problem: Problem) -> FloatArray:
-        """The difference of the class means; at w = 0 the loss is not defined."""
+        """The difference of the class means; at w = 0 the loss would have no direction."""
         return problem.with_best_intercept(
             problem.evaluate(problem.join(_contrast(problem), 0.0))
         ).w
