@@ -1,4 +1,4 @@
-"""Data sets behind one protocol: two products, and capabilities where the storage has them."""
+"""Data sets behind one protocol: two matrix products, and further access if the storage has it."""
 
 from importlib import import_module
 from typing import Any
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """``spark``, which makes a data set of a Spark DataFrame and needs the extra of that name."""
+    """``spark``, a function that makes data of a Spark DataFrame; needs the extra ``spark``."""
     if name == "spark":
         return import_module("auctor.spark").from_spark
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Columns that are step functions, kept as one byte per entry."""
+"""Columns that are step functions, stored as one byte per entry."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from auctor.kernels.linalg import binned as kernels
 from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, run_tasks
 
 #: Cost of an entry of a pair histogram, in units of an entry of `Binned.sandwich`: one access to a
-#: table that no longer fits the first cache, instead of two to small ones.
+#: table larger than the first-level cache, instead of two to small tables. Set by hand; it only
+#: affects the choice of solvers.
 PAIR_COST = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class BinnedMatrix:
-    """A matrix of step functions: codes, what they stand for, and columns kept as they are.
+    """A matrix of step functions: codes, their codebooks, and further columns as numbers.
 
     Parameters
     ----------
@@ -35,10 +36,10 @@ class BinnedMatrix:
     books : sequence of Codebook
         One per column of codes.
     beside : array, CSR or CSC matrix, optional
-        Further columns as numbers: raw ones, or categories as indicators.
+        Further columns as numbers: raw columns, or indicators of categories.
     where : tuple of two int arrays, optional
         Positions, among all columns of the matrix, of the parameters of the codebooks, and of the
-        columns beside; by default one after the other.
+        columns of ``beside``; by default the codebooks come first.
 
     Examples
     --------
@@ -60,42 +61,42 @@ class BinnedMatrix:
 
     @cached_property
     def arrays(self) -> CodeArrays:
-        """The codebooks as kernels take them."""
+        """The codebooks as arrays for the kernels."""
         return CodeArrays(self.books)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows, and parameters with the columns beside them."""
+        """Number of rows, and of columns: parameters of the codebooks plus ``beside``."""
         wide = 0 if self.beside is None else int(self.beside.shape[1])
         return int(self.words.shape[1]), self.arrays.n_params + wide
 
     @property
     def nnz(self) -> int:
-        """Stored entries: one per row and column of codes, and those beside."""
+        """Number of stored entries: one per row and column of codes, plus those of ``beside``."""
         return self.shape[0] * len(self.books) + self.n_beside
 
     @property
     def n_beside(self) -> int:
-        """Stored entries beside the codes."""
+        """Number of stored entries of ``beside``."""
         return 0 if self.beside is None else int(getattr(self.beside, "nnz", self.beside.size))
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the codes and of the codebooks as kernels take them."""
+        """Bytes of the codes and of the codebooks' arrays."""
         arrays = self.arrays
         tables = (arrays.centre, arrays.step, arrays.own)
         return int(self.words.nbytes + sum(table.nbytes for table in tables))
 
     @cached_property
     def positions(self) -> tuple[IntArray, IntArray]:
-        """Where the parameters of the codebooks and the columns beside stand."""
+        """Positions of the codebooks' parameters and of the columns of ``beside``."""
         if self.where is not None:
             return self.where
         d = self.arrays.n_params
         return np.arange(d), np.arange(d, self.shape[1])
 
     def codes(self) -> Array:
-        """One contiguous line of codes per column: a copy."""
+        """A copy of the codes, (columns, n) bytes."""
         return unpack(self.words, len(self.books))
 
     def __getitem__(self, index: Any) -> BinnedMatrix:
@@ -104,7 +105,7 @@ class BinnedMatrix:
         return replace(self, words=np.ascontiguousarray(self.words[:, index]), beside=beside)
 
     def to_dense(self) -> FloatArray:
-        """Every parameter's column, as float64."""
+        """The whole matrix as float64, one column per parameter."""
         out = np.zeros(self.shape)
         first, second = self.positions
         bounds = self.arrays.bounds
@@ -140,7 +141,7 @@ class BinnedMatrix:
 
 
 def pack(codes: Array) -> Array:
-    """Lines of codes, one per column, as words of eight columns."""
+    """Codes (p, n), one row of bytes per column, as words of eight columns (k, n)."""
     p, n = codes.shape
     size = -(-max(1, p) // IN_WORD)
     together = np.zeros((size, n, IN_WORD), dtype=np.uint8)
@@ -151,13 +152,13 @@ def pack(codes: Array) -> Array:
 
 
 def unpack_one(words: Array, j: int) -> Array:
-    """Codes of one column."""
+    """Codes (n,) of column j."""
     line: Array = (words[j // IN_WORD] >> np.uint64(8 * (j % IN_WORD))).astype(np.uint8)
     return line
 
 
 def unpack(words: Array, p: int) -> Array:
-    """One contiguous line of codes for each of the first p columns."""
+    """Codes (p, n) of the first p columns."""
     out = np.empty((p, words.shape[1]), dtype=np.uint8)
     for j in range(p):
         out[j] = unpack_one(words, j)
@@ -167,10 +168,10 @@ def unpack(words: Array, p: int) -> Array:
 class Binned(InMemory):
     """Data over a `BinnedMatrix`: the two products read one byte per entry.
 
-    Scores are sums of table entries, the tables being running sums of the parameters. The gradient
-    is a histogram per column and running sums from its end. A Gram matrix takes a histogram for
-    every pair of columns, whatever the number of their parameters. Nothing is ever expanded, so
-    there is no access to single rows and columns; `only` is a copy with fewer, cheaper columns.
+    Scores are sums of table entries, where a table holds cumulative sums of the parameters. The
+    gradient is a histogram per column and its cumulative sums from the end. A Gram matrix takes one
+    histogram per pair of columns, however many parameters these have. The matrix is never expanded,
+    so there is no access to single rows and columns; `only` makes a copy with fewer columns.
 
     Parameters
     ----------
@@ -218,10 +219,10 @@ class Binned(InMemory):
         return out
 
     def _histograms(self, r: FloatArray) -> FloatArray:
-        """Sums of r by column and code."""
+        """Sums of r by column and code, (columns, 256)."""
         words = self.matrix.words
         out = np.zeros(self.matrix.arrays.centre.shape)
-        # Each thread has columns of its own, so that the order of every sum is that of the rows.
+        # Each thread has its own columns, so that every sum is in the order of the rows.
         parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
         cuts = even_cuts(words.shape[0], min(parts, words.shape[0]))
         tasks = [
@@ -245,7 +246,7 @@ class Binned(InMemory):
         return self.gradient(z), float(z.sum())
 
     def square_gradient(self, h: FloatArray) -> FloatArray:
-        """Diagonal of ``X.T @ diag(h) @ X``: steps are their own squares, lines are not."""
+        """Diagonal of ``X.T @ diag(h) @ X``; steps, being 0 or 1, equal their squares."""
         out = np.empty(self.n_columns)
         arrays = self.matrix.arrays
         out[self._first] = arrays.pull(self._histograms(h), arrays.centre**2)
@@ -269,6 +270,7 @@ class Binned(InMemory):
             out[np.ix_(self._second, self._second)] = self._beside.gram(h)
             columns = self._beside.columns()
             arrays = self.matrix.arrays
+            # Products of a column of ``beside`` with all codes: histograms of h times the column.
             for k, place in enumerate(self._second):
                 part = slice(int(columns.indptr[k]), int(columns.indptr[k + 1]))
                 line = np.zeros(self.n_rows)
@@ -281,7 +283,7 @@ class Binned(InMemory):
         arrays, codes = self.matrix.arrays, self.matrix.codes()
         p, d = len(self.matrix.books), arrays.n_params
         out = np.zeros((d, d))
-        # Column j meets those after it, so that each task writes rows of its own.
+        # Task j multiplies column j with itself and later columns, so tasks write disjoint rows.
         tasks = [
             partial(
                 kernels.gram_blocks, codes, h, arrays.sizes[:p], arrays.bounds[: p + 1],
@@ -306,14 +308,15 @@ class Binned(InMemory):
         return Binned(self.matrix[index], self.target.take(index), n_threads=self.n_threads)
 
     def only(self, index: IntArray) -> Binned:
-        """The columns ``index`` with the targets of all rows; codes that become equal are one."""
+        """The columns ``index`` with the targets of all rows; equal codes are merged."""
         return Binned(self.matrix.only(index), self.target, n_threads=self.n_threads)
 
     @classmethod
     def examples(cls, X: FloatArray, target: Target, n_threads: int | None) -> dict[str, Binned]:
-        """A matrix of numbers as codes of the distinct values of its columns, for the kit.
+        """A numeric matrix with columns coded by their distinct values, for the conformance kit.
 
-        Columns with more values than a byte holds, and every third in "beside", stay as they are.
+        Columns with more than 256 distinct values, and every third one in the examples named
+        "beside", are stored as numbers.
         """
         from scipy.sparse import csr_array
 
@@ -330,7 +333,7 @@ class Binned(InMemory):
 
 
 def _coded(X: FloatArray, coded: Array, store: Any) -> BinnedMatrix:
-    """Some columns of a matrix as codes of their distinct values, the others as they are."""
+    """A matrix with the columns ``coded`` as codes of their values, the others as numbers."""
     first, second = np.flatnonzero(coded), np.flatnonzero(~coded)
     books, lines = [], np.zeros((first.size, X.shape[0]), dtype=np.uint8)
     for k, j in enumerate(first):

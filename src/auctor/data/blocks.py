@@ -1,7 +1,7 @@
-"""What data in memory share: shape, target, threads and sums over blocks of rows.
+"""Base class of data in memory: shape, target, threads and sums over blocks of rows.
 
 Results do not depend on the number of threads: sums over rows are cut into blocks whose number
-depends on the size of the data alone, and the blocks are added in order.
+depends on the size of the data only, and the blocks are added in order.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from auctor.core.types import DuplicateRows, FloatArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.runtime.parallel import SERIAL_WORK, available_threads, run_tasks
 
-#: Entries that a block of a reduction reads at least, so that starting a task costs little.
+#: Least number of entries that a block of a reduction reads: 1 MB of float64, about 0.1 ms of work,
+#: far more than starting a task takes. Set by hand.
 BLOCK_ENTRIES = 1 << 17
-#: Entries that a block reads for each number it writes, at least: adding blocks is cheap then.
+#: Least number of entries that a block reads per number it writes, so that adding the blocks costs
+#: little. Set by hand.
 BLOCK_RATIO = 8
-#: Blocks of a reduction, at most; each has its own copy of the result.
+#: Most blocks of a reduction; each has its own copy of the result. Set by hand: more threads than
+#: this are not used, and a larger number takes more memory.
 MOST_BLOCKS = 16
 
 
 class InMemory:
-    """What dense and sparse data share: shape, target, threads, blocked reductions."""
+    """Base class of dense, sparse and binned data."""
 
     access = Access.EVERYTHING
 
@@ -44,16 +47,17 @@ class InMemory:
         raise TypeError(f"{type(self).__name__} needs its own cuts")
 
     def with_target(self, target: Target) -> Self:
-        """The same matrix with another target, sharing what was computed from it."""
+        """The same matrix with another target; cached results are shared."""
         other = copy(self)
         other.target = target
         return other
 
     @cached_property
     def duplicate_rows(self) -> DuplicateRows:
-        """Equal rows side by side, in an order that depends on what they hold alone.
+        """Groups of equal rows, in an order that only depends on the rows' values.
 
-        Rows are compared by a random projection, which sums every row in the same order.
+        Rows are compared by a random projection; equal rows have equal projections, as every row is
+        summed in the same order.
         """
         keys = self.scores(np.random.default_rng(0).random(self.n_columns) + 0.5)
         order = ascending_order(keys).astype(np.int64)
@@ -85,10 +89,10 @@ class InMemory:
     def _reduce(
         self, task: Callable[[FloatArray, int, int], float | None], shape: tuple[int, ...]
     ) -> tuple[FloatArray, float]:
-        """Sum of what ``task(out, low, high)`` adds to ``out``, block by block, and its returns."""
+        """Sum over blocks of what ``task(out, low, high)`` adds to ``out``, and of its results."""
         size = math.prod(shape)
         parts = max(1, self.n_entries // max(BLOCK_ENTRIES, BLOCK_RATIO * size))
-        parts = min(MOST_BLOCKS, 1 << (parts.bit_length() - 1))  # a power of two shares evenly
+        parts = min(MOST_BLOCKS, 1 << (parts.bit_length() - 1))  # a power of two splits evenly
         cuts = self._cuts(parts)
         outs = np.zeros((parts, *shape))
         totals = np.zeros(parts)
@@ -101,7 +105,7 @@ class InMemory:
 
 
 def mirrored(upper: FloatArray) -> FloatArray:
-    """Fill the lower triangle, which is zero, from the upper one."""
+    """The symmetric matrix of an upper triangle; the lower triangle must be zero."""
     full = upper + upper.T
     np.fill_diagonal(full, upper.diagonal())
     return full

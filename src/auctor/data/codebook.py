@@ -1,4 +1,4 @@
-"""What the codes of binned columns stand for."""
+"""Codebooks: the functions that the codes of binned columns stand for."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.linalg import binned as kernels
 
-#: Codes that a byte can hold.
+#: Number of values of a byte.
 MOST_CODES = 256
-#: Columns whose codes share one word.
+#: Columns whose codes share one 64-bit word.
 IN_WORD = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """How the codes of one column become scores.
+    """The function of one column's code that is added to the score.
 
     The column's part of the score of a row with code c is ::
 
-        theta[0] line[c] + sum of the steps at or below c + the own weight of c
+        theta[0] line[c] + sum of the step parameters at or below c + own parameter of c
 
-    with one parameter for the line, where there is one, then one for each step, then one for each
-    code that has its own.
+    with one parameter for the line, if there is one, then one per step, then one per code with its
+    own parameter.
 
     Parameters
     ----------
     size : int
         Number of codes, at most 256.
     line : (size,) array, optional
-        Value of each code.
+        Value of each code, multiplied by one parameter.
     steps : sequence of int
-        Increasing codes at which the function may jump: the parameter counts for that code and all
-        above it.
+        Increasing codes at which the function may jump: the parameter is added for that code and
+        all larger ones.
     own : sequence of int
-        Increasing codes with a parameter that counts for that code alone.
+        Increasing codes with a parameter that is added for that code only.
 
     Examples
     --------
@@ -55,12 +55,12 @@ class Codebook:
 
     @property
     def n_params(self) -> int:
-        """Parameters of the column."""
+        """Number of parameters of the column."""
         return (self.line is not None) + len(self.steps) + len(self.own)
 
     @cached_property
     def basis(self) -> FloatArray:
-        """The matrix that turns parameters into the table, (size, n_params)."""
+        """Matrix B with ``table(theta) = B theta``, (size, n_params)."""
         parts = [] if self.line is None else [np.asarray(self.line, dtype=np.float64)]
         codes = np.arange(self.size)
         parts += [(codes >= c).astype(np.float64) for c in self.steps]
@@ -70,8 +70,8 @@ class Codebook:
     def table(self, theta: FloatArray) -> FloatArray:
         """Score of every code.
 
-        Jumps are added one by one, so that those of one sign never make the scores turn, not even
-        by rounding.
+        Jumps are added one by one: if all have the same sign, the table is monotone in spite of
+        rounding errors.
         """
         has_line = self.line is not None
         jump = np.zeros(self.size)
@@ -83,9 +83,9 @@ class Codebook:
         return found
 
     def only(self, kept: Array) -> tuple[Codebook, Array]:
-        """The column with some of its parameters, and its new code for every old one.
+        """The codebook with some of its parameters, and the new code of every old one.
 
-        Codes that the other parameters do not tell apart become one.
+        Codes with the same values under the kept parameters are merged.
         """
         small = self.basis[:, kept]
         new = np.append(False, (small[1:] != small[:-1]).any(axis=1)).cumsum()
@@ -104,7 +104,12 @@ class Codebook:
 
 
 class CodeArrays:
-    """The codebooks of all columns as the arrays kernels take, padded to whole words."""
+    """The codebooks of all columns as arrays for kernels, padded to a multiple of 8 columns.
+
+    ``bounds`` are the first parameters of the columns, ``sizes`` their numbers of codes; ``line``
+    (columns,), ``step`` and ``own`` (columns, 256) are parameter numbers, with ``n_params`` for
+    none, and ``centre`` (columns, 256) are the values of the lines.
+    """
 
     def __init__(self, books: Sequence[Codebook]) -> None:
         padded = -(-max(1, len(books)) // IN_WORD) * IN_WORD
@@ -128,7 +133,7 @@ class CodeArrays:
             self.own[j, list(book.own)] = at + np.arange(len(book.own))
 
     def tables(self, theta: FloatArray, centre: FloatArray | None = None) -> FloatArray:
-        """One table per column."""
+        """Scores by column and code, (columns, 256), for all parameters theta."""
         out = np.zeros(self.centre.shape)
         lines = self.centre if centre is None else centre
         kernels.fill_tables(
@@ -137,7 +142,7 @@ class CodeArrays:
         return out
 
     def pull(self, histograms: FloatArray, centre: FloatArray | None = None) -> FloatArray:
-        """The transpose of `tables`."""
+        """The transpose of `tables`: sums by column and code as sums by parameter."""
         out = np.zeros(self.n_params + 1)
         lines = self.centre if centre is None else centre
         kernels.add_table_gradient(

@@ -1,4 +1,4 @@
-"""The one place that looks at what kind of object a user passed in."""
+"""Conversion of the objects that users pass (arrays, sparse matrices, tables) to data."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from auctor.data.sharded import Sharded
 from auctor.data.sparse import Sparse, unsigned
 from auctor.kernels.linalg.products import increasing
 
-#: The kinds of data that a matrix in memory becomes.
+#: The data classes that a matrix or shards become.
 StoredData: TypeAlias = Dense | Sparse | Binned | Sharded
 
-#: Squares and sums of larger entries overflow.
+#: Largest absolute entry of X. Sums of squares of larger entries may overflow: float64 ends at
+#: 1.8e308.
 LARGEST = 1e100
 
-#: Entries checked at once, while they are in the cache.
+#: Entries that are checked at once: 256 KB of float64, which fits into a second-level cache.
 STRIP = 1 << 15
 
-#: Kinds of numpy dtypes that convert to float but are no numbers: text, dates, records.
+#: Kinds of numpy dtypes that convert to float although they are not numbers: text, dates, records.
 NOT_NUMBERS = "USmMV"
 
 
@@ -37,14 +38,14 @@ def as_data(
     n_threads: int | None = None,
     who: str = "auctor",
 ) -> Dense | Sparse:
-    """Put a matrix and its target behind the `Data` protocol, without a copy where none is needed.
+    """A matrix and its target as `Data`, without a copy if the types allow it.
 
     Parameters
     ----------
     X : array, CSR/CSC/other sparse matrix, pandas, polars or pyarrow table, shape (n, d)
         float32 and float64 are kept; other numbers become float64.
     y : (n,) numbers
-        Encoded target.
+        Encoded target: -1 and +1, or real numbers.
     weight : (n,) non-negative numbers, optional
     n_threads : int, optional
     who : str
@@ -66,7 +67,7 @@ def as_data(
 
 
 def stored(matrix: Any, target: Target, *, n_threads: int | None = None) -> StoredData:
-    """Data over what `as_matrix` returned, or over a `BinnedMatrix`."""
+    """Data for a result of `as_matrix` or a `BinnedMatrix`."""
     if isinstance(matrix, BinnedMatrix):
         return Binned(matrix, target, n_threads=n_threads)
     if isinstance(matrix, Sharded):
@@ -75,7 +76,7 @@ def stored(matrix: Any, target: Target, *, n_threads: int | None = None) -> Stor
 
 
 def wrap(matrix: Any, target: Target, *, n_threads: int | None = None) -> Dense | Sparse:
-    """Data over a matrix that `as_matrix` returned."""
+    """Data for an array or sparse matrix that `as_matrix` returned."""
     kind = Dense if isinstance(matrix, np.ndarray) else Sparse
     return kind(matrix, target, n_threads=n_threads)
 
@@ -83,8 +84,7 @@ def wrap(matrix: Any, target: Target, *, n_threads: int | None = None) -> Dense 
 def as_matrix(X: Any, *, who: str = "auctor", finite: bool = True) -> Any:
     """A float32 or float64 array, C or Fortran contiguous, or a canonical CSR or CSC matrix.
 
-    NaN and infinity are refused unless ``finite`` is False. Data in shards are returned as they
-    are.
+    NaN and infinity are an error unless ``finite`` is False. `Sharded` data are returned unchanged.
     """
     if isinstance(X, Sharded):
         return X
@@ -113,7 +113,7 @@ def as_matrix(X: Any, *, who: str = "auctor", finite: bool = True) -> Any:
 
 
 def feature_names(X: Any) -> list[str] | None:
-    """Column names of a table, ``None`` for an array; refuses duplicates."""
+    """Column names of a table, ``None`` for an array; an error if a name occurs twice."""
     if not _is_table(X):
         return None
     listed = [str(name) for name in _names(X)]
@@ -133,9 +133,9 @@ def feature_names(X: Any) -> list[str] | None:
 
 
 def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> FloatArray:
-    """Non-negative finite weights whose sum neither overflows nor vanishes.
+    """Row weights as float64; an error unless they are finite, >= 0 and of a moderate sum.
 
-    Zeros only are refused unless ``zeros`` is True.
+    Weights that are all zero are an error unless ``zeros`` is True.
     """
     refuse_masked(weight, "sample_weight", who)
     if np.asarray(weight).dtype.kind == "c":
@@ -175,7 +175,7 @@ def check_weight(weight: Any, n: int, *, who: str, zeros: bool = False) -> Float
 
 
 def refuse_masked(values: Any, name: str, who: str) -> None:
-    """Refuse a masked array with masked entries, whose mask numpy would drop silently."""
+    """Raise `DataError` for a masked array with masked entries; numpy would ignore the mask."""
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise DataError(
             who,
@@ -186,7 +186,7 @@ def refuse_masked(values: Any, name: str, who: str) -> None:
 
 
 def refuse_lazy(X: Any, who: str) -> None:
-    """Refuse a table whose rows are still to be computed."""
+    """Raise `DataTypeError` for a lazy table, whose rows are not computed yet."""
     if hasattr(type(X), "collect"):
         raise DataTypeError(
             who,
@@ -212,7 +212,7 @@ def _as_sparse(X: Any, who: str) -> Any:
 
 
 def _canonical(X: Any) -> bool:
-    """What ``has_canonical_format`` says, faster where there is much to look at."""
+    """The same as ``X.has_canonical_format``, by a faster kernel for large matrices."""
     if X.indices.size < STRIP:
         return bool(X.has_canonical_format)
     return increasing(*unsigned(X)[:2])
@@ -227,7 +227,10 @@ def _as_array(X: Any, who: str) -> Array:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            f"{who} needs X with rows of equal length; got {error} Pad or drop the short ones."
+            who,
+            needs="X with rows of equal length",
+            got=str(error),
+            todo="Pad or drop the short rows.",
         ) from error
     if np.iscomplexobj(array):
         raise DataError(
@@ -246,8 +249,12 @@ def _as_array(X: Any, who: str) -> Array:
         except (TypeError, ValueError) as error:
             kind = DataTypeError if isinstance(error, TypeError) else DataError
             raise kind(
-                f"{who} needs numeric columns; got a value that is no number ({error}: argument "
-                "must be a string or a number). Encode text and categories first."
+                who,
+                needs="numeric columns",
+                got=(
+                    f"a value that is not a number ({error}: argument must be a string or a number)"
+                ),
+                todo="Encode text and categories first.",
             ) from error
     if array.ndim == 2 and not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = np.ascontiguousarray(array)
@@ -292,7 +299,7 @@ def _floats(X: Any, name: Any) -> FloatArray:
 
 
 def _is_numeric(X: Any, name: Any) -> bool:
-    """Whether a column holds numbers; its values are looked at only if its dtype leaves doubt."""
+    """Whether a column holds numbers; reads its values only if its dtype is object."""
     column = _column(X[:0], name)
     if column.dtype != object:
         return column.ndim == 1 and column.dtype.kind not in NOT_NUMBERS
@@ -305,11 +312,12 @@ def _is_numeric(X: Any, name: Any) -> bool:
 
 
 def _check_finite(values: Array, who: str) -> None:
-    """Refuse NaN, infinity and entries whose squares would overflow."""
+    """Raise `DataError` for NaN, infinity and entries above `LARGEST`."""
     flat = values.ravel(order="K")
     with np.errstate(all="ignore"):
-        if np.dot(flat, flat) < LARGEST:  # one fast look; NaN and infinity fail it
+        if np.dot(flat, flat) < LARGEST:  # a fast sufficient test: NaN and infinity fail it
             return
+    # Find the reason: the extremes, a strip at a time, so that no copy of X is made.
     low = high = 0.0
     for start in range(0, flat.size, STRIP):
         strip = flat[start : start + STRIP]

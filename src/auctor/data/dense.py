@@ -1,4 +1,4 @@
-"""Dense matrices of either order."""
+"""Dense matrices, stored by rows or by columns."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from auctor.kernels.linalg import products as linear
 from auctor.kernels.linalg import several
 from auctor.kernels.runtime.parallel import SERIAL_WORK, even_cuts, quiet_blas, run_tasks
 
-#: Entries of the strip of rows that a dense Gram matrix scales and multiplies at a time: half a
-#: megabyte, which stays in the cache.
+#: Entries of the strip of rows that a dense Gram matrix scales and multiplies at a time: 512 KB of
+#: float64, which fits into a second-level cache.
 STRIP_ENTRIES = 1 << 16
 
 
 class Dense(InMemory):
-    """A dense matrix, C or Fortran ordered, float32 or float64, kept as it is.
+    """A dense matrix, C or Fortran ordered, float32 or float64, without a copy.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Dense(InMemory):
         return out
 
     def _combine(self, r: FloatArray, offset: float) -> FloatArray:
-        """``lines.T @ r + offset``, each entry summed in one order whatever the threads."""
+        """``lines.T @ r + offset``; the order of every sum is independent of the threads."""
         size = self._lines.shape[1]
         out = np.empty(size)
         parts = self.n_threads if self.n_entries > SERIAL_WORK else 1
@@ -133,14 +133,15 @@ class Dense(InMemory):
             for low in range(cuts[k], cuts[k + 1], size):
                 high = min(low + size, cuts[k + 1])
                 strip = X[low:high] * root[low:high]
-                dsyrk(1.0, strip.T, beta=1.0, c=outs[k].T, overwrite_c=1)  # upper triangle of it
+                # BLAS is column-major: the transposes make it write the upper triangle in place.
+                dsyrk(1.0, strip.T, beta=1.0, c=outs[k].T, overwrite_c=1)
 
         with quiet_blas():
             run_tasks([partial(add_rows, k) for k in range(len(outs))], self.n_threads)
         return mirrored(outs.sum(axis=0).T)
 
     def gram_passes(self, index: IntArray | None = None) -> float:
-        """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
+        """Cost of `gram` in units of `sandwich`, both on the rows ``index`` (all by default)."""
         return product_passes(self.n_columns)
 
     def entries(self, index: IntArray) -> float:
@@ -178,17 +179,17 @@ class Dense(InMemory):
         )[0]
 
     def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
-        """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
+        """``Z diag(scale) Z'`` for the rows ``Z = X[index] - middle``."""
         X = self._lines if self.by_rows else self._lines.T
         if index.size < self.n_rows:
             X = X[index]
-        plain = X.dtype == np.float64 and scale.min() == scale.max() and not middle.any()
+        unscaled = X.dtype == np.float64 and scale.min() == scale.max() and not middle.any()
         with quiet_blas():
-            gram = scale[0] * (X @ X.T) if plain else _strips_gram(X, np.sqrt(scale), middle)
+            gram = scale[0] * (X @ X.T) if unscaled else _strips_gram(X, np.sqrt(scale), middle)
         return gram if index.size < self.n_rows else gram[np.ix_(index, index)]
 
     def replaced(self, X: FloatArray) -> Dense:
-        """The rows of a dense matrix instead, with the same targets."""
+        """Data of another dense matrix with the same targets."""
         return Dense(X, self.target, n_threads=self.n_threads)
 
     def to_dense(self) -> FloatArray:
@@ -207,11 +208,11 @@ class Dense(InMemory):
         return compressed(np.ascontiguousarray(self._lines.T) if self.by_rows else self._lines)
 
     def columns(self) -> Columns:
-        """One contiguous line per column; made once if the rows are the contiguous ones."""
+        """Compressed columns, every row stored; one transposed copy, made once, for C order."""
         return self._columns
 
     def some_columns(self, index: IntArray, share: float) -> Columns | None:
-        """The columns ``index`` alone if they hold at most this share of all entries."""
+        """A copy of the columns ``index``, or None if they hold more than this share of entries."""
         if index.size > share * self.n_columns:
             return None
         X = self._lines.T if self.by_rows else self._lines

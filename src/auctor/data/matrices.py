@@ -1,4 +1,4 @@
-"""Operations on a matrix of either storage, as `as_matrix` returns it: an array or CSR."""
+"""Operations on a matrix that `as_matrix` returns, dense or sparse."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy.sparse import csr_array
 
 from auctor.core.types import Array, Columns, FloatArray, IntArray
 
-#: Share of non-zero entries from which a dense array is quicker than compressed rows: an entry of
-#: the latter costs a look-up of its column, about three times the multiplication.
+#: Share of nonzero entries from which a dense array is faster than compressed rows, where an entry
+#: costs about three times as much because its column must be read and looked up. Set by hand.
 DENSE_SHARE = 0.3
 
 
 def finite_rows(matrix: Any) -> Array:
-    """Which rows have neither NaN nor infinity.
+    """Mask of the rows without NaN and infinity.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def finite_rows(matrix: Any) -> Array:
 
 
 def column_values(matrix: Any) -> Iterator[Array]:
-    """The columns of a matrix one by one, every entry written out."""
+    """The columns of a matrix one by one, as dense arrays (n,)."""
     if isinstance(matrix, np.ndarray):
         yield from matrix.T
         return
@@ -45,15 +45,15 @@ def column_values(matrix: Any) -> Iterator[Array]:
 
 
 def largest_size(matrix: Any) -> float:
-    """The largest entry in size, missing ones left out; 0 where there is none."""
+    """The largest absolute entry, ignoring NaN; 0 if there is none."""
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))
 
 
 def from_lines(lines: Columns, n: int) -> Any:
-    """The matrix of n compressed rows: an array where many entries are non-zero, else CSR.
+    """The matrix of n compressed rows: an array if many entries are nonzero, otherwise CSR.
 
-    Rows of equal length without column numbers have the columns 0, 1, and so on.
+    Without column indices, all rows must have the same length and columns 0, 1, and so on.
     """
     indptr, indices, values = lines
     if not indices.size and values.size:

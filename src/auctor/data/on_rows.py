@@ -1,9 +1,9 @@
-"""What a worker does with numbers of its rows: formulas, sums, and losses of its part of the rows.
+"""The functions that a worker runs on vectors of its rows: formulas, sums, and losses.
 
-A vector with one number for each row, such as scores, need not come to the driver: every worker
-keeps its part, and is sent formulas of such vectors. A loss that adds up over the rows, or over the
-pairs, is evaluated part by part: with ``share`` the weight of a part among all rows, the loss of
-all is the sum of ``share`` times the loss of each part.
+A vector with one number per row, such as the scores, need not come to the driver: every worker
+stores its part, and receives formulas of such vectors. A loss that is a sum over rows, or over
+pairs, is evaluated part by part: with ``share`` the weight of a part among all rows, the loss is
+the sum of ``share`` times the loss of each part.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from auctor.kernels.losses.thresholds import Flips, Threshold, next_above, ramp_
 
 
 class Slot(NamedTuple):
-    """Stands for a kept result in what is sent: the place in a list, and the part that is meant."""
+    """Reference to a stored result: its place in a list, and the name of its field, if any."""
 
     place: int
     part: str = ""
 
 
 class Formula(NamedTuple):
-    """A function of numpy, by its name, of vectors and numbers."""
+    """A numpy function by its name, and its arguments: vectors, numbers or formulas."""
 
     name: str
     parts: tuple[Any, ...]
 
 
 def filled(given: Any, kept: Sequence[Any]) -> Any:
-    """What was sent, with kept results in their places and formulas evaluated."""
+    """An argument with slots replaced by stored results, and formulas evaluated."""
     if isinstance(given, Slot):
         found = kept[given.place]
         return getattr(found, given.part) if given.part else found
     if isinstance(given, Formula):
         function = getattr(np, given.name)
-        assert isinstance(function, np.ufunc)  # nothing else of numpy is meant to be called
+        assert isinstance(function, np.ufunc)  # no other numpy function may be called
         return function(*(filled(part, kept) for part in given.parts))
     return given
 
@@ -74,11 +74,12 @@ def _extremes(data: Any, values: Array) -> tuple[float, float]:
 
 
 class Part(NamedTuple):
-    """The rows of a worker as a loss sees them, and their share of the weight of all rows.
+    """The target of a worker's part of the loss, and its share of the total weight.
 
-    For losses over pairs they are all rows of the rarer class, ``n_rare`` of them, followed by the
-    ``own`` rows of the other class, whose share of that class counts; ``rare`` are the rows of the
-    rarer class that this worker has.
+    For a loss over rows it is the target of the worker's rows. For a loss over pairs it holds all
+    ``n_rare`` rows of the rarer class, followed by the worker's rows of the other class (``own``);
+    ``share`` is then their share of that class's weight, and ``rare`` are the worker's rows of the
+    rarer class.
     """
 
     target: Target
@@ -88,21 +89,22 @@ class Part(NamedTuple):
     n_rare: int = 0
 
     def whole(self, scores: FloatArray, rare: FloatArray) -> FloatArray:
-        """Numbers of the rarer class and of the own rows, side by side."""
+        """Values of all rows of the rarer class, followed by those of the own rows."""
         return np.concatenate([rare, scores[self.own]])
 
     @property
     def row_share(self) -> FloatArray:
-        """The share of every row among all."""
+        """Weight of every row, as a share of the weight of all rows of all workers."""
         if not self.share:
             return np.zeros(self.target.n_rows)
         return self.share * self.target.share
 
 
 class Evaluated(NamedTuple):
-    """A loss at scores: its value, the sum of its slopes and of their sizes, and the slopes.
+    """A loss at scores: its value, the sum of its slopes and of their absolutes, and the slopes.
 
-    ``rare`` are slopes of the rows of a rarer class, which may be with other workers.
+    Slopes are derivatives in the scores. ``rare`` are those of all rows of the rarer class, which
+    other workers may hold.
     """
 
     value: float
@@ -131,8 +133,8 @@ def _evaluated(value: float, slopes: FloatArray, rare: FloatArray = NOTHING) -> 
     return Evaluated(value, float(slopes.sum()), float(np.abs(slopes).sum()), slopes, rare)
 
 
-def _told(data: Any, found: Evaluated) -> tuple[float, float, float, FloatArray]:
-    """What of an evaluation goes to the driver."""
+def _summary(data: Any, found: Evaluated) -> tuple[float, float, float, FloatArray]:
+    """The fields of an evaluation that the driver needs."""
     return found.value, found.total, found.size, found.rare
 
 
@@ -154,7 +156,11 @@ def _row_shifted(
 
 
 class Steps(NamedTuple):
-    """Where the slopes of the rows step up, and what they sum to before."""
+    """Kinks of a loss in the constant added to all scores, one per row.
+
+    ``values`` are the constants at which the slope of each row steps up, ``goal`` the weight of the
+    rows that must have stepped at the best constant, ``mass`` the total weight.
+    """
 
     values: FloatArray
     goal: float
@@ -173,7 +179,7 @@ def _row_steps(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Steps |
     return Steps(values, goal, mass, bool(np.isfinite(values).all()))
 
 
-def _steps_told(data: Any, steps: Steps | None) -> tuple[float, float, float] | None:
+def _steps_summary(data: Any, steps: Steps | None) -> tuple[float, float, float] | None:
     return None if steps is None else (steps.goal, steps.mass, float(steps.finite))
 
 
@@ -218,7 +224,7 @@ def _placed_pairs(
 def _pair_loss(
     data: Any, loss: Loss, part: Part, scores: FloatArray, rare: FloatArray
 ) -> Evaluated:
-    """The loss of pairs with the own rows; the slopes of the rarer class are partial sums."""
+    """The loss of the pairs with the own rows; slopes of the rarer class are partial sums."""
     slopes, partial = np.zeros_like(scores), np.zeros(part.n_rare)
     if not part.share:
         return _evaluated(0.0, slopes, partial)
@@ -240,36 +246,37 @@ def _pair_diagonal(
 ) -> Evaluated:
     if curvature is None:
         return _evaluated(0.0, np.zeros_like(like), np.zeros(part.n_rare))
-    return _apart(part, like, curvature.diagonal)
+    return _by_class(part, like, curvature.diagonal)
 
 
 def _pair_product(
     data: Any, curvature: Curvature | None, part: Part, change: FloatArray, rare: FloatArray
 ) -> Evaluated:
-    """The curvature of pairs with the own rows times a change of the scores."""
+    """Curvature of the pairs with the own rows, times a change of the scores."""
     if curvature is None:
         return _evaluated(0.0, np.zeros_like(change), np.zeros(part.n_rare))
-    return _apart(part, change, curvature.matvec(part.whole(change, rare)))
+    return _by_class(part, change, curvature.matvec(part.whole(change, rare)))
 
 
-def _apart(part: Part, like: FloatArray, found: FloatArray) -> Evaluated:
+def _by_class(part: Part, like: FloatArray, found: FloatArray) -> Evaluated:
+    """Values of the own rows in their places, and those of the rarer class, times the share."""
     out = np.zeros_like(like)
     out[part.own] = part.share * found[part.n_rare :]
     return _evaluated(0.0, out, part.share * found[: part.n_rare])
 
 
 def _class_total(data: Any, part: Part, slopes: FloatArray, rare: bool) -> float:
-    """Sum over the rows of one class: the rarer one, which is not the own, or the other."""
+    """Sum over the worker's rows of the rarer class, or of the other class."""
     return float(slopes[part.rare if rare else part.own].sum())
 
 
-def _rare_ones(data: Any, part: Part, values: FloatArray) -> FloatArray:
-    """Numbers of the rows of the rarer class."""
+def _rare_values(data: Any, part: Part, values: FloatArray) -> FloatArray:
+    """Values of the worker's rows of the rarer class."""
     return values[part.rare]
 
 
 def _joined(data: Any, part: Part, own: FloatArray, rare: FloatArray) -> FloatArray:
-    """Numbers of the own rows and of those of the rarer class."""
+    """Values of all rows of the worker, with those of the rarer class filled in."""
     out = own.copy()
     out[part.rare] = rare
     return out
@@ -279,7 +286,7 @@ def _joined(data: Any, part: Part, own: FloatArray, rare: FloatArray) -> FloatAr
 
 
 class PartedThresholdLoss(Protocol):
-    """A loss of sets of rows that is a sum over rows once a threshold of the scores is known."""
+    """A loss on sets of rows that is a sum over rows for a given threshold of the scores."""
 
     def raised(self, scores: FloatArray, y: FloatArray, margins: Any) -> FloatArray:
         """Scores with the margin added to those of the negatives."""
@@ -287,17 +294,17 @@ class PartedThresholdLoss(Protocol):
     def around_threshold(
         self, u: FloatArray, y: FloatArray, share: FloatArray, at: Threshold, margins: Any
     ) -> tuple[float, FloatArray]:
-        """What rows with raised scores u add to the loss, and its slopes."""
+        """Contribution of rows with raised scores u to the loss, and its slopes."""
 
     def centre_of(
         self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Any
     ) -> FloatArray:
-        """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
+        """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
 
     def flips_of(
         self, dscores: FloatArray, y: FloatArray, share: FloatArray, margins: Any, most: float
     ) -> Flips:
-        """The flips behind the slopes."""
+        """The label flips that the slopes correspond to."""
 
 
 def _raised(
@@ -309,7 +316,7 @@ def _raised(
 def _ramped(
     data: Any, values: FloatArray, part: Part, cuts: FloatArray, width: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Mass on one side of each of some thresholds, and kinks of that function below each."""
+    """Weight below each threshold, and the number of kinks of that function below each."""
     ends = (0.0, width) if width else (0.0,)
     kinks = [sum(np.count_nonzero(values < cut - end) for end in ends) for cut in cuts]
     return ramp_sums(values, part.row_share, cuts, width), np.array(kinks, dtype=np.float64)
@@ -318,9 +325,10 @@ def _ramped(
 def _between(
     data: Any, values: FloatArray, part: Part, low: float, high: float, width: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rows whose kinks are within two thresholds, and sums of those whose are not.
+    """Values and weights of rows with kinks between two thresholds, and sums of the others.
 
-    Rows wholly below count in full, rows on the ramp throughout by their mean, rows above not.
+    The sums are the weight of rows below, the weight and weighted values of rows that are on the
+    ramp throughout, and the weight of rows above.
     """
     share = part.row_share
     inside = (values >= low) & (values <= high)
@@ -364,7 +372,7 @@ def _threshold_centre(
     return loss.centre_of(slopes, part.target.y, part.row_share, margins)
 
 
-#: What a worker can be asked for by name, beside products with its rows.
+#: Functions that the driver calls by name on every worker, in addition to matrix products.
 ROW_METHODS: dict[str, Callable[..., Any]] = {
     "constant": _constant,
     "combined": _combined,
@@ -373,11 +381,11 @@ ROW_METHODS: dict[str, Callable[..., Any]] = {
     "extremes": _extremes,
     "placed_rows": _placed_rows,
     "row_loss": _row_loss,
-    "told": _told,
+    "summary": _summary,
     "row_curvature": _row_curvature,
     "row_shifted": _row_shifted,
     "row_steps": _row_steps,
-    "steps_told": _steps_told,
+    "steps_summary": _steps_summary,
     "row_conjugate": _row_conjugate,
     "row_tangent": _row_tangent,
     "row_centre": _row_centre,
@@ -386,7 +394,7 @@ ROW_METHODS: dict[str, Callable[..., Any]] = {
     "pair_curvature": _pair_curvature,
     "pair_diagonal": _pair_diagonal,
     "pair_product": _pair_product,
-    "rare_ones": _rare_ones,
+    "rare_values": _rare_values,
     "joined": _joined,
     "raised": _raised,
     "ramped": _ramped,

@@ -1,4 +1,4 @@
-"""Rows on other machines whose scores stay with them."""
+"""Rows on other machines whose scores are stored there too."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from auctor.data.spread import Leaf, Spread
 
 
 class PlacedRows(Sharded):
-    """Shards whose scores are a `Spread`: they stay with the workers.
+    """Shards whose scores are a `Spread`: a vector stored on the workers.
 
-    Products take such vectors, and plain ones, which are sent.
+    Products accept such vectors, and numpy arrays, which are sent to the workers.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class PlacedRows(Sharded):
         return self._spread("constant", value)
 
     def spread(self, values: FloatArray) -> FloatArray:
-        """Numbers of all rows, sent to the workers that have the rows."""
+        """A vector of all rows, sent to the workers that have the rows."""
         return cast(FloatArray, Spread(self.holder, self.holder.sent(values)))
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
@@ -57,13 +57,13 @@ class PlacedRows(Sharded):
         return self._times(self._times(self.holder.total("gram", self._sent(h))).T)
 
     def _spread(self, method: str, *arguments: Any) -> FloatArray:
-        """A kept vector; what solvers do with vectors of all rows it does, too."""
+        """A vector stored on the workers; solvers use it like a numpy array."""
         return cast(FloatArray, Spread(self.holder, self.holder.keep(method, *arguments)))
 
     def _sent(self, values: FloatArray) -> Any:
         if isinstance(values, Spread):
             return values
-        if values is self.target.share:  # asked for often, and never written to
+        if values is self.target.share:  # used often and never written to: sent once
             return self._share
         return self.holder.split(np.asarray(values))
 

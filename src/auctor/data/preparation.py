@@ -1,4 +1,4 @@
-"""Matrices before training, whatever their storage: rows held out and columns scaled in place."""
+"""Preparation of dense or sparse matrices: splitting off held-out rows, scaling columns."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.coerce import wrap
 from auctor.data.sharded import Sharded
 
-#: Entries that are moved or scaled at a time: 8 MB of numbers, so that no copy of the matrix is
-#: made; a larger one gains no time.
+#: Entries that are moved or scaled at a time: 8 MB of float64, instead of a copy of the matrix. Set
+#: by hand; larger strips are not faster.
 STRIP = 1 << 20
-#: A sparse column counts as constant when its variance is below this share of its mean square:
-#: what rounding leaves of a difference of two sums of many terms.
+#: Variance, as a share of the mean square, below which a sparse column counts as constant: the
+#: rounding error of the difference of two sums, a few thousand times machine epsilon.
 ROUNDING = 1e-12
-#: The same for dense columns, whose variance is computed around the mean and is more exact.
+#: Variance, as a share of the squared mean, below which a dense column counts as constant. It is
+#: computed around the mean, so its rounding error is the square of a few hundred times machine
+#: epsilon.
 EXACT_ROUNDING = 1e-26
-#: Deviations this close to one, and means this close to zero, are those of columns that were
-#: scaled before, in single precision at worst; scaling them again would change nothing.
+#: Distance of deviations from one, and of means from zero, up to which columns count as scaled
+#: already: about 100 times the machine epsilon of single precision.
 ALREADY = 1e-5
-#: Squared row lengths this close to one are those of rows that were given length one, in single
-#: precision at worst or from a file with six digits.
+#: Distance of squared row lengths from one up to which rows count as normalised: numbers in single
+#: precision, or from a file with six digits.
 UNIT_LENGTH = 1e-4
 
 
@@ -34,7 +36,7 @@ def is_dense(matrix: Any) -> bool:
 
 
 def share_stored(matrix: Any) -> float:
-    """Entries that are stored, as a share of all.
+    """Number of stored entries over rows times columns.
 
     Examples
     --------
@@ -54,10 +56,10 @@ def writeable(matrix: Any) -> bool:
 
 
 def split_rows(matrix: Any, held: IntArray) -> tuple[Any, Any]:
-    """The rows that are not ``held`` and those that are; uses up the matrix to save memory.
+    """The other rows, and the rows ``held``; destroys the matrix to save memory.
 
-    Only the held rows are copied. Where the arrays can be written, the others move together inside
-    them, a strip at a time, and the rest is given back.
+    Only the held rows are copied. If the arrays are writeable, the other rows are moved up inside
+    them, a strip at a time, and the memory after them is released.
     """
     rest = matrix[held]
     stays = np.ones(matrix.shape[0], dtype=bool)
@@ -69,7 +71,8 @@ def split_rows(matrix: Any, held: IntArray) -> tuple[Any, Any]:
         return matrix[stays], rest
     indptr, shape = matrix.indptr, (int(stays.sum()), matrix.shape[1])
     canonical = matrix.has_canonical_format
-    matrix.data, matrix.indices = np.empty(0), np.empty(0, dtype=np.intp)  # nothing points there
+    # Drop the matrix's references to its arrays, so that they can be resized in place.
+    matrix.data, matrix.indices = np.empty(0), np.empty(0, dtype=np.intp)
     lengths = np.diff(indptr)
     size = 0
     for low, high in _strips(indptr):
@@ -87,7 +90,7 @@ def split_rows(matrix: Any, held: IntArray) -> tuple[Any, Any]:
 
 
 def _owner(array: Array) -> Any:
-    """The memory of an array as an array of its own, if nobody else holds a part of it."""
+    """The array that owns the memory of this one, if it is writeable and has the same shape."""
     whole = array if array.base is None else array.base
     alone = (
         isinstance(whole, np.ndarray)
@@ -111,7 +114,7 @@ def _strips(indptr: Array) -> Iterator[tuple[int, int]]:
 
 
 def _rows_together(matrix: FloatArray, stays: Array) -> FloatArray:
-    """Some rows of an array, in their order and in its first rows if it can be written."""
+    """The rows that stay, moved up to the first rows of the array if it is writeable."""
     if not (matrix.flags.c_contiguous and matrix.flags.writeable):
         return matrix[stays]
     n, d = matrix.shape
@@ -128,16 +131,16 @@ def _rows_together(matrix: FloatArray, stays: Array) -> FloatArray:
 
 
 class Scaling(NamedTuple):
-    """Columns were replaced by ``(x - mean) * factor``; entries that are not stored stay zero."""
+    """Scaling of columns to ``(x - mean) * factor``; entries that are not stored stay zero."""
 
     mean: FloatArray
     factor: FloatArray
 
     def apply(self, matrix: Any) -> Any:
-        """Another matrix of the same columns, scaled the same way, as a copy.
+        """A scaled copy of another matrix of the same columns.
 
-        A sparse matrix must store every entry of the columns with a mean, as all rows of the
-        matrix do that the scaling was made for.
+        A sparse matrix must store every entry of the columns with a nonzero mean, as the matrix of
+        the scaling does.
         """
         if isinstance(matrix, Sharded):
             return matrix.scaled(self.factor)
@@ -148,20 +151,20 @@ class Scaling(NamedTuple):
         values = np.empty_like(matrix.data)
         changed = type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape)
         self._write(matrix, changed)
-        changed.has_canonical_format = True  # `as_matrix` made sure of it
+        changed.has_canonical_format = True  # as `as_matrix` guarantees for the source
         return changed
 
     def apply_in_place(self, matrix: Any) -> None:
-        """The same without a copy."""
+        """Scale the columns of a matrix in place."""
         self._write(matrix, matrix)
 
     def undo(self, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
-        """Weights and intercept for the columns as they were, from those of the scaled columns."""
+        """Coefficients and intercept of the original columns, from those of the scaled ones."""
         coef = coef * self.factor
         return coef, intercept - coef @ self.mean
 
     def redo(self, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
-        """Weights and intercept for the scaled columns, from those of the columns as they were."""
+        """Coefficients and intercept of the scaled columns, from those of the original ones."""
         return coef / self.factor, intercept + coef @ self.mean
 
     def _write(self, source: Any, out: Any) -> None:
@@ -178,9 +181,9 @@ class Scaling(NamedTuple):
 
 
 def standardise(matrix: Any, *, centre: bool) -> Scaling:
-    """Give the number columns of a matrix deviation one and, if dense, mean zero; in place.
+    """Scale columns to standard deviation one and, if dense, mean zero; in place.
 
-    Columns of 0 and 1, and those that do not vary, are left as they are.
+    Columns of zeros and ones, and constant columns, do not change.
     """
     scaling = column_scaling(matrix, centre=centre and is_dense(matrix))
     scaling.apply_in_place(matrix)
@@ -188,20 +191,20 @@ def standardise(matrix: Any, *, centre: bool) -> Scaling:
 
 
 def column_scaling(matrix: Any, *, centre: bool, weight: FloatArray | None = None) -> Scaling:
-    """The scaling that gives number columns deviation one.
+    """The scaling to standard deviation one.
 
-    A column whose entries are all 0 or 1, such as one of a one-hot encoding, keeps them; so does a
-    column that does not vary.
+    Columns whose entries are all 0 or 1, such as those of a one-hot encoding, and constant columns
+    do not change.
 
     Parameters
     ----------
     matrix : array or sparse matrix
         As `auctor.data.as_matrix` returns it.
     centre : bool
-        Whether to take off the means too, where that keeps zeros unstored: in dense columns, and
-        in sparse ones that store every entry.
+        Whether to subtract the means too: in dense columns, and in sparse ones that store every
+        entry; other sparse columns would become dense.
     weight : (n,) array, optional
-        Row weights; rows of weight 0 do not count.
+        Row weights; rows of weight 0 are ignored.
 
     Examples
     --------
@@ -233,7 +236,7 @@ def column_moments(matrix: Any) -> tuple[FloatArray, FloatArray]:
 def _moments(matrix: Any, share: FloatArray) -> tuple[FloatArray, FloatArray, Array]:
     """Weighted mean and variance of every column, and whether it stores all its entries.
 
-    The variance of a column that does not vary, but for rounding, is 0.
+    The variance of a column that is constant up to rounding errors is set to 0.
     """
     n, d = matrix.shape
     data = wrap(matrix, Target(np.empty(0)))
@@ -246,7 +249,7 @@ def _moments(matrix: Any, share: FloatArray) -> tuple[FloatArray, FloatArray, Ar
         full = np.bincount(_columns_of(matrix), minlength=d) == n
         variance = square - mean**2
         varies = variance > ROUNDING * square
-        if full.any():  # their means may be large beside their deviations
+        if full.any():  # their means may be much larger than their deviations: centre first
             dense = matrix[:, np.flatnonzero(full)].toarray()
             variance[full] = _variance_around(dense, mean[full], share)
             varies[full] = variance[full] > EXACT_ROUNDING * mean[full] ** 2
@@ -255,11 +258,11 @@ def _moments(matrix: Any, share: FloatArray) -> tuple[FloatArray, FloatArray, Ar
 
 
 def looks_scaled(matrix: Any, scaling: Scaling) -> bool:
-    """Whether columns are best left as they are.
+    """Whether a matrix is scaled already.
 
-    So they are where the scaling would change nothing (up to `ALREADY`), and where the rows of a
-    sparse matrix have length one, as those of a tf-idf encoding of text have: there the length of
-    a row, not the spread of a column, was chosen.
+    It is if the scaling would change nothing (up to `ALREADY`), or if all rows of a sparse matrix
+    have length one, as after a tf-idf encoding of text: then the rows were scaled on purpose, and
+    scaling columns would undo that.
     """
     if np.abs(scaling.factor - 1.0).max() <= ALREADY and np.abs(scaling.mean).max() <= ALREADY:
         return True
@@ -270,7 +273,7 @@ def looks_scaled(matrix: Any, scaling: Scaling) -> bool:
 
 
 def _variance_around(matrix: FloatArray, mean: FloatArray, share: FloatArray) -> FloatArray:
-    """Weighted mean square of the deviations from a mean, of every column."""
+    """Weighted mean square of the deviations of every column from ``mean``."""
     variance = np.zeros(mean.size)
     for rows, columns in _parts(matrix):
         variance[columns] += share[rows] @ (matrix[rows, columns] - mean[columns]) ** 2
@@ -278,7 +281,7 @@ def _variance_around(matrix: FloatArray, mean: FloatArray, share: FloatArray) ->
 
 
 def _only_zero_one(matrix: Any, share: FloatArray) -> Array:
-    """Whether the rows that have weight hold nothing but 0 and 1, for every column."""
+    """Mask of the columns that only have zeros and ones in the rows of positive weight."""
     found = np.ones(matrix.shape[1], dtype=bool)
     if is_dense(matrix):
         for rows, columns in _parts(matrix):
@@ -303,7 +306,7 @@ def _columns_of(matrix: Any) -> Array:
 
 
 def _parts(matrix: FloatArray) -> Iterator[tuple[slice, slice]]:
-    """Rows and columns of parts of about `STRIP` entries that lie together in memory."""
+    """Slices of rows and columns of about `STRIP` entries that are contiguous in memory."""
     n, d = matrix.shape
     by_rows = bool(matrix.flags.c_contiguous)
     lines, length = (n, d) if by_rows else (d, n)

@@ -1,4 +1,4 @@
-"""Files read ahead into a ring of buffers of a given size."""
+"""Shard files, read ahead by threads into a ring of buffers of a given total size."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from auctor.core.errors import DataError, DataLost
 from auctor.core.types import Array
 from auctor.data.shards import ALIGNMENT, ShardHeader
 
-#: Threads that read; two keep a disk busy while the products run.
+#: Threads that read; two keep a disk busy while the products run. Set by hand.
 READERS = 2
-#: Buffers beside those being filled: the one that is worked on.
+#: Buffers in addition to those being filled: the one in use.
 SPARE = 1
-#: Share of the machine's memory up to which the system may keep the files' pages, so that the next
-#: pass need not read them from the disk; pages of larger sets would only push out those of others.
+#: Share of the machine's memory up to which the files stay in the page cache, so that the next pass
+#: need not read from the disk. Larger files are dropped from it: they would push out the pages of
+#: other programs and still be read again. Set by hand.
 CACHED = 0.5
 
 
 class Ring:
-    """Reads shards in order, some ahead, into buffers that are used again and again.
+    """Reads shards in order, some ahead, into buffers that are reused.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class Ring:
         self._forget = hasattr(os, "posix_fadvise") and total > CACHED * _physical_memory()
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
-        """The number and the bytes of every shard, in order; bytes are valid until the next."""
+        """Number and bytes of every shard, in order; the bytes are valid until the next shard."""
         free = deque(self._buffers)
         ahead: deque[tuple[int, Array, Future[None]]] = deque()
         left = iter(enumerate(self._headers))
@@ -74,14 +75,14 @@ class Ring:
 
 
 def _aligned(size: int) -> Array:
-    """Bytes that begin at a multiple of the alignment."""
-    room = np.empty(size + ALIGNMENT, dtype=np.uint8)
-    shift = -room.ctypes.data % ALIGNMENT
-    return room[shift : shift + size]
+    """A buffer of bytes whose address is a multiple of the alignment."""
+    buffer = np.empty(size + ALIGNMENT, dtype=np.uint8)
+    shift = -buffer.ctypes.data % ALIGNMENT
+    return buffer[shift : shift + size]
 
 
 def _physical_memory() -> int:
-    """Bytes of memory of this machine; 0 where it does not say."""
+    """Bytes of memory of this machine; 0 if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -89,7 +90,7 @@ def _physical_memory() -> int:
 
 
 def _read(header: ShardHeader, buffer: Array, forget: bool) -> None:
-    """Fill a buffer with the bytes of a shard; if so asked, let the system forget its pages."""
+    """Fill a buffer with the bytes of a shard; with ``forget``, drop it from the page cache."""
     try:
         with header.path.open("rb", buffering=0) as file:
             view = buffer.data[: header.n_bytes]
@@ -106,7 +107,7 @@ def _read(header: ShardHeader, buffer: Array, forget: bool) -> None:
 
 
 def _lost(header: ShardHeader, what: str) -> DataLost:
-    """A file that was whole when it was opened and cannot be read any more."""
+    """The error for a file that was complete when it was opened and cannot be read now."""
     return DataLost(
         "open_shards",
         needs=f"to read {header.path.name} in every pass",

@@ -1,13 +1,13 @@
-"""Shards: a directory of row blocks that are read faster than they could be parsed.
+"""Shards: a directory of binary files of rows, which are read without parsing.
 
 A shard is a file of little-endian arrays, each at a multiple of 64 bytes::
 
     "AUCTORSH"  version (4 bytes)  length of the header (4 bytes)  header (JSON)  arrays
 
-The header names the arrays with their types, lengths and places, the shape, the column names and
-the CRC-32 of everything after it. Sparse shards hold ``indptr``, ``indices`` and, unless all
+The header holds the names, types, lengths and offsets of the arrays, the shape, the column names
+and the CRC-32 of everything after it. Sparse shards hold ``indptr``, ``indices`` and, unless all
 entries are one, ``values`` (CSR); dense ones hold ``X``. Every shard holds ``y``, and ``weight``
-where there are weights.
+if there are weights.
 """
 
 from __future__ import annotations
@@ -31,23 +31,25 @@ from auctor.data.dense import Dense
 from auctor.data.sparse import Sparse
 
 MAGIC = b"AUCTORSH"
-#: Version of the layout of a shard; another one is refused.
+#: Version of the layout of a shard; other versions are an error.
 VERSION = 1
-#: Arrays begin at multiples of this many bytes: one cache line, aligned for vector loads.
+#: Arrays start at multiples of this many bytes: one cache line, aligned for vector loads.
 ALIGNMENT = 64
-#: Largest header, in bytes, that is believed: names of a million columns.
+#: Largest header in bytes, 256 MB: enough for the names of a million columns. A larger length means
+#: a damaged file.
 LARGEST_HEADER = 1 << 28
-#: Entries of one shard: below 2^31, so that 32-bit places in it are enough.
+#: Most entries of one shard: below 2^31, so that 32-bit indices are enough.
 MOST_ENTRIES = (1 << 31) - 1
-#: Bytes of a shard when a table is cut into shards: large enough for the disk, small for the ring.
+#: Bytes per shard when a table is cut into shards, 32 MB: large enough for sequential reads at full
+#: speed, small enough for several buffers in memory. Set by hand.
 SHARD_BYTES = 32 << 20
 ENDING = ".shard"
-#: The file beside the shards with what is true of all of them.
+#: File in the folder of the shards that holds what all of them share.
 NOTES = "notes.json"
 
 
 class Part(NamedTuple):
-    """An array of a shard: its type, number of entries, and place after the header."""
+    """An array of a shard: its type, number of entries, and offset in bytes after the header."""
 
     dtype: str
     size: int
@@ -55,13 +57,13 @@ class Part(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Its length."""
+        """Length in bytes."""
         return int(np.dtype(self.dtype).itemsize) * self.size
 
 
 @dataclass(frozen=True)
 class ShardHeader:
-    """What the beginning of a shard says."""
+    """The header of a shard: shape, arrays, column names, checksum, and where arrays begin."""
 
     path: Path
     shape: tuple[int, int]
@@ -73,12 +75,12 @@ class ShardHeader:
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are compressed."""
+        """Whether the rows are stored as CSR."""
         return "indptr" in self.parts
 
     @property
     def n_entries(self) -> int:
-        """Stored entries."""
+        """Number of stored entries."""
         return self.parts["indices" if self.sparse else "X"].size
 
     def data(self, payload: Array) -> Dense | Sparse:
@@ -92,7 +94,7 @@ class ShardHeader:
         values = arrays.get("values")
         if values is None:
             values = np.ones(arrays["indices"].size, dtype=np.float32)
-        # Given to the constructor, arrays that are parts of a buffer would be copied ("pruned").
+        # Set after construction: the constructor would copy arrays that are views of a buffer.
         matrix = csr_array(self.shape, dtype=values.dtype)
         matrix.data, matrix.indices, matrix.indptr = values, arrays["indices"], arrays["indptr"]
         return Sparse(matrix, target, n_threads=1)
@@ -109,7 +111,7 @@ def read_header(path: AnyPath, *, who: str = "open_shards") -> ShardHeader:
     with path.open("rb") as file:
         start = file.read(16)
         if len(start) < 16 or start[:8] != MAGIC:
-            raise _broken(who, path, "no shard of auctor")
+            raise _broken(who, path, "another kind of file")
         version, length = struct.unpack("<II", start[8:])
         if version != VERSION:
             raise DataError(
@@ -138,7 +140,7 @@ def read_header(path: AnyPath, *, who: str = "open_shards") -> ShardHeader:
 
 
 def check_payload(header: ShardHeader, payload: Array, *, who: str = "open_shards") -> None:
-    """Refuse bytes that are not those that were written."""
+    """Raise `DataError` if the bytes do not have the header's checksum."""
     if zlib.crc32(payload.data) != header.checksum:
         raise _broken(who, header.path, "bytes that differ from those written (checksum)")
 
@@ -146,7 +148,7 @@ def check_payload(header: ShardHeader, payload: Array, *, who: str = "open_shard
 def _broken(who: str, path: Path, what: str) -> DataError:
     return DataError(
         who,
-        needs="shards that are whole",
+        needs="complete shards",
         got=f"{what} in {path.name}",
         todo="Convert the table again.",
     )
@@ -159,7 +161,7 @@ def write_shard(
     weight: Array | None = None,
     names: Iterable[str] | None = None,
 ) -> None:
-    """Write rows as a shard, all or nothing.
+    """Write rows as a shard; the file appears only when it is complete.
 
     Parameters
     ----------
@@ -169,7 +171,8 @@ def write_shard(
     y : (n,) array
         Encoded labels or targets.
     weight : (n,) array, optional
-    names : names of the columns, optional
+    names : iterable of str, optional
+        Names of the columns.
     """
     arrays: dict[str, Array] = {}
     matrix: Any = X
@@ -217,8 +220,8 @@ def write_shard(
 
 
 def _header_text(said: dict[str, Any]) -> bytes:
-    """The header as JSON, filled with spaces so that the arrays begin at a multiple of 64."""
-    for _ in range(3):  # the length of a number may change the length of the text
+    """The header as JSON, padded with spaces so that the arrays start at a multiple of 64."""
+    for _ in range(3):  # "begin" is part of the text, and its digits change the text's length
         length = len(json.dumps(said).encode())
         said["begin"] = -(-(16 + length) // ALIGNMENT) * ALIGNMENT
     return json.dumps(said).encode().ljust(said["begin"] - 16)
@@ -234,23 +237,23 @@ def _little(values: Array) -> Array:
 
 
 def compact(y: FloatArray) -> Array:
-    """Targets in one byte where they are small integers, such as -1 and +1."""
+    """Targets as int8 if all are small integers, such as -1 and +1, otherwise as float64."""
     small = y.astype(np.int8)
     return small if np.array_equal(small, y) else y.astype("<f8", copy=False)
 
 
 @dataclass(frozen=True)
 class ShardNotes:
-    """What is true of all shards of a folder: the columns, and the labels behind the codes.
+    """What all shards of a folder share: the number of columns, and the labels of the codes.
 
-    Without labels, the targets are numbers as they stand.
+    Without labels, the targets are numbers.
     """
 
     n_columns: int
     labels: tuple[Any, ...] = ()
 
     def encoded(self, y: FloatArray, positive: Any = None) -> FloatArray:
-        """Codes of two labels as -1 and +1, with the rarer one positive unless said otherwise."""
+        """Codes of two labels as -1 and +1; see `_positive` for the default positive label."""
         if not self.labels:
             return y
         if len(self.labels) != 2:
@@ -258,7 +261,7 @@ class ShardNotes:
                 "open_shards",
                 needs="rows of two classes",
                 got=f"{len(self.labels)}: {self.labels[:4]}",
-                todo="Keep two, or make the others one.",
+                todo="Keep two classes, or merge the others into one.",
             )
         code = self._positive(y, positive)
         return np.where(y == code, 1.0, -1.0)
@@ -269,13 +272,14 @@ class ShardNotes:
         return self.labels[1 - code], self.labels[code]
 
     def _positive(self, y: FloatArray, positive: Any) -> int:
+        """Code of the positive label: the given one, a usual one (1, "yes"), or the rarer one."""
         if positive is not None:
             if positive not in self.labels:
                 raise DataError(
                     "open_shards",
                     needs=f"one of the labels {self.labels}",
                     got=repr(positive),
-                    todo="Pass {option} as it stands in the table.",
+                    todo="Pass {option} exactly as in the table.",
                     option="positive",
                 )
             return self.labels.index(positive)
@@ -286,13 +290,13 @@ class ShardNotes:
 
 
 def write_notes(folder: AnyPath, notes: ShardNotes) -> None:
-    """Write what is true of all shards beside them."""
+    """Write the notes into the folder of the shards."""
     said = {"version": VERSION, "n_columns": notes.n_columns, "labels": list(notes.labels)}
     write_text(Path(folder) / NOTES, json.dumps(said), who="write_shards")
 
 
 def read_notes(folder: Path, who: str) -> ShardNotes | None:
-    """What is said beside the shards, if anything is."""
+    """The notes of a folder of shards, or None if it has none."""
     path = folder / NOTES
     if not path.exists():
         return None
@@ -313,17 +317,17 @@ class ShardFolder:
 
     @property
     def n_columns(self) -> int:
-        """Columns of all shards."""
+        """Number of columns, the same for all shards."""
         return self.headers[0].shape[1]
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the columns."""
+        """Names of the columns, or None."""
         return self.headers[0].names
 
 
 def open_folder(path: AnyPath, *, who: str = "open_shards") -> ShardFolder:
-    """All shards of a directory; they must have one width and one set of names."""
+    """All shards of a directory; an error unless all have the same columns and names."""
     folder = Path(path)
     found = sorted(folder.glob(f"*{ENDING}")) if folder.is_dir() else []
     if not found:
@@ -362,5 +366,5 @@ def cut_rows(X: Any, n_bytes: int = SHARD_BYTES) -> Iterator[slice]:
 
 
 def shard_path(folder: AnyPath, number: int) -> str:
-    """The name of a shard."""
+    """Path of the shard with this number."""
     return os.path.join(folder, f"{number:06d}{ENDING}")

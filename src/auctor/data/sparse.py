@@ -15,9 +15,14 @@ from auctor.kernels.linalg import products as linear
 from auctor.kernels.linalg import several
 from auctor.kernels.runtime.parallel import balanced_cuts
 
+#: Cost of a multiply-add between two entries of a row in `Sparse.gram`, in units of an entry of
+#: `Sparse.sandwich`, which reads and writes at random. Set by hand; it only affects the choice of
+#: solvers.
+PAIR_COST = 0.35
+
 
 class Sparse(InMemory):
-    """A CSR or CSC matrix with 32- or 64-bit indices, kept as it is.
+    """A CSR or CSC matrix with 32- or 64-bit indices, without a copy.
 
     Parameters
     ----------
@@ -111,7 +116,7 @@ class Sparse(InMemory):
         )[0]
 
     def gram(self, h: FloatArray) -> FloatArray:
-        """``X.T @ diag(h) @ X`` for ``h >= 0``, pair by pair of each row's entries."""
+        """``X.T @ diag(h) @ X`` for ``h >= 0``, from all pairs of entries of every row."""
         d = self.n_columns
         if not self.by_rows:
             return Sparse(self._X.tocsr(), self.target, n_threads=self.n_threads).gram(h)
@@ -122,7 +127,7 @@ class Sparse(InMemory):
 
     @cached_property
     def _per_row(self) -> FloatArray:
-        """Stored entries of every row."""
+        """Number of stored entries of every row."""
         if self.by_rows:
             return np.diff(self._parts[0].astype(np.int64)).astype(np.float64)
         return np.bincount(self._X.indices, minlength=self.n_rows).astype(np.float64)
@@ -133,14 +138,15 @@ class Sparse(InMemory):
 
     @staticmethod
     def _passes(per_row: FloatArray) -> float:
-        return float(1.0 + 0.35 * (per_row @ per_row) / max(1.0, per_row.sum()))
+        """Cost of `gram` for rows with these numbers of entries; it is quadratic in each."""
+        return float(1.0 + PAIR_COST * (per_row @ per_row) / max(1.0, per_row.sum()))
 
     def gram_passes(self, index: IntArray | None = None) -> float:
-        """Cost of `gram`, of all rows or of some, in units of their `sandwich`."""
+        """Cost of `gram` in units of `sandwich`, both on the rows ``index`` (all by default)."""
         return self._gram_passes if index is None else self._passes(self._per_row[index])
 
     def entries(self, index: IntArray) -> float:
-        """Stored entries of the rows ``index``."""
+        """Number of stored entries of the rows ``index``."""
         return float(self._per_row[index].sum())
 
     def rows(self, index: IntArray) -> Sparse:
@@ -153,7 +159,7 @@ class Sparse(InMemory):
         return Sparse(self._X[:, index], self.target, n_threads=self.n_threads)
 
     def without_empty_columns(self) -> tuple[Sparse, IntArray]:
-        """The columns that have entries, with the targets of all rows, and where they were."""
+        """Data without empty columns, and the positions of the remaining columns in X."""
         X = self._X if self.by_rows else self._X.tocsr()
         kept, place = np.unique(X.indices, return_inverse=True)
         made = type(X)((X.data, place.astype(X.indices.dtype), X.indptr), (X.shape[0], kept.size))
@@ -179,7 +185,7 @@ class Sparse(InMemory):
         )[0]
 
     def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
-        """Products with each other of the rows ``index`` less ``middle``, ``scale`` per column."""
+        """``Z diag(scale) Z'`` for the rows ``Z = X[index] - middle``; Z is never formed."""
         rows = (self._X if self.by_rows else self._X.tocsr())[index].astype(np.float64)
         scaled = rows.multiply(scale).tocsr()
         side = scaled @ middle
@@ -188,7 +194,7 @@ class Sparse(InMemory):
         return full
 
     def replaced(self, X: FloatArray) -> Dense:
-        """The rows of a dense matrix instead, with the same targets."""
+        """Data of another dense matrix with the same targets."""
         return Dense(X, self.target, n_threads=self.n_threads)
 
     def to_dense(self) -> FloatArray:
@@ -215,7 +221,7 @@ class Sparse(InMemory):
         return counts
 
     def some_columns(self, index: IntArray, share: float) -> Columns | None:
-        """The columns ``index`` alone if they hold at most this share of all entries."""
+        """A copy of the columns ``index``, or None if they hold more than this share of entries."""
         if not self.by_rows:
             return None
         indptr, indices, values = self._parts
@@ -231,6 +237,6 @@ class Sparse(InMemory):
 
 
 def unsigned(X: Any) -> tuple[Array, Array, Array]:
-    """Index arrays as unsigned views, and the values."""
+    """Row pointers and indices as unsigned views, which kernels index without a sign check."""
     views = [a.view(np.dtype(f"u{a.dtype.itemsize}")) for a in (X.indptr, X.indices)]
     return views[0], views[1], X.data

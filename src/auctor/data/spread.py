@@ -1,8 +1,8 @@
-"""Vectors whose parts stay with the workers, and what is asked of them.
+"""Vectors that are stored on the workers, and the calls to the workers.
 
-A `Spread` stands for a vector with one number for each row. Arithmetic with it makes formulas,
-which the workers evaluate when a sum, a product with the rows or a loss is asked for; only that
-answer travels. Whatever else numpy is asked to do with one brings the numbers here.
+A `Spread` is a vector with one number per row. Arithmetic with it makes formulas, which the workers
+evaluate when a sum, a product with the rows or a loss is needed; only that result is sent. All
+other numpy functions bring the numbers to this process first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from auctor.core.types import Array
 from auctor.data.on_rows import Formula, Slot
 from auctor.data.workers import Workers
 
-#: Functions of numpy that are evaluated by the workers; those of one and of two arguments alike.
+#: Numpy functions, of one or two arguments, that the workers evaluate.
 FUNCTIONS = frozenset(
     {
         "absolute",
@@ -35,18 +35,18 @@ FUNCTIONS = frozenset(
     }
 )
 
-#: A kept result of every shard, in the order of the shards.
+#: References to a stored result of every shard, in the order of the shards.
 References = Sequence[Any]
 
 
 @runtime_checkable
 class Keeping(Protocol):
-    """Workers that keep results until the driver forgets the references to them."""
+    """Workers that store results until the driver drops the references to them."""
 
     def keep(
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
     ) -> References:
-        """Call a method on every shard and leave its results there."""
+        """Call a method on every shard and store its results there."""
 
     def ask(
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
@@ -55,14 +55,14 @@ class Keeping(Protocol):
 
 
 class Key:
-    """The name of a kept result; the workers drop it soon after the driver does."""
+    """The number of a stored result; the workers drop that soon after the driver drops this."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 class Residents:
-    """Results kept beside the shards, for engines whose shards stay where they are."""
+    """Stores results next to the shards, for engines whose shards never move."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers, self._numbers = workers, count()
@@ -75,6 +75,7 @@ class Residents:
         """Call a method on every shard and leave its results there."""
         key = Key(next(self._numbers))
         self._call(key.number, method, arguments, kept)
+        # When the key is garbage collected, the next call tells the workers to drop the result.
         weakref.finalize(key, self._dropped.append, key.number)
         return [key] * len(arguments)
 
@@ -104,27 +105,27 @@ class Residents:
 
 @dataclass
 class Traffic:
-    """Numbers that went to the workers and came back, and the calls that moved them."""
+    """Count of the numbers sent to and received from the workers, and of the calls."""
 
     floats: int = 0
     calls: int = 0
 
 
 class PerShard(NamedTuple):
-    """An argument that differs from shard to shard."""
+    """An argument with a different value for every shard."""
 
     parts: Sequence[Any]
 
 
 class Leaf(NamedTuple):
-    """A kept vector, or the part of kept results with a name."""
+    """A stored vector, or a named field (``part``) of stored results."""
 
     references: References
     part: str = ""
 
 
 class Holder:
-    """The workers of a data set as keepers of vectors; everything that travels is counted here."""
+    """The workers of a data set, which store vectors; counts all traffic."""
 
     def __init__(self, workers: Workers, lengths: Sequence[int]) -> None:
         self.lengths = list(lengths)
@@ -137,25 +138,25 @@ class Holder:
         return PerShard(np.split(values, self._ends))
 
     def sent(self, values: Array) -> Leaf:
-        """A vector of this process, sent to the workers and kept there."""
+        """A vector of this process, sent to the workers and stored there."""
         return self.keep("combined", self.split(values))
 
     def ask(self, method: str, *arguments: Any) -> list[Any]:
-        """Answers of a method, in the order of the shards."""
+        """Results of a method, in the order of the shards."""
         answers = self._keeping.ask(method, *self._sent(arguments))
         self.traffic.floats += count_floats(answers)
         return answers
 
     def total(self, method: str, *arguments: Any) -> Any:
-        """The sum of the answers, made in the order of the shards."""
+        """The sum of the results of a method, added in the order of the shards."""
         return ordered_sum(self.ask(method, *arguments))
 
     def keep(self, method: str, *arguments: Any, part: str = "") -> Leaf:
-        """Results of a method that stay with the workers."""
+        """Results of a method that are stored on the workers."""
         return Leaf(self._keeping.keep(method, *self._sent(arguments)), part)
 
     def _sent(self, arguments: Sequence[Any]) -> tuple[list[tuple[Any, ...]], list[list[Any]]]:
-        """What every shard is sent: its arguments, and the kept results that they refer to."""
+        """For every shard, its arguments and the stored results that they refer to."""
         sent, kept = [], []
         for shard in range(len(self.lengths)):
             known: list[Any] = []
@@ -167,7 +168,7 @@ class Holder:
 
 
 def _of_shard(given: Any, shard: int, known: list[Any]) -> Any:
-    """An argument as one shard gets it."""
+    """An argument in the form in which it is sent to one shard."""
     if isinstance(given, Spread):
         return _of_shard(given.formula, shard, known)
     if isinstance(given, Leaf):
@@ -181,7 +182,7 @@ def _of_shard(given: Any, shard: int, known: list[Any]) -> Any:
 
 
 def count_floats(given: Any) -> int:
-    """Numbers in what is sent or received, wherever they stand."""
+    """Number of floats in a nested argument or result."""
     if isinstance(given, np.ndarray):
         return int(given.size)
     if isinstance(given, float | np.floating):
@@ -192,7 +193,7 @@ def count_floats(given: Any) -> int:
 
 
 def ordered_sum(parts: Sequence[Any]) -> Any:
-    """A sum in the order of the parts; of vectors, a new one."""
+    """The sum of numbers or vectors, added in order; never changes its arguments."""
     total = parts[0] + 0.0
     for part in parts[1:]:
         total += part
@@ -200,14 +201,15 @@ def ordered_sum(parts: Sequence[Any]) -> Any:
 
 
 class Spread(np.lib.mixins.NDArrayOperatorsMixin):
-    """A vector with one number for each row, whose parts stay with the workers.
+    """A vector with one number per row, whose parts are stored on the workers.
 
     Parameters
     ----------
     holder : Holder
     formula : Leaf or Formula
+        A stored vector, or a formula of such vectors.
     known : mapping, optional
-        Sums that came with it: ``"total"`` of the numbers and ``"size"`` of their absolute values.
+        Sums that are already known: ``"total"`` of the numbers, ``"size"`` of their absolutes.
     """
 
     ndim = 1
@@ -220,12 +222,12 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return sum(self.holder.lengths)
 
     @property
     def shape(self) -> tuple[int]:
-        """Rows, as numpy says it."""
+        """Shape as a numpy array would have it."""
         return (self.size,)
 
     def __len__(self) -> int:
@@ -236,12 +238,12 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
         return values if dtype is None else values.astype(dtype)
 
     def __getitem__(self, index: Any) -> Any:
-        return np.asarray(self)[index]  # brings all of them here
+        return np.asarray(self)[index]  # brings all numbers to this process
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Formulas where the workers know the function, numpy on this side otherwise."""
+        """A formula if the workers know the function, otherwise numpy's result in this process."""
         if isinstance(options.get("out", (None,))[0], Spread):
-            options.pop("out")  # ``a += b`` gives a new vector in the place of a
+            options.pop("out")  # ``a += b`` makes a new vector and binds it to a
         plain = method == "__call__" and not options
         if plain and ufunc is np.matmul and all(one.ndim == 1 for one in inputs):
             return self._dot(*inputs)
@@ -264,18 +266,18 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
     def _dot(self, first: Any, second: Any) -> float:
         return float(self.holder.total("dot", self._part(first), self._part(second)))
 
-    def settle(self) -> Spread:
-        """Have the workers keep the numbers, instead of the formula that they come from."""
+    def persist(self) -> Spread:
+        """Evaluate the formula once and store the result on the workers."""
         if not isinstance(self.formula, Leaf):
             self.formula = self.holder.keep("combined", self)
         return self
 
     def copy(self) -> Spread:
-        """Itself: nothing writes into one."""
+        """The vector itself, which is never changed in place."""
         return self
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> float:
-        """The sum, made in the order of the shards."""
+        """The sum, added in the order of the shards."""
         if "total" not in self._known:
             self._known["total"] = float(self.holder.total("total", self))
         return self._known["total"]
@@ -285,19 +287,19 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
         return self.sum() / self.size
 
     def max(self, axis: Any = None, out: Any = None, initial: float = -np.inf) -> float:
-        """The largest number; NaN where there is one."""
+        """The largest number; NaN if there is one."""
         return float(np.max([high for _, high in self._extremes()], initial=initial))
 
     def min(self, axis: Any = None, out: Any = None, initial: float = np.inf) -> float:
-        """The least number; NaN where there is one."""
+        """The smallest number; NaN if there is one."""
         return float(np.min([low for low, _ in self._extremes()], initial=initial))
 
     def all(self, axis: Any = None, out: Any = None) -> bool:
-        """Whether no entry is zero or false, for entries that are not negative."""
+        """Whether all entries are positive; entries must not be negative."""
         return bool(self.min() > 0.0)
 
     def any(self, axis: Any = None, out: Any = None) -> bool:
-        """Whether some entry is not zero."""
+        """Whether some entry is nonzero."""
         low, high = zip(*self._extremes(), strict=True)
         return bool(min(low) < 0.0 or max(high) > 0.0)
 
@@ -306,7 +308,7 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _fits(given: Any) -> bool:
-    """Whether workers can be sent it: a number, or a vector of all rows."""
+    """Whether an argument can be part of a formula: a number, or a vector of all rows."""
     return isinstance(given, Spread | float | int | np.floating) or (
         isinstance(given, np.ndarray) and given.ndim <= 1
     )

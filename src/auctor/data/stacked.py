@@ -1,4 +1,4 @@
-"""One matrix for several scores per row."""
+"""One matrix for several scores per row, without a copy."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from auctor.data.blocks import InMemory
 class Stacked:
     """The same matrix once per class: ``kron(X, I)``, up to the order of its columns.
 
-    A row of X becomes ``times`` rows, next to each other, one for each class; the columns of the
-    first class come first. No copy is made: a product takes one product with X for each class, all
-    in one pass over the rows where the matrix is in memory.
+    A row of X becomes ``times`` adjacent rows, one per class; the columns of the first class come
+    first. No copy is made: a product takes one product with X per class, all in one pass over the
+    rows if the matrix is in memory.
 
     Parameters
     ----------
     data : Data
         The matrix; its own target is not used.
     target : Target
-        Of all rows, ``n_rows * times``.
+        Target of all ``n_rows * times`` rows.
     times : int
-        How often it is repeated.
+        Number of classes.
 
     Examples
     --------

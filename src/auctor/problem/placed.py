@@ -130,7 +130,7 @@ class PlacedLoss:
         return None if inner is None else type(self)(inner, self.rows, self.parts, shift)
 
     def _at(self, scores: Spread) -> Spread:
-        scores.settle()
+        scores.persist()
         return scores if self.shift is None else cast(Spread, scores + self.shift)
 
     # --- the protocol of losses -----------------------------------------------------------------
@@ -193,7 +193,7 @@ class PlacedLoss:
         if not isinstance(slopes, Spread):
             slopes = self.rows.spread(slopes)
         shift = cast(Spread, width * self.centre(slopes, target))
-        return self._like(self.inner.smoothed(width), shift.settle())
+        return self._like(self.inner.smoothed(width), shift.persist())
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
@@ -220,7 +220,7 @@ class PlacedSum(PlacedLoss):
     """A loss over rows: every worker evaluates its own rows."""
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
-        return told(self, self.holder.keep("row_loss", self.inner, self.parts, scores))
+        return value_and_slopes(self, self.holder.keep("row_loss", self.inner, self.parts, scores))
 
     def _curved(self, scores: Spread, target: Target) -> Curvature:
         kept = self.holder.keep("row_curvature", self.inner, self.parts, scores)
@@ -288,11 +288,11 @@ class PlacedPairs(PlacedLoss):
         return self._joined(found)
 
     def _gathered(self, values: Spread) -> FloatArray:
-        return np.concatenate(self.holder.ask("rare_ones", self.parts, values))
+        return np.concatenate(self.holder.ask("rare_values", self.parts, values))
 
     def _joined(self, found: Leaf) -> tuple[float, Spread]:
         """The value, and the derivatives of both classes, each on the worker that has the row."""
-        answers = self.holder.ask("told", found)
+        answers = self.holder.ask("summary", found)
         value, total, size = np.sum([one[:3] for one in answers], axis=0)
         rare = ordered_sum([one[3] for one in answers])
         own = Leaf(found.references, "slopes")
@@ -352,7 +352,7 @@ class PlacedThreshold(PlacedLoss):
         if at is None:
             return math.nan, cast(Spread, scores * math.nan)
         kept = self.holder.keep("threshold_loss", inner, self.parts, raised, at, margins)
-        value, slopes = told(self, kept)
+        value, slopes = value_and_slopes(self, kept)
         return margins.floor + value, slopes
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
@@ -378,9 +378,9 @@ KINDS: dict[Splits, type[PlacedLoss]] = {
 }
 
 
-def told(loss: PlacedLoss, kept: Leaf) -> tuple[float, Spread]:
+def value_and_slopes(loss: PlacedLoss, kept: Leaf) -> tuple[float, Spread]:
     """The value of an evaluation stored on the workers, and its gradient in the scores."""
-    answers = loss.holder.ask("told", kept)
+    answers = loss.holder.ask("summary", kept)
     value, total, size = np.sum([one[:3] for one in answers], axis=0)
     known = {"total": float(total), "size": float(size)}
     return float(value), Spread(loss.holder, Leaf(kept.references, "slopes"), known)

@@ -24,7 +24,7 @@ class PlacedShifts:
     """A loss over rows as a function of a constant added to all scores, by sums over workers."""
 
     def __init__(self, loss: Loss, parts: Leaf, scores: Spread) -> None:
-        self._loss, self._parts, self._scores = loss, parts, scores.settle()
+        self._loss, self._parts, self._scores = loss, parts, scores.persist()
         self._holder = scores.holder
         self._last: tuple[float, Shifted, float] | None = None
 
@@ -58,11 +58,11 @@ class PlacedShifts:
         if loss.smooth:
             return None  # a root search needs fewer numbers from the workers
         kept = holder.keep("row_steps", loss, parts, self._scores)
-        told = holder.ask("steps_told", kept)
-        if any(one is None for one in told):
+        answers = holder.ask("steps_summary", kept)
+        if any(one is None for one in answers):
             return None
-        goal, mass, _ = np.sum(told, axis=0)
-        if not (0.0 < goal < mass and all(finite for _, _, finite in told)):
+        goal, mass, _ = np.sum(answers, axis=0)
+        if not (0.0 < goal < mass and all(finite for _, _, finite in answers)):
             return None
         width = float(getattr(loss, "width", 0.0))
         steps = Spread(holder, Leaf(kept.references, "values"))
