@@ -99,7 +99,7 @@ def damage(path, change):
     [
         (lambda raw: raw.__delitem__(slice(-64, None)), "truncated"),
         (lambda raw: raw.__setitem__(8, 9), "shards of version 1; got version 9"),
-        (lambda raw: raw.__setitem__(0, 0), "no shard of auctor"),
+        (lambda raw: raw.__setitem__(0, 0), "another kind of file"),
         (lambda raw: raw.__setitem__(-200, raw[-200] ^ 255), "checksum"),
     ],
 )

@@ -207,7 +207,7 @@ def _hits(labels: Array | None, positive: str | None) -> tuple[Array, str]:
             WHO,
             needs="labels of two classes",
             got=classes.size,
-            todo="Keep two, or make the others one.",
+            todo="Keep two classes, or merge the others into one.",
         )
     codes = np.searchsorted(classes, labels)
     code = positive_code(WHO, classes, codes, pos_label=positive)
