@@ -17,7 +17,7 @@ import numpy as np
 
 from auctor.core.types import Array
 from auctor.data.on_rows import Formula, Slot
-from auctor.data.workers import Workers
+from auctor.data.workers import ResidentCall, Workers
 
 #: Numpy functions, of one or two arguments, that the workers evaluate.
 FUNCTIONS = frozenset(
@@ -97,7 +97,7 @@ class Residents:
         dropped = self._dropped.copy()
         del self._dropped[: len(dropped)]
         sent = [
-            (self._owner, number, method, given, [key.number for key in keys], dropped)
+            ResidentCall(self._owner, number, method, given, [key.number for key in keys], dropped)
             for given, keys in zip(arguments, kept, strict=True)
         ]
         return self._workers.each("resident", sent)

@@ -70,23 +70,33 @@ def call(
 _RESIDENT: weakref.WeakKeyDictionary[Any, dict[tuple[int, int], Any]] = weakref.WeakKeyDictionary()
 
 
-def _resident(
-    data: Dense | Sparse,
-    owner: int,
-    number: int | None,
-    method: str,
-    arguments: tuple[Any, ...],
-    numbers: Sequence[int],
-    dropped: Sequence[int],
-) -> Any:
+class ResidentCall(NamedTuple):
+    """A call with results that are kept beside the shard.
+
+    ``numbers`` are those of the results it takes, by the places of its slots; ``number`` is that
+    of its own result, None where the result is to be returned; ``dropped`` are no longer needed
+    after it.
+    """
+
+    owner: int
+    number: int | None
+    method: str
+    arguments: tuple[Any, ...]
+    numbers: Sequence[int]
+    dropped: Sequence[int]
+
+
+def _resident(data: Dense | Sparse, *given: Any) -> Any:
     """Call a method with results that are kept beside the shard, and keep its own if numbered."""
+    asked = ResidentCall(*given)
     room = _RESIDENT.setdefault(data, {})
-    for old in dropped:
-        room.pop((owner, old), None)
-    answer = call(data, method, arguments, [room[owner, one] for one in numbers])
-    if number is None:
+    known = [room[asked.owner, one] for one in asked.numbers]
+    for old in asked.dropped:
+        room.pop((asked.owner, old), None)
+    answer = call(data, asked.method, asked.arguments, known)
+    if asked.number is None:
         return answer
-    room[owner, number] = answer
+    room[asked.owner, asked.number] = answer
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,6 +53,16 @@ def matrix_of(table: Any) -> FloatArray | csr_array:
     if list(table.columns) == [ARRAY] and table[ARRAY].dtype == object:
         return _stacked(table[ARRAY].to_numpy())
     return np.ascontiguousarray(table.to_numpy(dtype=np.float64))
+
+
+def checksum(rows: FloatArray | csr_array, labels: Array, weights: Array | None) -> int:
+    """A checksum of rows in their order, with labels of any kind."""
+    hashed = require("pandas.util", extra="spark", who="auctor.spark").hash_array(labels)
+    parts = [rows] if isinstance(rows, np.ndarray) else [rows.indptr, rows.indices, rows.data]
+    found = 0
+    for part in (*parts, hashed, weights):
+        found = found if part is None else zlib.crc32(np.ascontiguousarray(part).data, found)
+    return found
 
 
 def _of_vectors(kinds: Array, sizes: Array, places: Array, values: Array) -> FloatArray | csr_array:

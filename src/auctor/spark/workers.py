@@ -2,20 +2,17 @@
 
 A job for every product would cost a second each. Instead one job is started, whose tasks read
 their rows once, connect to the driver with a one-time key, and answer calls until they are told to
-end. Connections are those of `multiprocessing.connection`: a challenge with the key, then pickles.
+end. A lost task ends its job. Another one is started then, whose tasks read the same rows, make
+again what the lost ones kept, and repeat the call.
 """
 
 from __future__ import annotations
 
-import secrets
-import socket
-import sys
-import threading
+import time
 import weakref
-from collections.abc import Iterator, Sequence
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +21,20 @@ from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
 from auctor.data import Dense, Sparse
+from auctor.data.journal import Journal
 from auctor.data.sharded import Sharded, check_entries
-from auctor.data.workers import ShardFacts, call, facts_of
-from auctor.spark.columns import check_columns, feature_columns, matrix_of
+from auctor.data.workers import ResidentCall, ShardFacts, facts_of
+from auctor.spark.columns import check_columns, checksum, feature_columns, matrix_of
+from auctor.spark.tasks import WHO, BarrierJob, Greeting, Task, dismiss, hang_up, serve
 
-WHO = "from_spark"
 #: Seconds in which all tasks must have connected: reading the rows is part of it.
 CONNECT_SECONDS = 600.0
-#: Seconds without an answer after which the job counts as lost.
+#: Seconds, beside twice those that the first tasks took, in which tasks that take the place of
+#: lost ones must have connected.
+RETURN_SECONDS = 30.0
+#: Times in a row that lost tasks are replaced: as often as Dask lets a call lose its worker.
+REPLACEMENTS = 3
+#: Seconds without an answer after which the tasks count as lost.
 PATIENCE = 300.0
 #: Scores and slopes of an evaluation, in numbers, that come to the driver rather than six more
 #: calls: a call took 0.1 ms, in which some ten thousand numbers pass a socket.
@@ -42,40 +45,35 @@ GATHER_BELOW = 6e4
 _OPEN: weakref.WeakSet[SparkWorkers] = weakref.WeakSet()
 
 
-class Greeting(NamedTuple):
-    """What a task says when it connects; labels are as they stand in the frame.
-
-    There are no facts where the task has no rows; it is then told to end.
-    """
-
-    number: int
-    version: str
-    facts: ShardFacts | None
-    labels: Array
-
-
 class SparkWorkers:
     """Tasks of a barrier job that hold rows; `close`, or the end of its last user, ends the job.
 
     Parameters
     ----------
-    connections : sequence
-        One for every task, in the order of the partitions.
-    facts : list of ShardFacts
-    job : Thread, optional
-        Which waits for the end of the job.
+    start : function
+        Starts a job; once more when a task is lost.
+    job : BarrierJob
+        The first one.
+    tasks : list of Task
+        Its tasks, which hold rows.
+    seconds : float
+        In which they had connected.
     """
 
     gather_below: float = GATHER_BELOW
 
     def __init__(
         self,
-        connections: Sequence[Connection],
-        facts: list[ShardFacts],
-        job: threading.Thread | None = None,
+        start: Callable[[], BarrierJob],
+        job: BarrierJob,
+        tasks: Sequence[Task],
+        seconds: float,
     ) -> None:
-        self._connections, self._known, self._job = list(connections), facts, job
-        self._end = weakref.finalize(self, _hang_up, self._connections)
+        self._start, self._job, self._seconds = start, job, seconds
+        self._connections = [task.connection for task in tasks]
+        self._known = _facts(tasks)
+        self._journal = Journal()
+        self._end = weakref.finalize(self, dismiss, self._connections)
         _OPEN.add(self)
 
     def facts(self) -> list[ShardFacts]:
@@ -84,51 +82,77 @@ class SparkWorkers:
 
     def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a method on every shard, in the order of the shards."""
+        calls: list[tuple[str, Sequence[tuple[Any, ...]]]] = [(method, arguments)]
+        losses = 0
+        while True:
+            try:
+                answers = [self._answers(*one) for one in calls][-1]
+                break
+            except (OSError, EOFError) as error:
+                losses += 1
+                self._replace_tasks(error, losses)
+                kept = [("resident", made) for made in self._journal.calls()]
+                calls = [*kept, (method, arguments)]
+        if method == "resident":
+            self._journal.note([ResidentCall(*given) for given in arguments])
+        return answers
+
+    def _answers(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        if not self._connections:
+            raise EOFError("no task is left")
         try:
             for connection, given in zip(self._connections, arguments, strict=True):
                 connection.send((method, given))
-            return [self._answer(connection) for connection in self._connections]
-        except (OSError, EOFError) as error:
-            raise DataLost(
-                WHO,
-                needs="tasks that answer",
-                got=f"{type(error).__name__}: {error}",
-                todo="Look at the log of the Spark job, and go on from the checkpoint.",
-            ) from error
+            return [_answer(connection) for connection in self._connections]
+        except (
+            BaseException
+        ):  # Ctrl-C, too: the answers must not be taken for those of a later call
+            hang_up(self._connections)
+            self._connections.clear()
+            raise
 
-    def _answer(self, connection: Connection) -> Any:
-        if not connection.poll(PATIENCE):
-            raise EOFError("no answer")
-        return connection.recv()
+    def _replace_tasks(self, error: BaseException, losses: int) -> None:
+        """Start another job, whose tasks must hold the same rows."""
+        if losses > REPLACEMENTS or not self._end.alive:
+            raise self._lost(f"{type(error).__name__}: {error}") from error
+        self._job.join(RETURN_SECONDS)
+        self._job = self._start()
+        try:
+            tasks = self._job.connected(RETURN_SECONDS + 2.0 * self._seconds)
+        except DataLost as missed:
+            raise self._lost(f"{type(error).__name__}: {error}; then {missed.got}") from missed
+        self._connections[:] = [task.connection for task in tasks]
+        if [one.checksum for one in _facts(tasks)] != [one.checksum for one in self._known]:
+            raise self._lost("other rows, or the same in another order, when they were read again")
+
+    def _lost(self, what: str) -> DataLost:
+        """Give up, and say why."""
+        self._release()
+        return DataLost(
+            WHO,
+            needs="tasks that answer",
+            got=what,
+            todo="Look at the log of the Spark job, and go on from the checkpoint.",
+        )
+
+    def _release(self) -> None:
+        self._end()
+        _OPEN.discard(self)
 
     def close(self) -> None:
         """End the job."""
-        self._end()
-        _OPEN.discard(self)
-        if self._job is not None:
-            self._job.join(timeout=PATIENCE)
+        self._release()
+        self._job.join(PATIENCE)
 
 
-def _hang_up(connections: Sequence[Connection]) -> None:
-    """Tell all tasks to end."""
-    for connection in connections:
-        try:
-            connection.send(None)
-            connection.close()
-        except OSError:
-            continue
+def _answer(connection: Connection) -> Any:
+    if not connection.poll(PATIENCE):
+        raise EOFError("no answer")
+    return connection.recv()
 
 
-def serve(
-    address: tuple[str, int], key: bytes, number: int, rows: Dense | Sparse | None, labels: Array
-) -> None:
-    """Hold rows and answer calls until told to end; runs in a task."""
-    with Client(address, authkey=key) as driver:
-        facts = None if rows is None else facts_of(rows)
-        driver.send(Greeting(number, __version__, facts, labels))
-        while rows is not None and (asked := driver.recv()) is not None:
-            method, given = asked
-            driver.send(call(rows, method, given))
+def _facts(tasks: Sequence[Task]) -> list[ShardFacts]:
+    return [facts for task in tasks if (facts := task.greeting.facts) is not None]
 
 
 def from_spark(
@@ -183,41 +207,25 @@ def from_spark(
         )
     count = min(wanted, slots)
     chosen = _selected(frame, features, label, weight, count)
-    key = secrets.token_bytes(32)
-    listener = Listener((_own_address(), 0), backlog=count, authkey=key)
-    address = listener.address
 
-    def hold(batches: Iterator[Any]) -> Iterator[Any]:
-        import pandas
-        from pyspark import BarrierTaskContext
+    def run(address: tuple[str, int], key: bytes) -> None:
+        def hold(batches: Iterator[Any]) -> Iterator[Any]:
+            from pyspark import BarrierTaskContext
 
-        held, labels = None, np.empty(0)
-        tables = [batch.to_pandas() for batch in batches if batch.num_rows]
-        if tables:
-            table = pandas.concat(tables, ignore_index=True)
-            labels = table.pop("_label").to_numpy()
-            weights = table.pop("_weight").to_numpy(dtype=np.float64) if weight else None
-            held = _stored(matrix_of(table), Target(np.zeros(labels.size), weights))
-        serve(address, key, BarrierTaskContext.get().partitionId(), held, labels)
-        return iter(())
+            number = BarrierTaskContext.get().partitionId()
+            serve(address, key, number, *_held(batches, weighted=weight is not None))
+            return iter(())
 
-    failed: list[BaseException] = []
+        chosen.mapInArrow(hold, "done int", barrier=True).collect()  # one job; `count` is two
 
-    def run() -> None:
-        try:
-            chosen.mapInArrow(hold, "done int", barrier=True).collect()  # one job; `count` is two
-        except Exception as error:  # shown to the user where the connection is missed
-            failed.append(error)
-        finally:
-            _wake(address)
+    def start() -> BarrierJob:
+        return BarrierJob(run, count)
 
-    job = threading.Thread(target=run, daemon=True, name="auctor-spark-job")
-    job.start()
-    connected = _connected(listener, count, failed)
-    connections = [connection for connection, greeting in connected if greeting.facts is not None]
-    greetings = [greeting for _, greeting in connected if greeting.facts is not None]
-    workers = SparkWorkers(connections, [one.facts for one in greetings if one.facts], job)
+    begun, job = time.monotonic(), start()
+    tasks = job.connected(CONNECT_SECONDS)
+    workers = SparkWorkers(start, job, tasks, time.monotonic() - begun)
     try:
+        greetings = [task.greeting for task in tasks]
         _check_versions(greetings)
         data = Sharded(workers, names=None if isinstance(features, str) else tuple(features))
         check_entries(data)
@@ -225,6 +233,23 @@ def from_spark(
     except BaseException:
         workers.close()
         raise
+
+
+def _held(
+    batches: Iterator[Any], *, weighted: bool
+) -> tuple[Dense | Sparse | None, ShardFacts | None, Array]:
+    """The rows of a task, what the driver is told of them, and their labels; runs in the task."""
+    import pandas
+
+    tables = [batch.to_pandas() for batch in batches if batch.num_rows]
+    if not tables:
+        return None, None, np.empty(0)
+    table = pandas.concat(tables, ignore_index=True)
+    labels = table.pop("_label").to_numpy()
+    weights = table.pop("_weight").to_numpy(dtype=np.float64) if weighted else None
+    matrix = matrix_of(table)
+    rows = _stored(matrix, Target(np.zeros(labels.size), weights))
+    return rows, facts_of(rows, checksum(matrix, labels, weights)), labels
 
 
 def _selected(
@@ -236,8 +261,13 @@ def _selected(
     if weight:
         kept.append(frame[weight].cast("double").alias("_weight"))
     chosen = frame.select(*feature_columns(frame, features), *kept)
-    # A barrier job refuses `coalesce`, which would spare the shuffle.
-    return chosen if frame.rdd.getNumPartitions() == count else chosen.repartition(count)
+    if frame.rdd.getNumPartitions() == count:
+        return chosen
+    # A barrier job refuses `coalesce`, which would spare the shuffle. Rows come out of one in any
+    # order; their numbers give them the same one when a lost task reads them again.
+    functions = require("pyspark.sql.functions", extra="spark", who=WHO)
+    numbered = chosen.withColumn("_row", functions.monotonically_increasing_id())
+    return numbered.repartition(count).sortWithinPartitions("_row").drop("_row")
 
 
 def _stored(rows: Any, target: Target) -> Dense | Sparse:
@@ -286,54 +316,3 @@ def _check_versions(greetings: Sequence[Greeting]) -> None:
             got=other.pop(),
             todo="Install one version on all machines.",
         )
-
-
-def _connected(
-    listener: Listener, count: int, failed: list[BaseException]
-) -> list[tuple[Connection, Greeting]]:
-    """All tasks, in the order of their partitions."""
-    found: dict[int, tuple[Connection, Greeting]] = {}
-    watchdog = threading.Timer(CONNECT_SECONDS, _wake, [listener.address])
-    watchdog.daemon = True
-    watchdog.start()
-    try:
-        while len(found) < count:
-            connection = listener.accept()
-            greeting = connection.recv()
-            found[greeting.number] = connection, greeting
-    except (OSError, EOFError, AuthenticationError) as error:
-        why = _cause(failed[0]) if failed else "no connection in time"
-        raise DataLost(
-            WHO,
-            needs=f"{count} tasks that connect to the driver",
-            got=f"{len(found)}: {why}",
-            todo="Check that executors have auctor (PYSPARK_PYTHON names their Python, which is "
-            f"{sys.executable} here) and can reach the driver.",
-        ) from error
-    finally:
-        watchdog.cancel()
-        listener.close()
-    return [found[number] for number in sorted(found)]
-
-
-def _wake(address: Any) -> None:
-    """End a wait for connections by one that does not know the key, if anybody still waits."""
-    try:
-        socket.create_connection(address, timeout=1.0).close()
-    except OSError:
-        return
-
-
-def _cause(error: BaseException) -> str:
-    """The last line of Python's in an error of a Spark job, which is long."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    told = [line for line in lines if "Error" in line and not line.startswith(("at ", "org."))]
-    return (told[-1] if told else str(error))[:300]
-
-
-def _own_address() -> str:
-    """An address of this machine that executors can reach."""
-    try:
-        return socket.gethostbyname(socket.gethostname())
-    except OSError:
-        return "127.0.0.1"

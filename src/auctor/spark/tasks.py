@@ -1,0 +1,156 @@
+"""A barrier job whose tasks hold rows, dial back to the driver and answer calls.
+
+Connections are those of `multiprocessing.connection`: a challenge with a one-time key, then
+pickles.
+"""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener
+from typing import Any, NamedTuple
+
+from auctor.core.errors import DataLost
+from auctor.core.types import Array
+from auctor.core.version import __version__
+from auctor.data import Dense, Sparse
+from auctor.data.workers import ShardFacts, call
+
+WHO = "from_spark"
+
+
+class Greeting(NamedTuple):
+    """What a task says when it connects; labels are as they stand in the frame.
+
+    There are no facts where the task has no rows; it then ends.
+    """
+
+    number: int
+    version: str
+    facts: ShardFacts | None
+    labels: Array
+
+
+class Task(NamedTuple):
+    """A task that has connected."""
+
+    connection: Connection
+    greeting: Greeting
+
+
+def serve(
+    address: tuple[str, int],
+    key: bytes,
+    number: int,
+    rows: Dense | Sparse | None,
+    facts: ShardFacts | None,
+    labels: Array,
+) -> None:
+    """Hold rows and answer calls until told to end; runs in a task."""
+    with Client(address, authkey=key) as driver:
+        driver.send(Greeting(number, __version__, facts, labels))
+        while rows is not None and (asked := driver.recv()) is not None:
+            method, given = asked
+            driver.send(call(rows, method, given))
+
+
+class BarrierJob:
+    """A job in a thread of its own, whose tasks connect to the driver.
+
+    Parameters
+    ----------
+    run : function of an address and a key
+        Starts the job, whose tasks `serve`, and returns when it has ended.
+    count : int
+        Tasks of the job.
+    """
+
+    def __init__(self, run: Callable[[Any, bytes], object], count: int) -> None:
+        self._run, self._count = run, count
+        self._failure: Exception | None = None
+        self._key = secrets.token_bytes(32)
+        self._listener = Listener((_own_address(), 0), backlog=count, authkey=self._key)
+        self._address: Any = self._listener.address
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="auctor-spark-job")
+        self._thread.start()
+
+    def _watch(self) -> None:
+        try:
+            self._run(self._address, self._key)
+        except Exception as error:  # told to the user where tasks are missed
+            self._failure = error
+        finally:
+            self._wake()
+
+    def _wake(self) -> None:
+        """End a wait for connections by one that does not know the key, if anybody still waits."""
+        try:
+            socket.create_connection(self._address, timeout=1.0).close()
+        except OSError:
+            return
+
+    def connected(self, seconds: float) -> list[Task]:
+        """Tasks that hold rows, in the order of their partitions; no other can connect later."""
+        found: dict[int, Task] = {}
+        watchdog = threading.Timer(seconds, self._wake)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            while len(found) < self._count:
+                connection = self._listener.accept()
+                task = Task(connection, connection.recv())
+                found[task.greeting.number] = task
+        except (OSError, EOFError, AuthenticationError) as error:
+            hang_up([task.connection for task in found.values()])
+            why = _cause(self._failure) if self._failure else "no connection in time"
+            raise DataLost(
+                WHO,
+                needs=f"{self._count} tasks that connect to the driver",
+                got=f"{len(found)}: {why}",
+                todo="Check that executors have auctor (PYSPARK_PYTHON names their Python, which "
+                f"is {sys.executable} here) and can reach the driver.",
+            ) from error
+        finally:
+            watchdog.cancel()
+            self._listener.close()
+        return [found[number] for number in sorted(found) if found[number].greeting.facts]
+
+    def join(self, seconds: float) -> None:
+        """Wait until the job has ended, at most so long."""
+        self._thread.join(seconds)
+
+
+def hang_up(connections: Sequence[Connection]) -> None:
+    """Leave tasks without a word: they fail, and the job with them."""
+    for connection in connections:
+        connection.close()
+
+
+def dismiss(connections: Sequence[Connection]) -> None:
+    """Tell tasks to end."""
+    for connection in connections:
+        try:
+            connection.send(None)
+            connection.close()
+        except OSError:  # a task that is lost
+            continue
+
+
+def _cause(error: BaseException) -> str:
+    """The last line of Python's in an error of a Spark job, which is long."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [line for line in lines if "Error" in line and not line.startswith(("at ", "org."))]
+    return (told[-1] if told else str(error))[:300]
+
+
+def _own_address() -> str:
+    """An address of this machine that executors can reach."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"
