@@ -230,7 +230,7 @@ def test_gaussian_moments_are_sums_over_shards():
     )
     np.testing.assert_allclose(found.coef, wanted.coef, rtol=1e-7)
     far = Problem(ExpectedError(), L2(1e-3), Sharded(MemoryWorkers(split(matrix + 1e6, y, 4))))
-    with pytest.raises(IncompatibleError, match="mean does not dwarf"):
+    with pytest.raises(IncompatibleError, match="means of the size of their deviations"):
         minimise(far, GaussianDiscriminant())
     with pytest.raises(IncompatibleError, match="row access for shrinkage"):
         minimise(stored, GaussianDiscriminant(shrinkage="auto"))
