@@ -1,4 +1,4 @@
-"""Sparse inverse covariance: which variables depend on which, given all the others."""
+"""Sparse inverse covariance (graphical lasso): conditional dependencies between variables."""
 
 from auctor.covariance.estimator import SparseInverseCovariance, refit
 from auctor.covariance.lhac import LhacMatrix

@@ -21,20 +21,21 @@ from auctor.covariance.inputs import (
 )
 from auctor.covariance.solve import Budget, GraphSolution, solve_graph
 
-#: Rounds of adaptive reweighting; the graph hardly changes after the second.
+#: Rounds of adaptive reweighting. Set by hand; the graph hardly changes after the second.
 ADAPTIVE_ROUNDS = 2
-#: Added to |partial correlation| in adaptive weights, so that an absent edge may come back.
+#: Added to |partial correlation| in adaptive weights. Set by hand: with 0 an edge that is absent
+#: once has an infinite penalty, and with a large value all edges have nearly the same penalty.
 ADAPTIVE_FLOOR = 0.05
 
 
 class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
-    """What the estimators with a fixed and with a chosen strength share."""
+    """Base class of the estimators with a fixed and with a chosen strength."""
 
     store_precision = True
 
     @property
     def partial_correlation_(self) -> FloatArray:
-        """Correlations of all pairs given the other variables, ``-X_ij / sqrt(X_ii X_jj)``."""
+        """Correlations of all pairs given the other variables: ``-X_ij / sqrt(X_ii X_jj)``."""
         root = np.sqrt(self.precision_.diagonal())
         partial: FloatArray = self.precision_ / -root / root[:, None]
         partial += 0.0  # no negative zeros
@@ -45,14 +46,14 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
     def graph_(self) -> csr_array:
         """Partial correlations of the connected pairs, as a sparse matrix without diagonal."""
         row, column = np.nonzero(self.precision_)
-        away = row != column
-        row, column = row[away], column[away]
+        off_diagonal = row != column
+        row, column = row[off_diagonal], column[off_diagonal]
         root = np.sqrt(self.precision_.diagonal())
         partial = -self.precision_[row, column] / (root[row] * root[column])
         return csr_array((partial, (row, column)), shape=self.precision_.shape)
 
     def _check_parameters(self) -> Budget:
-        """The budget, when all parameters but strength and weights are in their range."""
+        """The budget, after checking all parameters except strength and weights."""
         who = type(self).__name__
         if not any(self.standardize is choice for choice in (False, True)):
             check_choice(who, "standardize", self.standardize, ("rank",))
@@ -60,7 +61,7 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
         return budget.check(who)
 
     def _rows(self, X: Any) -> FloatArray:
-        """The rows as an array; at least two, no column constant. Sets the means."""
+        """The rows as an array, after checking for constant columns; sets ``location_``."""
         rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         spread = rows.max(axis=0) - rows.min(axis=0)
         if not spread.all() and not self.assume_centered:
@@ -78,7 +79,7 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
         return rows
 
     def _covariance(self, rows: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """What is fitted, and the standard deviations that turn it into a covariance again."""
+        """The matrix that is fitted, and the standard deviations if it is a correlation."""
         who = type(self).__name__
         S = np.atleast_2d(empirical_covariance(rows, assume_centered=self.assume_centered))
         S = check_covariance(who, S)
@@ -90,7 +91,7 @@ class GraphEstimator(EmpiricalCovariance):  # type: ignore[misc]
         return correlation(S, deviation), deviation
 
     def _take(self, solution: GraphSolution, deviation: FloatArray | None) -> None:
-        """Fill in the attributes, in the units of the data."""
+        """Set the fitted attributes, in the units of the data."""
         self.solution_ = solution
         self.precision_, self.covariance_ = solution.precision, solution.covariance
         if deviation is not None:
@@ -110,38 +111,38 @@ class SparseInverseCovariance(GraphEstimator):
     """Sparse inverse covariance (graphical lasso) with a certified gap.
 
     Minimises ``-log det X + tr(S X) + strength sum_ij weights_ij |X_ij|`` over positive definite X,
-    where S is the empirical covariance: the graphical lasso. Where an entry of X is zero, the two
+    where S is the empirical covariance: the graphical lasso. If an entry of X is zero, the two
     variables are conditionally independent given all others (for Gaussian rows). A larger strength
-    leaves fewer edges. Small strengths take longer, because more entries are not zero, and because
+    leaves fewer edges. Small strengths take longer, because more entries are nonzero, and because
     the covariance of few rows is nearly singular.
 
     Parameters
     ----------
     strength : float >= 0
-        Multiplier of the penalty, in units of S. It bounds how far a fitted covariance may be from
-        the empirical one; from the largest absolute covariance of two columns on, the graph is
-        empty.
+        Multiplier of the penalty, in units of S. Fitted covariances differ from the empirical ones
+        by at most the strength; if it is at least the largest absolute covariance of two columns,
+        the graph is empty.
     penalise_diagonal : bool
         Whether the diagonal of X is penalised too, as in the original formulation.
     weights : None, "adaptive" or (p, p) array
         Factors of the strength: 0 never penalises an entry, infinity forbids an edge. "adaptive"
         penalises the weaker edges of a first solution more.
     standardize : bool or "rank"
-        True fits the correlations, so that columns in different units are penalised alike. "rank"
-        fits the Gaussian correlations behind the ranks of every column, which monotone
-        transformations of the columns do not change (nonparanormal). ``precision_`` is in the
-        units of the data all the same.
+        True fits the correlations, so that the units of the columns do not affect the graph.
+        "rank" fits the correlations of a Gaussian copula, computed from the ranks of every column,
+        which do not change under monotone transformations of the columns (nonparanormal). In all
+        cases ``precision_`` is in the units of the data.
     solver : {"auto", "newton_cd", "lhac"} or solver object
         "auto" is "newton_cd"; see `NewtonCd` and `LhacMatrix`.
     tol : float
         Certified gap to reach, divided by the number of variables. The objective is twice the mean
         negative log-likelihood of a row, so the gap does not depend on the units of the columns.
     max_iter : int
-        Newton steps, for every connected component.
+        Largest number of Newton steps per connected component.
     max_seconds : float, optional
-        Wall time, for every connected component.
+        Limit of the wall time per connected component.
     n_threads : int, optional
-        Connected components are solved side by side.
+        Number of connected components that are solved at the same time.
     assume_centered : bool
         Whether the means of the columns are known to be zero.
 
@@ -234,7 +235,7 @@ class SparseInverseCovariance(GraphEstimator):
         if self.standardize == "rank":
             raise ParameterError(
                 who,
-                needs="standardize to be True or False where a covariance is given",
+                needs="standardize to be True or False if a covariance is given",
                 got="'rank'",
                 todo="Pass the rows to fit.",
             )
@@ -264,7 +265,7 @@ class SparseInverseCovariance(GraphEstimator):
 
 
 def adaptive_factors(precision: FloatArray, diagonal: FloatArray) -> Penalties:
-    """Factors that fall with the size of a partial correlation: 1 for one of `ADAPTIVE_FLOOR`."""
+    """Penalty factors ``2 c / (|partial correlation| + c)``, with c `ADAPTIVE_FLOOR`."""
     root = np.sqrt(precision.diagonal())
     weights = np.abs(precision)
     weights /= root
@@ -277,15 +278,15 @@ def adaptive_factors(precision: FloatArray, diagonal: FloatArray) -> Penalties:
 def refit(S: Any, graph: Any, *, tol: float = 1e-6, max_iter: int = 200) -> GraphSolution:
     """The maximum likelihood estimate on a fixed graph (covariance selection), without a penalty.
 
-    It exists where the rows are more than the variables of the largest clique of a triangulation of
-    the graph.
+    It exists if there are more rows than variables in the largest clique of a triangulation of the
+    graph.
 
     Parameters
     ----------
     S : (p, p) array
         Empirical covariance.
     graph : (p, p) array or sparse array
-        Entries that are not zero are edges; the diagonal is not read.
+        Nonzero entries are edges; the diagonal is ignored.
     tol, max_iter
         As for `SparseInverseCovariance`.
 

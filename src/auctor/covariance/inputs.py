@@ -11,14 +11,15 @@ from scipy.stats import rankdata
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 
-#: How far two entries that should be equal may differ, as a share of the largest.
+#: Largest difference of two entries that should be equal, as a share of the largest entry. Set by
+#: hand: far above rounding errors of double precision, far below an asymmetry that matters.
 SYMMETRY = 1e-8
 
 
 def check_covariance(who: str, S: Any) -> FloatArray:
-    """A symmetric float64 matrix with a positive diagonal, or an error that says what is wrong.
+    """The covariance as a symmetric float64 matrix; an error unless its diagonal is positive.
 
-    What is returned may be the argument itself, and is not written to.
+    The result may be the argument itself, and must not be changed in place.
     """
     try:
         matrix = np.ascontiguousarray(S, dtype=np.float64)
@@ -60,15 +61,15 @@ def check_covariance(who: str, S: Any) -> FloatArray:
 
 
 class Penalties(NamedTuple):
-    """Penalties of the pairs, or factors of a strength.
+    """Penalties of the entries of a precision matrix, or factors of a strength.
 
     Parameters
     ----------
     pairs : (p, p) or (1, 1) array
         One for every pair of variables, or one for all; infinity forbids an edge. The diagonal is
-        not read.
+        ignored.
     diagonal : (p,) array
-        Those of the diagonal entries.
+        Penalties of the diagonal entries.
     """
 
     pairs: FloatArray
@@ -95,7 +96,7 @@ class Penalties(NamedTuple):
 
 
 def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) -> Penalties:
-    """Factors of the strength for every entry; the diagonal has 0 or 1 unless weights say more."""
+    """Factors of the strength from the parameters ``weights`` and ``penalise_diagonal``."""
     if weights is None:
         return Penalties(np.ones((1, 1)), np.full(size, float(penalise_diagonal)))
     try:
@@ -125,7 +126,7 @@ def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) 
             who,
             needs="symmetric weights: a pair is forbidden, or free, in both directions",
             got=f"columns {i} and {j} {got}",
-            todo="Decide on one of the two.",
+            todo="Pass the same weight for both.",
         )
     if np.isinf(matrix.diagonal()).any():
         raise DataError(
@@ -142,7 +143,7 @@ def rank_covariance(X: FloatArray) -> FloatArray:
     """Correlations of a Gaussian copula from Spearman's rho: ``2 sin(pi rho / 6)``.
 
     They do not change when a column is transformed monotonically (nonparanormal model; Liu, Han,
-    Lafferty, Wasserman 2012). The matrix is moved to the nearest one without negative eigenvalues.
+    Lafferty, Wasserman 2012). Negative eigenvalues are set to zero.
     """
     ranks = np.apply_along_axis(rankdata, 0, X)
     correlation: FloatArray = 2.0 * np.sin(np.pi / 6.0 * np.corrcoef(ranks, rowvar=False))
@@ -156,7 +157,7 @@ def rank_covariance(X: FloatArray) -> FloatArray:
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
-    """Every column's ranks as standard normal quantiles: what rank correlations are about."""
+    """Ranks of every column as standard normal quantiles, scaled to unit variance."""
     ranks = np.apply_along_axis(rankdata, 0, X)
     scores: FloatArray = ndtri(ranks / (X.shape[0] + 1.0))
     scores /= np.sqrt(np.mean(scores * scores, axis=0))

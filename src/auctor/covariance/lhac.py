@@ -11,11 +11,11 @@ from auctor.solvers import Lhac
 class LhacMatrix(Lhac):
     """Proximal quasi-Newton for the graphical lasso: `Lhac` on the upper triangle.
 
-    It needs one Cholesky factor for every trial and one inverse for every step, and models the
-    log-determinant by pairs of earlier steps and gradients, so that a visit of an entry costs
-    O(memory) and not O(p). The start is the best diagonal matrix, since zero is not positive
-    definite; a trial that is not has an infinite value, which shortens the step. Memory is
-    ``3 memory`` matrices, more than that of `NewtonCd`, which is faster on most problems.
+    It needs one Cholesky factor per trial and one inverse per step, and models the log-determinant
+    by pairs of earlier steps and gradient changes, so that a coordinate step costs O(memory)
+    instead of O(p). It starts at the best diagonal matrix, as zero is not positive definite. A
+    trial that is not positive definite has an infinite value, which shortens the step. It stores
+    ``3 memory`` matrices, more than `NewtonCd`, which is faster on most problems.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Newton's method on the log-determinant: coordinate descent finds the graph, CG does the rest."""
+"""Newton's method for the graphical lasso: coordinate descent and conjugate gradients."""
 
 from __future__ import annotations
 
@@ -14,38 +14,46 @@ from auctor.kernels.descent import log_det as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
 
-#: Share of the decrease that the model promises which must come true (Armijo; Hsieh et al. 2011).
+#: Sufficient decrease: least share of the decrease that the model predicts. Source: Hsieh et al.,
+#: 2011, section 3.2 (the Armijo rule).
 SUFFICIENT = 1e-3
-#: Factor of the step after a trial that was not accepted.
+#: Factor on the step after a rejected trial; the usual halving.
 SHRINK = 0.5
-#: Trials of the line search; 2^-40 of a step changes nothing.
+#: Most trials of the line search; 2^-40 of a step is far below the accuracy of F.
 MOST_TRIALS = 40
-#: Visits of a row's pairs before the next row; more find the graph sooner, and cost little.
+#: Sweeps over a row's pairs before the next row. Set by hand: the row is in the cache, so a second
+#: sweep is cheap and finds the graph in fewer steps.
 ROW_VISITS = 2
-#: A pass of coordinate descent ends the passes when no pair moves by more, in units of the model.
+#: Largest move of a pair, in units of the model's diagonal, that ends coordinate descent; a few
+#: thousand times machine epsilon.
 TINY = 1e-12
-#: The first steps, far from the optimum, are by coordinate descent alone.
+#: First steps that use coordinate descent only. Set by hand: far from the optimum the signs still
+#: change, and conjugate gradients on the current signs are wasted.
 PLAIN_STEPS = 3
-#: The residual of conjugate gradients falls to this share.
+#: Residual of conjugate gradients, as a share of the first, at which they stop. Set by hand: the
+#: next coordinate descent changes the signs anyway.
 FORCING = 0.1
-#: Rounds of coordinate descent and conjugate gradients in a step, at most.
+#: Most rounds of coordinate descent and conjugate gradients per step. Set by hand; usually `ENOUGH`
+#: ends them.
 ROUNDS = 20
-#: Rounds end when the violation of the model's optimality falls to this share.
+#: Violation of the model's optimality, as a share of the first, at which the rounds end. Set by
+#: hand: smaller shares solve the model better and take fewer, more expensive steps.
 ENOUGH = 0.5
-#: Halvings of the step of conjugate gradients before it is given up.
+#: Halvings of the conjugate-gradient step before it is dropped. Set by hand.
 HALVINGS = 6
-#: Values of F that differ by less than this share are equal up to rounding.
+#: Relative difference of values of F that is rounding error: about 50 times machine epsilon.
 ROUNDING = 1e-14
-#: A promised decrease below this share of F is no progress: the gap is its root, and rounding too.
+#: Predicted decrease, as a share of F, below which the solver has stalled. The distance to the
+#: optimum is about its square root, and 1e-11 is within rounding error.
 NO_PROGRESS = 1e-22
 
 
 class FreePairs(NamedTuple):
-    """Entries of the upper triangle that may move, row by row, and what is known of them.
+    """Entries of the upper triangle that may move, row by row, with W the inverse of X.
 
-    ``indptr`` says where rows begin, ``place`` where the entries stand in the triangle; ``slope``
-    is ``S_ij - W_ij``, ``times`` how often an entry stands in the matrix, ``curve`` the second
-    derivative along it, for each of these times.
+    ``indptr`` are the first entries of the rows, ``place`` the positions in the packed triangle;
+    ``slope`` is ``S_ij - W_ij``, ``times`` how often an entry occurs in the matrix (1 on the
+    diagonal, otherwise 2), and ``curve`` the second derivative along it divided by ``times``.
     """
 
     indptr: Array
@@ -64,17 +72,17 @@ class NewtonCd:
     """Newton steps with coordinate descent and conjugate gradients on the free entries.
 
     Each step minimises the quadratic model of the log-determinant plus the penalty over the entries
-    that are not zero or violate optimality: passes of coordinate descent find signs and zeros, then
-    conjugate gradients solve for the entries that are not zero, whose signs are kept. A
-    backtracking search keeps the matrix positive definite, and F falls monotonically. Time O(p^3)
-    per step for the Cholesky factor and the inverse, and O(p) per free entry and pass.
+    that are nonzero or violate optimality: passes of coordinate descent find signs and zeros, then
+    conjugate gradients solve for the nonzero entries with fixed signs. Backtracking keeps the
+    matrix positive definite, and F falls monotonically. A step takes O(p^3) for the Cholesky factor
+    and the inverse, and O(p) per free entry and pass.
 
     Parameters
     ----------
     passes : int >= 1
-        Passes of coordinate descent in a step.
+        Passes of coordinate descent per round.
     max_cg : int >= 0
-        Most products of conjugate gradients in a step.
+        Largest number of conjugate-gradient products per round.
 
     References
     ----------
@@ -93,18 +101,19 @@ class NewtonCd:
         return NewtonCdState(problem.evaluate(w))
 
     def step(self, problem: Problem, state: NewtonCdState) -> NewtonCdState:
-        """Model, coordinate descent, conjugate gradients, line search."""
+        """Minimise the quadratic model, then search along the step."""
         graph, point = cast(GraphProblem, problem), state.point
         W = graph.inverse_at(point)
         free = free_pairs(graph, point, W)
         diagonal = not np.any(W[free.row, free.column][free.times > 1.0])
         step = separable_step(free) if diagonal else self._improve(W, free, state.steps)
-        del W  # room for the trial matrices
+        del W  # frees memory for the trial matrices
+        # Predicted decrease: gradient.step + penalty(X + step) - penalty(X).
         after = free.value + step
-        promised = float(
+        predicted = float(
             free.times @ (free.slope * step + free.l1 * (np.abs(after) - np.abs(free.value)))
         )
-        new = search(graph, point, free, step, promised)
+        new = search(graph, point, free, step, predicted)
         if new is None:
             return NewtonCdState(point, steps=state.steps + 1, stalled=True)
         return NewtonCdState(new, steps=state.steps + 1)
@@ -129,27 +138,28 @@ class NewtonCd:
 
 @dataclass(frozen=True)
 class NewtonCdState(State):
-    """The point, and the steps so far."""
+    """The point, and the number of steps taken."""
 
     steps: int = 0
 
 
 def free_pairs(graph: GraphProblem, point: Point, W: FloatArray) -> FreePairs:
-    """Entries that are not zero, or whose slope exceeds their penalty.
+    """Entries that are nonzero, or whose slope exceeds their penalty.
 
-    No other entry can move in a step: at zero, its slope is within its penalty.
+    All other entries are zero with a slope within their penalty, so they would not move.
     """
     strengths = graph.penalty.strengths
     indptr = np.empty(graph.size + 1, dtype=np.uint64)
     none = np.empty(0, dtype=np.uint64)
-    known = (point.w, point.dscores, strengths, indptr)
-    count = kernels.list_free(*known, none, none, none)
+    inputs = (point.w, point.dscores, strengths, indptr)
+    # The first call counts the entries, the second fills the arrays.
+    count = kernels.list_free(*inputs, none, none, none)
     row, column, place = (np.empty(count, dtype=np.uint64) for _ in range(3))
-    kernels.list_free(*known, row, column, place)
-    away = row != column
+    kernels.list_free(*inputs, row, column, place)
+    off_diagonal = row != column
     cross = W[row, column]
     diagonal = W.diagonal()
-    times = np.where(away, 2.0, 1.0)
+    times = np.where(off_diagonal, 2.0, 1.0)
     return FreePairs(
         indptr,
         row,
@@ -157,14 +167,14 @@ def free_pairs(graph: GraphProblem, point: Point, W: FloatArray) -> FreePairs:
         place,
         point.w[place],
         point.dscores[place] / times,
-        np.where(away, np.broadcast_to(strengths, W.shape)[row, column], 0.0),
+        np.where(off_diagonal, np.broadcast_to(strengths, W.shape)[row, column], 0.0),
         times,
-        cross * cross + np.where(away, diagonal[row] * diagonal[column], 0.0),
+        cross * cross + np.where(off_diagonal, diagonal[row] * diagonal[column], 0.0),
     )
 
 
 def separable_step(free: FreePairs) -> FloatArray:
-    """The exact minimiser of the model where W is diagonal: every pair stands alone."""
+    """The exact minimiser of the model if W is diagonal, when the model is separable."""
     v = free.value - free.slope / free.curve
     after: FloatArray = np.sign(v) * np.maximum(np.abs(v) - free.l1 / free.curve, 0.0)
     return after - free.value
@@ -182,28 +192,28 @@ class Model:
 
     def __init__(self, W: FloatArray, free: FreePairs) -> None:
         self.W, self.free = W, free
-        self.room = np.zeros_like(W)
+        self.buffer = np.zeros_like(W)
 
     def product(self, step: FloatArray) -> FloatArray:
-        """``(W D W)_ij`` of the free entries: its image, half the model's gradient."""
+        """``(W D W)_ij`` at the free entries for a step D: the model's Hessian times the step."""
         free, out = self.free, np.empty_like(step)
-        kernels.sandwich(self.W, free.indptr, free.row, free.column, step, self.room, out)
+        kernels.sandwich(self.W, free.indptr, free.row, free.column, step, self.buffer, out)
         return out
 
-    def rough_product(self) -> kernels.Product:
-        """The same in float32 and twice as quick, from now until ``room`` is used again.
+    def single_precision_product(self) -> kernels.Product:
+        """`product` in float32, twice as fast; valid until ``buffer`` is used again.
 
-        Conjugate gradients that end at a tenth of their residual need no more digits. The rounded W
-        and the room of the product share the memory of ``room``.
+        Conjugate gradients that stop at a tenth of their residual need no more digits. The float32
+        copy of W and the buffer of the product share the memory of ``buffer``.
         """
         free, p = self.free, self.W.shape[0]
-        W, room = self.room.view(np.float32).reshape(2, p, p)
+        W, buffer = self.buffer.view(np.float32).reshape(2, p, p)
         W[:] = self.W
         out = np.empty(free.value.size, dtype=np.float32)
 
         def product(step: FloatArray) -> FloatArray:
-            rough = step.astype(np.float32)
-            kernels.sandwich(W, free.indptr, free.row, free.column, rough, room, out)
+            single = step.astype(np.float32)
+            kernels.sandwich(W, free.indptr, free.row, free.column, single, buffer, out)
             return out.astype(np.float64)
 
         return product
@@ -226,11 +236,11 @@ class Model:
         return float(np.sqrt(free.times @ (off * off / free.curve)))
 
     def descend(self, step: FloatArray, passes: int) -> FloatArray:
-        """Passes of coordinate descent, in place; returns the image."""
+        """Passes of coordinate descent on the step, in place; returns its `product`."""
         free = self.free
-        kernels.times_inverse(self.W, free.indptr, free.column, step, self.room)
+        kernels.times_inverse(self.W, free.indptr, free.column, step, self.buffer)
         kernels.descend_rows(
-            self.W, free.value, free.slope, free.l1, free.indptr, free.column, step, self.room,
+            self.W, free.value, free.slope, free.l1, free.indptr, free.column, step, self.buffer,
             passes, ROW_VISITS, TINY,
         )  # fmt: skip
         return self.product(step)
@@ -238,20 +248,21 @@ class Model:
     def polish(
         self, step: FloatArray, image: FloatArray, max_cg: int
     ) -> tuple[FloatArray, FloatArray]:
-        """The step improved by conjugate gradients over entries that keep their sign, its image."""
+        """The step improved by conjugate gradients with fixed signs, and its `product`."""
         free = self.free
         sign = np.sign(free.value + step)
         face = sign != 0.0
         residual = np.where(face, -(free.slope + image + free.l1 * sign), 0.0)
-        target = conjugate_gradients(self.rough_product(), residual, face, free, max_cg)
-        worth, share = self.value(step, image), 1.0
+        product = self.single_precision_product()
+        target = conjugate_gradients(product, residual, face, free, max_cg)
+        before, share = self.value(step, image), 1.0
         for _ in range(HALVINGS):
             trial = step + share * target
             # An entry that would change its sign stops at zero.
             trial = np.where((free.value + trial) * sign < 0.0, -free.value, trial)
-            there = self.product(trial)
-            if self.value(trial, there) < worth:
-                return trial, there
+            trial_image = self.product(trial)
+            if self.value(trial, trial_image) < before:
+                return trial, trial_image
             share *= 0.5
         return step, image
 
@@ -263,7 +274,10 @@ def conjugate_gradients(
     free: FreePairs,
     most: int,
 ) -> FloatArray:
-    """The change of a step that solves the model on a face; Jacobi preconditioner."""
+    """Change of the step that minimises the model over the entries of ``face``.
+
+    Preconditioned by the diagonal; at most ``most`` products.
+    """
     change = np.zeros_like(residual)
     scaled = residual / free.curve
     direction = scaled.copy()
@@ -273,7 +287,7 @@ def conjugate_gradients(
             break
         image = np.where(face, product(direction), 0.0)
         curve = float(free.times @ (direction * image))
-        if not curve > 0.0:  # rounding; the model is convex
+        if not curve > 0.0:  # only by rounding errors: the model is convex
             break
         length = size / curve
         change += length * direction
@@ -285,23 +299,23 @@ def conjugate_gradients(
 
 
 def search(
-    graph: GraphProblem, point: Point, free: FreePairs, step: FloatArray, promised: float
+    graph: GraphProblem, point: Point, free: FreePairs, step: FloatArray, predicted: float
 ) -> Point | None:
-    """The first of shrinking steps that is positive definite and lowers F enough."""
+    """The first of shrinking steps that is positive definite and lowers F enough, or None."""
     scale = 1.0 + abs(point.value)
-    if not promised < -NO_PROGRESS * scale:
+    if not predicted < -NO_PROGRESS * scale:
         return None
     share = 1.0
     for _ in range(MOST_TRIALS):
         w = point.w.copy()
-        # An entry that goes to zero is set to it, whatever the rounding of value + step.
+        # An entry that moves to zero is set to exactly zero, without the rounding of value + step.
         moved = free.value + share * step
         w[free.place] = np.where(step == -free.value, (1.0 - share) * free.value, moved)
         factor = factorise(unpack(w, graph.size))
         graph.counts.evaluations += 1
         if factor is not None:
-            enough = point.value + SUFFICIENT * share * promised + ROUNDING * scale
-            if sum(graph.values(w, factor)) <= enough:
+            highest = point.value + SUFFICIENT * share * predicted + ROUNDING * scale
+            if sum(graph.values(w, factor)) <= highest:
                 return graph.point(w, factor)
         share *= SHRINK
     return None

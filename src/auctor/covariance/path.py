@@ -1,4 +1,4 @@
-"""Precision matrices for a list of strengths, each started from the one before."""
+"""Precision matrices for decreasing strengths, each started from the last one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from auctor.core.types import FloatArray
 from auctor.covariance.inputs import Penalties, check_covariance, penalty_factors
 from auctor.covariance.solve import Budget, GraphSolution, solve_graph
 
-#: Strengths of a path, where none are given.
+#: Number of strengths of a path by default. Set by hand: more take longer and give a finer choice.
 N_STRENGTHS = 20
-#: The smallest strength of a path, as a share of the one that leaves the graph empty.
+#: Smallest strength of a path by default, as a share of the one that leaves the graph empty. Set by
+#: hand: smaller ones give dense graphs, which take long.
 SMALLEST_SHARE = 0.1
 
 
@@ -27,7 +28,7 @@ def strength_of_empty_graph(S: Any, weights: Any = None) -> float:
     S : (p, p) array
         Empirical covariance.
     weights : (p, p) array, optional
-        Factors of the strength. Pairs with 0 or infinity do not depend on it, and do not count.
+        Factors of the strength. Pairs with 0 or infinity do not depend on it and are ignored.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def strength_of_empty_graph(S: Any, weights: Any = None) -> float:
 
 
 def empty_strength(S: FloatArray, factors: Penalties) -> float:
-    """The same for what has been checked."""
+    """`strength_of_empty_graph` for a checked covariance and penalty factors."""
     size = np.abs(S)
     np.fill_diagonal(size, 0.0)
     penalised = (factors.full > 0.0) & np.isfinite(factors.full)
@@ -49,11 +50,11 @@ def empty_strength(S: FloatArray, factors: Penalties) -> float:
 
 
 def path_strengths(S: FloatArray, factors: Penalties, count: int) -> FloatArray:
-    """Strengths from that of the empty graph downwards, evenly spaced on a log scale."""
-    top = empty_strength(S, factors)
-    if top == 0.0:
+    """Decreasing strengths from that of the empty graph, evenly spaced on a log scale."""
+    largest = empty_strength(S, factors)
+    if largest == 0.0:
         return np.zeros(1)
-    spaced: FloatArray = top * np.geomspace(1.0, SMALLEST_SHARE, count)
+    spaced: FloatArray = largest * np.geomspace(1.0, SMALLEST_SHARE, count)
     return spaced
 
 
@@ -69,13 +70,12 @@ def covariance_path(
     max_seconds: float | None = None,
     n_threads: int | None = None,
 ) -> list[GraphSolution]:
-    """Solve the graphical lasso for decreasing strengths, each from the solution before.
+    """Solve the graphical lasso for decreasing strengths, each started from the last solution.
 
-    No pair is screened by a rule that could be wrong: connected components are exact, and
-    `NewtonCd` works on the entries that are not zero or violate optimality, found anew in every
-    step at a cost of O(p^2). A sequential strong rule is not needed: from the solution before it
-    would keep all entries whose gradient is at least twice the new strength less the old one, and
-    those that `NewtonCd` takes are among them.
+    All screening is safe: connected components are exact, and `NewtonCd` works on the entries that
+    are nonzero or violate optimality, found anew in every step at a cost of O(p^2). A sequential
+    strong rule would not help: from the last solution it keeps all entries whose gradient is at
+    least twice the new strength less the old one, and these include the entries of `NewtonCd`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def covariance_path(
             who,
             needs="strengths in decreasing order, at least one",
             got=f"{grid.tolist()[:4]}",
-            todo="Sort them: each solve starts from the one before.",
+            todo="Sort them: each solve starts from the last solution.",
         )
     budget = Budget(tol, max_iter, max_seconds, n_threads)
     return list(along_path(S, factors, grid, solver=solver, budget=budget, who=who))
@@ -124,7 +124,7 @@ def along_path(
     budget: Budget,
     who: str,
 ) -> Iterator[GraphSolution]:
-    """Solutions for decreasing strengths one by one, each started from the one before."""
+    """Solutions for decreasing strengths one by one, each started from the last one."""
     start: FloatArray | None = None
     for strength in strengths:
         solution = solve_graph(

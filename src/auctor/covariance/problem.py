@@ -1,13 +1,13 @@
-"""The graphical lasso as a problem of the house: a loss, a penalty, and the identity as data.
+"""The graphical lasso as a `Problem`: a loss, a penalty, and the identity as data.
 
 With an empirical covariance S and a symmetric positive definite precision matrix X::
 
     F(X) = -log det X + tr(S X) + sum_{i != j} strength_ij |X_ij|
 
-The parameters are the upper triangle of X, read row by row, and so are the scores: the data are the
-identity. Off the diagonal an entry of the triangle stands for two of the matrix. A penalty on the
-diagonal adds a constant to the diagonal of S, because the diagonal of X is positive, so here the
-diagonal has none.
+The parameters are the upper triangle of X, packed row by row, and so are the scores: the data are
+the identity. An off-diagonal entry of the triangle stands for two entries of the matrix. As the
+diagonal of X is positive, a penalty on it equals a constant added to the diagonal of S, so the
+penalty here has no diagonal part.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Factor(NamedTuple):
     log_det: float
 
     def inverse(self) -> FloatArray:
-        """The inverse of the factorised matrix; it takes the place of the factor."""
+        """The inverse of the factorised matrix; it overwrites the factor."""
         half, _ = dpotri(self.upper.T, lower=1, overwrite_c=1)
         full: FloatArray = half.T
         kernels.mirror_upper(full)
@@ -62,10 +62,10 @@ class Factor(NamedTuple):
 
 
 def factorise(matrix: FloatArray) -> Factor | None:
-    """Cholesky factor of a symmetric matrix; ``None`` where it is not positive definite.
+    """Cholesky factor of a symmetric matrix; ``None`` if it is not positive definite.
 
-    The factor takes the place of the matrix, which must be C-contiguous: its transpose is what
-    LAPACK works on, without a copy.
+    The factor overwrites the matrix, which must be C-contiguous: LAPACK then works on its transpose
+    without a copy.
     """
     lower, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     diagonal = lower.diagonal()
@@ -99,13 +99,13 @@ class LogDet(BaseLoss):
         return trace - factor.log_det, self.slopes(factor)
 
     def slopes(self, factor: Factor) -> FloatArray:
-        """The gradient at a matrix whose Cholesky factor is given, and used up."""
+        """The gradient at a matrix whose Cholesky factor is given and overwritten."""
         slopes = np.empty(triangle_size(self.S.shape[0]))
         kernels.slopes_of_inverse(self.S, factor.inverse(), slopes)
         return slopes
 
 
-#: The penalty of no pair, as kernels take it.
+#: A penalty of 0 for all pairs, in the form that kernels take.
 NO_PENALTY: FloatArray = np.zeros((1, 1))
 
 
@@ -115,10 +115,10 @@ class PairPenalty(BasePenalty):
     Parameters
     ----------
     strengths : (p, p) or (1, 1) array
-        Penalty of every pair, or of all: 0 leaves an entry free, infinity keeps it at zero. The
-        diagonal is not read.
+        Penalty of every pair, or one for all: 0 leaves an entry free, infinity keeps it at zero.
+        The diagonal is ignored.
     p : int
-        Variables.
+        Number of variables.
     """
 
     def __init__(self, strengths: FloatArray, p: int) -> None:
@@ -126,7 +126,7 @@ class PairPenalty(BasePenalty):
 
     @cached_property
     def _entries(self) -> Separable:
-        """The same as arrays over the triangle, which only some solvers ask for."""
+        """The penalty as arrays over the triangle, made on first use: some solvers need none."""
         full = np.array(np.broadcast_to(self.strengths, (self.p, self.p)))
         np.fill_diagonal(full, 0.0)
         l1 = 2.0 * pack(full)
@@ -139,7 +139,7 @@ class PairPenalty(BasePenalty):
         return self._entries.separable(d)
 
     def value(self, w: FloatArray) -> float:
-        """Penalty of an upper triangle; infinite where a forbidden entry is not zero."""
+        """Penalty of an upper triangle; infinite if a forbidden entry is nonzero."""
         return self._entries.value(w)
 
     def prox(self, v: FloatArray, step: float) -> FloatArray:
@@ -161,12 +161,12 @@ class Identity:
 
     @property
     def n_rows(self) -> int:
-        """As many as columns."""
+        """Number of rows, equal to that of columns."""
         return self.n_columns
 
     @cached_property
     def target(self) -> Target:
-        """Zeros, stored once: the loss holds what it is fitted to."""
+        """Zeros, stored once: the loss itself holds S, and uses no target."""
         return Target(np.broadcast_to(0.0, (self.n_columns,)))
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
@@ -174,7 +174,7 @@ class Identity:
         return w + offset
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
-        """The slopes."""
+        """A copy of the derivatives in the scores."""
         return dscores.copy()
 
 
@@ -186,20 +186,20 @@ class GraphProblem(Problem):
     S : (p, p) array
         The empirical covariance, with the penalty of the diagonal added to its diagonal.
     strengths : (p, p) or (1, 1) array
-        Penalty of every pair, or of all: 0 leaves an entry free, infinity keeps it at zero. The
-        diagonal is not read.
+        Penalty of every pair, or one for all: 0 leaves an entry free, infinity keeps it at zero.
+        The diagonal is ignored.
 
     Notes
     -----
     The dual is ``max log det Z + p`` over positive definite Z with ``|Z_ij - S_ij| <= strength_ij``
-    and the diagonal of S. One dual point is used everywhere, for every iterate and for the gap that
-    is returned: where X is not zero entries are at their bound, ``S_ij + strength_ij sign(X_ij)``,
-    and the others are those of the inverse of X, scaled from both sides to the diagonal of S and
-    clipped onto the box. The box holds by construction and a Cholesky factor shows that the point
-    is positive definite, so it is feasible and the gap is certified. The gap is infinite where the
-    factor does not exist. Near the optimum it falls like the square of the distance. That of the
-    clipped inverse alone falls like the distance itself, because entries inside the box, which
-    belong to its edge, stay there.
+    and the diagonal of S. The dual point of an iterate X is built as follows: entries at which X is
+    nonzero are at their bound, ``S_ij + strength_ij sign(X_ij)``; all others are those of the
+    inverse of X, scaled from both sides to the diagonal of S and clipped to the box. The box holds
+    by construction and a Cholesky factor proves that the point is positive definite, so it is
+    feasible and the gap is certified. If there is no Cholesky factor the gap is infinite. Near the
+    optimum this gap falls like the square of the distance. The gap of the clipped inverse alone
+    falls like the distance itself, because its entries that should be at a bound are inside the
+    box.
     """
 
     loss: LogDet
@@ -216,21 +216,21 @@ class GraphProblem(Problem):
         return Need.SMOOTH_LOSS | Need.CONVEX_LOSS | Need.SEPARABLE_PENALTY | Need.PROX
 
     def start(self, w0: FloatArray | None = None) -> FloatArray:
-        """The given triangle, or that of the best diagonal matrix, ``1 / S_ii``."""
+        """A copy of the given triangle; by default the best diagonal matrix, ``1 / S_ii``."""
         if w0 is not None:
             return w0.copy()
         return pack(np.diag(1.0 / self.loss.S.diagonal()))
 
     @property
     def column_squares(self) -> FloatArray:
-        """Curvature of the loss by every entry at the starting point, ``S_ii S_jj`` twice."""
+        """Second derivatives of the loss at the starting point: ``2 S_ii S_jj``, or ``S_ii^2``."""
         diagonal = self.loss.S.diagonal()
         full = 2.0 * np.outer(diagonal, diagonal)
         np.fill_diagonal(full, diagonal * diagonal)
         return pack(full)
 
     def evaluate(self, w: FloatArray, *, scores: FloatArray | None = None) -> Point:
-        """Value and slopes at a triangle; infinite where its matrix is not positive definite."""
+        """Value and gradient at a triangle; infinite if its matrix is not positive definite."""
         self.counts.evaluations += 1
         factor = factorise(unpack(w, self.size))
         if factor is None:
@@ -243,19 +243,19 @@ class GraphProblem(Problem):
         return trace - factor.log_det, penalty
 
     def point(self, w: FloatArray, factor: Factor) -> Point:
-        """The evaluated point of a triangle whose Cholesky factor is known, and used up."""
+        """The point of a triangle whose Cholesky factor is given and overwritten."""
         loss, penalty = self.values(w, factor)
         slopes = self.loss.slopes(factor)
         return Point(self, w, w, loss, penalty, slopes, known_gradient=slopes)
 
     def inverse_at(self, point: Point) -> FloatArray:
-        """``X^-1`` at a point, from its slopes."""
+        """``X^-1`` at a point, from its gradient ``S - X^-1``."""
         W = np.empty_like(self.loss.S)
         kernels.inverse_of_slopes(self.loss.S, point.dscores, W)
         return W
 
     def certificate(self, point: Point, dual: Point | None = None) -> Certificate:
-        """The gap to the dual value of the clipped inverse; infinite where that is indefinite."""
+        """The duality gap with the dual point of the class's notes; infinite if indefinite."""
         Z = np.empty_like(self.loss.S)
         kernels.dual_point(self.loss.S, point.w, point.dscores, self.penalty.strengths, Z)
         factor = factorise(Z)
@@ -263,9 +263,9 @@ class GraphProblem(Problem):
         return Certificate(max(point.value - bound, 0.0), True)
 
     def certify(self, point: Point, dual: Point | None = None) -> tuple[Point, Certificate]:
-        """The point and its gap; there is no intercept to improve."""
+        """The point and its gap; the problem has no intercept to minimise over."""
         return point, self.certificate(point)
 
     def tolerance(self, tol: float) -> float:
-        """``tol`` for every variable: the gap is a log-likelihood, and does not depend on units."""
+        """``tol`` per variable: the gap is a log-likelihood and has no unit."""
         return tol * self.size

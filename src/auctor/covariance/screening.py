@@ -1,4 +1,4 @@
-"""What is known before any solve: connected components, and those with a closed form."""
+"""Screening before a solve: connected components, and components with a closed form."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from auctor.core.types import Array, FloatArray, IntArray
 
 
 def components(S: FloatArray, strengths: FloatArray) -> list[IntArray]:
-    """Variables that the solution may connect, largest group first.
+    """Groups of variables that the solution may connect, largest group first.
 
-    ``strengths`` has one entry for every pair, or a single one for all, here and below.
-
-    The solution is exactly block diagonal over the connected components of
-    ``|S_ij| > strength_ij`` (Mazumder, Hastie 2012; Witten, Friedman, Simon 2011).
+    ``strengths`` is (p, p), or (1, 1) for all pairs. The solution is exactly block diagonal over
+    the connected components of ``|S_ij| > strength_ij`` (Mazumder, Hastie 2012; Witten, Friedman,
+    Simon 2011).
     """
     linked = csr_array(linked_pairs(S, strengths))
     count, group = connected_components(linked, directed=False)
@@ -26,20 +25,20 @@ def components(S: FloatArray, strengths: FloatArray) -> list[IntArray]:
 
 
 def linked_pairs(S: FloatArray, strengths: FloatArray) -> Array:
-    """Pairs off the diagonal whose covariance exceeds their penalty."""
+    """Mask of the off-diagonal pairs whose absolute covariance exceeds their penalty."""
     linked = np.abs(S) > strengths
     np.fill_diagonal(linked, False)
     return linked
 
 
 def tree_solution(S: FloatArray, strengths: FloatArray) -> FloatArray | None:
-    """The precision matrix of a component that is a tree, or ``None`` where it is none.
+    """The precision matrix of a component that is a tree, otherwise ``None``.
 
     With ``r_ij`` the soft-thresholded covariance of an edge,
     ``X_ij = -r_ij / (S_ii S_jj - r_ij^2)`` and
     ``X_ii = (1 + sum_j r_ij^2 / (S_ii S_jj - r_ij^2)) / S_ii``. The inverse of this matrix has the
-    covariances r on the edges, and products along paths elsewhere; whether these obey their bounds
-    is for the certificate to say (Fattahi, Sojoudi 2019).
+    covariances r on the edges, and products along paths elsewhere. It is optimal if these products
+    are within their bounds, which the caller checks by the duality gap (Fattahi, Sojoudi 2019).
     """
     linked = linked_pairs(S, strengths)
     strengths = np.broadcast_to(strengths, S.shape)

@@ -24,19 +24,21 @@ from auctor.covariance.problem import factorise
 from auctor.covariance.solve import Budget, GraphSolution, solve_graph
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 
-#: Gap for every variable inside subsamples, and at the first strengths of folds, where only the
-#: order of strengths matters.
+#: Gap per variable on subsamples, and at the first strengths of folds, where only the order of the
+#: strengths matters. Set by hand: larger ones change edges, smaller ones take longer.
 LOOSE_TOL = 1e-3
 #: Gap inside folds, as a share of the last change of the mean log-likelihood from one strength to
 #: the next: far from the best strength the order is clear. Source: covariance.md, where the choice
 #: is compared with that of tight solves of all folds at all strengths.
 CLEAR_SHARE = 0.1
-#: Strengths in a row with less likelihood than the best so far that end the path of the first fold;
-#: set by hand.
+#: Consecutive strengths with less likelihood than the best so far that end the path of the first
+#: fold; set by hand.
 PATIENCE = 2
-#: Subsamples that stability is measured on (Liu, Roeder, Wasserman 2010 use 20 and more).
+#: Number of subsamples for the stability of edges. Source: Liu, Roeder, Wasserman, 2010, who use 20
+#: and more.
 SUBSAMPLES = 20
-#: Largest mean variance of an edge over subsamples: the beta of StARS.
+#: Largest mean variance of an edge over subsamples. Source: Liu, Roeder, Wasserman, 2010 (beta of
+#: StARS).
 INSTABILITY = 0.05
 
 
@@ -55,7 +57,7 @@ def ebic(S: FloatArray, n: int, solution: GraphSolution, gamma: float) -> float:
 
 
 class Choice(NamedTuple):
-    """The criterion of every strength, which one is best, and a precision to start from there."""
+    """The criterion of every strength, the index of the best, and a precision to start from."""
 
     values: FloatArray
     best: int
@@ -64,7 +66,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Strengths to choose from, and how models are fitted with them.
+    """Strengths to choose from, and everything that fitting a model with one of them needs.
 
     Parameters
     ----------
@@ -76,11 +78,12 @@ class Candidates:
     factors : Penalties
         Factors of the strength.
     covariance : callable
-        What is fitted for some of the rows, and their standard deviations where it is scaled.
+        ``covariance(rows)`` gives the matrix to fit for some of the rows, and their standard
+        deviations if it is scaled.
     solver : str or solver object
     budget : Budget
     who : str
-        Who asks, for messages.
+        Name used in messages.
     """
 
     rows: FloatArray
@@ -93,13 +96,13 @@ class Candidates:
     who: str
 
     def path(self, S: FloatArray) -> Iterator[GraphSolution]:
-        """Solutions for all strengths, each from the one before."""
+        """Solutions for all strengths, each started from the last one."""
         return along_path(
             S, self.factors, self.strengths, solver=self.solver, budget=self.budget, who=self.who
         )
 
     def solve(self, S: FloatArray, at: int, start: FloatArray | None) -> GraphSolution:
-        """The solution for one strength."""
+        """The solution for the strength with index ``at``."""
         penalties = self.factors.times(float(self.strengths[at]))
         return solve_graph(
             S, penalties, solver=self.solver, start=start, budget=self.budget, who=self.who
@@ -107,16 +110,16 @@ class Candidates:
 
 
 class Parts:
-    """Models of some of the rows each, for one strength after the other.
+    """Models of several subsets of the rows, solved for one strength after the other.
 
-    Every model starts from the one before. Parts run side by side, on one thread each; between
-    strengths only the entries of the precisions that are not zero are kept.
+    Every model starts from the last one of its subset. Subsets are solved in parallel, on one
+    thread each; between strengths only the nonzero entries of the precisions are stored.
 
     Parameters
     ----------
     candidates : Candidates
     rows : list of arrays
-        The rows of every part.
+        Row indices of every subset.
     """
 
     def __init__(self, candidates: Candidates, rows: list[Array]) -> None:
@@ -130,11 +133,12 @@ class Parts:
         *,
         which: Sequence[int] | None = None,
         start: csr_array | None = None,
-        see: Callable[[int, GraphSolution, FloatArray | None], None] | None = None,
+        on_solution: Callable[[int, GraphSolution, FloatArray | None], None] | None = None,
     ) -> None:
-        """Solve all parts, or some, for one strength; ``see`` gets number, solution, deviations.
+        """Solve all subsets, or those in ``which``, for one strength.
 
-        ``start`` is where they begin, in place of their models before.
+        ``on_solution`` is called with number, solution and standard deviations of every subset.
+        ``start`` is a starting point for all, in place of their last models.
         """
         whole = self.candidates
         chosen = range(len(self.rows)) if which is None else which
@@ -144,32 +148,31 @@ class Parts:
 
         def one(k: int) -> None:
             S, deviation = whole.covariance(whole.rows[self.rows[k]])
-            known = self.precisions[k] if start is None else start
-            solution = within.solve(S, at, None if known is None else known.toarray())
+            first = self.precisions[k] if start is None else start
+            solution = within.solve(S, at, None if first is None else first.toarray())
             self.precisions[k] = csr_array(solution.precision)
-            if see is not None:
-                see(k, solution, deviation)
+            if on_solution is not None:
+                on_solution(k, solution, deviation)
 
         tasks = [partial(one, k) for k in chosen]
         run_tasks(tasks, available_threads(whole.budget.n_threads))
 
 
 class HeldOut:
-    """Log-likelihood of the rows of every fold under models of the others.
+    """Log-likelihood of the held-out rows of every fold under the model of the other rows.
 
-    The first fold follows the path until its likelihood falls. The others are solved around its
-    best strength alone, from its models, as far as the mean rises: at other strengths it matters
-    only that they are worse.
+    The first fold follows the path until its likelihood falls. The others are solved only around
+    its best strength, started from its models, as long as the mean likelihood rises.
 
     Parameters
     ----------
     candidates : Candidates
     folds : list of pairs of arrays
-        Rows to fit, rows to judge.
+        Indices of the training rows and of the held-out rows.
     rows : (n, p) array
-        All rows, in the units in which they are judged.
+        All rows, in the units of the likelihood.
     centre : bool
-        Whether the means of the fitted rows are taken off.
+        Whether the means of the training rows are subtracted.
     """
 
     def __init__(
@@ -187,29 +190,30 @@ class HeldOut:
 
     @property
     def mean(self) -> FloatArray:
-        """Means over the folds, NaN for strengths that some fold has not tried."""
+        """Mean likelihood over the folds, NaN for strengths that some fold has not tried."""
         found: FloatArray = self.values.mean(axis=0)
         return found
 
     def best(self) -> int:
-        """The strength with the largest mean: none beside it has a larger one."""
+        """Index of the strength whose mean is larger than those of its neighbours."""
         best = self._follow_first()
-        beside = np.abs(np.diff(self.values[0, max(best - 1, 0) : best + 2]))
-        tol = self._clear(float(np.min(beside[np.isfinite(beside)], initial=np.inf)))
-        self.values[0, self.tol > tol] = np.nan  # around the best it is solved again, more finely
+        changes = np.abs(np.diff(self.values[0, max(best - 1, 0) : best + 2]))
+        tol = self._tolerance(float(np.min(changes[np.isfinite(changes)], initial=np.inf)))
+        # Values that were computed with a looser tolerance are computed again.
+        self.values[0, self.tol > tol] = np.nan
         self.tol[:] = tol
-        everyone = range(len(self.folds))
-        self._judge(best, everyone)
-        for way in (1, -1):
-            while 0 <= best + way < self.tol.size:
-                self._judge(best + way, everyone)
-                if not self.mean[best + way] > self.mean[best]:
+        all_folds = range(len(self.folds))
+        self._judge(best, all_folds)
+        for direction in (1, -1):
+            while 0 <= best + direction < self.tol.size:
+                self._judge(best + direction, all_folds)
+                if not self.mean[best + direction] > self.mean[best]:
                     break
-                best += way
+                best += direction
         return best
 
     def start(self, at: int) -> FloatArray:
-        """The mean of the models of the folds, where a fit of all rows may start."""
+        """Mean of the folds' models, a starting point for the fit of all rows."""
         total = np.zeros_like(self.candidates.S)
         for k in range(len(self.folds)):
             total += self.models[k, at].toarray()
@@ -230,15 +234,15 @@ class HeldOut:
                 break
         return best
 
-    def _clear(self, change: float) -> float:
-        """The gap for every variable at which a change of the likelihood is still clear."""
-        clear = CLEAR_SHARE * change / self.candidates.S.shape[0]
-        return clear if np.isfinite(clear) else LOOSE_TOL
+    def _tolerance(self, change: float) -> float:
+        """Gap per variable that is a share `CLEAR_SHARE` of a change of the likelihood."""
+        tol = CLEAR_SHARE * change / self.candidates.S.shape[0]
+        return tol if np.isfinite(tol) else LOOSE_TOL
 
     def _judge(self, at: int, which: Sequence[int]) -> None:
-        """Solve folds for one strength, those that have not tried it, and judge them."""
+        """Likelihood at one strength for those of the folds that have not tried it."""
 
-        def see(k: int, solution: GraphSolution, deviation: FloatArray | None) -> None:
+        def judge(k: int, solution: GraphSolution, deviation: FloatArray | None) -> None:
             train, test = self.folds[k]
             left = self.rows[test] - (self.rows[train].mean(axis=0) if self.centre else 0.0)
             if deviation is not None and self.rows is self.candidates.rows:
@@ -249,15 +253,15 @@ class HeldOut:
         new = [k for k in which if np.isnan(self.values[k, at])]
         if new:
             start = self.models.get((0, at))
-            self.parts.solve(at, float(self.tol[at]), which=new, start=start, see=see)
+            self.parts.solve(at, float(self.tol[at]), which=new, start=start, on_solution=judge)
 
 
 def choose_by_likelihood(
     candidates: Candidates, folds: list[tuple[Array, Array]], held_rows: FloatArray, centre: bool
 ) -> Choice:
-    """Mean log-likelihood of the rows of every fold under models of the others.
+    """The strength with the largest mean log-likelihood of held-out rows.
 
-    ``held_rows`` are the rows in the units in which they are judged.
+    ``held_rows`` are all rows in the units of the likelihood.
     """
     held = HeldOut(candidates, folds, held_rows, centre)
     best = held.best()
@@ -265,13 +269,13 @@ def choose_by_likelihood(
 
 
 def warn_of_the_end(who: str, strengths: FloatArray, best: int) -> None:
-    """Say where the likelihood is largest at the smallest of the strengths."""
+    """Warn if the likelihood is largest at the smallest strength."""
     if 0 < best == strengths.size - 1 and strengths[best] > 0.0:
         warnings.warn(
             DataWarning(
                 who,
                 does=f"chose the smallest strength that it tried, {strengths[best]:.3g}, and the "
-                "likelihood of the rows left out still rises there",
+                "likelihood of the held-out rows still rises there",
                 todo="Pass {option} with smaller ones.",
                 option="strengths",
             ),
@@ -280,16 +284,16 @@ def warn_of_the_end(who: str, strengths: FloatArray, best: int) -> None:
 
 
 def choose_by_ebic(candidates: Candidates, gamma: float) -> Choice:
-    """Extended BIC of the models of all rows."""
+    """The strength with the smallest extended BIC of the model of all rows."""
     n, S = candidates.rows.shape[0], candidates.S
     values = np.array([ebic(S, n, one, gamma) for one in candidates.path(S)])
     return Choice(values, int(np.argmin(values)))
 
 
 def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> Choice:
-    """Mean variance of the edges over subsamples; the smallest strength before it is large.
+    """The smallest strength before the mean variance of the edges over subsamples is large.
 
-    Strengths after the first one whose edges are unstable are not tried; they have NaN.
+    Strengths after the first one whose edges are unstable are not tried; their value is NaN.
     """
     n, p = candidates.rows.shape
     size = min(max(2, int(10.0 * math.sqrt(n))), max(2, int(0.8 * n)))
@@ -298,11 +302,11 @@ def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> Cho
     best = 0
     for at in range(candidates.strengths.size):
         parts.solve(at, LOOSE_TOL)
-        often = np.zeros((p, p))
+        frequency = np.zeros((p, p))  # share of the subsamples in which a pair is connected
         for one in parts.precisions:
             if one is not None:
-                often[one.nonzero()] += 1.0 / SUBSAMPLES
-        values[at] = 2.0 * float(np.sum(often * (1.0 - often))) / max(1, p * (p - 1))
+                frequency[one.nonzero()] += 1.0 / SUBSAMPLES
+        values[at] = 2.0 * float(np.sum(frequency * (1.0 - frequency))) / max(1, p * (p - 1))
         if values[at] > INSTABILITY:
             break
         best = at
@@ -315,23 +319,24 @@ class SparseInverseCovarianceCV(GraphEstimator):
     Parameters
     ----------
     strengths : int or array
-        Strengths to try: a number of them, from the empty graph's down to a tenth of it, or a list.
+        Strengths to try: a list, or their number, from that of the empty graph down to a tenth of
+        it.
     criterion : {"likelihood", "ebic", "stability"}
-        Log-likelihood of rows left out by ``cv``, which predicts best and keeps many weak edges;
-        the extended Bayesian information criterion, which looks for the true graph; or the smallest
-        strength whose edges hardly depend on the subsample (StARS).
+        Log-likelihood of held-out rows, which predicts best and keeps many weak edges; the extended
+        Bayesian information criterion, which estimates the true graph; or the smallest strength
+        whose edges hardly depend on the subsample (StARS).
     cv : int, splitter or iterable
-        Folds of "likelihood".
+        Folds for "likelihood".
     ebic_gamma : float in [0, 1]
-        Weight of the number of possible graphs; 0 is the plain BIC.
+        Weight of the number of possible graphs; 0 is the usual BIC.
     refit_graph : bool
         Whether the chosen graph is fitted again without a penalty.
     random_state : int or Generator, optional
-        Subsamples of "stability".
+        Random numbers for the subsamples of "stability".
     penalise_diagonal, weights, standardize, solver, tol, max_iter, max_seconds, assume_centered
         As for `SparseInverseCovariance`; weights are None or an array.
     n_threads : int, optional
-        Folds, subsamples and connected components are solved side by side.
+        Number of folds, subsamples or connected components that are solved at the same time.
 
     Attributes
     ----------
@@ -340,10 +345,10 @@ class SparseInverseCovarianceCV(GraphEstimator):
     strengths_ : array
         All strengths, decreasing.
     criterion_values_ : array
-        Their criterion: larger is better for "likelihood", smaller for the others. NaN for the
-        strengths that were not tried by all: the first fold goes along the path until its
-        likelihood has fallen twice in a row, and the other folds try strengths around its best, as
-        far as the mean likelihood rises; stability ends after the first graph that is not stable.
+        Criterion of every strength: larger is better for "likelihood", smaller for the others. NaN
+        for strengths that some fold or subsample did not try: the first fold follows the path until
+        its likelihood has fallen twice in a row, and the other folds try strengths around its best,
+        as long as the mean likelihood rises; "stability" ends after the first unstable graph.
     precision_, covariance_, location_, gap_, n_iter_, solution_, graph_, partial_correlation_
         As for `SparseInverseCovariance`.
 

@@ -1,4 +1,4 @@
-"""Solve a graphical lasso: screen, solve the components apart, put them together."""
+"""Solve a graphical lasso: find its connected components, solve each, combine the solutions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ from auctor.minimise import Solver, minimise
 
 #: Solvers by the name a user types; "auto" is the first.
 SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
-#: An eigenvalue of the correlations above minus this is zero up to rounding.
+#: Negative eigenvalue of a correlation matrix, in absolute value, up to which it counts as zero: far
+#: above the rounding error for thousands of columns.
 SINGULAR = 1e-10
-#: Columns with at least this correlation are named where a solve does not converge; set by hand.
+#: Correlation of two columns from which a warning about convergence names them; set by hand.
 NEARLY_EQUAL = 0.99
-#: The strength that a message proposes for a singular covariance, as a share of the largest one.
+#: Strength that an error proposes for a singular covariance, as a share of the largest covariance;
+#: set by hand.
 FIRST_TRY = 0.1
 
 
 @dataclass(frozen=True)
 class GraphSolution:
-    """The outcome of a graphical lasso; every field is always present.
+    """The solution of a graphical lasso.
 
     Attributes
     ----------
@@ -48,13 +50,13 @@ class GraphSolution:
     gap : float
         Certified bound on F less its minimum, recomputed at the end.
     tol : float
-        The gap that was asked for.
+        The requested gap.
     status : Status
         Why the solve stopped.
     n_iter : int
-        Most iterations over the components.
+        Largest number of iterations of any component.
     component_sizes : tuple of int
-        Variables of every connected component, largest first.
+        Number of variables of every connected component, largest first.
     seconds : float
         Wall time.
     """
@@ -76,23 +78,23 @@ class GraphSolution:
 
     @property
     def n_edges(self) -> int:
-        """Pairs of variables that the precision connects."""
+        """Number of pairs of variables with a nonzero precision."""
         p = int(self.precision.shape[0])
         return (int(np.count_nonzero(self.precision)) - p) // 2
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How far and how long a solve goes.
+    """Tolerance and limits of a solve.
 
     Parameters
     ----------
     tol : float
-        Gap to reach for every variable, in units of the log-likelihood.
+        Gap to reach per variable, in units of the log-likelihood.
     max_iter : int
     max_seconds : float, optional
     n_threads : int, optional
-        Components are solved side by side.
+        Number of components that are solved at the same time.
     """
 
     tol: float = 1e-4
@@ -101,7 +103,7 @@ class Budget:
     n_threads: int | None = None
 
     def check(self, who: str) -> Budget:
-        """Refuse values outside their range."""
+        """Itself; raises `ParameterError` for values outside their range."""
         check_real(who, "tol", self.tol, low=0.0)
         check_int(who, "max_iter", self.max_iter)
         if self.max_seconds is not None:
@@ -112,7 +114,7 @@ class Budget:
 
 @dataclass
 class Part:
-    """One component: its variables, and what was found for them."""
+    """The solution of one connected component, with the indices of its variables."""
 
     variables: IntArray
     precision: FloatArray
@@ -164,15 +166,15 @@ def solve_graph(
     S : (p, p) array
         Empirical covariance: symmetric, with a positive diagonal.
     penalties : Penalties
-        Those of pairs and of the diagonal.
+        Penalties of the pairs and of the diagonal.
     solver : str or solver object
     start : (p, p) array, optional
         A precision matrix to start from.
     budget : Budget, optional
     screen : bool
-        Whether connected components are solved apart; the solution is the same.
+        Whether connected components are solved separately; the solution is the same.
     who : str
-        Who asks, for messages.
+        Name used in messages.
     """
     clock = time.perf_counter()
     budget = (budget or Budget()).check(who)
@@ -186,13 +188,14 @@ def solve_graph(
     def one(at: int) -> None:
         parts[at] = solve_component(S, penalties, groups[at], chosen, start, budget)
 
+    # Groups are sorted by size: those of one variable, which have a closed form, come last.
     large = [at for at, group in enumerate(groups) if group.size > 1]
     with quiet_blas():
         tasks = [partial(one, at) for at in large]
         run_tasks(tasks, available_threads(budget.n_threads))
     for at in range(len(large), len(groups)):
         one(at)
-    solution = together(S.shape[0], [part for part in parts if part], budget, clock)
+    solution = combined(S.shape[0], [part for part in parts if part], budget, clock)
     if not solution.converged:
         check_bounded(who, S, penalties, solution)
         warnings.warn(
@@ -216,7 +219,7 @@ def solve_component(
     start: FloatArray | None,
     budget: Budget,
 ) -> Part:
-    """Solve one component: in closed form where it has one."""
+    """Solve one component, in closed form if it is a single variable or a tree."""
     if group.size == 1:
         variance = float(S[group[0], group[0]])
         one = np.array([[1.0 / variance]])
@@ -230,14 +233,14 @@ def solve_component(
         gap = graph.certificate(point).gap if np.isfinite(point.value) else np.inf
         if gap <= graph.tolerance(budget.tol):
             return Part(group, tree, graph.inverse_at(point), point.value, gap)
-    known = start if start is None or everything else start[inside]
+    first = start if start is None or everything else start[inside]
     regular = None if graph.penalty.strengths.any() else factorise(graph.loss.S.copy())
-    if regular is not None:  # no pair has a penalty: the minimum is the inverse
-        known = regular.inverse()
+    if regular is not None:  # no pair has a penalty: the minimum is the inverse of S
+        first = regular.inverse()
     found = minimise(
         graph,
         solver,
-        w0=None if known is None else usable(graph, known),
+        w0=None if first is None else feasible_start(graph, first),
         tol=budget.tol,
         max_iter=budget.max_iter,
         max_seconds=budget.max_seconds,
@@ -251,8 +254,8 @@ def solve_component(
     )
 
 
-def usable(graph: GraphProblem, start: FloatArray) -> FloatArray | None:
-    """The triangle of a starting matrix; ``None`` where F is infinite there."""
+def feasible_start(graph: GraphProblem, start: FloatArray) -> FloatArray | None:
+    """The packed triangle of a starting matrix; ``None`` if F is infinite there."""
     w = pack(start)
     factor = factorise(unpack(w, graph.size))
     if factor is None or not np.isfinite(graph.values(w, factor)).all():
@@ -260,8 +263,8 @@ def usable(graph: GraphProblem, start: FloatArray) -> FloatArray | None:
     return w
 
 
-def together(p: int, parts: Sequence[Part], budget: Budget, clock: float) -> GraphSolution:
-    """The block-diagonal solution of all components; values and gaps add up."""
+def combined(p: int, parts: Sequence[Part], budget: Budget, clock: float) -> GraphSolution:
+    """The block-diagonal solution of all components; values and gaps are sums."""
     if len(parts) == 1:
         precision, covariance = parts[0].precision, parts[0].covariance
     else:
@@ -285,18 +288,18 @@ def together(p: int, parts: Sequence[Part], budget: Budget, clock: float) -> Gra
 
 
 def nearly_equal(S: FloatArray) -> str:
-    """Words on the two columns that are most alike, where these are nearly the same."""
+    """Text for a warning about the most correlated columns; empty below `NEARLY_EQUAL`."""
     root = np.sqrt(S.diagonal())
-    alike = np.abs(S / root / root[:, None])
-    np.fill_diagonal(alike, 0.0)
-    i, j = sorted(map(int, np.unravel_index(int(alike.argmax()), S.shape)))
-    if alike[i, j] < NEARLY_EQUAL:
+    correlation = np.abs(S / root / root[:, None])
+    np.fill_diagonal(correlation, 0.0)
+    i, j = sorted(map(int, np.unravel_index(int(correlation.argmax()), S.shape)))
+    if correlation[i, j] < NEARLY_EQUAL:
         return ""
     return f", where columns {i} and {j} have a correlation of {S[i, j] / root[i] / root[j]:.6f}"
 
 
 def positive_definite(matrix: FloatArray) -> bool:
-    """Whether a matrix is, by more than rounding can make it so; the matrix is overwritten."""
+    """Whether a matrix is positive definite beyond rounding error; overwrites the matrix."""
     variance = matrix.diagonal().copy()
     factor = factorise(matrix)
     if factor is None:
@@ -306,7 +309,7 @@ def positive_definite(matrix: FloatArray) -> bool:
 
 
 def check_free_pairs(who: str, S: FloatArray, penalties: Penalties) -> None:
-    """Refuse a singular covariance where no pair has a penalty: F has no minimum."""
+    """Raise `DataError` for a singular covariance without penalties: F has no minimum."""
     if penalties.pairs.any() or S.shape[0] == 1:
         return
     if not positive_definite(S + np.diag(penalties.diagonal)):
@@ -314,11 +317,11 @@ def check_free_pairs(who: str, S: FloatArray, penalties: Penalties) -> None:
 
 
 def check_bounded(who: str, S: FloatArray, penalties: Penalties, solution: GraphSolution) -> None:
-    """Refuse a problem without a minimum, which a solve without any lower bound points to.
+    """Raise `DataError` if F has no minimum; checked if a solve found no lower bound.
 
-    There is a minimum exactly when some positive definite Z has the diagonal of S and
-    ``|Z_ij - S_ij| <= strength_ij``. S with all covariances made smaller by the same share, as far
-    as the penalties allow, is the candidate: it is one where S has no negative eigenvalue.
+    F has a minimum exactly if some positive definite Z has the diagonal of S and
+    ``|Z_ij - S_ij| <= strength_ij``. The candidate is S with all covariances reduced by the same
+    share, as far as the penalties allow; it works whenever S has no negative eigenvalue.
     """
     if np.isfinite(solution.gap):
         return
@@ -333,10 +336,10 @@ def check_bounded(who: str, S: FloatArray, penalties: Penalties, solution: Graph
 
 
 def unbounded(who: str, S: FloatArray) -> DataError:
-    """The error for a problem without a minimum, with strengths that have one.
+    """The error for a problem without a minimum; proposes a strength that has one.
 
-    ``(1 - t) S + t diag(S)`` is positive definite from ``t = -e / (1 - e)`` on, where e is the
-    smallest eigenvalue of the correlations, and within reach of a strength ``t max |S_ij|``.
+    ``(1 - t) S + t diag(S)`` is positive definite for ``t > -e / (1 - e)``, where e is the smallest
+    eigenvalue of the correlations, and dual feasible for strengths of at least ``t max |S_ij|``.
     """
     root = np.sqrt(S.diagonal())
     least = min(float(np.linalg.eigvalsh(S / root / root[:, None])[0]), 0.0)
