@@ -24,9 +24,9 @@ from auctor.kernels.losses import fscore
 from auctor.losses.base import BaseLoss
 from auctor.losses.contingency import DOMAIN, Contingency
 
-#: Below this ``1 + beta^2`` is 1 to 12 digits, and F-beta is precision.
+#: Below this ``1 + beta^2`` is 1 to 12 digits, and F-beta is precision. Set by hand.
 SMALLEST_BETA = 1e-6
-#: Above this ``1 + beta^2`` is ``beta^2`` to 12 digits, and F-beta is recall.
+#: Above this ``1 + beta^2`` is ``beta^2`` to 12 digits, and F-beta is recall. Set by hand.
 LARGEST_BETA = 1e6
 #: Curvature that is a difference of two terms counts as zero up to this share of them: a few
 #: hundred times machine epsilon.

@@ -1,8 +1,8 @@
 """The logistic loss of all rows at once, in loops that vectorise.
 
 `pointwise` has the same loss for one row, by the functions of the C library. Calls to those do not
-vectorise, and the loops below are several times faster. Letters: s score, y target (-1 or
-+1), p normalised row weight, e = exp(-|y s|), b = -y u the dual weight of a row with slope u.
+vectorise; the loops below do. Letters: s score, y target (-1 or +1), p normalised row weight,
+e = exp(-|y s|), b = -y u the dual weight of a row with slope u.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ SQUARED, HUBER, QUANTILE, EPSILON, POISSON = 4, 5, 6, 7, 8
 #: domain, which is of order one for all losses but HUBER and POISSON. Thousands of times machine
 #: epsilon.
 SLACK = 1e-12
-#: Largest number of steps for the slope of a prox. Newton needs 4 to 8; the rest are bisections.
+#: Largest number of steps for the slope of a prox. Newton needs 4 to 8; 60 are enough for
+#: bisections to the last bit.
 PROX_STEPS = 60
 #: Step in the margin below which the logistic slope is linear to machine precision: the error of
 #: the last step is of the order of its square, 1e-14.
