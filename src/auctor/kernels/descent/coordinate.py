@@ -342,23 +342,26 @@ def descend_columns(
             violation = violation_one(at, slope, l1[j], l2[j], lower[j], upper[j])
             total += violation
             worst = max(worst, violation)
+            # x_j <- prox(x_j - slope_j / a): the exact minimiser along j; 1e-300 avoids 0 / 0.
             a = curvature[j] + 1e-300
             new = prox_one(at - slope / a, 1.0 / a, l1[j], l2[j], lower[j], upper[j])
             z = new - at
             if z != 0.0:
                 x[j] = new
+                # r and the low-rank part follow the change z of x_j.
                 for k in range(start, stop):
                     i = indices[k]
                     r[i] += z * values[k] * h[i]
                 for k in range(k_low):
                     for m in range(k_low):
                         low[k] += core[k, m] * factors[j, m] * z
+        # Converged on the active coordinates: stop if these were all, else sweep over all again.
         if total <= tol:
             if full:
                 sweeps = sweep + 1
                 break
             active, room = p, np.inf
-        else:
+        else:  # the margin for shrinking, as in LIBLINEAR: largest violation over number of rows
             room = worst / h.shape[0]
     for j in chosen:
         change[j] = x[j] - w[j]

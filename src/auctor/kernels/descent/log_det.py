@@ -249,6 +249,7 @@ def dual_point(
     p, at = S.shape[0], 0
     every = int(strengths.shape[0] > 1)
     scale = np.empty(p)
+    # scale_i = sqrt(S_ii / W_ii), with W_ii = S_ii - slope_ii.
     for i in range(p):
         scale[i] = np.sqrt(S[i, i] / (S[i, i] - slopes[at]))
         at += p - i

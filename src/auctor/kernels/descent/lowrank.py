@@ -113,6 +113,7 @@ def sweeps(
                 worst = max(worst, -right if old < upper[j] else 0.0)
                 worst = max(worst, left if old > lower[j] else 0.0)
             at += 1
+        # Converged on the active coordinates: stop if these are all, else check all once more.
         taken += visits
         margin = worst
         largest = max(largest, change)

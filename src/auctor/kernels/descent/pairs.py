@@ -68,6 +68,7 @@ def solve_pairs(
     for k in range(n):
         diagonal[k] = K[k, k]
     for steps in range(max_steps):
+        # The largest slope that may rise, and the smallest that may fall: the stopping test.
         i, top, bottom = -1, -math.inf, math.inf
         for k in range(n):
             if beta[k] < high[k] and slope[k] > top:
@@ -79,6 +80,7 @@ def solve_pairs(
         j = _partner(K[i], diagonal, low, beta, slope, i)
         if j < 0:
             return steps
+        # The exact maximum along b_i + step, b_j - step, limited by the box.
         whole = diagonal[i] + diagonal[j]
         curve = max(whole - 2.0 * K[i, j], FLAT * whole)
         rise, fall = high[i] - beta[i], beta[j] - low[j]

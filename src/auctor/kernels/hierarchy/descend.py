@@ -144,6 +144,7 @@ def descend(
         while True:
             first = 0 if at < 0 else start[at]
             count = top.shape[0] if at < 0 else start[at + 1] - first
+            # An only child needs no score, unless rows may stop above it.
             known = 0
             for c in range(count):
                 known += seen[top[c] if at < 0 else child[first + c]]

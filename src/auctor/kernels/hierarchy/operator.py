@@ -165,6 +165,8 @@ def dag_operator_gradient(
                 count += 1
         if count == 0:
             continue
+        # The system matrix I + sum_t phi_t / |v_g| (I_g - v_g v_g' / |v_g|^2), and slope on its
+        # right.
         system, right = np.eye(count), np.empty(count)
         for t in range(size):
             if place[t] >= 0:
@@ -183,6 +185,7 @@ def dag_operator_gradient(
                         system[at, place[below[b]]] -= own * v[i, below[b]]
         # The matrix is symmetric: solve once for the slope instead of once per group.
         answer = np.linalg.solve(system, right)
+        # out_t -= answer . v_g / |v_g|.
         for t in range(size):
             if norm[t] > 0.0:
                 for a in range(start[t], start[t + 1]):

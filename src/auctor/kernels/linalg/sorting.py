@@ -110,6 +110,7 @@ def _insertion_sort(keys: KeyArray, payload: AnyKeys | None) -> bool:
         key = keys[i]
         if keys[i - 1] <= key:
             continue
+        # Position of the key among the sorted ones; shift the keys between by one.
         j = i
         while j > 0 and keys[j - 1] > key:
             j -= 1

@@ -158,6 +158,7 @@ def _sums(side: SortedScores, t: float, width: float) -> tuple[float, float, flo
     while i < last:
         b = i // BLOCK
         if i % BLOCK == 0 and i + BLOCK <= last:
+            # Moments about t from those about the first value of the block.
             z = t - value[i]
             m0, m1, m2 = side.block[b, 0], side.block[b, 1], side.block[b, 2]
             sum0 += m0

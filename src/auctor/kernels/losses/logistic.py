@@ -160,6 +160,7 @@ def shifted(
         for i in range(high - low):
             e[i] = _exp_negative(-abs(s[i] + t))
         part = total = length = bend = 0.0
+        # With q = 1 / (1 + e): slope -sign b, b = sigmoid(-m), and curvature e q^2.
         for i in range(high - low):
             m = sign[i] * (s[i] + t)
             part += share[i] * (max(-m, 0.0) + _log1p_unit(e[i]))

@@ -194,6 +194,7 @@ def _off_kink(
     """
     if active == 0.0 or u.shape[0] > SORT_FROM:
         return t
+    # Kinks are at u and u + width. On each side: is one at t (near), and how far is the next (far)?
     reach = 4.0 * ROUNDING * width / active
     for side in (-1.0, 1.0):
         near = far = np.inf
@@ -205,6 +206,7 @@ def _off_kink(
                         near = min(near, ahead)
                     else:
                         far = min(far, ahead)
+        # The interval up to the next kink is flat if no row is on the ramp in its middle.
         if near < np.inf and far < np.inf:
             middle = t + side * 0.5 * far
             total, active = _ramped(u, p, middle, width)
@@ -365,6 +367,7 @@ def _flips(
     outside = 0
     for i in range(dscores.shape[0]):
         ideal = ideal_pos if y[i] > 0.0 else ideal_neg
+        # mass = flip share, from dscores = 2 y (ideal - flip) share.
         mass = share[i] * ideal - 0.5 * y[i] * dscores[i]
         loose = slack * (share[i] if share[i] > floor else floor)
         outside += (mass < -loose) | (mass > share[i] + loose) | (mass != mass)

@@ -59,6 +59,7 @@ def oam(
         s[ROWS] += 1.0
         s[TOTAL] += weight[i]
         seen[own] += 1.0
+        # The row may replace a buffered row of its own class.
         slot = reservoir_slot(int(seen[own]), size, random)
         if slot < size:
             keep(indices, values, start, stop, kept[own, slot], kept_values[own, slot])
@@ -163,6 +164,8 @@ def passive_aggressive(
             square += x * x
         s[ROWS] += 1.0
         s[TOTAL] += weight[i]
+        # w + (lack / |x|^2) y x has the margin 1; the step is limited by the cost, weighted by the
+        # row.
         lack = 1.0 - label * wx
         if lack > 0.0 and square > 0.0:
             move = label * min(lack / square, cost * weight[i] * s[ROWS] / s[TOTAL])

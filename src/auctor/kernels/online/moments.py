@@ -38,6 +38,8 @@ def add_squares(rows: FloatArray, count: int, out: FloatArray) -> None:
     for r in range(0, full, 4):
         a, b, c, e = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
         for i in range(0, d - 1, 2):
+            # Rows i and i + 1 of the result together: each entry of the four rows is loaded once
+            # for both.
             one, two = out[i], out[i + 1]
             a0, b0, c0, e0 = a[i], b[i], c[i], e[i]
             a1, b1, c1, e1 = a[i + 1], b[i + 1], c[i + 1], e[i + 1]
@@ -48,6 +50,7 @@ def add_squares(rows: FloatArray, count: int, out: FloatArray) -> None:
         if d % 2:
             k = d - 1
             out[k, k] += a[k] * a[k] + b[k] * b[k] + c[k] * c[k] + e[k] * e[k]
+    # The last one to three rows.
     for r in range(full, count):
         row = rows[r]
         for i in range(d):

@@ -154,6 +154,7 @@ def add_sketched_covariance(
     d, rank = sketch.shape
     part[:] = 0.0
     along = 0.0
+    # part = Y'w / mass, with Y'w = sketch'w - (mean . w) drift.
     for j in range(d):
         z = w[j]
         if z != 0.0:
@@ -166,6 +167,7 @@ def add_sketched_covariance(
         part[k] = (part[k] - along * drift[k]) / mass
     for k in range(rank):
         shift += drift[k] * part[k]
+    # slope += Y part = sketch part - mean (drift . part).
     for j in range(d):
         line = sketch[j]
         z = -mean[j] * shift
@@ -293,6 +295,7 @@ def ada_oam_rows(
             continue
         pair_slope(x, y[i], ridge, w, mean[other], slope)
         add_covariance(scatter[other], mass[other], w, slope)
+        # Weight of the row relative to the mean weight so far.
         relative = weight[i] * clock[0] / (mass[0] + mass[1])
         total = 0.0
         for j in range(d):

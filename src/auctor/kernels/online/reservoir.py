@@ -69,6 +69,8 @@ def draw_pairs(
         if size > 0:
             for k in range(pairs):
                 slot = np.int64(next_random(random) % np.uint64(size))
+                # Weight of the pair: both rows, times the number of rows that the stored one
+                # represents.
                 share = weight[i] * kept_weight[other, slot] * seen[other]
                 mass[0] += share
                 root = math.sqrt(share)

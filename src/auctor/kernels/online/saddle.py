@@ -213,10 +213,12 @@ def fsauc(
             j, x = indices[k], float(values[k])
             table[j, 0] += move * x
             table[j, 1] += past * x
+        # |table[:, 0]|^2 and its product with c after the step.
         s[LENGTH] = max(s[LENGTH] + move * (2.0 * vx + move * square), 0.0)
         s[ACROSS] += move * cx
         s[A] -= gamma * share * on_a
         s[B] -= gamma * share * on_b
+        # Alternating projections on the two sets.
         for _ in range(2):
             project(s, radius, kappa, ball)
         if s[SCALE] < SMALL:
@@ -226,6 +228,7 @@ def fsauc(
         alpha = s[ALPHA] + gamma * share * on_alpha
         alpha = s[ALPHA0] + clip(alpha - s[ALPHA0], reach)
         s[ALPHA] = clip(alpha, 2.0 * radius * kappa)
+        # Sums for the average of the stage.
         s[SUM_SCALE] += s[SCALE]
         s[SUM_CENTRE] += s[CENTRE]
         s[SUM_A] += s[A]

@@ -232,6 +232,7 @@ def spam_dense(
         positive = y[i] > 0.0
         own = 2 if positive else 3
         add = weight[i] if s[PRIOR] == 0.0 else 0.0
+        # Score and squared length; the class sum gets the row unless the class means are known.
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
             score += x * table[j, 0]

@@ -95,6 +95,7 @@ def spam_lasso(
         if weight[i] == 0.0:
             continue
         start, stop = indptr[i], indptr[i + 1]
+        # Products of the row with a, with both class sums, and with sign(a) k.
         ax = on_positive = on_negative = turned = square = 0.0
         for k in range(start, stop):
             j, x = indices[k], float(values[k])
@@ -108,6 +109,7 @@ def spam_lasso(
         positive = y[i] > 0.0
         ready = count_row(s, weight[i], positive, square)
         up, down = class_shares(s, weight[i], positive)
+        # E = sum a m and F = sum sign(a) k m change with the class sums.
         s[DOT_POSITIVE] += up * ax
         s[DOT_NEGATIVE] += down * ax
         s[SIGN_POSITIVE] += up * turned
@@ -116,8 +118,8 @@ def spam_lasso(
             add_row(indices, values, start, stop, table, 0.0, 0.0, up, down)
             continue
         s[STEPS] += 1.0
-        # The step: w.x of the row against the mean of the other class (the gradient G of SPAM in
-        # its saddle form, (4.5) and (4.6)), with the weight w_j = P (a_j - sign(a_j) k_j C).
+        # The step compares w.x with the mean score of the other class (Natole, Ying, Lyu, 2018),
+        # with the weights w_j = P (a_j - sign(a_j) k_j C).
         t, scale, shrunk, p = s[STEPS], s[SCALE], s[SHRUNK], prior(s)
         q = p * (1.0 - p)
         eta = step_length(rule, rate, t, q * l2, mean_square(s))
@@ -301,10 +303,12 @@ def process_bucket(
         after = links[j, NEXT]
         links[j, BUCKET] = 0
         a, level = table[j, 0], l1[0 if l1.shape[0] == 1 else j]
+        # Not yet at zero: to a later bucket, if that is before the next sweep.
         if abs(a) > level * shrunk:
             if abs(a) < level * s[HORIZON]:
                 enter(heads, links, j, bucket_of(s, abs(a) / level))
             continue
+        # a becomes 0: correct the sum of the iterates, E and F.
         turn = signed(level, a)
         table[j, 0] = 0.0
         table[j, 1] -= a * s[SUM_SCALE] - turn * s[SUM_SHRUNK]

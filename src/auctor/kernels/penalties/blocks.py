@@ -118,6 +118,8 @@ def stepped_minimiser(
     out[:] = z
     first = 0.0
     for step in range(OWN_STEPS):
+        # out <- prox of the block penalty at out - gradient / L: soft threshold, then scale the
+        # block.
         square = 0.0
         for k in range(m):
             trial[k] = shrunk(out[k] - current[k] / L, l1 / L)
@@ -132,6 +134,7 @@ def stepped_minimiser(
             first = moved
         if moved <= 0.1 * first:
             return
+        # Gradient at the new point: current += G step.
         for k in range(m):
             if trial[k] != 0.0:
                 for i in range(m):

@@ -141,6 +141,7 @@ def group_dual_scale(
     c = 1.0
     for b in range(weight.shape[0]):
         low, high = indptr[b], indptr[b + 1]
+        # Without a group norm: |c v_j| <= l1 for every coordinate.
         if weight[b] == 0.0:
             top = 0.0
             for k in range(low, high):
@@ -148,6 +149,7 @@ def group_dual_scale(
             if c * top > l1[b]:
                 c = l1[b] / top
             continue
+        # Newton's method for norm(c) = weight, from above.
         for _ in range(100):
             norm, slope = soft_norm(v, c, l1[b], indices, low, high)
             if norm <= weight[b]:

@@ -29,6 +29,7 @@ def leaves_first(parent: Array, order: Array) -> int:
     """Fill ``order`` with children before parents; return the number of nodes on no cycle."""
     d = parent.shape[0]
     children = np.zeros(d + 1, dtype=np.int64)
+    # Topological order: start with the leaves; a node follows when all its children are done.
     for t in range(d):
         children[parent[t]] += 1
     count = 0
@@ -203,6 +204,7 @@ def tree_dual_scale(
     The norm of every node is convex in c and 0 at 0, so ``c weight/norm`` is always feasible.
     """
     m = weight.shape[0]
+    # A top node without weight has the dual ball {0}.
     for t in range(v.shape[0]):
         if top[t] and weight[t] == 0.0 and v[t] != 0.0:
             return 0.0
@@ -210,6 +212,7 @@ def tree_dual_scale(
     c = 1.0
     for _ in range(100):
         dual_norms(v, c, parent, order, weight, norm, slope)
+        # A Newton step for every violated node. The smallest result is still above the root.
         new, inside = c, c
         for t in range(m):
             if top[t] and weight[t] > 0.0 and norm[t] > weight[t]:
@@ -220,6 +223,7 @@ def tree_dual_scale(
         if not 0.0 < new < c or inside >= c * (1.0 - 4e-16):
             return inside
         c = new
+    # Not converged after 100 steps: return a feasible scale.
     dual_norms(v, c, parent, order, weight, norm, slope)
     inside = c
     for t in range(m):

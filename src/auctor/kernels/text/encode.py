@@ -74,7 +74,7 @@ def column_facts(numbers: FloatArray) -> FloatArray:
     facts[0] = 0.0
     facts[1] = np.inf
     facts[2] = -np.inf
-    facts[3] = 0.0
+    facts[3] = 0.0  # a sum first, a mean at the end
     for i in range(n):
         for j in range(d):
             value = numbers[i, j]
