@@ -118,7 +118,7 @@ def run(settings: Settings) -> dict[str, object]:
         if promising(s)
     ]
     unread = [label for label, cell in cells.items() if not cell["tried"]]
-    beyond = [k for k, c in every.items() if settings.wants(k) and (c.compiled or c.bound)]
+    beyond = [k for k, c in every.items() if settings.wants(k) and c.bound]
     return {
         "title": title,
         "bars": [bar("constants that some case reads", len(cells) - len(unread), LEAST_READ)],
@@ -142,8 +142,8 @@ def run(settings: Settings) -> dict[str, object]:
             f"more than {SLOW:g} times the CPU seconds.",
             *notes,
             f"Read by no case: {', '.join(unread) or 'none'}.",
-            f"Not tried, since compiled code or other constants keep them: "
-            f"{', '.join(beyond) or 'none'}.",
+            f"Not tried, since values made on import keep them: {', '.join(beyond) or 'none'}. "
+            "`compiled` has the constants of compiled loops.",
             *([f"Not run, the time budget ended: {', '.join(left)}."] if left else []),
         ],
         "cells": cells,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.sections import constants
+from benchmarks.sections import constants, constants_compiled
 
 name = "constants"
 title = "Constants: one changed at a time, on a panel of small problems"
-sections = (constants,)
+sections = (constants, constants_compiled)
+shares = {"constants": 3.0, "compiled": 1.0}
