@@ -25,8 +25,8 @@ from auctor.minimise import Solver, minimise
 
 #: Solvers by the name a user types; "auto" is the first.
 SOLVERS: dict[str, type[Any]] = {"newton_cd": NewtonCd, "lhac": LhacMatrix}
-#: Negative eigenvalue of a correlation matrix, in absolute value, up to which it counts as zero: far
-#: above the rounding error for thousands of columns.
+#: Negative eigenvalue of a correlation matrix, in absolute value, up to which it counts as zero:
+#: far above the rounding error for thousands of columns.
 SINGULAR = 1e-10
 #: Correlation of two columns from which a warning about convergence names them; set by hand.
 NEARLY_EQUAL = 0.99
