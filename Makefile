@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo screenshots test test-slow test-package check lint types imports pytest docs bench bench-quick bench-sparse bench-theory bench-metrics bench-online clean
+.PHONY: demo screenshots test test-slow test-package check lint types imports pytest docs bench bench-quick bench-sparse bench-theory bench-metrics bench-online bench-scale clean
 
 check_python = $(PYTHON) -c "import sys; sys.exit('auctor needs Python 3.11 or newer; got ' + sys.version.split()[0] + '. Set PYTHON=python3.11.' if sys.version_info < (3, 11) else 0)"
 
@@ -96,5 +96,16 @@ bench-metrics: $(BIN)/.dev .venv-libauc/.ready
 bench-online: $(BIN)/.dev .venv-online/.ready
 	$(BIN)/python -m benchmarks run online --budget 60
 
+# dask-ml brings packages that nothing else here needs, so it lives in an environment of its own.
+.venv-dask-ml/.ready:
+	$(PYTHON) -m venv .venv-dask-ml
+	.venv-dask-ml/bin/python -m pip install --quiet --disable-pip-version-check -e . dask-ml distributed
+	@touch $@
+
+# Dask and Spark are measured where they are installed; Spark needs Java, too.
+bench-scale: $(BIN)/.dev .venv-dask-ml/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask,spark]"
+	$(BIN)/python -m benchmarks run scale
+
 clean:
-	rm -rf $(VENV) .venv-adelie .venv-libauc .venv-online build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-adelie .venv-libauc .venv-online .venv-dask-ml build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,7 +1,8 @@
 """Logistic regression with l2 on Dask arrays: ours and dask-ml's.
 
-dask-ml asks for other versions than ours, so both run in an environment of its own:
-``AUCTOR_DASK_ML_PYTHON`` names its interpreter; ``.venv-dask-ml/bin/python`` by default.
+dask-ml brings packages that nothing else here needs, so both run in an environment of its own:
+``AUCTOR_DASK_ML_PYTHON`` names its interpreter; ``.venv-dask-ml/bin/python``, which ``make
+bench-scale`` makes, by default.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def run(settings: Settings) -> dict[str, object]:
     """100,000 rows of 50 numbers (10,000 with --quick)."""
     python = os.environ.get("AUCTOR_DASK_ML_PYTHON", str(ROOT / ".venv-dask-ml/bin/python"))
     if not Path(python).exists():
-        note = "dask-ml is not installed; set AUCTOR_DASK_ML_PYTHON."
+        note = "dask-ml is not installed: make bench-scale, or set AUCTOR_DASK_ML_PYTHON."
         return {"title": title, "bars": [], "tables": [], "notes": [note]}
     n = 10_000 if settings.quick else 100_000
     known = os.environ.get("PYTHONPATH", "")
