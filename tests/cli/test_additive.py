@@ -71,7 +71,7 @@ def test_the_model_is_evaluated_and_inspected(folder, capsys):
     assert run("inspect", folder / "model.auctor") == 0
     text = capsys.readouterr().out
     assert "AdditiveClassifier" in text
-    assert "standard deviation of what it adds" in text
+    assert "standard deviation of its part of the score" in text
     first = text[text.index("standard deviation") :].splitlines()[2]
     assert float(first.split()[-1]) == pytest.approx(model.model_.importances_.max(), rel=1e-5)
 

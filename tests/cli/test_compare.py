@@ -550,7 +550,7 @@ def test_ctrl_c(path, capsys, monkeypatch):
 
     monkeypatch.setattr("auctor.training.contest._measure", press)
     assert main(["compare", str(path), "--label", "bought", *QUICK]) == 130
-    assert capsys.readouterr() == ("", "auctor: stopped before everyone was measured.\n")
+    assert capsys.readouterr() == ("", "auctor: interrupted before all models were measured.\n")
 
 
 @pytest.mark.parametrize(

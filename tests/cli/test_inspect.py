@@ -50,7 +50,7 @@ def test_text(trained, capsys, monkeypatch):
     assert main(["inspect", str(trained)]) == 0
     out = capsys.readouterr().out
     for text in ("MetricClassifierCV", "metric", "auc", "l1, strength", "certified gap", "no, yes",
-                 "of 5 have weight", "3 columns, 2 of kind number, 1 of kind category",
+                 "of 5 have a nonzero weight", "3 columns, 2 of kind number, 1 of kind category",
                  "auctor train", "towards yes", "income", "AUC 0."):  # fmt: skip
         assert text in out
     assert "\x1b" not in out

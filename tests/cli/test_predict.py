@@ -105,7 +105,7 @@ def test_npy_of_numbers_and_of_labels(model, clicks, svm, capsys):
     run("predict", model, clicks, "--labels", "--out", "labels.npy", "--quiet")
     assert set(np.load("labels.npy")) == {"no", "yes"}
     assert main(["predict", model, str(clicks), "--labels", "--scores", "--out", "a.npy"]) == 2
-    assert "needs numbers" in capsys.readouterr().err
+    assert "needs columns of numbers" in capsys.readouterr().err
     run("train", svm, "--strength", "0.1", "--quiet", "--out", "svm.auctor")
     run("predict", "svm.auctor", svm, "--labels", "--scores", "--out", "both.npy")
     assert np.load("both.npy").shape == (240, 2)

@@ -67,7 +67,7 @@ def test_the_same_line_goes_on_and_other_lines_are_refused(shards, tmp_path, cap
     assert run(*line) == 0
     out, err = capsys.readouterr()
     second = json.loads(out)
-    assert "going on from" in err
+    assert "resuming from" in err
     assert second["gap"] < first["gap"]
     assert second["status"] == "converged"
     assert run(*line) == 0
@@ -116,8 +116,8 @@ def test_ctrl_c_keeps_the_best_point(shards, tmp_path):
     ("extra", "said"),
     [
         (["--memory", "10"], "memory for one shard"),
-        (["--memory", "much"], "a size, such as 2GB"),
-        (["--calibrate", "sigmoid"], "shards with --calibrate"),
+        (["--memory", "much"], "a number and a unit"),
+        (["--calibrate", "sigmoid"], "all rows in memory for --calibrate"),
         (["--positive", "7"], "one of the labels"),
         (["--solver", "coordinate_descent", "--penalty", "l1"], "CoordinateDescent needs"),
     ],

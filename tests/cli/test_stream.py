@@ -140,7 +140,7 @@ def test_interrupt(path, tmp_path):
         process.kill()
     assert process.returncode == 130
     assert out == b""
-    assert b"stopped after 400 rows" in err
+    assert b"interrupted after 400 rows" in err
     assert b"--resume" in err
     assert b"Traceback" not in err
 

@@ -1,4 +1,4 @@
-"""The commands, by name. A command imports what it needs when it runs, so that help is quick."""
+"""The commands, by name. Each imports its libraries when it runs, so that help is quick."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ COMMANDS = {
 
 
 def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The command line with some of the commands; one that runs needs no other."""
+    """The command line, with all commands or only those that are needed to run."""
     app = typer.Typer(
         name="auctor",
         help="Train linear classifiers on the metric you report, with a certified gap.",
-        epilog="Exit codes: 0 done, 2 wrong usage or unusable data (one line says why), "
-        "130 Ctrl-C.",
+        epilog="Exit codes: 0 success; 2 wrong options or unusable data, with one line that says "
+        "why; 130 interrupted by Ctrl-C.",
         invoke_without_command=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -62,19 +62,20 @@ def function_of(name: str) -> Callable[..., None]:
 
 #: Libraries whose versions a bug report needs.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "typer", "pyarrow", "polars")
-#: What `auctor` alone says: the five commands that most people need, in the order of their use.
+#: Output of `auctor` without a command: the five commands to start with, in the order of use.
 FIRST_STEPS = """auctor trains classifiers on the metric that you report.
 
-  auctor demo                              see it on a real table
-  auctor compare DATA.csv --label COLUMN   is it better than what you use?
-  auctor train DATA.csv --label COLUMN     a model, measured on held-out rows
-  auctor predict model.auctor NEW.csv      predictions for new rows
-  auctor inspect model.auctor              what a model is made of
+  auctor demo                              try it on a real table
+  auctor compare DATA.csv --label COLUMN   compare it with the usual models
+  auctor train DATA.csv --label COLUMN     train, and measure on held-out rows
+  auctor predict model.auctor NEW.csv      predict new rows
+  auctor inspect model.auctor              show a model's weights and fit
 
 All commands: auctor --help. All options of one: auctor train --help."""
 
 
 def _print_version(wanted: bool) -> None:
+    """Print the versions that a bug report needs, and exit."""
     if wanted:
         typer.echo(f"auctor {auctor.__version__}")
         typer.echo(f"python {platform.python_version()} on {platform.platform()}")
@@ -94,7 +95,7 @@ def options(
             "--version",
             callback=_print_version,
             is_eager=True,
-            help="Print the versions of auctor and of what it needs, and exit.",
+            help="Print the versions of auctor and of its libraries, and exit.",
         ),
     ] = False,
 ) -> None:

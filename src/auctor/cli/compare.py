@@ -1,11 +1,12 @@
-"""``auctor compare``: our metrics against what people use instead, on the user's own data."""
+"""``auctor compare``: training on the metric against the usual models, on the user's data."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,32 +32,32 @@ from auctor.cli.options import (
     Metric,
     Missing,
     Penalty,
-    Reading,
+    Positive,
     Seed,
     Tol,
     ZeroBased,
     examples,
-    read,
 )
 from auctor.cli.output import console, echo_json, say, worded
-from auctor.cli.parameters import patterns
-from auctor.cli.train import Positive
+from auctor.cli.reading import Reading, read
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
+    from auctor.tables.read import Table
     from auctor.training.contest import Contest, Rules
     from auctor.training.verdict import Row
 
 WHO = "auctor compare"
+#: Penalties that scikit-learn's linear models have too.
 PENALTIES = ("l2", "l1", "elastic_net")
-#: Metrics that are shown besides the one asked for.
+#: Metrics that are shown besides the one that is compared, and their headings.
 OTHERS = {"auc": "AUC", "prbep": "PRBEP", "f1": "F1"}
 
 Surrogates = Annotated[
     list[str] | None,
     typer.Option(
         "--surrogate",
-        help="Only this surrogate of the metric; repeatable. All by default.",
+        help="Compare only this surrogate of the metric; repeatable. By default all of them.",
         autocompletion=names.surrogates,
         show_default=False,
     ),
@@ -65,7 +66,8 @@ Solvers = Annotated[
     list[str] | None,
     typer.Option(
         "--solver",
-        help="Only this solver of ours; repeatable. Chosen for each problem by default.",
+        help="Train our models only with this solver; repeatable. By default it is chosen for "
+        "each problem.",
         autocompletion=names.solvers,
         show_default=False,
     ),
@@ -78,22 +80,24 @@ Solvers = Annotated[
     "auctor compare a9a.svm --surrogate hinge --surrogate square --repeats 3",
 )
 def compare(
+    ctx: typer.Context,
     data: DataPath,
     metric: Metric = "auc",
     surrogate: Surrogates = None,
     penalty: Penalty = "l2",
     l1_ratio: L1Ratio = None,
     solver: Solvers = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds to measure on.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="Times to draw the folds.")] = 1,
+    folds: Annotated[int, typer.Option(min=2, help="Number of test folds.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="How often to draw the folds anew.")] = 1,
     inner_folds: Annotated[
-        int, typer.Option(min=2, help="Folds to tune strengths on, inside each training part.")
+        int, typer.Option(min=2, help="Number of folds, within the training rows, to tune on.")
     ] = 3,
-    n_strengths: Annotated[int, typer.Option(min=1, help="Strengths to try.")] = 10,
+    n_strengths: Annotated[int, typer.Option(min=1, help="How many strengths to try.")] = 10,
     standardise: Annotated[
         bool,
         typer.Option(
-            help="Scale columns of numbers for everyone: deviation one, dense ones mean zero."
+            help="Scale columns of numbers for all models: standard deviation one, and mean zero "
+            "unless the data are sparse."
         ),
     ] = True,
     tol: Tol = 1e-4,
@@ -113,89 +117,71 @@ def compare(
     header: Header = "auto",
     delimiter: Delimiter = None,
     threads: Annotated[
-        int, typer.Option(min=1, help="Threads that everyone may use; one is fair to all.")
+        int, typer.Option(min=1, help="Threads of each model; with one, times are comparable.")
     ] = 1,
     seed: Seed = 0,
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Compare our metrics with logistic regression, LinearSVC, trees and a constant on your data.
+    """Compare training on the metric with logistic regression, LinearSVC, trees and a constant.
 
-    Everyone gets the same folds, the same scaling and encoding and the same strengths, tuned inside
-    the training folds by the same metric, and cuts scores into predictions by the same rule. The
-    last line says which model to take, and why. Trees are scikit-learn's, and LightGBM's where it
-    is installed.
+    All models get the same folds, scaling, encoding and strengths. Strengths are tuned by the
+    metric within the training folds, and scores become predictions by the same rule. The last line
+    says which model to take, and why. The trees are scikit-learn's, and LightGBM's if installed.
     """
     from auctor.boosting.contenders import boosted_contenders
     from auctor.core.checks import check_choice
     from auctor.estimators.contenders import our_contenders, their_contenders
-    from auctor.training.contest import Rules, contest
-    from auctor.training.prepare import check_width
+    from auctor.training.contest import contest
     from auctor.training.registry import resolve_penalty
-    from auctor.training.run import gathered
 
+    # Every wrong option is refused before the file is read.
     check_choice(WHO, "penalty", penalty, PENALTIES)
     resolve_penalty(WHO, penalty, 1.0, l1_ratio)
     contenders = our_contenders(metric, surrogate, solver) + their_contenders(penalty)
     contenders += boosted_contenders()
-    options = Reading(
-        format,
-        label,
-        categorical,
-        buckets,
-        missing,
-        zero_based,
-        header,
-        delimiter,
-        decimal=decimal,
-        drop=tuple(drop or ()),
-        as_category=tuple(as_category or ()),
-        as_number=tuple(as_number or ()),
-        date=patterns(WHO, date),
-        check=True,
-    )
-    warned: list[Warning] = []
+    rules = _rules(ctx.params)
+    reading = Reading.of(ctx, WHO, n_threads=None, check=True)  # files are read by all cores
     try:
         with _limited(threads), _progress() as show:
-            with gathered(warned):
-                table = read(data, options, who=WHO)
-            said = list(dict.fromkeys(worded(one, "compare") for one in warned))
-            for text in said:
-                say(f"warning: {text}")
-            check_width(table.matrix.shape[1], table.schema.first_index, who=WHO)
-            rules = Rules(
-                metric=metric,
-                penalty=penalty,
-                l1_ratio=l1_ratio,
-                folds=folds,
-                repeats=repeats,
-                inner_folds=inner_folds,
-                n_strengths=n_strengths,
-                standardise=standardise,
-                tol=tol,
-                max_seconds=max_seconds,
-                n_threads=threads,
-                seed=seed,
-            )
+            table, warned = _read(data, reading)
             hits, positive = _hits(table.labels, positive)
             result = contest(table.matrix, hits, contenders, rules, show)
     except KeyboardInterrupt:
-        say("stopped before everyone was measured.")
+        say("interrupted before all models were measured.")
         raise typer.Exit(130) from None
     if as_json:
-        from auctor.training.metric import falling_base
-        from auctor.training.verdict import in_own_units
-
-        base = falling_base(metric)
-        models = [in_own_units(row, base) for row in result.rows]
-        found = {"positive": positive, "warnings": said, "models": models}
+        found = {"positive": positive, "warnings": warned, "models": _own_units(result.rows, rules)}
         echo_json({**_about(result, rules), **found})
     else:
         _print(result, rules, positive)
 
 
+def _rules(options: Mapping[str, Any]) -> Rules:
+    """The rules of the comparison, from the options of the same names."""
+    from auctor.training.contest import Rules
+
+    given = {one.name: options[one.name] for one in fields(Rules) if one.name in options}
+    return Rules(**given, n_threads=options["threads"])
+
+
+def _read(data: str, reading: Reading) -> tuple[Table, list[str]]:
+    """The rows to compare on, and the warnings of reading them, which are printed."""
+    from auctor.training.prepare import check_width
+    from auctor.training.run import gathered
+
+    caught: list[Warning] = []
+    with gathered(caught):
+        table = read(data, reading, who=WHO)
+    warned = list(dict.fromkeys(worded(one, "compare") for one in caught))
+    for text in warned:
+        say(f"warning: {text}")
+    check_width(table.matrix.shape[1], table.schema.first_index, who=WHO)
+    return table, warned
+
+
 def _hits(labels: Array | None, positive: str | None) -> tuple[Array, str]:
-    """Which rows are of the positive class, and its label; refuses more than two classes."""
+    """A mask of the positive rows, and the positive label; refuses other than two classes."""
     import numpy as np
 
     from auctor.core.errors import DataError
@@ -206,8 +192,8 @@ def _hits(labels: Array | None, positive: str | None) -> tuple[Array, str]:
         raise DataError(
             WHO,
             needs="labels of two classes",
-            got=classes.size,
-            todo="Keep two classes, or merge the others into one.",
+            got=f"{classes.size}",
+            todo="Keep the rows of two classes, or merge the others into one.",
         )
     codes = np.searchsorted(classes, labels)
     code = positive_code(WHO, classes, codes, pos_label=positive)
@@ -225,7 +211,7 @@ def _limited(threads: int) -> Iterator[None]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar with what is left to do, on a terminal only."""
+    """A progress bar on the error stream; it shows nothing unless that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     bar = Progress(
@@ -247,6 +233,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _about(result: Contest, rules: Rules) -> dict[str, Any]:
+    """The settings and the conclusions of a comparison, for JSON."""
     from auctor.training.batch import counted_rows
     from auctor.training.metric import falling_base
 
@@ -273,11 +260,9 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
 
 
 def _print(result: Contest, rules: Rules, positive: str) -> None:
+    """Print the table of models, best first, with footnotes and the recommendation."""
     from rich import box
     from rich.table import Table
-
-    from auctor.training.metric import falling_base
-    from auctor.training.verdict import in_own_units
 
     out = console()
     times = f", drawn {rules.repeats} times" if rules.repeats > 1 else ""
@@ -299,15 +284,25 @@ def _print(result: Contest, rules: Rules, positive: str) -> None:
     )
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in sorted((row for row in result.rows if not row.refused), key=lambda row: -row.mean):
-        table.add_row(*_cells(in_own_units(row, falling_base(rules.metric)), others, result.best))
+    measured = [row for row in result.rows if not row.refused]
+    for row in _own_units(sorted(measured, key=lambda row: -row.mean), rules):
+        table.add_row(*_cells(row, others, result.best))
     out.print(table)
     out.print()
     for line in _footnotes(result, rules):
         out.print(line, markup=False)
 
 
+def _own_units(rows: Iterable[Row], rules: Rules) -> list[Row]:
+    """The rows of models with values of the metric itself, not of a score to maximise."""
+    from auctor.training.metric import falling_base
+    from auctor.training.verdict import in_own_units
+
+    return [in_own_units(row, falling_base(rules.metric)) for row in rows]
+
+
 def _cells(row: Row, others: list[str], best: str) -> list[str]:
+    """The cells of a model's row; ``best`` is the name of the best model, "" without a test."""
     from auctor.training.verdict import said
 
     against = [f"{row.difference:+.4f}", _p_value(row.p_value)] if best else ["", ""]
@@ -323,19 +318,21 @@ def _cells(row: Row, others: list[str], best: str) -> list[str]:
 
 
 def _p_value(value: float) -> str:
+    """A p-value in three digits, or nothing if there is none."""
     return "" if math.isnan(value) else f"{value:.3f}"
 
 
 def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
+    """Lines below the table: how it was made, what its marks mean, and the recommendation."""
     from auctor.training.batch import counted_rows
     from auctor.training.metric import falling_base
 
     yield (
-        f"Means over the test folds, ± standard deviation. Same folds, same scaling and encoding "
-        f"for everyone; tuned models tried the same {rules.n_strengths} strengths, more beyond the "
-        f"last where that was best, on the same {rules.inner_folds} inner folds, by the metric; "
-        "scores are cut by the same rule, and F1 is at that cut. Trees have their own settings. "
-        "Seconds: tuning and fit, per fold, without compiling."
+        "Mean over the test folds ± standard deviation. All models had the same folds, scaling "
+        f"and encoding. Tuned models tried the same {rules.n_strengths} strengths on the same "
+        f"{rules.inner_folds} inner folds by the metric, and more if the last was the best. All "
+        "thresholds follow the same rule, and F1 is at that threshold. Trees have their own "
+        "settings. Seconds are per fold, for tuning and fit, without compiling."
     )
     if falling_base(rules.metric) is not None:
         yield f"Less {rules.metric} is better."
@@ -346,15 +343,15 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
         yield f"Best possible {rules.metric}: {result.best_possible:.4g}, mean over the test folds."
     if result.best:
         yield (
-            "Vs best: difference from the best mean; p: corrected resampled t-test over the folds, "
-            "two-sided, by Holm's rule for this number of models."
+            "vs best: difference from the best mean. p: two-sided corrected resampled t-test over "
+            "the folds, with Holm's correction for the number of models."
         )
     if any(row.stopped_early for row in result.rows):
-        yield "* In some folds a fit stopped before its tolerance."
+        yield "* In some folds a fit stopped before it reached its tolerance."
     if any(row.on_edge for row in result.rows):
         yield (
-            "^ In some folds the metric still rose at the last strength tried, so that there is no "
-            "p-value: the model may do better than it did here."
+            "^ In some folds the metric was still rising at the last strength that was tried. The "
+            "model may be better than it looks here, so it has no p-value."
         )
     for row in result.rows:
         if row.refused:

@@ -1,4 +1,4 @@
-"""Options from a TOML file: the same names, in a section for each command."""
+"""Options from a TOML file: by the names of the options, with a section for each command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHO = "auctor --config"
 
 
 def use_config(ctx: typer.Context, path: Path | None) -> Path | None:
-    """Make a file's values the defaults of a command, below what its command line says."""
+    """Make the values of a file the defaults of a command; its command line takes precedence."""
     if path is not None and not ctx.resilient_parsing:
         from auctor.cli.app import built
 
@@ -45,10 +45,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def names(params: list[Any]) -> dict[str, Any]:
-    """The parameters of a command by what a user types, without dashes in front.
-
-    ``n_features`` and ``n-features`` are the same name.
-    """
+    """The parameters of a command by the names of their options, without leading dashes."""
     found = {}
     for param in params:
         for name in (param.name, *param.opts):
@@ -58,7 +55,7 @@ def names(params: list[Any]) -> dict[str, Any]:
 
 
 def plain(name: str) -> str:
-    """A name as it is compared.
+    """A name without leading dashes, with dashes for underscores, so that spellings are equal.
 
     Examples
     --------
@@ -73,19 +70,19 @@ def settings(
 ) -> dict[str, Any]:
     """Values for a command, by the names of its parameters.
 
-    Entries above all sections go to every command that has them; a command's own section comes
-    first. A name that no command has, or that the section's command lacks, is refused.
+    Entries before the first section hold for every command that has such an option; entries in the
+    section of a command take precedence. Names that are not options are refused.
 
     Parameters
     ----------
     content : mapping
-        Of the file.
+        The parsed file.
     command : str
         The command that runs.
     options : mapping
-        For every command its parameters by name.
+        The parameters of every command, by name.
     path : Path
-        Of the file, for messages.
+        Path of the file, for error messages.
     """
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in content.items() if isinstance(value, dict)}
@@ -101,7 +98,7 @@ def settings(
 
 
 def _known(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Parameters with their values, by parameter; values of other commands are left out."""
+    """The parameters that a command has, with their values; other entries are left out."""
     return {
         options[plain(name)].name: (options[plain(name)], _value(name, value, options[plain(name)]))
         for name, value in values.items()
@@ -110,6 +107,7 @@ def _known(values: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, t
 
 
 def _check(given: Mapping[str, Any], known: Mapping[str, Any], place: str, meaning: str) -> None:
+    """Refuse a name that is not known, and suggest the most similar one."""
     for name in given:
         if plain(name) not in {plain(other) for other in known}:
             near = difflib.get_close_matches(plain(name), list(known), n=1, cutoff=0.5)
@@ -120,20 +118,21 @@ def _check(given: Mapping[str, Any], known: Mapping[str, Any], place: str, meani
 
 
 def _value(name: str, value: Any, param: Any) -> Any:
-    """A value as if it had been typed: text, a list of it, or a truth value for a switch."""
-    switch = bool(getattr(param, "is_flag", False))
+    """A value as the command line would have it: text, a list of texts, or a bool for a flag."""
+    flag = bool(getattr(param, "is_flag", False))
     several = bool(getattr(param, "multiple", False)) or getattr(param, "nargs", 1) == -1
-    if switch and isinstance(value, bool):
+    if flag and isinstance(value, bool):
         return value
     if several and isinstance(value, list) and all(map(_scalar, value)):
         return [str(item) for item in value]
-    if not switch and not several and _scalar(value):
+    if not flag and not several and _scalar(value):
         return str(value)
-    wanted = "true or false" if switch else "a list" if several else "a number or text"
+    wanted = "true or false" if flag else "a list" if several else "a number or text"
     raise ParameterError(
         WHO, needs=f"{name} to be {wanted}", got=f"{value!r}", todo="Correct the file."
     )
 
 
 def _scalar(value: Any) -> bool:
+    """Whether a value is text or a number."""
     return isinstance(value, str | int | float) and not isinstance(value, bool)

@@ -22,9 +22,9 @@ from auctor.cli.options import (
     Missing,
     ZeroBased,
     examples,
-    yes_no,
 )
 from auctor.cli.output import echo_json
+from auctor.cli.reading import yes_no
 
 WHO = "auctor convert"
 
@@ -41,7 +41,9 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="IN", help="Rows, - for standard input, or a model.", show_default=False
+            metavar="IN",
+            help="A file of rows, - for standard input, or a model.",
+            show_default=False,
         ),
     ],
     out: Annotated[
@@ -52,14 +54,14 @@ def convert(
     to: Annotated[
         str,
         typer.Option(
-            help="Format of OUT; auto goes by the file's name.", autocompletion=names.formats
+            help="Format of OUT; auto chooses by the file's name.", autocompletion=names.formats
         ),
     ] = "auto",
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
     missing: Missing = "refuse",
     unlabelled: Annotated[
-        bool, typer.Option("--unlabelled", help="The rows need no label.")
+        bool, typer.Option("--unlabelled", help="Accept rows without a label.")
     ] = False,
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
@@ -68,22 +70,22 @@ def convert(
     dtype: Annotated[
         str,
         typer.Option(
-            help="Numbers that an ONNX model takes: float64 or float32.",
+            help="Type of the numbers that an ONNX model takes: float64 or float32.",
             autocompletion=names.choices("float64", "float32"),
         ),
     ] = "float64",
     table: Annotated[
-        str, typer.Option(help="The table that an SQL query reads, as it stands behind FROM.")
+        str, typer.Option(help="Name of the table in an SQL query, as it is written after FROM.")
     ] = "rows",
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Convert rows between formats, a chunk at a time, or a model to ONNX or SQL.
+    """Convert rows to another format, or a model to ONNX or SQL.
 
-    Tables keep text and missing values where the new format has them; elsewhere they become
-    numbers, as in auctor train. OUT appears whole or not at all. A name that ends in .shards is a
-    folder for auctor train to read where rows do not fit into memory; its columns are numbers. A
-    model becomes a graph (.onnx), or a query that adds predictions to the rows of a table (.sql).
+    Files larger than memory are converted in chunks. Text and missing values are kept if the new
+    format can hold them; otherwise they become numbers, as in auctor train. If it fails, OUT is not
+    written. If OUT ends in .shards, it is a folder of numbers that auctor train reads from disk.
+    A model becomes an ONNX graph, or an SQL query that adds predictions to the rows of a table.
     """
     from auctor.cli.inspect import is_model
     from auctor.core.files import check_destination
@@ -116,7 +118,7 @@ def convert(
 
 
 def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """Write rows in another format."""
+    """Write rows in another format; returns what was written."""
     from auctor.core.errors import ParameterError
     from auctor.tables.convert import convert
 
@@ -127,7 +129,7 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
             WHO,
             needs=f"a model to write {out.suffix}",
             got=f"rows, {source}",
-            todo="Train one with auctor train first.",
+            todo="Train a model with auctor train first.",
         )
     done = convert(source, out, **options)
     return {
@@ -141,7 +143,7 @@ def _rewrite(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """Write rows as a folder of shards, a chunk at a time."""
+    """Write rows as a folder of shards; returns what was written."""
     from auctor.core.errors import ParameterError
     from auctor.tables.shards import write_shards
 
@@ -150,7 +152,7 @@ def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
             WHO,
             needs="rows with labels and without missing values to write shards",
             got="--missing or --unlabelled",
-            todo="Drop it; fill missing values by converting to Parquet first.",
+            todo="Drop the option; convert to Parquet first to fill missing values.",
         )
     same = ("format", "label", "zero_based", "header", "delimiter", "decimal")
     done = write_shards(source, out, **{name: options[name] for name in same})
@@ -166,7 +168,7 @@ def _shards(source: str, out: Path, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _export(source: str, out: Path, dtype: str, table: str) -> dict[str, Any]:
-    """Write a model as ONNX or SQL."""
+    """Write a model as ONNX or SQL; returns what was written."""
     from auctor.core.errors import ParameterError
     from auctor.export import to_onnx, to_sql
     from auctor.saved import read_saved

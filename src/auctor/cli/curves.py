@@ -1,4 +1,4 @@
-"""Options of models with a curve for each column."""
+"""Options of additive models, which have a curve for each column."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from auctor.cli import names
 ModelKind = Annotated[
     str,
     typer.Option(
-        help="linear, or additive for a curve for each column.",
+        help="Kind of model: linear, or additive for a curve for each column.",
         autocompletion=names.choices("linear", "additive"),
     ),
 ]
 Bins = Annotated[
-    int, typer.Option(min=2, max=254, help="With additive: bins of a column, at most.")
+    int, typer.Option(min=2, max=254, help="With additive: largest number of bins per column.")
 ]
 Monotone = Annotated[
     str | None,
@@ -27,5 +27,5 @@ Monotone = Annotated[
     ),
 ]
 Interactions = Annotated[
-    int, typer.Option(min=0, help="With additive: pairs of columns to add, those that help most.")
+    int, typer.Option(min=0, help="With additive: how many pairs of columns to add, best first.")
 ]

@@ -1,4 +1,4 @@
-"""``auctor demo``: what people use against ours, on a real table, in less than a minute."""
+"""``auctor demo``: the usual models and ours on a real table, in less than a minute."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ WHO = "auctor demo"
 
 
 class Demo(NamedTuple):
-    """What the demo found: rows by metric, a sentence for each, and the numbers of the report."""
+    """The results of the demo.
+
+    Parameters
+    ----------
+    table : ShowTable
+    results : dict
+        The models and their values, by metric.
+    verdicts : dict
+        A sentence that sums up the results, by metric.
+    info : ReportInfo
+        The numbers of the HTML report.
+    """
 
     table: ShowTable
     results: dict[str, list[Measured]]
@@ -33,12 +44,12 @@ def demo(
     report: Annotated[
         Path, typer.Option(help="Where to write the HTML report.", show_default=True)
     ] = Path("auctor-demo.html"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the folds.")] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON instead of a table.")
     ] = False,
 ) -> None:
-    """Compare logistic regression, boosted trees and ours on a real table of scikit-learn's."""
+    """Compare our models with logistic regression and boosted trees on a table of scikit-learn."""
     from auctor.core.files import check_destination, write_text
     from auctor.reports import render
 
@@ -53,14 +64,14 @@ def demo(
 
 
 def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) -> Demo:
-    """Train every way for every metric; each row is predicted by models that have not seen it.
+    """Train every model for every metric; each row is predicted by models trained without it.
 
     Parameters
     ----------
     seed : int
-        Of the folds.
+        Random seed of the folds.
     on_stage : callable, optional
-        Told what is going on.
+        Called with a line of text when a new stage begins.
     """
     from functools import partial
 
@@ -74,21 +85,21 @@ def run_demo(*, seed: int = 0, on_stage: Callable[[str], None] | None = None) ->
     )
 
     tell = on_stage or (lambda stage: None)
-    table, ways = show_table(), entrants(seed)
+    table, models = show_table(), entrants(seed)
     results, verdicts = {}, {}
     for goal in GOALS:
         predicted: dict[str, Array] = {}
-        for name, make in ways.items():
+        for name, make in models.items():
             tell(f"{goal.metric}: {name} (the first run also compiles)")
             predicted[name] = held_out(partial(make, goal), table, seed)
         results[goal.metric] = measured(table.hit, predicted, goal, seed)
         verdicts[goal.metric] = verdict(goal, results[goal.metric])
-    tell("Measuring")
+    tell("Training and measuring the model of the report")
     return Demo(table, results, verdicts, _report(table, GOALS[-1], seed))
 
 
 def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
-    """A report of our model for a goal, trained on half of the rows and measured on the others."""
+    """The report of our model for a metric, trained on half of the rows, measured on the others."""
     import time
 
     import numpy as np
@@ -137,6 +148,7 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
 
 
 def _numbers(found: Demo, seed: int) -> dict[str, Any]:
+    """The results as plain values, for JSON."""
     from auctor.reports import plain
 
     table = found.table
@@ -156,6 +168,7 @@ def _numbers(found: Demo, seed: int) -> dict[str, Any]:
 
 
 def _print(found: Demo, seed: int, report: Path) -> None:
+    """Print a table and a sentence for each metric, then how they were measured."""
     from auctor.estimators.showcase import GOALS, where_trees_win
 
     out, table = console(), found.table
@@ -179,9 +192,9 @@ def _print(found: Demo, seed: int, report: Path) -> None:
         out.print()
     out.print(f"{where_trees_win(found.results)}\n", markup=False)
     out.print(
-        "Every row is predicted by models that were trained without it; strengths and cuts were "
-        "tuned without it too. Trees keep their own settings. (chance): the interval of the "
-        "difference, over the same draws of rows, includes zero.",
+        "Every row is predicted by models that were trained and tuned without it. Trees have their "
+        "default settings. (chance): the 95 % bootstrap interval of the difference from the best "
+        "includes zero, so the difference may be chance.",
         markup=False,
     )
     out.print(

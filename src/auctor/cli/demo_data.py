@@ -1,4 +1,4 @@
-"""Card payments with rare fraud, generated: what the gallery uses.
+"""Generated card payments with rare fraud, for an example of the gallery.
 
 The fraud is of three kinds that look different, so that no linear score fits all of it, and some
 labels are wrong. Nothing here was tuned to favour a loss.
@@ -12,9 +12,9 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 
-#: Payments that are drawn.
+#: Number of payments: with `FRAUD_RATE`, about 150 frauds for training and as many for testing.
 N_ROWS = 60_000
-#: Share of the payments that are fraud: rare, as in practice.
+#: Share of the payments that are fraud. Set by hand; card fraud is rare in practice as well.
 FRAUD_RATE = 0.005
 
 #: Merchant category: share of payments, and how much riskier it is (in log-odds).
@@ -28,7 +28,7 @@ MERCHANTS = {
     "jewellery": (0.03, 1.3),
     "other": (0.10, 0.0),
 }
-#: Columns without a name, as the anonymised ones of public data on card fraud.
+#: Number of columns without a meaning, like the anonymised ones of public data on card fraud.
 N_COMPONENTS = 8
 
 
@@ -56,7 +56,7 @@ def card_payments(n_rows: int = N_ROWS, seed: int = 0) -> tuple[dict[str, FloatA
     odds = _fraud_log_odds(columns)
     chance = _expit(odds + _offset(odds, FRAUD_RATE))
     fraud = rng.random(n_rows) < chance
-    # Wrong labels: fraud nobody reported, and honest payments that were disputed.
+    # Wrong labels: 5 % of the fraud is not reported, and 0.02 % of all payments are disputed.
     missed = fraud & (rng.random(n_rows) < 0.05)
     disputed = rng.random(n_rows) < 0.0002
     return columns, ((fraud & ~missed) | disputed).astype(np.int64)
@@ -76,7 +76,7 @@ def split_half(columns: dict[str, FloatArray], y: Array, seed: int = 0) -> Split
 
 
 def _payments(rng: np.random.Generator, n: int) -> dict[str, FloatArray]:
-    """What is known about each payment, fraud or not."""
+    """The columns, drawn independently of fraud."""
     amount = rng.lognormal(3.3, 1.1, n)
     usual = rng.lognormal(3.3, 0.6, n)
     hour = np.where(rng.random(n) < 0.85, rng.normal(14.5, 3.8, n), rng.uniform(0, 24, n)) % 24
@@ -115,7 +115,7 @@ def _components(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def _fraud_log_odds(c: dict[str, FloatArray]) -> FloatArray:
-    """Log-odds of fraud up to a constant: the most likely of three kinds decides."""
+    """Log-odds of fraud up to a constant: the log of the sum of the odds of three kinds."""
     online = 1.0 - c["card_present"]
     testing = (  # small amounts in quick succession, to see whether a card works
         1.1 * c["payments_last_hour"] * online

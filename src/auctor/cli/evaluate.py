@@ -1,9 +1,11 @@
-"""``auctor evaluate``: every metric of a saved model on labelled rows."""
+"""``auctor evaluate``: all metrics of a saved model on labelled rows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from auctor.cli.files import seen_note
 from auctor.cli.options import (
@@ -16,22 +18,18 @@ from auctor.cli.options import (
     Header,
     Label,
     ModelPath,
-    Reading,
     Seed,
     ZeroBased,
-    check_order,
-    counting,
     examples,
-    open_model,
-    read_chunks,
 )
 from auctor.cli.output import console, echo_json, say, say_unseen
+from auctor.cli.reading import Reading, check_order, count_unseen, open_model, read_chunks
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 WHO = "auctor evaluate"
-#: What each number is called, in the order in which they are shown.
+#: Names of the metrics, in the order in which they are shown.
 NAMES = {
     "auc": "AUC",
     "average_precision": "average precision",
@@ -50,6 +48,7 @@ NAMES = {
     "auctor evaluate model.auctor june.csv --label clicked --json",
 )
 def evaluate(
+    ctx: typer.Context,
     model: ModelPath,
     data: DataPath,
     label: Label = None,
@@ -62,23 +61,15 @@ def evaluate(
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Measure a model on labelled rows, read in chunks: all metrics, with 95 % intervals."""
+    """Measure a model on labelled rows: all metrics, with 95 % intervals."""
     from auctor.training.evaluate import evaluation, schema_of, score_chunks
 
     check_order(model, data, who=WHO)
     saved = open_model(model, who=WHO)
-    options = Reading(
-        format=format,
-        label=label,
-        zero_based=zero_based,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-    )
     schema = schema_of(saved.model, saved.schema)
     unseen: Counter[str] = Counter()
-    chunks = counting(read_chunks(data, options, schema, who=WHO, labelled=True), unseen)
-    rows = score_chunks(saved.model, chunks, who=WHO, seed=seed)
+    chunks = read_chunks(data, Reading.of(ctx, WHO), schema, who=WHO, labelled=True)
+    rows = score_chunks(saved.model, count_unseen(chunks, unseen), who=WHO, seed=seed)
     found = evaluation(saved.model, rows, who=WHO) | {"unseen": dict(unseen)}
     say_unseen(unseen, rows.codes.size)
     if seen := seen_note(saved.notes, data, rows.codes.size):
@@ -90,7 +81,7 @@ def evaluate(
 
 
 def show(found: dict[str, Any]) -> None:
-    """Print an evaluation for people."""
+    """Print an evaluation: the rows, the metrics with intervals, and the confusion matrix."""
     from auctor.cli.output import estimate_text, grid, metric_text
     from auctor.reports.intervals import Estimate
 
@@ -113,17 +104,17 @@ def show(found: dict[str, Any]) -> None:
     out.print(_confusion(found), markup=False)
     if "each" in found:
         out.print()
-        out.print(_each(found), markup=False)
+        out.print(_one_against_rest(found), markup=False)
 
 
 def _confusion(found: dict[str, Any]) -> Table:
-    """Counts of rows by true and predicted class."""
+    """The confusion matrix: rows are true classes, columns predicted ones."""
     from auctor.cli.output import grid
 
     names = list(found["classes"])
     counts = found["confusion"]
     if isinstance(counts, dict):
-        names.sort(key=lambda name: name == found["positive"])
+        names.sort(key=lambda name: name == found["positive"])  # the positive class comes last
         counts = [[counts["tn"], counts["fp"]], [counts["fn"], counts["tp"]]]
     table = grid("true class", *(f"predicted {name}" for name in names))
     for name, row in zip(names, counts, strict=True):
@@ -131,8 +122,8 @@ def _confusion(found: dict[str, Any]) -> Table:
     return table
 
 
-def _each(found: dict[str, Any]) -> Table:
-    """Every class against the rest."""
+def _one_against_rest(found: dict[str, Any]) -> Table:
+    """AUC and F1 of every class against all others."""
     from auctor.cli.output import grid
 
     table = grid("class", "AUC [95 % interval]", "F1")

@@ -1,4 +1,4 @@
-"""Files that a command reads and writes: refused before any work where they clash."""
+"""Checks of the files that a command reads and writes, before any work."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from typing import Any
 def check_outputs(
     who: str, outs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
 ) -> None:
-    """Refuse, before any work, to write over a file that is read, or two files to one place.
+    """Refuse to overwrite a file that is also read, and to write two outputs to one file.
 
-    ``None`` and "-" stand for no file.
+    ``None`` and "-" mean no file.
     """
     from auctor.core.errors import ParameterError
 
-    taken = {_place(path) for path in inputs if path not in (None, "-")}
+    taken = {_identity(path) for path in inputs if path not in (None, "-")}
     for out in outs:
         if out in (None, "-"):
             continue
-        if _place(out) in taken:
+        if _identity(out) in taken:
             raise ParameterError(
                 who, needs="another file to write to", got=f"{out} twice", todo="Pass another name."
             )
-        taken.add(_place(out))
+        taken.add(_identity(out))
 
 
 def seen_note(notes: Mapping[str, Any], data: str, rows: int) -> str | None:
-    """What to say where the rows to measure on seem to be those that the model was trained on.
+    """A warning if the rows to measure on seem to be those of training, otherwise None.
+
+    They seem to be if file name and number of rows are the same.
 
     Examples
     --------
@@ -39,13 +41,13 @@ def seen_note(notes: Mapping[str, Any], data: str, rows: int) -> str | None:
     if (notes.get("source_rows"), Path(str(notes.get("source"))).name) != (rows, Path(data).name):
         return None
     return (
-        f"{data} has the name and the number of rows of the file that the model was trained on; if "
-        "it is the same, these numbers are too good. Measure on rows that it has not seen."
+        f"{data} has the name and the number of rows of the file that the model was trained on. If "
+        "it is the same file, these metrics are too optimistic. Measure on held-out rows."
     )
 
 
 def check_page(who: str, report: Path | None) -> None:
-    """Refuse a report whose name says that it is something else than a page of HTML."""
+    """Refuse a report whose name does not end in .html or .htm."""
     from auctor.core.errors import ParameterError
 
     if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
@@ -53,29 +55,29 @@ def check_page(who: str, report: Path | None) -> None:
             who,
             needs="a name ending in .html for the report",
             got=report,
-            todo="Write .html, and print it from a browser for another format.",
+            todo="Write HTML, and print it from a browser to get another format.",
         )
 
 
 def check_other(who: str, data: str, test: str | Path | None) -> None:
-    """Refuse to measure on the file that is trained on, as if its rows were new."""
+    """Refuse a test file that is the training file."""
     from auctor.core.errors import ParameterError
 
-    if test is not None and data != "-" and _place(data) == _place(test):
+    if test is not None and data != "-" and _identity(data) == _identity(test):
         raise ParameterError(
             who,
-            needs="other rows than those of training for --test",
+            needs="a --test file other than the training file",
             got=f"{test} twice",
-            todo="Leave out --test: a fifth of the rows is then held out.",
+            todo="Drop --test: a fifth of the rows is then held out.",
         )
 
 
-def _place(path: Any) -> object:
-    """The same for all names of a file, whether it exists or not."""
+def _identity(path: Any) -> object:
+    """A key that is equal for all paths to the same file, whether it exists or not."""
     try:
         found = os.stat(path)
     except OSError:
         return os.path.realpath(path)
-    except ValueError:  # a null byte, refused later
+    except ValueError:  # a null byte in the path, which is refused when it is opened
         return path
     return found.st_dev, found.st_ino

@@ -1,4 +1,4 @@
-"""``auctor inspect``: what is in a model file, or in a file of rows, before anything is done."""
+"""``auctor inspect``: what is in a model file or in a file of rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from auctor.cli.options import (
     Format,
     Header,
     Label,
-    Reading,
     Threads,
     ZeroBased,
     examples,
-    read,
 )
 from auctor.cli.output import column_table, console, echo_json
+from auctor.cli.reading import Reading, read
 
 if TYPE_CHECKING:
     from auctor.saved import Saved
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from auctor.tables.schema import Schema
 
 WHO = "auctor inspect"
-#: Labels that are counted one by one.
+#: Largest number of different labels whose counts are shown. Set by hand: a longer line is hard to
+#: read, and with more labels the column is probably not meant as classes.
 MANY_LABELS = 20
 
 
@@ -40,6 +40,7 @@ MANY_LABELS = 20
     "auctor inspect clicks.csv --label clicked",
 )
 def inspect(
+    ctx: typer.Context,
     path: Annotated[
         str,
         typer.Argument(
@@ -49,7 +50,10 @@ def inspect(
         ),
     ],
     top: Annotated[
-        int, typer.Option(min=0, help="Columns to name: those of most weight, or the first.")
+        int,
+        typer.Option(
+            min=0, help="How many columns to show: those of largest weight, or the first of data."
+        ),
     ] = 20,
     label: Label = None,
     format: Format = "auto",
@@ -61,9 +65,9 @@ def inspect(
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Show what is in a model file (fit, threshold, columns), or in data (types, gaps, labels).
+    """Show what is in a model file (fit, threshold, weights) or in data (columns, labels).
 
-    Of data it also says what auctor train would: columns that are probably not meant as they are.
+    For data it also gives the warnings of auctor train: columns that probably need an option.
     """
     if is_model(path):
         from auctor.saved import read_saved
@@ -71,20 +75,9 @@ def inspect(
         found = describe_model(read_saved(path).of_columns(WHO), path, top)
         show = _show_model
     else:
-        options = Reading(
-            format=format,
-            label=label,
-            categorical="hash",  # a column each: categories are counted, not encoded
-            buckets=1,
-            missing="zero",
-            zero_based=zero_based,
-            header=header,
-            delimiter=delimiter,
-            decimal=decimal,
-            n_threads=threads,
-            check=True,
-        )
-        found = describe_data(read(path, options, who=WHO, labelled=label is not None), path)
+        # One bucket per column of text: categories are counted, not encoded.
+        reading = Reading.of(ctx, WHO, categorical="hash", buckets=1, missing="zero", check=True)
+        found = describe_data(read(path, reading, who=WHO, labelled=label is not None), path)
         show = _show_data
     if as_json:
         echo_json(found)
@@ -93,7 +86,7 @@ def inspect(
 
 
 def is_model(path: str) -> bool:
-    """Whether a file is a model: by its name, or because it has a description."""
+    """Whether a file is a model: it ends in .auctor, or is a zip archive with meta.json."""
     if path.endswith(".auctor"):
         return True
     try:
@@ -107,7 +100,7 @@ def is_model(path: str) -> bool:
 
 
 def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
-    """What a model file holds, as plain values."""
+    """The contents of a model file as plain values, with the ``top`` largest weights."""
     from auctor.training.calibrate import log_odds
 
     model, notes = saved.model, saved.notes
@@ -131,13 +124,13 @@ def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as text where it is an object or an array."""
+    """The value of a parameter; an object or an array becomes text."""
     plain = value is None or isinstance(value, bool | int | float | str | Mapping)
     return value if plain else " ".join(repr(value).split())
 
 
 def _fit(model: Any) -> dict[str, Any]:
-    """How the model was found: the worst of its problems, or rows seen."""
+    """How the model was fitted: the largest gap of its problems, or the rows it has seen."""
     found: dict[str, Any] = {}
     if hasattr(model, "strength_"):
         found["strength"] = float(model.strength_)
@@ -161,21 +154,24 @@ def _fit(model: Any) -> dict[str, Any]:
 
 
 def _weights(saved: Saved, top: int) -> dict[str, Any]:
-    """Thresholds and weights, the largest by name."""
+    """Intercepts, thresholds and the largest weights.
+
+    Signs are those of the positive class, which may be the first of the two classes.
+    """
     import numpy as np
 
     from auctor.training.evaluate import part_names, positive_of, schema_of
 
     model = saved.model
     schema = schema_of(model, saved.schema)
-    curved = hasattr(model, "importances_")
+    curved = hasattr(model, "importances_")  # an additive model
     coef = np.atleast_2d(model.importances_ if curved else model.coef_)
     classes = model.classes_.tolist() if hasattr(model, "classes_") else [None]
     towards, sign = classes, 1.0
-    if len(classes) == 2:  # of the positive class, whatever its place
+    if len(classes) == 2:  # the model's own signs are those of the second class
         code = positive_of(model)
         towards, sign = [classes[code]], 1.0 if code else -1.0
-    if curved:  # how far a column moves the score, whichever way
+    if curved:  # importances have no sign
         towards = [None]
     coef = (1.0 if curved else sign) * coef + 0.0
     threshold = getattr(model, "threshold_", None)
@@ -194,13 +190,14 @@ def _weights(saved: Saved, top: int) -> dict[str, Any]:
 
 
 def _top(row: Any, names: Any, schema: Schema, top: int) -> tuple[Any, ...]:
-    """Columns of most weight."""
+    """The ``top`` columns of largest absolute weight."""
     from auctor.reports.build import weights
 
     return weights(row, names, top, schema.first_index).top if top else ()
 
 
 def _show_model(found: dict[str, Any], top: int) -> None:
+    """Print a model: a line for each fact, then a table of weights for each class."""
     from rich import box
     from rich.table import Table
 
@@ -218,7 +215,7 @@ def _show_model(found: dict[str, Any], top: int) -> None:
         table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
         table.add_column(f"column{towards}", overflow="fold")
         curved = found["curved"]
-        head = "standard deviation of what it adds" if curved else "weight"
+        head = "standard deviation of its part of the score" if curved else "weight"
         table.add_column(head, justify="right", no_wrap=True)
         for feature in one["features"]:
             table.add_row(feature.name, f"{feature.weight:{'' if curved else '+'}.6g}")
@@ -227,6 +224,7 @@ def _show_model(found: dict[str, Any], top: int) -> None:
 
 
 def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts about a model, by name; those it does not have are left out."""
     params = found["params"]
     penalty = params.get("penalty")
     lines = [
@@ -238,7 +236,7 @@ def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("positive", "" if found["positive"] is None else str(found["positive"])),
         ("threshold", ", ".join(f"{cut:.6g}" for cut in found["threshold"] or [])),
         ("probabilities", _probabilities_text(found)),
-        ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have weight"),
+        ("columns", f"{found['n_nonzero']:,} of {found['n_features']:,} have a nonzero weight"),
         ("read from", _schema_text(found["schema"])),
         ("trained on", _data_text(found["data"], two=len(found["classes"] or ()) == 2)),
         ("test", _test_text(found["test"])),
@@ -269,7 +267,7 @@ def _schema_text(schema: dict[str, Any] | None) -> str:
 
 
 def _data_text(data: Any, *, two: bool) -> str:
-    """Rows that were trained on, from notes that may be anything."""
+    """The number of training rows, from the notes, which may hold anything."""
     if not isinstance(data, dict) or not isinstance(data.get("train_rows"), int):
         return ""
     positives = data.get("train_positives")
@@ -284,7 +282,7 @@ def _probabilities_text(found: dict[str, Any]) -> str:
 
 
 def _test_text(test: Any) -> str:
-    """Score and AUC on the rows held out, from notes that may be anything."""
+    """Number of held-out rows and AUC on them, from the notes, which may hold anything."""
     if not isinstance(test, dict) or not isinstance(test.get("rows"), int):
         return ""
     auc = test.get("auc")
@@ -301,7 +299,7 @@ def _short(value: Any) -> str:
 
 
 def describe_data(table: Table, path: str) -> dict[str, Any]:
-    """What a file of rows holds, as plain values."""
+    """The contents of a file of rows as plain values."""
     from auctor.data.preparation import is_dense, share_stored
 
     n, d = table.matrix.shape
@@ -319,7 +317,7 @@ def describe_data(table: Table, path: str) -> dict[str, Any]:
 
 
 def _labels(labels: Any) -> dict[str, Any]:
-    """How many rows have which label; of many labels only how many there are."""
+    """Counts of the `MANY_LABELS` most frequent labels, and the number of different labels."""
     import numpy as np
 
     from auctor.training.prepare import tidy_labels
@@ -337,19 +335,24 @@ def _labels(labels: Any) -> dict[str, Any]:
 
 
 def _show_data(found: dict[str, Any], top: int) -> None:
+    """Print the size of a file, its labels and a table of its first ``top`` columns."""
     out = console()
     kind = f"sparse, {found['density']:.2%} stored" if found["sparse"] else "dense"
     out.print(f"{found['rows']:,} rows, {found['columns']:,} columns ({kind})")
     out.print(_label_text(found), markup=False)
     if found["missing"]:
-        out.print(f"{found['missing']:,} missing values; see --missing of auctor train")
+        out.print(
+            f"{found['missing']:,} missing values; auctor train --missing says how to fill them"
+        )
     shown = found["summary"][:top]
     if not shown:
         return
     out.print()
     out.print(column_table(shown), markup=False)
     if len(found["summary"]) > top:
-        out.print(f"... and {len(found['summary']) - top:,} more; see --top and --json")
+        out.print(
+            f"... and {len(found['summary']) - top:,} more columns; show them with --top or --json"
+        )
 
 
 def _label_text(found: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Learners of ``auctor stream`` by name, and their parameters as they are typed."""
+"""Learners of ``auctor stream`` by name, and their parameters from the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHO = "auctor stream"
 
 
 def learners() -> dict[str, type[OnlineClassifier]]:
-    """Learners by the name a user types.
+    """Classes of online learners, by their names on the command line.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def learners() -> dict[str, type[OnlineClassifier]]:
 
 
 def make_learner(name: str, params: dict[str, Any]) -> OnlineClassifier:
-    """A learner by name; refuses parameters it does not have."""
+    """A learner by name; refuses parameters that it does not have."""
     from auctor.core.checks import check_choice
     from auctor.core.errors import ParameterError
 
@@ -49,7 +49,7 @@ def make_learner(name: str, params: dict[str, Any]) -> OnlineClassifier:
             WHO,
             needs=f"parameters of {kind.__name__} ({', '.join(sorted(allowed))})",
             got=f"{unknown[0]}",
-            todo="Drop it.",
+            todo="Drop that parameter.",
         )
     return kind(**params)
 
@@ -63,14 +63,14 @@ def learner_settings(given: list[str] | None, **named: Any) -> dict[str, Any]:
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise ParameterError(
-                WHO, needs="--set NAME=VALUE", got=f"{item!r}", todo="Write it so."
+                WHO, needs="--set NAME=VALUE", got=f"{item!r}", todo="Add the name and =."
             )
         params[key] = _value(value)
     return params
 
 
 def _value(text: str) -> Any:
-    """A number, truth value, null or text."""
+    """A value from its text: JSON or Python's True, False and None; otherwise the text."""
     try:
         return json.loads(text.lower() if text in ("True", "False") else text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``auctor list``: every part and format by the name a user types."""
+"""``auctor list``: every metric, loss, solver, format and so on, by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auctor.cli.output import echo_json
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """Kinds of parts that can be listed."""
 
     METRICS = "metrics"
     LOSSES = "losses"
@@ -28,30 +28,30 @@ class Kind(StrEnum):
 
 
 class Part(NamedTuple):
-    """A name and one line about it."""
+    """The name of a part and one line about it."""
 
     name: str
     summary: str
 
 
-#: Where each kind is passed.
+#: How the parts of each kind are used.
 USES = {
     Kind.METRICS: "MetricClassifier(metric=..., surrogate=...), default surrogate first",
-    Kind.LOSSES: "LinearRegressor(loss=...), or an object where a metric or loss is asked for",
-    Kind.PENALTIES: "penalty=..., or an object",
-    Kind.SOLVERS: "solver=..., or an object; 'auto' chooses",
+    Kind.LOSSES: "LinearRegressor(loss=...) by name; or an object in place of any metric or loss",
+    Kind.PENALTIES: "penalty=..., by name or as an object",
+    Kind.SOLVERS: "solver=..., by name or as an object; 'auto' chooses by the problem",
     Kind.LEARNERS: "auctor stream --learner ..., classes of auctor.online",
     Kind.ESTIMATORS: "classes of auctor with scikit-learn's API",
-    Kind.MAPS: "MapProblem(loss, penalty, map): scores that are no linear function",
+    Kind.MAPS: "MapProblem(loss, penalty, map): scores that are not linear in the weights",
     Kind.TOOLS: "functions and estimators of auctor.qp, .least_squares, .completion, .covariance",
-    Kind.FORMATS: "--format ..., read_table(format=...); 'auto' goes by the name of the file",
+    Kind.FORMATS: "--format ..., read_table(format=...); 'auto' chooses by the name of the file",
 }
 
-#: What a file of each format holds.
+#: One line about each file format.
 FORMAT_LINES = {
-    "svmlight": "text, a label and index:value pairs per line; plain or gz, bz2, xz, zst",
-    "csv": "text, columns with commas, semicolons or tabs between; plain or gz, bz2, xz, zst",
-    "tsv": "text, columns with tabs between; plain or gz, bz2, xz, zst",
+    "svmlight": "text, a label and index:value pairs on each line; plain or gz, bz2, xz, zst",
+    "csv": "text, fields separated by commas, semicolons or tabs; plain or gz, bz2, xz, zst",
+    "tsv": "text, fields separated by tabs; plain or gz, bz2, xz, zst",
     "parquet": "Apache Parquet",
     "arrow": "Arrow IPC, file or stream; Feather",
     "npz": "numpy archive with X and y, or a scipy.sparse matrix",
@@ -62,7 +62,7 @@ FORMAT_LINES = {
 @examples("auctor list", "auctor list solvers", "auctor list metrics --json")
 def list_parts(
     kind: Annotated[
-        Kind | None, typer.Argument(help="What to list; everything by default.")
+        Kind | None, typer.Argument(help="Kind of parts to list; by default all kinds.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,7 +76,7 @@ def list_parts(
 
 
 def parts(kind: Kind) -> list[Part]:
-    """Everything of one kind, from the registries and the packages' exports.
+    """All parts of one kind, from the registries and the exports of the packages.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def _named(classes: dict[str, type]) -> list[Part]:
 
 
 def _objects(package: ModuleType, method: str, named: dict[str, type]) -> list[Part]:
-    """Exported classes that have no name to type, only an object to pass."""
+    """Exported classes with a method that have no name on the command line."""
     short = package.__name__.removeprefix("auctor.")
     exported = [(name, getattr(package, name)) for name in package.__all__]
     return [
@@ -192,7 +192,7 @@ def _objects(package: ModuleType, method: str, named: dict[str, type]) -> list[P
 
 
 def first_line(kind: object) -> str:
-    """The first sentence of a docstring, without its markup.
+    """The first paragraph of a docstring, in one line and without backquotes.
 
     Examples
     --------

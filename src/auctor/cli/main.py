@@ -1,4 +1,4 @@
-"""Entry point of the ``auctor`` command: every foreseen error is one line and exit code 2."""
+"""Entry point of the ``auctor`` command: expected errors are one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import TextIO
 from auctor.core.errors import AuctorError
 from auctor.core.optional import require
 
-#: What the command line itself imports, from the extra "cli".
+#: Libraries of the extra "cli", which the command line needs.
 LIBRARIES = ("typer", "rich")
 _NO_OPTION = re.compile(r"No such option:? '?(--?[\w-]+)")
-#: What options are called in other tools, and here.
+#: Options of other tools, and those of the same meaning here.
 OTHER_NAMES = {
     "--target": "--label",
     "--target-column": "--label",
@@ -48,13 +48,13 @@ OTHER_NAMES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
-    It is 0 when all went well, 2 for a usage error or data that cannot be used, and 130 after
-    Ctrl-C, whether or not there was something to save by then.
+    The code is 0 for success, 2 for wrong options or unusable data, and 130 after Ctrl-C, even if
+    a model was saved.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        Without the program's name; those of the process by default.
+        Without the program's name; by default those of the process.
     """
     _open_closed_streams()
     try:
@@ -67,12 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    """Run a command; every error that was foreseen becomes one line."""
+    """Run a command; expected errors become one line on the error stream."""
     import typer
 
     from auctor.cli.app import COMMANDS, make_app
     from auctor.cli.output import say, worded
 
+    # Only the command that runs is built; help and usage errors need all of them.
     command = given[0] if given and given[0] in COMMANDS else None
     with warnings.catch_warnings():
         warnings.showwarning = _WarningLine(command)
@@ -91,14 +92,14 @@ def _run(given: list[str]) -> int:
         except (KeyboardInterrupt, typer.Abort):
             return 130
         except OSError as error:
-            return _unwritten(error)
-        except SystemExit as stop:  # completion ends like this
+            return _failed_output(error)
+        except SystemExit as stop:  # shell completion exits like this
             return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     return code if isinstance(code, int) else 0
 
 
 def suggested(text: str, command: str | None) -> str:
-    """The text of a usage error, with the option that was probably meant by another tool's name.
+    """The text of a usage error; for an option of another tool, with the one of that meaning here.
 
     Examples
     --------
@@ -118,28 +119,28 @@ def suggested(text: str, command: str | None) -> str:
 
 
 def _open_closed_streams() -> None:
-    """Give a process whose output streams were closed by the shell a place to write to."""
+    """Replace output streams that the shell has closed (None) by the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
-def _unwritten(error: OSError) -> int:
-    """Standard output is full or was closed by its reader, who knows."""
+def _failed_output(error: OSError) -> int:
+    """Report that standard output cannot be written, unless its reader closed it; the exit code."""
     from auctor.cli.output import say
 
     with suppress(OSError, ValueError):
-        # What is left in the buffer must not be tried again at exit.
+        # Python writes the rest of its buffer at exit: send it to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
         full = error.errno == errno.ENOSPC
-        advice = "Free some space." if full else "Send it elsewhere."
+        advice = "Free some space." if full else "Write to another file."
         say(f"auctor needs to write its output; got {error.strerror or error}. {advice}")
     return 2
 
 
 class _WarningLine:
-    """Shows a warning as one line on the error stream, in the words of a command."""
+    """Prints a warning as one line on the error stream; it names options of the command."""
 
     def __init__(self, command: str | None) -> None:
         self.command = command

@@ -1,4 +1,4 @@
-"""Names that Tab offers: those of the registries, which are imported when Tab is pressed."""
+"""Names for shell completion, from the registries, which are imported when Tab is pressed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import typer
 
-#: A name and one line about it, as the shells show them.
-Offer = tuple[str, str]
+#: A name that completes a word, and one line about it, as shells show them.
+Completion = tuple[str, str]
 
 
-def metrics(incomplete: str) -> list[Offer]:
-    """Names of metrics."""
+def metrics(incomplete: str) -> list[Completion]:
+    """Metrics that begin with a text."""
     from auctor.training.metric import ALIASES, METRICS
 
     lines = {name: metric.summary for name, metric in METRICS.items()}
@@ -20,56 +20,56 @@ def metrics(incomplete: str) -> list[Offer]:
     return beginning(incomplete, lines | short)
 
 
-def surrogates(ctx: typer.Context, incomplete: str) -> list[Offer]:
+def surrogates(ctx: typer.Context, incomplete: str) -> list[Completion]:
     """Surrogates of the metric on the command line, or of all metrics."""
     from auctor.training.metric import ALIASES, METRICS
 
     typed = str(ctx.params.get("metric") or "")
     name = ALIASES.get(typed, typed).partition("(")[0]
-    asked = [METRICS[name]] if name in METRICS else list(METRICS.values())
-    found = {surrogate: "" for metric in asked for surrogate in metric.surrogates}
-    return beginning(incomplete, {"auto": "the metric's first", **found})
+    offered = [METRICS[name]] if name in METRICS else list(METRICS.values())
+    found = {surrogate: "" for metric in offered for surrogate in metric.surrogates}
+    return beginning(incomplete, {"auto": "the metric's default", **found})
 
 
-def penalties(incomplete: str) -> list[Offer]:
-    """Names of penalties."""
+def penalties(incomplete: str) -> list[Completion]:
+    """Penalties that begin with a text."""
     from auctor.training.registry import PENALTIES
 
     return beginning(incomplete, dict.fromkeys(PENALTIES, ""))
 
 
-def solvers(incomplete: str) -> list[Offer]:
-    """Names of solvers."""
+def solvers(incomplete: str) -> list[Completion]:
+    """Solvers that begin with a text."""
     from auctor.solvers.choose import SOLVERS
 
     return beginning(incomplete, {"auto": "chosen for the problem", **dict.fromkeys(SOLVERS, "")})
 
 
-def formats(incomplete: str) -> list[Offer]:
-    """Names of file formats."""
+def formats(incomplete: str) -> list[Completion]:
+    """File formats that begin with a text."""
     from auctor.tables.formats import FORMATS
 
     return beginning(incomplete, dict.fromkeys(FORMATS, "") | {"auto": "by the name of the file"})
 
 
-def learners(incomplete: str) -> list[Offer]:
-    """Names of online learners."""
+def learners(incomplete: str) -> list[Completion]:
+    """Online learners that begin with a text."""
     from auctor.cli.learners import learners as by_name
 
     return beginning(incomplete, dict.fromkeys(by_name(), ""))
 
 
-def choices(*names: str) -> Callable[[str], list[Offer]]:
-    """Offers fixed names."""
+def choices(*names: str) -> Callable[[str], list[Completion]]:
+    """A function that completes one of some fixed names."""
 
-    def offer(incomplete: str) -> list[Offer]:
+    def complete(incomplete: str) -> list[Completion]:
         return beginning(incomplete, dict.fromkeys(names, ""))
 
-    return offer
+    return complete
 
 
 def learner_name(class_name: str) -> str:
-    """What a user types for an online learner.
+    """The name of an online learner on the command line.
 
     Examples
     --------
@@ -80,6 +80,6 @@ def learner_name(class_name: str) -> str:
     return "streaming" if words == "streaming_auc" else words
 
 
-def beginning(incomplete: str, names: dict[str, str]) -> list[Offer]:
-    """The names that begin with what was typed so far."""
+def beginning(incomplete: str, names: dict[str, str]) -> list[Completion]:
+    """The names that begin with an incomplete word."""
     return [(name, line) for name, line in names.items() if name.startswith(incomplete)]

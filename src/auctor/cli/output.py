@@ -1,4 +1,4 @@
-"""What commands print: messages in words of the command line, JSON, tables for people."""
+"""What commands print: messages that name options of the command line, JSON, tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from auctor.reports.intervals import Estimate
     from auctor.tables.schema import Schema
 
-#: Files with more columns than this are summed up by kind rather than listed.
+#: Largest number of columns that are listed one by one; of more, only the kinds are counted. Set by
+#: hand: a longer table fills more than a screen.
 MANY_COLUMNS = 30
 
-#: Python callables that a command stands for: it is named where a message names one of them.
+#: Python callables that commands call: a message about one of them names the command instead.
 CALLABLES = frozenset(
     {
         "MetricClassifier",
@@ -44,8 +45,8 @@ CALLABLES = frozenset(
         "train",
     }
 )
-#: Parameters that the command line calls otherwise.
-RENAMED = {
+#: Python parameters whose option on the command line has another name.
+OPTION_NAMES = {
     "cv": "folds",
     "n_bins": "bins",
     "n_threads": "threads",
@@ -59,12 +60,12 @@ RENAMED = {
 
 
 def say(text: str) -> None:
-    """One line on the error stream."""
+    """Write one line to the error stream, after the name of the program."""
     sys.stderr.write(f"auctor: {' '.join(text.split())}\n")
 
 
 def say_unseen(unseen: Mapping[str, int], rows: int) -> None:
-    """Warn of categories that training has not seen, where there are some."""
+    """Warn of categories that the model does not know, if there are any."""
     if unseen:
         from auctor.tables.check import unseen_note
 
@@ -72,7 +73,7 @@ def say_unseen(unseen: Mapping[str, int], rows: int) -> None:
 
 
 def worded(message: Exception | str, command: str | None) -> str:
-    """An error or a warning in the words of a command: its name, its options.
+    """An error or a warning that names a command and its options in place of Python's names.
 
     Examples
     --------
@@ -87,17 +88,18 @@ def worded(message: Exception | str, command: str | None) -> str:
 
 
 def _named(command: str | None, who: str) -> str:
+    """The command in place of a Python callable that it calls."""
     if who not in CALLABLES:
         return who
     return "auctor" if command is None else f"auctor {command}"
 
 
 def _option(command: str | None, option: Option) -> str:
-    """An option as it is typed; a parameter that the command lacks, as in Python."""
+    """An option as a user types it; a parameter without an option is shown as in Python."""
     from auctor.cli.app import function_of
 
-    name = RENAMED.get(option.name, option.name)
-    # What a command lacks may be what the model should have been trained with.
+    name = OPTION_NAMES.get(option.name, option.name)
+    # An option that the command lacks may be one to train the model with: look in train as well.
     for one in () if command is None else (command, "train"):
         known = inspect.signature(function_of(one)).parameters
         if name in known:
@@ -120,7 +122,7 @@ def _option(command: str | None, option: Option) -> str:
 
 
 def has_option(function: Any, typed: str) -> bool:
-    """Whether a command has an option, as it is typed."""
+    """Whether a command has an option, such as "--label"."""
     known = inspect.signature(function).parameters
     return typed.removeprefix("--").replace("-", "_") in known
 
@@ -139,7 +141,7 @@ def echo_json(value: Any) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where tables go; at least 80 columns wide, so that numbers are wrapped rather than cut."""
+    """A console for tables; at least 80 characters wide, so that numbers are not cut off."""
     from rich.console import Console
 
     wide = Console(highlight=False, stderr=stderr)
@@ -148,7 +150,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def grid(*headings: str, text: int = 1) -> Table:
-    """An empty table; all but the first ``text`` columns hold numbers."""
+    """An empty table; the first ``text`` columns are aligned left, the others right, as numbers."""
     from rich import box
     from rich.table import Table
 
@@ -175,7 +177,7 @@ def estimate_text(value: Estimate | float) -> str:
 
 
 def metric_text(metric: str, score: float) -> tuple[str, str]:
-    """What a metric is called and its value; the score of one that should be small is turned.
+    """Name and value of a metric, from its score; errors, costs and losses change sign back.
 
     Examples
     --------
@@ -229,13 +231,13 @@ def show_data(
 
 
 def show_positive(screen: Console, label: Any) -> None:
-    """Print which class the metric is about."""
+    """Print which class is the positive one."""
     screen.print(f"positive class: {label}", markup=False)
     screen.print()
 
 
 def column_table(columns: tuple[Any, ...]) -> Table:
-    """Kind, gaps and range of each column."""
+    """Kind, missing values, distinct values and range of each column."""
     from auctor.reports.text import day_text
 
     table = grid("column", "kind", "missing", "distinct", "lowest", "highest", "mean", text=2)
@@ -248,7 +250,7 @@ def column_table(columns: tuple[Any, ...]) -> Table:
 
 
 def show_model(screen: Console, summary: dict[str, Any], reading: Sequence[str] = ()) -> None:
-    """Print what training came to; ``reading`` has the options that new files need too."""
+    """Print the results of training; ``reading`` has the options that ``predict`` needs too."""
     test, data = summary["test"], summary["data"]
     kind = "certified gap" if summary["certified"] else "optimality violation"
     rows = {
@@ -277,6 +279,6 @@ def show_model(screen: Console, summary: dict[str, Any], reading: Sequence[str] 
 
 
 def show_next(screen: Console, model: Any, reading: Sequence[str] = ()) -> None:
-    """Print the command that most people want after training."""
+    """Print the command that predicts new rows with the model."""
     words = ["auctor", "predict", str(model), "NEW.csv", *reading, "--out", "predictions.csv"]
     screen.print(f"Next: {shlex.join(words)}", markup=False, soft_wrap=True)

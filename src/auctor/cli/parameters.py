@@ -1,53 +1,112 @@
-"""Parameters of the estimator from the words of a command line."""
+"""Parameters of the estimator, from the options of a command line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from auctor.cli.options import class_weights
+from auctor.cli.output import OPTION_NAMES
 
 if TYPE_CHECKING:
     from auctor.estimators import TableClassifier
 
+#: Parameters of `auctor.TableClassifier` that take the value of their option as it is.
+#: `OPTION_NAMES` has the options that are called otherwise.
+PLAIN_PARAMETERS = (
+    "metric",
+    "model",
+    "n_bins",
+    "interactions",
+    "surrogate",
+    "penalty",
+    "l1_ratio",
+    "n_strengths",
+    "cv",
+    "rule",
+    "solver",
+    "tol",
+    "max_iter",
+    "max_seconds",
+    "calibrate",
+    "pos_label",
+    "categorical",
+    "buckets",
+    "missing",
+    "decimal",
+    "n_threads",
+    "random_state",
+)
 
-def make_table(who: str, params: dict[str, Any]) -> TableClassifier:
-    """The estimator; refuses, before any file is read, what it would refuse later.
+
+def make_table(who: str, options: Mapping[str, Any]) -> TableClassifier:
+    """The estimator that the options ask for; invalid ones are refused before a file is read.
 
     Parameters
     ----------
     who : str
         Name used in error messages.
-    params : dict
-        Of `auctor.TableClassifier`; the strength and the threshold may be numbers in text.
+    options : mapping
+        Values of the options of ``auctor train``, by the names of its parameters.
     """
     from auctor.estimators import TableClassifier
     from auctor.solvers.choose import SOLVERS
     from auctor.training.metric import resolve_metric
     from auctor.training.registry import known, resolve_penalty
 
+    params = {name: options[OPTION_NAMES.get(name, name)] for name in PLAIN_PARAMETERS}
+    params |= {name: options[name] or None for name in ("drop", "as_category", "as_number")}
+    params["date"] = date_patterns(who, options["date"]) or None
+    params["monotone"] = directions(who, options["monotone"])
+    params["fit_intercept"] = not options["no_intercept"]
     resolve_metric(who, params["metric"], params["surrogate"])
-    if params.get("model", "linear") == "linear":
+    if params["model"] == "linear":
         resolve_penalty(who, params["penalty"], 1.0, params["l1_ratio"])
     known(who, "solver", params["solver"], {"auto": None, **SOLVERS})
     table = TableClassifier(
-        **params
-        | {
-            "strength": _number(params["strength"]),
-            "threshold": _number(params["threshold"]),
-            "class_weight": class_weights(params["class_weight"], who),
-        }
+        **params,
+        strength=_number(options["strength"]),
+        threshold=_number(options["threshold"]),
+        class_weight=class_weights(options["class_weight"], who),
     )
-    table.make_model()
+    table.make_model()  # refuses the remaining invalid combinations
     return table
 
 
-def patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
-    """Patterns of dates by column, from COLUMN=PATTERN.
+def class_weights(text: str | None, who: str = "auctor train") -> str | dict[str, float] | None:
+    """Class weights: ``balanced``, or a weight for each label, from LABEL=WEIGHT,....
 
     Examples
     --------
-    >>> patterns("auctor train", ["sold=%d/%m/%Y"])
+    >>> class_weights("yes=10,no=1")
+    {'yes': 10.0, 'no': 1.0}
+    """
+    from auctor.core.errors import ParameterError
+
+    if text is None or text == "balanced":
+        return text
+    weights = {}
+    for part in text.split(","):
+        name, equals, value = part.rpartition("=")
+        try:
+            weights[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise ParameterError(
+                who,
+                needs="class weights as balanced or LABEL=WEIGHT,...",
+                got=f"{text!r}",
+                todo="Write, for example, yes=10,no=1.",
+            )
+    return weights
+
+
+def date_patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
+    """Date patterns by column, from texts of the form COLUMN=PATTERN.
+
+    Examples
+    --------
+    >>> date_patterns("auctor train", ["sold=%d/%m/%Y"])
     {'sold': '%d/%m/%Y'}
     """
     from auctor.core.errors import ParameterError
@@ -60,14 +119,14 @@ def patterns(who: str, texts: Iterable[str] | None) -> dict[str, str]:
                 who,
                 needs="dates as COLUMN=PATTERN",
                 got=f"{text!r}",
-                todo="Write such as sold=%d/%m/%Y for day/month/year.",
+                todo="Write, for example, sold=%d/%m/%Y for day/month/year.",
             )
         found[name] = pattern
     return found
 
 
 def directions(who: str, text: str | None) -> dict[str, int] | None:
-    """Directions of columns, from COLUMN=1 and COLUMN=-1 with commas between.
+    """Directions of monotone columns, from COLUMN=1 or COLUMN=-1, separated by commas.
 
     Examples
     --------
@@ -84,15 +143,16 @@ def directions(who: str, text: str | None) -> dict[str, int] | None:
         if not equals or not name or sign not in ("1", "+1", "-1"):
             raise ParameterError(
                 who,
-                needs="directions as COLUMN=1 (rising) or COLUMN=-1 (falling), commas between",
+                needs="directions as COLUMN=1 (rising) or COLUMN=-1 (falling), with commas between",
                 got=f"{text!r}",
-                todo="Write such as age=1,income=-1.",
+                todo="Write, for example, age=1,income=-1.",
             )
         found[name] = int(sign)
     return found
 
 
 def _number(text: str) -> float | str:
+    """A number if the text is one, otherwise the text: the name of a rule, such as "auto"."""
     try:
         return float(text)
     except ValueError:

@@ -24,15 +24,11 @@ from auctor.cli.options import (
     Label,
     ModelPath,
     Quiet,
-    Reading,
     ZeroBased,
-    check_order,
-    counting,
     examples,
-    read_chunks,
-    read_words,
 )
 from auctor.cli.output import echo_json, say, say_unseen
+from auctor.cli.reading import Reading, check_order, count_unseen, read_chunks, read_text
 
 if TYPE_CHECKING:
     from auctor.core.types import Array
@@ -52,11 +48,15 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
     "zcat rows.svm.gz | auctor predict model.auctor - --labels --out -",
 )
 def predict(
+    ctx: typer.Context,
     model: ModelPath,
     data: DataPath,
     out: Annotated[
         str,
-        typer.Option(help="A .csv, .tsv, .parquet or .npy file, or - for CSV on standard output."),
+        typer.Option(
+            help="Where to write: a .csv, .tsv, .parquet or .npy file, or - for CSV to standard "
+            "output."
+        ),
     ] = "-",
     scores: Annotated[
         bool,
@@ -68,7 +68,7 @@ def predict(
         typer.Option(
             "--probabilities",
             "--proba",
-            help="Write probabilities (calibrated models, log_loss).",
+            help="Write probabilities; needs a calibrated model, or one of log_loss.",
         ),
     ] = False,
     keep: Annotated[
@@ -88,11 +88,11 @@ def predict(
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Apply a model to rows, in their order and in chunks.
+    """Write a model's predictions for the rows of a file of any size, in the order of the file.
 
-    Columns are matched by name; those the model does not know are left out. Without --scores,
-    --labels or --probabilities all there are come out; NPY has scores only by default. --json
-    prints what was written, and where.
+    Columns are matched by name; columns that the model does not use are ignored. Without --scores,
+    --labels or --probabilities it writes all that the model has, or only scores to a .npy file.
+    With --json it prints what was written, and where.
     """
     from auctor.core.errors import ParameterError
     from auctor.saved import read_model
@@ -102,89 +102,93 @@ def predict(
     check_outputs(WHO, [out], [model, data, config])
     if as_json and out == "-":
         raise ParameterError(
-            WHO, needs="--out with a file to print JSON about it", got="-", todo="Pass a file."
+            WHO, needs="--out FILE with --json", got="--out -", todo="Pass the name of a file."
         )
     fitted = read_model(model)
     wanted = _wanted(
         fitted, kind, {"scores": scores, "labels": labels, "probabilities": probabilities}
     )
-    options = Reading(
-        format=format,
-        label=label,
-        zero_based=zero_based,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-    )
+    reading = Reading.of(ctx, WHO)
     columns, positive = column_names(fitted, wanted), _positive(fitted)
     unseen: Counter[str] = Counter()
-    rows = _Counted(predictions(fitted, data, options, wanted, unseen))
+    rows = _CountedRows(predictions(fitted, data, reading, wanted, unseen))
     if keep:
-        rows = _Counted(_beside(_kept(data, options, keep, columns), iter(rows)))
+        kept = _kept(data, reading, keep, columns)
+        rows = _CountedRows(_side_by_side(kept, iter(rows)))
         columns = [*dict.fromkeys(keep), *columns]
     _write(out, kind, columns, rows)
     if as_json:
-        echo_json(
-            {
-                "model": model,
-                "data": data,
-                "out": out,
-                "rows": rows.count,
-                "columns": columns,
-                "positive": positive,
-                "unseen": unseen,
-            }
-        )
+        about = {"model": model, "data": data, "out": out, "rows": rows.count}
+        echo_json({**about, "columns": columns, "positive": positive, "unseen": unseen})
     say_unseen(unseen, rows.count)
     if not quiet and not as_json:
-        about = "" if positive is None else f"positive class: {positive}"
-        done = "" if out == "-" else f"{rows.count:,} rows written to {out}"
-        if about or done:
-            say("; ".join(filter(None, (done, about))))
+        _say_written(out, rows.count, positive)
+
+
+def _say_written(out: str, rows: int, positive: Any) -> None:
+    """Say how many rows went to which file, and which class the scores are about."""
+    done = "" if out == "-" else f"{rows:,} rows written to {out}"
+    about = "" if positive is None else f"positive class: {positive}"
+    if about or done:
+        say("; ".join(filter(None, (done, about))))
 
 
 def predictions(
     model: Model,
     data: str,
-    options: Reading,
+    reading: Reading,
     wanted: tuple[str, ...],
     unseen: Counter[str] | None = None,
 ) -> Iterator[list[Array]]:
-    """For each chunk of a file, the columns that are wanted; counts categories never seen."""
+    """For each chunk of a file, the columns to write: scores, labels, probabilities.
+
+    Parameters
+    ----------
+    model : LinearModel or RegressionModel
+    data : str
+        The file.
+    reading : Reading
+    wanted : tuple of str
+        Keys of `METHODS`.
+    unseen : Counter, optional
+        Counts, by column, the rows with a category that the model does not know.
+    """
     import numpy as np
 
     from auctor.training.evaluate import schema_for
     from auctor.training.model import LinearModel
 
     schema = schema_for(model.n_features, model.feature_names, model.schema)
-    chunks = read_chunks(data, options, schema, who=WHO, labelled=False)
-    for chunk in counting(chunks, Counter() if unseen is None else unseen):
+    chunks = read_chunks(data, reading, schema, who=WHO, labelled=False)
+    for chunk in count_unseen(chunks, Counter() if unseen is None else unseen):
         found: list[Array] = []
         for what in wanted:
             values = getattr(model, METHODS[what])(chunk.matrix)
             if isinstance(model, LinearModel) and model.binary:
                 values = _of_positive(model, what, values)
-            found += list(np.atleast_2d(values.T))
+            found += list(np.atleast_2d(values.T))  # (n,) is one column, (n, classes) several
         yield found
 
 
-def _kept(data: str, options: Reading, keep: list[str], columns: list[str]) -> dict[str, list[str]]:
-    """The columns to write before the predictions; refuses names that these have."""
+def _kept(data: str, reading: Reading, keep: list[str], columns: list[str]) -> dict[str, list[str]]:
+    """The columns of ``--keep`` as text; refuses one with the name of a prediction's column."""
     from auctor.core.errors import ParameterError
 
     taken = [name for name in keep if name in columns]
     if taken:
         raise ParameterError(
             WHO,
-            needs="columns to keep that are not called as the predictions are",
+            needs="columns to keep whose names differ from those of the predictions",
             got=f"{taken[0]!r}",
             todo="Rename it in the file.",
         )
-    return read_words(data, options, keep, who=WHO)
+    return read_text(data, reading, keep, who=WHO)
 
 
-def _beside(kept: dict[str, list[str]], chunks: Iterator[list[Array]]) -> Iterator[list[Array]]:
-    """Chunks of predictions, each with its rows of the columns that are kept."""
+def _side_by_side(
+    kept: dict[str, list[str]], chunks: Iterator[list[Array]]
+) -> Iterator[list[Array]]:
+    """Chunks of the kept columns and the predictions; ``kept`` has the rows of all chunks."""
     import numpy as np
 
     start = 0
@@ -194,6 +198,7 @@ def _beside(kept: dict[str, list[str]], chunks: Iterator[list[Array]]) -> Iterat
         start = stop
 
 
+#: Method of a model that computes each kind of output.
 METHODS = {
     "scores": "decision_function",
     "labels": "predict",
@@ -203,7 +208,7 @@ METHODS = {
 
 
 def column_names(model: Model, wanted: tuple[str, ...]) -> list[str]:
-    """Names of the columns to write; several classes have one each for scores."""
+    """Names of the columns to write; with several classes, one of scores for each class."""
     names = []
     classes = getattr(model, "classes", None)
     for what in wanted:
@@ -220,23 +225,23 @@ def column_names(model: Model, wanted: tuple[str, ...]) -> list[str]:
 
 
 def _of_positive(model: LinearModel, what: str, values: Array) -> Array:
-    """Scores or probabilities of the positive class; labels as they are."""
+    """Scores or probabilities of the positive class; labels are returned unchanged."""
     if what == "scores":
         return model.positive_scores(values)
     return values[:, model.positive] if what == "probabilities" else values
 
 
 def _positive(model: Model) -> Any:
-    """The class that scores and probabilities are of, where there are two."""
+    """The positive class of a model of two classes, otherwise None."""
     return model.classes.tolist()[model.positive] if getattr(model, "binary", False) else None  # type: ignore[union-attr]
 
 
-def _wanted(model: Model, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
-    """What to write: what was asked for, or all that the model has."""
+def _wanted(model: Model, kind: str, options: dict[str, bool]) -> tuple[str, ...]:
+    """Keys of `METHODS`: the options that were given, or by default all that the model has."""
     from auctor.core.errors import ParameterError
 
-    chosen = tuple(what for what, yes in asked.items() if yes)
-    likely = getattr(model, "calibrators", None) is not None
+    chosen = tuple(what for what, given in options.items() if given)
+    has_probabilities = getattr(model, "calibrators", None) is not None
     if not hasattr(model, "decision_function"):
         if chosen:
             raise ParameterError(
@@ -246,22 +251,22 @@ def _wanted(model: Model, kind: str, asked: dict[str, bool]) -> tuple[str, ...]:
                 todo=f"Drop --{chosen[0]}.",
             )
         return ("predictions",)
-    if "probabilities" in chosen and not likely:
+    if "probabilities" in chosen and not has_probabilities:
         raise ParameterError(
             WHO,
             needs="a calibrated model, or one of log_loss, to write probabilities",
-            got="another",
+            got="a model without probabilities",
             todo="Train it with --calibrate sigmoid.",
         )
     if chosen:
         return chosen
     if kind == "npy":
         return ("scores",)
-    return ("labels", "scores", *(("probabilities",) if likely else ()))
+    return ("labels", "scores", *(("probabilities",) if has_probabilities else ()))
 
 
 def _kind(out: str) -> str:
-    """The format of the output; refuses, before any work, one that cannot be written."""
+    """The format of the output, by its name; an unknown one is refused before any work."""
     from auctor.core.errors import ParameterError
     from auctor.core.files import check_destination
     from auctor.core.optional import require
@@ -271,7 +276,10 @@ def _kind(out: str) -> str:
     kind = ENDINGS.get(Path(out).suffix.lower())
     if kind is None:
         raise ParameterError(
-            WHO, needs=f"--out with {', '.join(ENDINGS)}, or -", got=out, todo="Add the ending."
+            WHO,
+            needs=f"--out with a name that ends in {', '.join(ENDINGS)}, or -",
+            got=out,
+            todo="Add the ending.",
         )
     if kind == "parquet":
         require("pyarrow", extra="cli", who=WHO)
@@ -279,8 +287,8 @@ def _kind(out: str) -> str:
     return kind
 
 
-class _Counted:
-    """Passes chunks on and counts their rows."""
+class _CountedRows:
+    """Passes chunks on and counts their rows: ``count`` is complete after the last chunk."""
 
     def __init__(self, chunks: Iterator[list[Array]]) -> None:
         self._chunks = chunks
@@ -292,7 +300,8 @@ class _Counted:
             yield columns
 
 
-def _write(out: str, kind: str, names: list[str], chunks: _Counted) -> None:
+def _write(out: str, kind: str, names: list[str], chunks: _CountedRows) -> None:
+    """Write chunks of columns in a format; CSV and Parquet hold one chunk in memory at a time."""
     from auctor.core.files import write_bytes
 
     if kind in DELIMITERS:
@@ -308,8 +317,8 @@ def _write(out: str, kind: str, names: list[str], chunks: _Counted) -> None:
         _write_parquet(out, names, chunks)
 
 
-def _text(names: list[str], chunks: _Counted, delimiter: str) -> Iterator[str]:
-    """Lines of a table, a chunk at a time; numbers in as many digits as they need."""
+def _text(names: list[str], chunks: _CountedRows, delimiter: str) -> Iterator[str]:
+    """The text of a table, a chunk at a time; numbers have all the digits to read them back."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
     writer.writerow(names)
@@ -320,7 +329,8 @@ def _text(names: list[str], chunks: _Counted, delimiter: str) -> Iterator[str]:
         buffer.truncate()
 
 
-def _write_npy(out: str, names: list[str], chunks: _Counted) -> None:
+def _write_npy(out: str, names: list[str], chunks: _CountedRows) -> None:
+    """Write an (n,) or (n, columns) array; it is in memory as a whole, as its header needs n."""
     import numpy as np
 
     from auctor.core.errors import ParameterError
@@ -331,9 +341,9 @@ def _write_npy(out: str, names: list[str], chunks: _Counted) -> None:
         if len(columns) > 1 and any(column.dtype.kind not in "iufb" for column in columns):
             raise ParameterError(
                 WHO,
-                needs="numbers to put several columns into NPY",
+                needs="columns of numbers to write several into a .npy file",
                 got=f"{', '.join(names)}",
-                todo="Ask for one, or write CSV or Parquet.",
+                todo="Write one of them, or use CSV or Parquet.",
             )
         parts.append(columns[0] if len(columns) == 1 else np.column_stack(columns))
     array = np.concatenate(parts)
@@ -341,7 +351,8 @@ def _write_npy(out: str, names: list[str], chunks: _Counted) -> None:
         np.save(file, array.astype(str) if array.dtype.kind == "O" else array, allow_pickle=False)
 
 
-def _write_parquet(out: str, names: list[str], chunks: _Counted) -> None:
+def _write_parquet(out: str, names: list[str], chunks: _CountedRows) -> None:
+    """Write a row group for each chunk; the first chunk sets the types of the columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,22 +20,18 @@ from auctor.cli.options import (
     Header,
     Label,
     ModelPath,
-    Reading,
     Seed,
     Slices,
     Threads,
     ZeroBased,
-    check_order,
     command_line,
     examples,
-    open_model,
-    read,
-    read_words,
 )
 from auctor.cli.output import echo_json, say, say_unseen
+from auctor.cli.reading import Reading, check_order, open_model, read, read_text
 
 if TYPE_CHECKING:
-    from auctor.reports import DataInfo
+    from auctor.reports import DataInfo, ReportInfo
     from auctor.saved import Saved
     from auctor.tables.read import Table
     from auctor.training.describe import Told
@@ -57,13 +53,15 @@ def report(
         "report.html"
     ),
     title: Annotated[
-        str | None, typer.Option(help="Of the report; metric and file.", show_default=False)
+        str | None,
+        typer.Option(help="Title of the report; by default metric and file.", show_default=False),
     ] = None,
     train: Annotated[
         str | None,
         typer.Option(
-            help="The rows the model was trained on: the report then compares it with a constant, "
-            "log-loss and boosted trees trained on them, and looks for over-fitting.",
+            help="The file that the model was trained on: the report then compares the model with "
+            "a constant, logistic regression and boosted trees trained on it, and looks for "
+            "over-fitting.",
             show_default=False,
         ),
     ] = None,
@@ -71,22 +69,22 @@ def report(
     thresholds: Annotated[
         Path | None,
         typer.Option(
-            help="Where to write the table of thresholds as CSV, with counts, precision, recall "
-            "and cost at each.",
+            help="Where to write a CSV table with counts, precision, recall and cost at each "
+            "threshold.",
             show_default=False,
         ),
     ] = None,
-    cost_fp: Annotated[float, typer.Option(min=0.0, help="What a false alarm costs.")] = 1.0,
+    cost_fp: Annotated[float, typer.Option(min=0.0, help="Cost of a false positive.")] = 1.0,
     cost_fn: Annotated[
         float | None,
         typer.Option(
             min=0.0,
-            help="What a missed positive costs; by default as the metric has it, 1 by most.",
+            help="Cost of a false negative; by default that of the metric, which is mostly 1.",
             show_default=False,
         ),
     ] = None,
     beta: Annotated[
-        float, typer.Option(min=0.0, help="How many times recall counts in F-beta.")
+        float, typer.Option(min=0.0, help="Weight of recall against precision in F-beta.")
     ] = 1.0,
     label: Label = None,
     format: Format = "auto",
@@ -101,14 +99,11 @@ def report(
 ) -> None:
     """Write a report on a model: its metric, baselines, curves, thresholds, errors and features.
 
-    It is one HTML file that needs no network. What the model file says about training (command,
-    path of strengths, convergence, what the data check found) is in it.
+    The report is one HTML file that needs no network. It also has what the model file says about
+    training: the command, the path of strengths, convergence, and the warnings about the data.
     """
     from auctor.core.files import check_destination, write_text
     from auctor.reports import plain, render, threshold_csv
-    from auctor.tables.check import unseen_note
-    from auctor.training.describe import costs_of, describe
-    from auctor.training.evaluate import schema_of
 
     for path in (out, thresholds):
         if path is not None:
@@ -118,50 +113,15 @@ def report(
     check_order(model, data, who=WHO)
     saved = open_model(model, who=WHO)
     _check_two(saved)
-    options = Reading(
-        format=format,
-        label=label,
-        zero_based=zero_based,
-        header=header,
-        delimiter=delimiter,
-        n_threads=threads,
-        decimal=decimal,
-    )
-    schema = schema_of(saved.model, saved.schema)
-    table = read(data, options, who=WHO, schema=schema)
-    rows = _scored(saved, table, seed)
-    say_unseen(table.unseen, rows.codes.size)
-    said = [f"{unseen_note(table.unseen, rows.codes.size)}."] if table.unseen else []
-    if seen := seen_note(saved.notes, data, rows.codes.size):
-        said.append(seen)
-    words = read_words(data, options, slice, who=WHO) if slice else {}
-    told = _told(saved, command_line(ctx))
-    told = told._replace(warnings=[*told.warnings, *said], slices=words)
-    if train is not None:
-        known = read(train, options._replace(format="auto"), who=WHO, schema=schema)
-        told = _with_train(saved, known, table, seed, told)
-    else:
-        told = told._replace(rivals=_constant(saved, rows))
-    name = str(getattr(saved.model, "metric", "auc"))
-    miss = costs_of(saved.model)[1] if cost_fn is None else cost_fn
-    info = describe(
-        f"{name} on {Path(data).name}" if title is None else title,
-        saved.model,
-        rows,
-        table.matrix,
-        schema,
-        told,
-        data=_data(saved, table, rows, data),
-        columns=table.summary,
-        costs=(cost_fp, miss),
-        beta=beta,
-        who=WHO,
-    )
+    reading = Reading.of(ctx, WHO)
+    inputs = _read(saved, data, train, reading, slice or [], seed)
+    told = _told(saved, inputs, command_line(ctx), seed)
+    info = _describe(saved, inputs, told, title, (cost_fp, cost_fn), beta)
     write_text(out, render(info), who=WHO)
     if thresholds is not None:
         write_text(thresholds, threshold_csv(info), who=WHO)
-    if seen:
-        say(f"warning: {seen}")
+    if inputs.seen_warning:
+        say(f"warning: {inputs.seen_warning}")
     if as_json:
         files = {"report": str(out)} | ({} if thresholds is None else {"table": str(thresholds)})
         echo_json({**plain(info), **files})
@@ -171,18 +131,97 @@ def report(
         typer.echo(f"Thresholds: {thresholds}")
 
 
+class Inputs(NamedTuple):
+    """What the report is made from, besides the model.
+
+    Parameters
+    ----------
+    source : str
+        The file of rows.
+    table : Table
+        Its rows, encoded for the model.
+    rows : Scored
+        Their labels and scores.
+    train : Table, optional
+        The rows that the model was trained on.
+    slices : dict
+        Columns to show metrics by, as text.
+    seen_warning : str, optional
+        Warns that the rows seem to be those of training.
+    """
+
+    source: str
+    table: Table
+    rows: Scored
+    train: Table | None
+    slices: dict[str, list[str]]
+    seen_warning: str | None
+
+
+def _read(
+    saved: Saved, data: str, train: str | None, reading: Reading, slices: list[str], seed: int
+) -> Inputs:
+    """Read and score the rows; says which columns have categories unknown to the model."""
+    from auctor.training.evaluate import schema_of
+
+    schema = schema_of(saved.model, saved.schema)
+    table = read(data, reading, who=WHO, schema=schema)
+    rows = _scored(saved, table, seed)
+    say_unseen(table.unseen, rows.codes.size)
+    seen = seen_note(saved.notes, data, rows.codes.size)
+    text = read_text(data, reading, slices, who=WHO) if slices else {}
+    known = None
+    if train is not None:  # the training file may have another format
+        known = read(train, reading._replace(format="auto"), who=WHO, schema=schema)
+    return Inputs(data, table, rows, known, text, seen)
+
+
+def _describe(
+    saved: Saved,
+    inputs: Inputs,
+    told: Told,
+    title: str | None,
+    costs: tuple[float, float | None],
+    beta: float,
+) -> ReportInfo:
+    """The numbers of the report; a cost of None is that of the metric."""
+    from auctor.training.describe import costs_of, describe
+    from auctor.training.evaluate import schema_of
+
+    metric = str(getattr(saved.model, "metric", "auc"))
+    false_positive, false_negative = costs
+    if false_negative is None:
+        false_negative = costs_of(saved.model)[1]
+    return describe(
+        f"{metric} on {Path(inputs.source).name}" if title is None else title,
+        saved.model,
+        inputs.rows,
+        inputs.table.matrix,
+        schema_of(saved.model, saved.schema),
+        told,
+        data=_data(saved, inputs),
+        columns=inputs.table.summary,
+        costs=(false_positive, false_negative),
+        beta=beta,
+        who=WHO,
+    )
+
+
 def _check_two(saved: Saved) -> None:
     from auctor.core.errors import DataError
 
     count = saved.model.classes_.size
     if count != 2:
         raise DataError(
-            WHO, needs="a model of two classes", got=f"one of {count}", todo="Use auctor evaluate."
+            WHO,
+            needs="a model of two classes",
+            got=f"a model of {count} classes",
+            todo="Use auctor evaluate.",
         )
 
 
 def _scored(saved: Saved, table: Table, seed: int) -> Scored:
-    """The rows of a table under the model; refuses rows of one class."""
+    """Labels, scores and probabilities of the rows of a table; refuses rows of one class."""
     from auctor.core.errors import DataError
     from auctor.training.evaluate import Scored, apply, has_probabilities, positive_of
     from auctor.training.prepare import codes_of
@@ -197,13 +236,29 @@ def _scored(saved: Saved, table: Table, seed: int) -> Scored:
             got=f"only {model.classes_.tolist()[codes[0]]!r}",
             todo="Pass a file that has both.",
         )
-    likely = apply(model, "predict_proba", table.matrix) if has_probabilities(model) else None
+    proba = apply(model, "predict_proba", table.matrix) if has_probabilities(model) else None
     decision = apply(model, "decision_function", table.matrix)
-    return Scored(codes, decision, likely, seed, positive_of(model))
+    return Scored(codes, decision, proba, seed, positive_of(model))
 
 
-def _told(saved: Saved, command: str) -> Told:
-    """What the model file says of its training."""
+def _told(saved: Saved, inputs: Inputs, command: str, seed: int) -> Told:
+    """What the report says beyond the test rows: training, warnings, slices, baselines."""
+    from auctor.tables.check import unseen_note
+
+    told = _from_notes(saved, command)
+    warnings, unseen = list(told.warnings), inputs.table.unseen
+    if unseen:
+        warnings.append(f"{unseen_note(unseen, inputs.rows.codes.size)}.")
+    if inputs.seen_warning:
+        warnings.append(inputs.seen_warning)
+    told = told._replace(warnings=warnings, slices=inputs.slices)
+    if inputs.train is None:
+        return told._replace(rivals=_constant(saved, inputs.rows))
+    return _with_train(saved, inputs.train, inputs.table, seed, told)
+
+
+def _from_notes(saved: Saved, command: str) -> Told:
+    """What the notes in the model file say of its training."""
     from auctor.reports import MetricStep
     from auctor.training.describe import Told, path_info
 
@@ -224,7 +279,7 @@ def _told(saved: Saved, command: str) -> Told:
 
 
 def _with_train(saved: Saved, train: Table, test: Table, seed: int, told: Told) -> Told:
-    """With the metric on the training rows, and with baselines that are trained on them."""
+    """Add the metric on the training rows, and the baselines trained on them."""
     from auctor import metrics
     from auctor.estimators.baselines import baselines
     from auctor.training.evaluate import own_score
@@ -238,16 +293,18 @@ def _with_train(saved: Saved, train: Table, test: Table, seed: int, told: Told) 
 
 
 def _constant(saved: Saved, rows: Scored) -> list[Any]:
-    """The baselines where no training rows are given."""
+    """The baselines without training rows: a constant score, and why the others are missing."""
     from auctor.estimators.baselines import untrained
 
     needed = "It needs the rows that the model was trained on: pass them with --train."
     return untrained(saved.model, rows.hit, needed, who=WHO)
 
 
-def _data(saved: Saved, table: Table, rows: Scored, source: str) -> DataInfo:
+def _data(saved: Saved, inputs: Inputs) -> DataInfo:
+    """Numbers of rows and columns; those of training come from the notes, 0 if unknown."""
     from auctor.reports import DataInfo
 
+    rows = inputs.rows
     known = saved.notes.get("data")
     train_rows, positives = (_number(known, name) for name in ("train_rows", "train_positives"))
     names = [str(label) for label in saved.model.classes_.tolist()]
@@ -256,33 +313,34 @@ def _data(saved: Saved, table: Table, rows: Scored, source: str) -> DataInfo:
         train_positives=0 if math.isnan(positives) else int(positives),
         test_rows=int(rows.hit.size),
         test_positives=int(rows.hit.sum()),
-        n_columns=int(table.matrix.shape[1]),
-        source=source,
+        n_columns=int(inputs.table.matrix.shape[1]),
+        source=inputs.source,
         positive=names[rows.positive],
         negative=names[1 - rows.positive],
     )
 
 
 def _nonzeros(notes: Mapping[str, Any]) -> list[float]:
+    """Numbers of nonzero weights along the path of strengths."""
     path = notes.get("path")
     counts = _list(path, "nonzeros") if isinstance(path, dict) else []
     return [_number({"count": count}, "count") for count in counts]
 
 
 def _commands(notes: Mapping[str, Any], own: str) -> str:
-    """What trained the model, if it is known, and what made the report."""
+    """The command that trained the model, if it is known, and the one that made the report."""
     trained = notes.get("command")
     return f"{trained} && {own}" if isinstance(trained, str) and trained else own
 
 
 def _list(notes: Mapping[str, Any], name: str) -> list[Any]:
-    """A list in the notes of a model; notes are free, so anything else counts as none."""
+    """A list from the notes of a model, which may hold anything; empty if it is not a list."""
     value = notes.get(name)
     return value if isinstance(value, list) else []
 
 
 def _number(notes: Any, name: str) -> float:
-    """A number in the notes of a model, NaN for anything else."""
+    """A number from the notes of a model; NaN for anything else."""
     value = notes.get(name) if isinstance(notes, dict) else None
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     try:

@@ -1,4 +1,4 @@
-"""``auctor train`` on a folder of shards: rows stay on the disk, and a checkpoint beside them."""
+"""``auctor train`` on a folder of shards: the rows stay on disk, with a checkpoint to resume."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from auctor.estimators import TableClassifier
 
 WHO = "auctor train"
-#: What the endings of sizes mean, in bytes.
+#: Bytes of each unit of size.
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-#: Parameters that say what is solved, not how: a checkpoint goes on only where they are the same.
+#: Parameters that define the problem, not the solver: a run resumes from a checkpoint only if they
+#: are the same.
 PROBLEM = (
     "metric",
     "surrogate",
@@ -34,19 +35,21 @@ PROBLEM = (
 
 Memory = Annotated[
     str,
-    typer.Option(help="For the rows of a .shards folder that are read ahead, such as 2GB."),
+    typer.Option(
+        help="With a .shards folder: memory for the rows that are read ahead, such as 2GB."
+    ),
 ]
 CheckpointFile = Annotated[
     Path | None,
     typer.Option(
-        help="With a .shards folder: where to keep the best point; the same line goes on from it.",
+        help="With a .shards folder: where to save the best point; the same command resumes.",
         show_default=False,
     ),
 ]
 
 
 class ShardJob(NamedTuple):
-    """What to train on, and where to write."""
+    """Which shards to train on, how, and where to write."""
 
     data: str
     memory: str
@@ -83,27 +86,30 @@ def n_bytes(text: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", text.lower())
     if found is None:
         raise ParameterError(
-            WHO, needs="memory as a size, such as 2GB", got=repr(text), todo="Write it so."
+            WHO,
+            needs="memory as a number and a unit",
+            got=repr(text),
+            todo="Write, for example, 2GB.",
         )
     return int(float(found[1]) * UNITS[found[2]])
 
 
 def refuse_others(given: dict[str, Any]) -> None:
-    """Refuse options that need rows in memory, by their names; ``None`` and False are not given."""
+    """Refuse options that need all rows in memory, by name; a false value is one not given."""
     from auctor.core.errors import ParameterError
 
-    asked = [name for name, value in given.items() if value]
-    if asked:
+    refused = [name for name, value in given.items() if value]
+    if refused:
         raise ParameterError(
             WHO,
-            needs="rows in memory",
-            got=f"shards with --{asked[0]}",
-            todo="Drop that option, or train on a file that fits.",
+            needs=f"all rows in memory for --{refused[0]}",
+            got="a folder of shards",
+            todo="Drop that option, or train on a file that fits into memory.",
         )
 
 
 def train_shards(job: ShardJob, table: TableClassifier) -> None:
-    """Fit, measure on the training rows, write; Ctrl-C keeps the best point."""
+    """Fit, measure on the training rows, and write the model; Ctrl-C writes the best one so far."""
     from auctor.core.result import Status
     from auctor.data import open_shards
     from auctor.saved import save
@@ -115,20 +121,23 @@ def train_shards(job: ShardJob, table: TableClassifier) -> None:
     data = open_shards(job.data, memory=n_bytes(job.memory))
     if table.strength == "auto":
         table.set_params(strength=LinearParameters().strength)
-        say(f"strength {table.strength:g}: on shards none is looked for, which takes many passes.")
+        say(
+            f"strength {table.strength:g} is used: choosing it would take many passes over the "
+            "shards. Set another with --strength."
+        )
     scale = "auto" if job.standardise is None else job.standardise
     table.set_params(pos_label=_label(job.positive, data.labels), standardise=scale)
     model = table.make_model()
     start = time.perf_counter()
-    keeping: AbstractContextManager[None] = nullcontext()
+    saving: AbstractContextManager[None] = nullcontext()
     if job.checkpoint is not None:
-        asked = {name: getattr(model, name) for name in PROBLEM}
-        checkpoint = Checkpoint(job.checkpoint, data.fingerprint(), asked)
-        keeping = checkpoint.keeping()
+        problem = {name: getattr(model, name) for name in PROBLEM}
+        checkpoint = Checkpoint(job.checkpoint, data.fingerprint(), problem)
+        saving = checkpoint.keeping()
         if checkpoint.resumed:
-            say(f"going on from {job.checkpoint}.")
+            say(f"resuming from {job.checkpoint}.")
     warned: list[Warning] = []
-    with keeping, gathered(warned):
+    with saving, gathered(warned):
         model.fit(data)
     for one in warned:
         say(f"warning: {worded(one, 'train')}")
@@ -144,7 +153,7 @@ def train_shards(job: ShardJob, table: TableClassifier) -> None:
 
 
 def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
-    """The label that a text on the command line means."""
+    """The label of the shards that is written like a text on the command line."""
     from auctor.core.errors import ParameterError
 
     if text is None or labels is None:
@@ -162,7 +171,7 @@ def _label(text: str | None, labels: tuple[Any, Any] | None) -> Any:
 
 
 def _summary(job: ShardJob, model: Any, data: Sharded, seconds: float) -> dict[str, Any]:
-    """What came of it, as plain values."""
+    """The results of training as plain values."""
     import numpy as np
 
     solution = model.solution_
@@ -188,6 +197,7 @@ def _summary(job: ShardJob, model: Any, data: Sharded, seconds: float) -> dict[s
 
 
 def _show(found: dict[str, Any]) -> None:
+    """Print the results of training as a table."""
     from auctor.cli.output import grid, metric_text, show_next
 
     kind = "certified gap" if found["certified"] else "optimality violation"

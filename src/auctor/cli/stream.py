@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,10 +30,17 @@ from auctor.cli.options import (
     ZeroBased,
     command_line,
     examples,
-    yes_no,
 )
 from auctor.cli.output import echo_json, say
-from auctor.cli.parameters import patterns
+from auctor.cli.parameters import date_patterns
+from auctor.cli.reading import yes_no
+from auctor.cli.stream_output import (
+    WHO,
+    print_summary,
+    say_interrupted,
+    summarise,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from auctor.online.base import OnlineClassifier
@@ -42,13 +48,13 @@ if TYPE_CHECKING:
     from auctor.tables import Chunk
     from auctor.tables.schema import Schema
 
-WHO = "auctor stream"
-#: Seconds between two updates of the progress line.
+#: Seconds between two updates of the progress line: five a second look continuous. Set by hand.
 PAUSE = 0.2
-#: Rows that say what the columns of a table are, unless asked otherwise: those of one chunk, in
-#: which a category of a thousandth of the rows is missing once in 3600 times. Set by hand.
+#: Rows by which the kinds and categories of a table's columns are decided: one chunk. A category of
+#: a thousandth of the rows is missing from it with probability 0.999^8192 = 1/3600. Set by hand;
+#: fewer rows miss rare categories, more delay the start.
 SAMPLE_ROWS = 8192
-#: What may become of missing values.
+#: Values of --missing.
 MISSING = ("auto", "mean", "median", "zero", "most_frequent", "refuse", "skip")
 
 
@@ -64,37 +70,42 @@ def stream(
         list[str] | None,
         typer.Argument(help="Files, or - for standard input (the default).", show_default=False),
     ] = None,
-    metric: Annotated[str, typer.Option(help="What to learn: auc.")] = "auc",
+    metric: Annotated[str, typer.Option(help="Metric to learn for: auc, the only one.")] = "auc",
     learner: Annotated[
         str,
         typer.Option(
-            help="streaming needs no tuning; others: see auctor list learners.",
+            help="Learning algorithm; streaming needs no tuning. See auctor list learners.",
             autocompletion=names.learners,
         ),
     ] = "streaming",
     strength: Annotated[
-        float | None, typer.Option(help="Of the penalty; the learner's default if not given.")
+        float | None,
+        typer.Option(help="Strength of the penalty; by default that of the learner."),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Another parameter of the learner, NAME=VALUE; repeatable."),
     ] = None,
     classes: Annotated[
-        str | None, typer.Option(help="Both labels, with a comma between them.")
+        str | None,
+        typer.Option(help="The two labels, separated by a comma; by default found in the rows."),
     ] = None,
-    grow: Annotated[bool, typer.Option(help="Whether columns may be added while learning.")] = True,
+    grow: Annotated[
+        bool, typer.Option(help="Whether rows may have columns that earlier rows did not have.")
+    ] = True,
     format: Format = "auto",
     label: Label = None,
     sample_rows: Annotated[
-        int, typer.Option(min=1, help="First rows of a table that say what its columns are.")
+        int,
+        typer.Option(min=1, help="Number of first rows that decide the kinds of the columns."),
     ] = SAMPLE_ROWS,
     categorical: Categorical = "one_hot",
     buckets: Buckets = 1024,
     missing: Annotated[
         str,
         typer.Option(
-            help="Missing values: a rule of auctor train (auto, mean, median, zero, most_frequent, "
-            "refuse), by the first rows; or skip such rows (text: no category).",
+            help="What to do with missing values: fill them by the first rows as auctor train does "
+            "(auto, mean, median, zero, most_frequent), refuse, or skip such rows.",
             autocompletion=names.choices(*MISSING),
         ),
     ] = "auto",
@@ -104,113 +115,133 @@ def stream(
     date: Date = None,
     decimal: Decimal = ".",
     n_features: Annotated[
-        int | None, typer.Option(min=1, help="Number of columns (svmlight), if it is fixed.")
+        int | None, typer.Option(min=1, help="Number of columns of svmlight rows, if it is fixed.")
     ] = None,
     zero_based: ZeroBased = "auto",
     header: Header = "auto",
     delimiter: Delimiter = None,
-    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows per chunk.")] = 8192,
+    chunk_rows: Annotated[
+        int, typer.Option(min=1, help="Rows that are read and learned at a time.")
+    ] = 8192,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many rows.")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Where to keep what was learned.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Where to save the state of the learner, to resume later.", show_default=False
+        ),
     ] = None,
-    every: Annotated[int, typer.Option(min=1, help="Rows between checkpoints.")] = 100_000,
+    every: Annotated[int, typer.Option(min=1, help="Rows between two checkpoints.")] = 100_000,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if it exists.")
+        bool, typer.Option("--resume", help="Continue from the checkpoint, if it exists.")
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write the model (.auctor), or its weights alone (.json, .npz).",
+            help="Where to write the model (.auctor), or only its weights (.json, .npz).",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Learn to rank from a stream of rows, in one pass and bounded memory.
+    """Learn to rank from a stream of rows, in one pass and with bounded memory.
 
-    The first rows of a table say which columns are numbers, text or dates; the model keeps that.
-    Categories that come later are counted and taken as none.
+    The first rows of a table decide which columns are numbers, text or dates; the model keeps that.
+    Text that first appears later is counted, and treated as no category.
     """
-    from auctor.core.checks import check_choice
-    from auctor.core.errors import ParameterError
-    from auctor.online import learn
-    from auctor.tables import open_stream
-    from auctor.tables.check import unseen_note
     from auctor.training.prepare import tidy_labels
 
-    if metric != "auc":
-        raise ParameterError(
-            WHO,
-            needs="--metric auc, the one that it learns",
-            got=metric,
-            todo="Use auctor train for others.",
-        )
-    check_choice(WHO, "missing", missing, MISSING)
-    passed_over = "skip" if missing == "skip" else "raise"
-    model = make_learner(
-        learner, learner_settings(settings, strength=strength, grow=grow, missing=passed_over)
-    )
+    model = _make_model(ctx.params)
     _check_out(out)
     check_outputs(WHO, [out, checkpoint], [*(data or ()), config])
-    rows = open_stream(
-        _source(data),
-        format,
-        chunk_rows=chunk_rows,
-        label=label,
-        n_features=n_features,
-        zero_based=yes_no(WHO, "zero-based", zero_based),
-        header=yes_no(WHO, "header", header),
-        delimiter=delimiter,
-        decimal=decimal,
-        sample_rows=sample_rows,
-        categorical=categorical,
-        buckets=buckets,
-        missing=missing,
-        drop=drop or (),
-        as_category=as_category or (),
-        as_number=as_number or (),
-        date=patterns(WHO, date),
-        check=True,
-    )
-    seen = _Seen()
-    show = _progress_line()
-    try:
-        result = learn(
-            model,
-            seen.noting(rows),
-            classes=_classes(classes),
-            checkpoint=checkpoint,
-            every=every,
-            resume=resume,
-            limit=limit,
-            progress=show,
-        )
-        interrupted = False
-    except KeyboardInterrupt:
-        result, interrupted = _so_far(model), True
-    finally:
-        _end_line(show)
-    if interrupted and not hasattr(model, "classes_"):
-        _say_interrupted(0, checkpoint, None)
+    columns = _Columns()
+    chunks = columns.watching(_open_rows(_source(data), ctx.params))
+    result, interrupted = _learn(model, chunks, ctx.params)
+    if interrupted and not hasattr(model, "classes_"):  # before the first row was learned
+        say_interrupted(0, checkpoint, None)
         raise typer.Exit(130)
     model.classes_ = tidy_labels(model.classes_, who=WHO)
-    summary = _summary(model, learner, result, checkpoint, out) | {"unseen": seen.unseen}
+    summary = summarise(model, learner, result, checkpoint, out) | {"unseen": columns.unseen}
     if out is not None:
-        _write_model(out, model, summary, seen.schema(model), command_line(ctx))
-    if seen.unseen:
-        say(f"warning: {unseen_note(seen.unseen, seen.rows, of='the first rows of the stream')}.")
+        write_model(out, model, summary, columns.schema(model), command_line(ctx))
+    columns.warn()
     if interrupted:
-        _say_interrupted(result.rows, checkpoint, out)
+        say_interrupted(result.rows, checkpoint, out)
         raise typer.Exit(130)
     if as_json:
         echo_json(summary)
     else:
-        _print(summary)
+        print_summary(summary)
+
+
+def _make_model(options: Mapping[str, Any]) -> OnlineClassifier:
+    """The learner that the options ask for; invalid ones are refused."""
+    from auctor.core.checks import check_choice
+    from auctor.core.errors import ParameterError
+
+    if options["metric"] != "auc":
+        raise ParameterError(
+            WHO,
+            needs="--metric auc, the only metric that streams are learned for",
+            got=options["metric"],
+            todo="Use auctor train for other metrics.",
+        )
+    check_choice(WHO, "missing", options["missing"], MISSING)
+    params = learner_settings(
+        options["settings"],
+        strength=options["strength"],
+        grow=options["grow"],
+        # Any other rule fills missing values before the learner sees them.
+        missing="skip" if options["missing"] == "skip" else "raise",
+    )
+    return make_learner(options["learner"], params)
+
+
+def _open_rows(source: str | list[str], options: Mapping[str, Any]) -> Iterator[Chunk]:
+    """Chunks of the rows, read as the options say."""
+    from auctor.tables import open_stream
+
+    same = ("chunk_rows", "label", "n_features", "delimiter", "decimal", "sample_rows",
+            "categorical", "buckets", "missing")  # fmt: skip
+    return open_stream(
+        source,
+        options["format"],
+        **{name: options[name] for name in same},
+        **{name: options[name] or () for name in ("drop", "as_category", "as_number")},
+        zero_based=yes_no(WHO, "zero-based", options["zero_based"]),
+        header=yes_no(WHO, "header", options["header"]),
+        date=date_patterns(WHO, options["date"]),
+        check=True,
+    )
+
+
+def _learn(
+    model: OnlineClassifier, chunks: Iterator[Chunk], options: Mapping[str, Any]
+) -> tuple[Progress, bool]:
+    """Learn from all chunks; returns how far it came, and whether it was interrupted."""
+    from auctor.online import learn
+
+    show = _progress_line()
+    try:
+        done = learn(
+            model,
+            chunks,
+            classes=_classes(options["classes"]),
+            checkpoint=options["checkpoint"],
+            every=options["every"],
+            resume=options["resume"],
+            limit=options["limit"],
+            progress=show,
+        )
+    except KeyboardInterrupt:
+        return _so_far(model), True
+    finally:
+        _end_line(show)
+    return done, False
 
 
 def _source(data: list[str] | None) -> str | list[str]:
+    """The files, or "-" for standard input; a terminal is refused, as nobody types rows."""
     from auctor.core.errors import DataError
 
     if data:
@@ -221,14 +252,16 @@ def _source(data: list[str] | None) -> str | list[str]:
 
 
 def _classes(text: str | None) -> list[Any] | None:
-    """Labels that were given, as numbers if both are."""
+    """The labels of ``--classes``, as numbers if both are numbers."""
     from auctor.core.errors import ParameterError
 
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or parts[0] == parts[1]:
-        raise ParameterError(WHO, needs="--classes A,B", got=f"{text!r}", todo="Pass two labels.")
+        raise ParameterError(
+            WHO, needs="--classes A,B", got=f"{text!r}", todo="Pass two different labels."
+        )
     try:
         return [float(part) for part in parts]
     except ValueError:
@@ -236,6 +269,7 @@ def _classes(text: str | None) -> list[Any] | None:
 
 
 def _check_out(out: Path | None) -> None:
+    """Refuse a file that cannot be written, before any row is read."""
     from auctor.core.errors import ParameterError
     from auctor.core.files import check_destination
 
@@ -243,13 +277,16 @@ def _check_out(out: Path | None) -> None:
         return
     if out.suffix not in (".auctor", ".json", ".npz"):
         raise ParameterError(
-            WHO, needs="--out with .auctor, .json or .npz", got=out, todo="Add the ending."
+            WHO,
+            needs="--out with a name that ends in .auctor, .json or .npz",
+            got=out,
+            todo="Add the ending.",
         )
     check_destination(out, who=WHO)
 
 
 def _progress_line() -> Callable[[Progress], None] | None:
-    """A line that is written over and over, on a terminal only."""
+    """A function that updates a line of progress; None unless the error stream is a terminal."""
     if not sys.stderr.isatty():
         return None
     latest = 0.0
@@ -260,34 +297,35 @@ def _progress_line() -> Callable[[Progress], None] | None:
         if now - latest < PAUSE:
             return
         latest = now
-        sys.stderr.write(f"\r\x1b[K{progress_text(progress)}")
+        sys.stderr.write(f"\r\x1b[K{progress_text(progress)}")  # \x1b[K clears the line
         sys.stderr.flush()
 
     return show
 
 
 def progress_text(progress: Progress) -> str:
-    """How far a stream is, in one line."""
+    """Rows so far, rows per second and AUC, in one line."""
     auc = "" if progress.auc is None else f", AUC of the latest rows {progress.auc:.4f}"
     return f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s{auc}"
 
 
 def _end_line(show: object) -> None:
+    """Clear the line of progress, if there is one."""
     if show is not None:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
 
 
-class _Seen:
-    """What chunks say of their columns, and how many rows have categories that come late."""
+class _Columns:
+    """Schema of the chunks, and counts of rows with categories that the first rows do not have."""
 
     def __init__(self) -> None:
-        self.first: Chunk | None = None
+        self.first: Chunk | None = None  # without its rows
         self.rows = 0
         self.unseen: dict[str, int] = {}
 
-    def noting(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same chunks."""
+    def watching(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Pass chunks on, and record their columns."""
         from auctor.training.prepare import check_width
 
         for chunk in chunks:
@@ -300,7 +338,7 @@ class _Seen:
             yield chunk
 
     def schema(self, model: OnlineClassifier) -> Schema:
-        """How another file is read for the model; without names, by the number of columns."""
+        """The schema to read other files by; without column names, only the number of columns."""
         from auctor.tables.schema import Schema
 
         if self.first is not None and self.first.schema is not None:
@@ -308,98 +346,18 @@ class _Seen:
         first_index = None if self.first is None else self.first.first_index
         return Schema((), None, int(model.coef_.shape[1]), None, first_index)
 
+    def warn(self) -> None:
+        """Warn of categories that the first rows did not have, if there are any."""
+        from auctor.tables.check import unseen_note
+
+        if self.unseen:
+            note = unseen_note(self.unseen, self.rows, of="the first rows of the stream")
+            say(f"warning: {note}.")
+
 
 def _so_far(model: OnlineClassifier) -> Progress:
-    """What a learner knows after an interrupt."""
+    """The progress of a learner at an interrupt; the time is unknown and 0."""
     from auctor.online.run import Progress, running_auc
 
     rows, skipped = (int(getattr(model, name, 0)) for name in ("rows_seen_", "skipped_rows_"))
     return Progress(rows, 0, skipped, 0.0, running_auc(model) if rows else None)
-
-
-def _say_interrupted(rows: int, checkpoint: Path | None, out: Path | None) -> None:
-    kept = []
-    if checkpoint is not None and checkpoint.exists():
-        kept.append(f"what was learned is in {checkpoint}, go on with --resume")
-    if out is not None:
-        kept.append(f"the model so far is saved in {out}")
-    sys.stderr.write(
-        f"auctor: stopped after {rows} rows; {'; '.join(kept) or 'nothing was kept'}.\n"
-    )
-
-
-def _summary(
-    model: OnlineClassifier,
-    learner: str,
-    result: Progress,
-    checkpoint: Path | None,
-    out: Path | None,
-) -> dict[str, Any]:
-    from auctor.online.checkpoint import params_of
-
-    coef = model.coef_[0]
-    return {
-        "metric": "auc",
-        "learner": learner,
-        "params": params_of(model),
-        "rows": result.rows,
-        "skipped_rows": result.skipped_rows,
-        "seconds": result.seconds,
-        "rows_per_second": result.rows_per_second,
-        "auc": result.auc,
-        "classes": model.classes_.tolist(),
-        "n_features": int(coef.size),
-        "n_nonzero": int((coef != 0.0).sum()),
-        "checkpoint": None if checkpoint is None else str(checkpoint),
-        "out": None if out is None else str(out),
-    }
-
-
-def _write_model(
-    out: Path,
-    model: OnlineClassifier,
-    summary: dict[str, Any],
-    schema: Schema,
-    command: str,
-) -> None:
-    """The model, or its weights as JSON or as arrays with the rest in ``meta``."""
-    import io
-
-    import numpy as np
-
-    import auctor
-    from auctor.core.files import write_bytes
-    from auctor.saved import save
-
-    if out.suffix == ".auctor":
-        facts = ("metric", "classes", "rows", "skipped_rows", "auc", "seconds")
-        notes = {"command": command, **{key: summary[key] for key in facts}}
-        save(model, out, schema=schema.to_json(), notes=notes)
-        return
-    kept = ("learner", "params", "rows", "skipped_rows", "auc", "classes")
-    meta = {"version": auctor.__version__, **{key: summary[key] for key in kept}}
-    coef, intercept = model.coef_[0], float(model.intercept_[0])
-    if out.suffix == ".json":
-        whole = {**meta, "intercept": intercept, "coef": coef.tolist()}
-        write_bytes(out, json.dumps(whole, allow_nan=False).encode(), who=WHO)
-        return
-    file = io.BytesIO()
-    np.savez(file, coef=coef, intercept=np.array(intercept), meta=np.array(json.dumps(meta)))
-    write_bytes(out, file.getvalue(), who=WHO)
-
-
-def _print(summary: dict[str, Any]) -> None:
-    skipped = f", {summary['skipped_rows']:,} skipped" if summary["skipped_rows"] else ""
-    typer.echo(
-        f"{summary['rows']:,} rows{skipped}, {summary['n_features']:,} columns, "
-        f"{summary['rows_per_second']:,.0f} rows/s; positive class: {summary['classes'][-1]}"
-    )
-    if summary["auc"] is not None:
-        typer.echo(
-            f"AUC of the latest rows, each scored before it was learned: {summary['auc']:.4f}"
-        )
-    if summary["checkpoint"] is not None:
-        typer.echo(f"Checkpoint: {summary['checkpoint']}")
-    if summary["out"] is not None:
-        what = "Model" if summary["out"].endswith(".auctor") else "Weights"
-        typer.echo(f"{what}: {summary['out']}")

@@ -1,0 +1,209 @@
+"""``auctor train`` on a file that fits into memory: read, fit, measure, write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from auctor.cli.output import say, show_data, show_positive, worded
+from auctor.cli.reading import Reading, read
+from auctor.cli.train_report import check_two, page_of, slice_columns
+from auctor.core.files import write_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from auctor.estimators import TableClassifier
+    from auctor.reports.progress import Progress
+    from auctor.training.prepare import Parts
+    from auctor.training.run import Run
+
+WHO = "auctor train"
+
+
+class TableJob(NamedTuple):
+    """Which file to train on, how to read, split and scale it, and where to write the results."""
+
+    data: str
+    reading: Reading
+    test: str | None
+    test_size: float
+    positive: str | None
+    standardise: bool | None
+    seed: int
+    out: Path
+    report: Path | None
+    command: str
+    slices: tuple[str, ...]
+    baselines: bool
+
+
+def train_table(
+    job: TableJob, table: TableClassifier, screen: Console | None, *, verbose: bool, quiet: bool
+) -> tuple[Run, dict[str, Any]]:
+    """Read, fit, measure and write.
+
+    Parameters
+    ----------
+    job : TableJob
+    table : TableClassifier
+        Not fitted.
+    screen : Console, optional
+        Where to print a summary of the data.
+    verbose, quiet : bool
+        Whether to show progress even without a terminal, and whether to show none.
+
+    Returns
+    -------
+    run : Run
+        The fitted model and how it was found.
+    found : dict
+        Its metrics on the held-out rows.
+    """
+    from auctor.kernels.runtime.compiled import report_compilation
+    from auctor.reports.progress import Progress
+    from auctor.reports.terminal import make_line
+
+    progress = Progress(None if quiet else make_line(verbose=verbose))
+    with report_compilation(progress.on_compile):
+        return _train(job, table, screen, progress)
+
+
+def _train(
+    job: TableJob, table: TableClassifier, screen: Console | None, progress: Progress
+) -> tuple[Run, dict[str, Any]]:
+    from auctor.training.run import train as fit_model
+
+    saved = False
+    try:
+        # Reading the columns to slice by comes first: a wrong name is refused before any training.
+        slices = slice_columns(job.test or job.data, job.reading, job.slices, job.report)
+        parts, warned = _read(job, screen, progress)
+        _count_rows(job, table, parts, warned)
+        n_printed = _print_warnings(map(_in_cli_words, warned))
+        run = fit_model(
+            table.make_model(parts.schema),
+            parts,
+            scale=job.standardise,
+            progress=progress,
+            seed=job.seed,
+            command=job.command,
+            word=_in_cli_words,
+            warned=warned,
+            who=WHO,
+        )
+        progress.stage("measuring")
+        found = page = None
+        try:
+            found = run.measure()
+            if job.report is not None:
+                page = page_of(run, job.data, slices, compared=job.baselines)
+        finally:  # the model is saved even if measuring it fails or is interrupted
+            _save(job, table, run, found)
+            saved = True
+        if job.report is not None and page is not None:
+            write_text(job.report, page, who=WHO)
+    except KeyboardInterrupt:
+        progress.close()
+        kept = f"the model is saved in {job.out}" if saved else "nothing was written"
+        say(f"interrupted; {kept}.")
+        raise typer.Exit(130) from None
+    finally:
+        progress.close()
+    if run.interrupted:
+        say(f"interrupted; the best model so far is saved in {job.out}: {run.described()}.")
+    _print_warnings(run.warnings[n_printed:])  # those of the fit; the earlier ones are printed
+    return run, found
+
+
+def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Parts, list[Warning]]:
+    """The rows to train on and to measure on, and the warnings of reading them, each once."""
+    from auctor.tables.check import unseen_note
+    from auctor.training.prepare import check_labels, prepare
+    from auctor.training.run import gathered
+
+    warned: list[Warning] = []
+    with gathered(warned):
+        progress.stage(f"reading {job.data}")
+        table = read(job.data, job.reading, who=WHO)
+        progress.close()
+        labels = check_labels(table, job.data, who=WHO)
+        if job.report is not None:
+            check_two(labels, job.data)
+        if screen is not None:
+            show_data(screen, job.data, table.matrix, labels, tuple(table.summary), table.schema)
+        test = None
+        if job.test is not None:
+            progress.stage(f"reading {job.test}")
+            test = read(job.test, job.reading, who=WHO, schema=table.schema)
+            progress.close()
+            if test.unseen:
+                warned.append(UserWarning(f"{unseen_note(test.unseen, test.matrix.shape[0])}."))
+        parts = prepare(
+            table,
+            test,
+            share=job.test_size,
+            seed=job.seed,
+            pos_label=job.positive,
+            source=job.data,
+            who=WHO,
+        )
+        if screen is not None and parts.pos_label is not None:
+            show_positive(screen, parts.pos_label)
+    return parts, list({str(one): one for one in warned}.values())
+
+
+def _n_rows(job: TableJob, parts: Parts) -> int:
+    """Number of rows of the training file, including those held out of it."""
+    held_out = parts.test.shape[0] if job.test is None and parts.held_out else 0
+    return int(parts.train.shape[0] + held_out)
+
+
+def _count_rows(job: TableJob, table: TableClassifier, parts: Parts, warned: list[Warning]) -> None:
+    """Replace an integer k in the metric by k over the rows of the file, with a warning.
+
+    Cross-validation folds and held-out rows are fewer than the rows of the file; a share of the
+    rows means the same on all of them.
+    """
+    from auctor.core.errors import DataWarning
+    from auctor.training.batch import counted_rows, per_row
+
+    n_rows = _n_rows(job, parts)
+    text = counted_rows(WHO, table.metric, n_rows, parts.test_codes == parts.positive)
+    if text and parts.classes.size == 2:
+        warned.append(DataWarning(f"{text}. Pass a share, such as 0.1, to choose it yourself."))
+    table.set_params(
+        metric=per_row(WHO, table.metric, n_rows), threshold=per_row(WHO, table.threshold, n_rows)
+    )
+
+
+def _save(job: TableJob, table: TableClassifier, run: Run, found: dict[str, Any] | None) -> None:
+    """Write the model file: with the columns of the table, or the model alone if it has none."""
+    from auctor.saved import save
+
+    schema, model, path = run.parts.schema, run.model, job.out
+    notes = run.notes(found) | {"source": job.data, "source_rows": _n_rows(job, run.parts)}
+    if not schema.columns:
+        save(model, path, schema=schema.to_json(), notes=notes)
+        return
+    # The run has translated labels from text to the file's type, and an interrupted run has no
+    # calibration: the saved classifier gets the parameters that its model was fitted with.
+    changed = ("class_weight", "pos_label", "calibrate", "standardise")
+    table.set_params(**{name: getattr(model, name) for name in changed})
+    save(table.adopt(model, schema), path, notes=notes)
+
+
+def _in_cli_words(warning: Warning) -> str:
+    """A warning that names options of the command line, not parameters of Python."""
+    return worded(warning, "train")
+
+
+def _print_warnings(texts: Iterable[str]) -> int:
+    """Print warnings; returns how many there are."""
+    listed = list(texts)
+    for text in listed:
+        say(f"warning: {text}")
+    return len(listed)
