@@ -137,7 +137,7 @@ def test_points_in_a_file_of_decimal_commas_are_named():
 
 def test_dates_that_may_have_the_month_first_name_both_patterns():
     text = "sold,label\n" + "".join(f"0{k % 9 + 1}/02/2024,{k % 2}\n" for k in range(40))
-    with pytest.warns(DataWarning, match="%d/%m/%Y.*or %m/%d/%Y where the month comes first"):
+    with pytest.warns(DataWarning, match="%d/%m/%Y.*or %m/%d/%Y if the month comes first"):
         read_table(io.BytesIO(text.encode()), "csv", check=True)
 
 

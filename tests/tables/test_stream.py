@@ -408,7 +408,7 @@ def test_labels_that_change_type_name_the_line(labels, wrong, chunk_rows):
         ("a,y\n1,0\n1,2,3\n", {}, ["2 fields", "got 3", "line 3"]),
         ("a,y\n1,0\n1\n", {}, ["2 fields", "got 1", "line 3"]),
         ("a,b\n1,0\n", {}, ["label column", "a, b"]),
-        ("1,2\n1,0\n", {}, ["label column", "no names"]),
+        ("1,2\n1,0\n", {}, ["label column", "without names"]),
         ("a,b\n1,0\n", {"label": "c"}, ["'c'", "a, b"]),
         ("a,b\n1,0\n", {"label": 2}, ["label in [-2, 2)"]),
         ("a\n1\n", {"label": 0}, ["at least one more column"]),
@@ -550,7 +550,7 @@ def test_the_reader_is_a_few_chunks_ahead_and_stops(monkeypatch):
     chunks = open_stream(io.BytesIO(b"x"))
     assert [int(next(chunks).labels[0]) for _ in range(5)] == list(range(5))
     chunks.close()
-    assert 5 <= len(made) <= 5 + stream.AHEAD + 2
+    assert 5 <= len(made) <= 5 + stream.CHUNKS_AHEAD + 2
 
 
 def test_an_error_comes_after_the_rows_before_it():

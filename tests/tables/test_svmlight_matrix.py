@@ -119,7 +119,7 @@ def test_large_indices_need_64_bits(monkeypatch):
     assert X.indices.dtype == X.indptr.dtype == np.int64
     assert X.indices.tolist() == [0, 6] * 9 + [2_999_999_999] + [1] * 9
     assert X.data.tolist() == [1, 2] * 9 + [1] + [5] * 9
-    monkeypatch.setattr(svmlight_matrix, "_INT32", 20)
+    monkeypatch.setattr(svmlight_matrix, "INT32_MAX", 20)
     X, _ = read_svmlight(text(*["1 1:1 7:2"] * 12))
     assert X.indices.dtype == np.int64
 

@@ -1,4 +1,4 @@
-"""Amounts in text as numbers: currency and percent signs, thousands, decimal commas."""
+"""Amounts in text, such as $1,200 or 45 %, as numbers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from auctor.core.types import FloatArray
-from auctor.tables.columns import meaning
+from auctor.tables.columns import parse_number
 
 #: Signs and short names that may stand before or after an amount.
 _SIGN = r"(?:[$€£¥%]|USD|EUR|GBP|CHF|JPY|kr)"
 _AMOUNT = re.compile(rf"([-+]?)\s*{_SIGN}?\s*([-+]?\d[\d.,'\s]*|[-+]?[.,]\d+)\s*{_SIGN}?")
 _SIGNED = re.compile(_SIGN)
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
-#: Digits by the decimal sign: thousands come in groups, whose last has three digits, so that 15,32
-#: is never read as 1532.
+#: Patterns of the digits of an amount, by decimal sign. Thousands are separated in groups, the last
+#: of which must have three digits, so that 15,32 is never read as 1532.
 _DIGITS = {
     sign: re.compile(
         rf"[-+]?(?:\d+|[1-9]\d{{0,2}}(?:[{other}'\s]\d{{2,3}})*[{other}'\s]\d{{3}})?(?:\{sign}\d*)?"
@@ -26,14 +26,14 @@ _DIGITS = {
 
 
 def amount(word: str, decimal: str = ".") -> float:
-    """The number in an amount, NaN for text that is none; 45 % is 45.
+    """The number in an amount, NaN if the text is not an amount; 45 % is 45.
 
     Examples
     --------
     >>> amount("$1,200.50"), amount("-45 %"), amount("1.200,5 EUR", ","), amount("15,32")
     (1200.5, -45.0, 1200.5, nan)
     """
-    plain = meaning(word.strip(), decimal)
+    plain = parse_number(word.strip(), decimal)
     if plain is not None:
         return plain if np.isfinite(plain) else np.nan
     found = _AMOUNT.fullmatch(word.strip())
@@ -43,19 +43,19 @@ def amount(word: str, decimal: str = ".") -> float:
     if _DIGITS[decimal].fullmatch(digits) is None:
         return np.nan
     other = "," if decimal == "." else "."
-    number = meaning(re.sub(rf"['\s{other}]", "", digits).replace(decimal, "."))
+    number = parse_number(re.sub(rf"['\s{other}]", "", digits).replace(decimal, "."))
     if number is None:
         return np.nan
     return -number if sign == "-" else number
 
 
 def all_amounts(words: Iterable[str], decimal: str = ".") -> FloatArray:
-    """The same for some words."""
+    """The numbers in some amounts, NaN for words that are not amounts."""
     return np.array([amount(word, decimal) for word in words], dtype=np.float64)
 
 
 def decimal_sign(words: Iterable[str], usual: str = ".") -> str:
-    """The decimal sign by which most words are amounts; the usual one where both are as good.
+    """The decimal sign with which more of the words are amounts; ``usual`` if both are equal.
 
     Examples
     --------
@@ -64,8 +64,8 @@ def decimal_sign(words: Iterable[str], usual: str = ".") -> str:
     """
     listed = list(words)
     other = "," if usual == "." else "."
-    known = {sign: int(np.isfinite(all_amounts(listed, sign)).sum()) for sign in (usual, other)}
-    return other if known[other] > known[usual] else usual
+    counts = {sign: int(np.isfinite(all_amounts(listed, sign)).sum()) for sign in (usual, other)}
+    return other if counts[other] > counts[usual] else usual
 
 
 def has_thousands(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""NPY and NPZ files: arrays of numbers, dense or compressed rows."""
+"""NPY and NPZ files: dense arrays of numbers, or compressed sparse rows (CSR)."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from scipy import sparse
 
 from auctor.core.errors import AuctorError, DataError
 from auctor.core.types import Array
-from auctor.tables.blocks import Block, Chunk
-from auctor.tables.columns import EXACT, check_names, check_width, find_label, listed, made_up
+from auctor.tables.blocks import INT32_MAX, Block, Chunk
+from auctor.tables.columns import EXACT, check_names, check_width, default_names, find_label, listed
 from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
 from auctor.tables.source import BLOCK, Source
 
-#: Kinds of numpy dtypes that are numbers.
+#: Kinds of numpy dtypes that are read as numbers: bool, signed, unsigned, floating point.
 _NUMBERS = "biuf"
+#: Arrays of a CSR matrix, as `scipy.sparse.save_npz` names them.
 _CSR = ("data", "indices", "indptr", "shape")
+#: The header of an NPY file exactly as numpy writes it; it is not evaluated as Python code.
 _HEADER = re.compile(
     rb"\{'descr': '([<>|][biufUS]\d{1,4})', 'fortran_order': (True|False), "
     rb"'shape': \(((?:SIZE(?:, ?SIZE)*,?)?)\), \} *\n".replace(b"SIZE", rb"(?:0|[1-9]\d{0,17})")
 )
-#: Bytes of the longest header that is read: a file with a longer one is refused.
+#: Bytes of the longest header that is read. numpy pads short headers to 128 bytes; a file with a
+#: longer one than this is refused.
 _LONGEST_HEADER = 1 << 12
-_INT32 = np.iinfo(np.int32).max
 
 
 class ArrayFile:
-    """A dense array, with the labels in a column of it or beside it."""
+    """A dense array; the labels are one of its columns, or an array of their own."""
 
     def __init__(
         self,
@@ -51,17 +53,17 @@ class ArrayFile:
                 options.who,
                 needs="an array of numbers with two dimensions",
                 got=f"{rows.dtype} of shape {rows.shape} in {source.name}",
-                todo="Convert and reshape it.",
+                todo="Convert it to numbers, or reshape it.",
             )
         n, d = rows.shape
         self.named = names is not None
-        fields = made_up(d) if names is None else check_names(source.name, names, options.who)
+        fields = default_names(d) if names is None else check_names(source.name, names, options.who)
         if len(fields) != d:
             raise DataError(
                 options.who,
                 needs="one name per column",
-                got=f"{len(fields)} for {d} in {source.name}",
-                todo="Store as many.",
+                got=f"{len(fields)} names for {d} columns in {source.name}",
+                todo="Store one name for each column.",
             )
         self._label_field = None
         self.label: str | None = "y"
@@ -76,15 +78,15 @@ class ArrayFile:
                 todo="Store one number or word per row.",
             )
         self.names = tuple(name for k, name in enumerate(fields) if k != self._label_field)
-        self.word_columns: frozenset[int] = frozenset()
+        self.text_columns: frozenset[int] = frozenset()
         whole = rows.dtype.kind in "iu"
-        self.floats = frozenset(() if whole else range(len(self.names)))
-        self.surprises: set[int] = set()
-        self.first_words: dict[int, str] = {}
+        self.float_columns = frozenset(() if whole else range(len(self.names)))
+        self.non_numeric: set[int] = set()
+        self.first_non_numbers: dict[int, str] = {}
         check_width(source.name, len(self.names), options)
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
-        """Rows from the first one on."""
+        """All rows, in blocks of at most ``options.most_rows``."""
         if "category" in kinds:
             raise DataError(
                 self.options.who,
@@ -112,7 +114,7 @@ class ArrayFile:
                 first += part.shape[0]
 
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
-        """For each of some columns that has one, a whole number beyond 2^53."""
+        """The first whole number beyond 2^53 in each of some columns that has one."""
         fields = [k for k in range(self._rows.shape[1]) if k != self._label_field]
         found: dict[int, str] = {}
         with _reading(self.source):
@@ -125,14 +127,14 @@ class ArrayFile:
 
 
 def _long_integers(values: Array) -> Array:
-    """The whole numbers among some values that a 64-bit float does not hold."""
+    """The whole numbers among some values that a 64-bit float cannot hold exactly."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return values[:0]
     return values[(values > EXACT) | (values < -EXACT)]
 
 
 def npy_file(source: Source, options: ReadOptions) -> ArrayFile:
-    """Open a NPY file of rows; the label is the last column unless told."""
+    """Open a NPY file of rows; the label is the last column unless options name another."""
     _check_source(source)
     with _reading(source):
         rows = _Array.npy(source)
@@ -142,9 +144,9 @@ def npy_file(source: Source, options: ReadOptions) -> ArrayFile:
 
 
 def npz_file(source: Source, options: ReadOptions) -> ArrayFile | None:
-    """Open a NPZ file with the arrays X and, if wanted, y and columns.
+    """Open a NPZ file with the array X, and optionally y and the column names ``columns``.
 
-    ``None`` if it holds compressed rows, for which there is `npz_chunks`.
+    ``None`` if it holds a CSR matrix, which `npz_chunks` reads.
     """
     _check_source(source)
     with _reading(source):
@@ -152,7 +154,7 @@ def npz_file(source: Source, options: ReadOptions) -> ArrayFile | None:
         members = _members(archive)
         if "format" in members:
             return None
-        rows = _Array.member(archive, _wanted(members, "X", source))
+        rows = _Array.member(archive, _required(members, "X", source))
         labels = _loaded(archive, members.get("y"))
         names = _loaded(archive, members.get("columns"))
     return ArrayFile(
@@ -161,21 +163,29 @@ def npz_file(source: Source, options: ReadOptions) -> ArrayFile | None:
 
 
 def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> Iterator[Chunk]:
-    """Chunks of a compressed-row matrix as `scipy.sparse.save_npz` writes it, with y beside it."""
+    """Chunks of a CSR matrix that `scipy.sparse.save_npz` wrote, with the labels in y.
+
+    Parameters
+    ----------
+    source : Source
+    options : ReadOptions
+    whole : bool
+        Whether to give all rows as one chunk.
+    """
     _check_source(source)
     with _reading(source):
         archive = _archive(source)
         members = _members(archive)
-        kind = _loaded(archive, _wanted(members, "format", source))
+        kind = _loaded(archive, _required(members, "format", source))
         if kind is None or kind.item() not in (b"csr", "csr"):
             raise DataError(
                 options.who,
                 needs="rows in CSR format",
                 got=f"{str(kind)!r:.40} in {source.name}",
-                todo="Convert the matrix by .tocsr() and save it again.",
+                todo="Convert the matrix with .tocsr() and save it again.",
             )
         for name in _CSR:
-            _wanted(members, name, source)
+            _required(members, name, source)
         shape, indptr = (_loaded(archive, members[name]) for name in ("shape", "indptr"))
         labels = _loaded(archive, members.get("y"))
         values, indices = (_Array.member(archive, members[name]) for name in ("data", "indices"))
@@ -185,7 +195,7 @@ def npz_chunks(source: Source, options: ReadOptions, *, whole: bool = False) -> 
                 options.who,
                 needs="labels in the array y",
                 got=f"{listed(list(members))} in {source.name}",
-                todo="Store y beside the matrix.",
+                todo="Store the labels as y in the same file.",
             )
         if labels is not None and labels.shape != (n,):
             raise ValueError(f"labels of shape {labels.shape} for {n} rows")
@@ -197,14 +207,15 @@ def _csr_chunks(
     indptr: Any, indices: _Array, values: _Array, d: int, labels: Array | None,
     rows: int | None, options: ReadOptions,
 ) -> Iterator[Chunk]:  # fmt: skip
-    """Cut the rows into chunks of few enough entries."""
+    """Cut the rows into chunks of at most ``rows`` rows, or at most `CHUNK_ENTRIES` entries."""
     columns, numbers = indices.reader(), values.reader()
     n, low = indptr.shape[0] - 1, 0
     while low < n:
+        # The last row that still fits; a row of more entries is a chunk of its own.
         room = int(np.searchsorted(indptr, indptr[low] + CHUNK_ENTRIES, side="right")) - 1
         high = min(n, rows or max(low + 1, min(low + options.chunk_rows, room)))
         size = int(indptr[high] - indptr[low])
-        kind = np.int32 if max(d, size) <= _INT32 else np.int64
+        kind = np.int32 if max(d, size) <= INT32_MAX else np.int64
         taken = columns(size)
         if size and (taken.min() < 0 or taken.max() >= d):
             raise ValueError("a column index outside the matrix")
@@ -224,21 +235,22 @@ def _csr_chunks(
 
 
 def _refuse_long_integers(entries: Array, columns: Array, who: str) -> None:
+    """Refuse whole numbers that 64-bit floats would round."""
     long = _long_integers(entries)
     if long.size:
         column = int(columns[entries == long[0]][0])
         raise DataError(
             who,
-            needs="whole numbers up to 2^53, so as to keep every digit",
+            needs="whole numbers up to 2^53, which floats hold exactly",
             got=f"{long[0]} in column {column} of the matrix, counted from 0",
             todo="Drop such columns, or store them as floating-point numbers.",
         )
 
 
 def _check_rows(shape: Any, indptr: Any, indices: _Array, values: _Array) -> tuple[int, int]:
-    """Numbers of rows and columns of arrays that make a matrix."""
+    """Numbers of rows and columns of a CSR matrix; refuses arrays that contradict each other."""
     if shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ValueError("no two-dimensional shape")
+        raise ValueError("a shape that is not two-dimensional")
     n, d = (int(size) for size in shape)
     good = (
         n >= 0
@@ -252,23 +264,26 @@ def _check_rows(shape: Any, indptr: Any, indices: _Array, values: _Array) -> tup
         and indices.shape == values.shape == (int(indptr[-1]),)
     )
     if not good:
-        raise ValueError("arrays that make no matrix")
+        raise ValueError("arrays that do not form a CSR matrix")
     return n, d
 
 
 class _Array:
-    """An array in memory, mapped, or in a member of an archive that is read part by part."""
+    """An array in memory, memory-mapped, or in a member of an archive that is read in parts.
+
+    ``array`` is None if it is read in parts; then ``file`` is a function that opens the member.
+    """
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, array: Array | None, file: Any) -> None:
         self.shape, self.dtype, self._array, self._file = shape, dtype, array, file
 
     @staticmethod
-    def whole(array: Array) -> _Array:
+    def in_memory(array: Array) -> _Array:
         return _Array(array.shape, array.dtype, array, None)
 
     @staticmethod
     def npy(source: Source) -> _Array:
-        """Map a file, or read it where it has no path."""
+        """Memory-map a file; a file object without a path is read."""
         file = source.raw()
         start = file.tell()
         shape, fortran, dtype = _header(file)
@@ -277,39 +292,39 @@ class _Array:
         size = math.prod(shape) * dtype.itemsize
         if source.path is not None and size:
             if os.path.getsize(source.path) != offset + size:
-                raise ValueError(f"an array of shape {shape} whose bytes are not all there")
+                raise ValueError(f"an array of shape {shape} with missing or extra bytes")
             mapped = np.memmap(source.path, dtype, "r", offset, shape, order)
-            return _Array.whole(mapped)
+            return _Array.in_memory(mapped)
         data = file.read(size + 1)
         if len(data) != size:
-            raise ValueError(f"an array of shape {shape} whose bytes are not all there")
-        return _Array.whole(np.frombuffer(data, dtype).reshape(shape, order=order))
+            raise ValueError(f"an array of shape {shape} with missing or extra bytes")
+        return _Array.in_memory(np.frombuffer(data, dtype).reshape(shape, order=order))
 
     @staticmethod
     def member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Array:
-        """Look at the header of a member; refuse one that its size contradicts."""
+        """Open a member of an archive; refuses one whose size contradicts its header."""
         with archive.open(info) as file:
             shape, fortran, dtype = _header(file)
             if file.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
-                raise ValueError(f"an array of shape {shape} whose bytes are not all there")
-        if fortran and len(shape) > 1:
+                raise ValueError(f"an array of shape {shape} with missing or extra bytes")
+        if fortran and len(shape) > 1:  # columns are contiguous: read all of it, then reshape
             flat = _Array((math.prod(shape),), dtype, None, lambda: archive.open(info))
-            return _Array.whole(flat.reader()(flat.shape[0]).reshape(shape, order="F"))
+            return _Array.in_memory(flat.reader()(flat.shape[0]).reshape(shape, order="F"))
         return _Array(shape, dtype, None, lambda: archive.open(info))
 
     def reader(self) -> Any:
-        """A function of n that gives the next n entries along the first axis."""
+        """A function that reads the next n entries along the first axis."""
         if self._array is not None:
-            raise ValueError("rows that cannot be read one after the other")
+            raise ValueError("an array that cannot be read in parts")
         file = self._file()
         _header(file)
 
         def take(n: int) -> Array:
             taken = np.empty((n, *self.shape[1:]), self.dtype)
-            room = memoryview(taken.reshape(-1).view(np.uint8).data)
+            buffer = memoryview(taken.reshape(-1).view(np.uint8).data)
             at = 0
-            while at < len(room):
-                got = file.readinto(room[at : at + BLOCK])
+            while at < len(buffer):
+                got = file.readinto(buffer[at : at + BLOCK])
                 if not got:
                     raise EOFError("the end of the file within an array")
                 at += got
@@ -318,7 +333,7 @@ class _Array:
         return take
 
     def parts(self, most: int) -> Iterator[Array]:
-        """All entries, at most ``most`` at a time."""
+        """The whole array in parts of at most ``most`` entries along the first axis."""
         if self._array is None:
             take = self.reader()
             for low in range(0, self.shape[0], most):
@@ -329,43 +344,47 @@ class _Array:
 
 
 def _header(file: Any) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, order and type of an array, from a header as numpy writes it and no other."""
+    """Shape, whether in Fortran order, and dtype, from an NPY header of version 1 or 2."""
     start = file.read(8)
     size = {b"\x01\x00": 2, b"\x02\x00": 4}.get(start[6:])
     if start[:6] != b"\x93NUMPY" or size is None:
-        raise ValueError("no NPY header")
+        raise ValueError("a member without an NPY header")
     length = int.from_bytes(file.read(size), "little")
     found = _HEADER.fullmatch(file.read(min(length, _LONGEST_HEADER)))
     if found is None:
-        raise ValueError("an NPY header that is not understood")
+        raise ValueError("an NPY header that numpy does not write")
     shape = tuple(int(part) for part in found[3].decode().split(",") if part.strip())
     return shape, found[2] == b"True", np.dtype(found[1].decode())
 
 
 def _archive(source: Source) -> zipfile.ZipFile:
+    """Open a source as a zip archive."""
     source.rewind()
     file = source.raw()
     if file.read(4) != b"PK\x03\x04":
-        raise ValueError("no archive")
+        raise ValueError("a file that is not a zip archive")
     return zipfile.ZipFile(file)
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The arrays of an archive, by name."""
     return {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
 
-def _wanted(members: dict[str, zipfile.ZipInfo], name: str, source: Source) -> zipfile.ZipInfo:
+def _required(members: dict[str, zipfile.ZipInfo], name: str, source: Source) -> zipfile.ZipInfo:
+    """An array of an archive, by name; refuses an archive without it."""
     if name not in members:
         raise DataError(
             source.who,
             needs=f"the array {name}",
             got=f"{listed(list(members)) or 'none'} in {source.name}",
-            todo="Store X and y, or what scipy.sparse.save_npz writes and y.",
+            todo="Store X and y, or y with the arrays that scipy.sparse.save_npz writes.",
         )
     return members[name]
 
 
 def _loaded(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None) -> Array | None:
+    """An array of an archive, in memory; None without a member."""
     if info is None:
         return None
     array = _Array.member(archive, info)
@@ -375,10 +394,11 @@ def _loaded(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None) -> Array | N
 
 
 def _check_source(source: Source) -> None:
+    """Refuse a pipe: array files need random access."""
     if source.live:
         raise DataError(
             source.who,
-            needs="an array file that it can jump around in",
+            needs="an array file with random access",
             got="standard input",
             todo="Pass a path.",
         )
@@ -386,7 +406,7 @@ def _check_source(source: Source) -> None:
 
 @contextmanager
 def _reading(source: Source) -> Iterator[None]:
-    """Errors of the libraries as ours."""
+    """Turn errors of numpy, zipfile and zlib into a `DataError` that names the file."""
     try:
         yield
     except AuctorError:

@@ -1,4 +1,4 @@
-"""Parquet and Arrow (Feather) files, a batch of rows at a time."""
+"""Parquet and Arrow (Feather) files, read a batch of rows at a time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from auctor.tables.columns import (
     find_label,
     is_missing,
     listed,
-    long_words,
-    meaning,
     no_number,
+    parse_number,
+    spelt_long_integers,
 )
 from auctor.tables.options import ReadOptions
 from auctor.tables.source import Source, shown
 
+#: First bytes of an Arrow IPC file; an Arrow IPC stream begins otherwise.
 _IPC_MAGIC = b"ARROW1"
 
 
 def parquet_file(source: Source, options: ReadOptions) -> ArrowFile:
-    """Open a Parquet file; it is read group by group."""
+    """Open a Parquet file; it is read one row group at a time."""
     _check_source(source, "Parquet")
     from pyarrow import parquet
 
@@ -53,9 +54,9 @@ def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
     with _reading(source, "an Arrow file"):
         raw = source.raw()
         start = raw.tell()
-        whole = raw.read(len(_IPC_MAGIC)) == _IPC_MAGIC
+        is_file = raw.read(len(_IPC_MAGIC)) == _IPC_MAGIC  # otherwise a stream
         raw.seek(start)
-        if whole:
+        if is_file:
             file = pa.ipc.open_file(pa.memory_map(source.path) if source.path else raw)
             schema = file.schema
         else:
@@ -63,13 +64,13 @@ def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
 
     def batches(names: list[str]) -> Iterator[Any]:
         rows = options.most_rows(len(schema))
-        if whole:
+        if is_file:
             parts = (file.get_batch(k) for k in range(file.num_record_batches))
         else:
             raw.seek(start)
             parts = iter(pa.ipc.open_stream(raw))
         for batch in parts:
-            batch.validate(full=True)
+            batch.validate(full=True)  # a damaged file may have offsets outside its buffers
             for low in range(0, batch.num_rows, rows):
                 yield batch.slice(low, rows).select(names)
 
@@ -77,7 +78,7 @@ def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
 
 
 class ArrowFile:
-    """A file of record batches; null is missing."""
+    """A file of Arrow record batches; null is a missing value."""
 
     def __init__(
         self,
@@ -96,26 +97,26 @@ class ArrowFile:
             raise DataError(
                 options.who,
                 needs="a name for every column",
-                got=f"an empty one in {source.name}",
-                todo="Rename it.",
+                got=f"an empty name in {source.name}",
+                todo="Rename that column.",
             )
         label = find_label(source.name, fields, options, len(fields))
         self.named = True
         self.label = None if label is None else fields[label]
         self.names = tuple(name for name in fields if name != self.label)
-        self.surprises: set[int] = set()
-        self.first_words: dict[int, str] = {}
+        self.non_numeric: set[int] = set()
+        self.first_non_numbers: dict[int, str] = {}
         check_width(source.name, len(self.names), options)
-        self.word_columns = frozenset(
+        self.text_columns = frozenset(
             k for k, name in enumerate(self.names) if _is_dictionary(self._fields[name].type)
         )
-        self.floats = frozenset(
+        self.float_columns = frozenset(
             k for k, name in enumerate(self.names) if _is_floating(self._fields[name].type)
         )
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
-        """Rows from the first one on."""
-        self.surprises = set()
+        """All rows, in blocks of at most ``options.most_rows``."""
+        self.non_numeric = set()
         used = [name for name, kind in zip(self.names, kinds, strict=True) if kind != "skip"]
         if self.label is not None:
             used.append(self.label)
@@ -126,10 +127,11 @@ class ArrowFile:
                     yield self._block(batch, kinds, strict)
 
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
-        """For each of some columns that has one, a whole number beyond 2^53."""
-        return long_words(self, columns)
+        """The first whole number beyond 2^53 in each of some columns that has one."""
+        return spelt_long_integers(self, columns)
 
     def _block(self, batch: Any, kinds: Sequence[str], strict: bool) -> Block:
+        """A record batch as numbers, codes of words and labels."""
         numbers = np.empty((batch.num_rows, list(kinds).count("number")))
         codes = np.empty((batch.num_rows, list(kinds).count("category")), np.int32)
         words: list[list[str]] = []
@@ -147,7 +149,11 @@ class ArrowFile:
         return Block(numbers, codes, words, labels)
 
     def _numbers(self, column: Any, k: int, strict: bool) -> FloatArray:
-        """A column as numbers, null as NaN; words must spell numbers."""
+        """A column as numbers, with NaN for null.
+
+        Text that is not a number is refused if ``strict``; otherwise the column is recorded in
+        ``non_numeric``.
+        """
         import pyarrow as pa
 
         if not _is_words(column.type):
@@ -156,7 +162,7 @@ class ArrowFile:
             )
             return values
         codes, words = coded(column)
-        meanings = [meaning(word) for word in words]
+        meanings = [parse_number(word) for word in words]
         if None in meanings:
             if strict:
                 word = words[meanings.index(None)]
@@ -164,14 +170,14 @@ class ArrowFile:
                 name = self.names[k] if self.options.sample_rows else ""
                 column_of = f"column {self.names[k]!r}"
                 raise no_number(self.options.who, column_of, word, place, name)
-            self.surprises.add(k)
-            self.first_words.setdefault(k, shown(words[meanings.index(None)].encode()))
+            self.non_numeric.add(k)
+            self.first_non_numbers.setdefault(k, shown(words[meanings.index(None)].encode()))
             return np.full(len(column), np.nan)
         found: FloatArray = np.array([*meanings, np.nan], dtype=np.float64)[codes]
         return found
 
     def _labels(self, column: Any) -> Array:
-        """Labels as numbers, with null as NaN, or as text."""
+        """Labels as numbers, with NaN for null, or as text."""
         from pyarrow import types
 
         if types.is_dictionary(column.type):
@@ -183,7 +189,7 @@ class ArrowFile:
                 self.options.who,
                 needs="a label in every row",
                 got=f"null in {self.label!r} of {self.source.name}",
-                todo="Drop such rows first.",
+                todo="Drop the rows without a label first.",
             )
         if types.is_boolean(column.type):
             return np.asarray(column.to_numpy(zero_copy_only=False)).astype(np.int64)
@@ -193,12 +199,12 @@ class ArrowFile:
                 self.options.who,
                 needs="text as labels",
                 got=f"a zero byte in {self.label!r} of {self.source.name}",
-                todo="Replace it.",
+                todo="Remove zero bytes from the labels.",
             )
         return np.array(words)
 
     def _check_types(self, used: list[str]) -> None:
-        """Refuse columns that are neither numbers nor words."""
+        """Refuse columns that are neither numbers nor text, such as lists."""
         bad = [
             f"{name!r} of type {self._fields[name].type}"
             for name in used
@@ -214,11 +220,12 @@ class ArrowFile:
 
 
 def _check_source(source: Source, kind: str) -> None:
+    """Refuse a pipe, and a missing pyarrow."""
     require("pyarrow", extra="cli", who=f"{source.who} of {kind}")
     if source.live:
         raise DataError(
             source.who,
-            needs=f"a file of {kind} that it can jump around in",
+            needs=f"a file of {kind} with random access",
             got="standard input",
             todo="Pass a path.",
         )
@@ -226,7 +233,7 @@ def _check_source(source: Source, kind: str) -> None:
 
 @contextmanager
 def _reading(source: Source, wanted: str) -> Iterator[None]:
-    """Errors of the library as ours."""
+    """Turn errors of pyarrow into a `DataError` that says what was needed."""
     import pyarrow as pa
 
     try:
@@ -270,7 +277,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_words(kind: Any) -> bool:
-    """Text, or a dictionary of text or numbers."""
+    """Whether a type is read as text: strings, dates, or a dictionary of strings or numbers."""
     if _is_dictionary(kind):
         kind = kind.value_type
         return _is_text(kind) or _is_number(kind)
@@ -278,20 +285,21 @@ def _is_words(kind: Any) -> bool:
 
 
 def _is_time(kind: Any) -> bool:
-    """Dates and points in time, which are read as text."""
+    """Whether a type is a date or a timestamp, which are read as text."""
     from pyarrow import types
 
     return bool(types.is_date(kind) or types.is_timestamp(kind))
 
 
 def coded(column: Any) -> tuple[Array, list[str]]:
-    """A column as positions in a list of words; -1 is missing."""
+    """A column as codes, which are positions in a list of distinct words; -1 is missing."""
     import pyarrow as pa
 
     if not _is_dictionary(column.type):
         if _is_text(column.type) or _is_time(column.type):
             column = column.cast(pa.large_string())
         column = column.dictionary_encode()
+    # Several entries of the dictionary may be the same word once blanks are stripped.
     known: dict[str, int] = {}
     numbers = [
         -1 if word is None or is_missing(word) else known.setdefault(word, len(known))
@@ -302,7 +310,7 @@ def coded(column: Any) -> tuple[Array, list[str]]:
 
 
 def _word(value: Any) -> str | None:
-    """A value as it would stand in a CSV file."""
+    """A value as a CSV file would spell it, None for null."""
     if value is None or isinstance(value, str):
         return None if value is None else value.strip()
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Rows of a file on their way to a matrix: chunks of a stream, blocks of a table."""
+"""Parts of a file: blocks of numbers and words, and chunks of the encoded matrix."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.tables.schema import Schema
 
+#: Largest index of a sparse matrix with 32-bit indices; larger ones need 64 bits.
+INT32_MAX = np.iinfo(np.int32).max
+#: Factor by which a full array grows. A row is copied at most about 1 / (GROWTH - 1) = 4 times, and
+#: at most a fifth of the array is unused. Set by hand; a smaller factor copies more, a larger one
+#: wastes memory.
+GROWTH = 1.25
+
 
 class Chunk(NamedTuple):
     """Some rows of a stream.
@@ -18,19 +25,19 @@ class Chunk(NamedTuple):
     ----------
     matrix : (n, d) array or CSR matrix
     labels : (n,) array
-        NaN where the source has no labels and none are needed.
+        NaN if the source has no labels and none are needed.
     first_row : int
-        Number of rows of the stream before these.
+        Number of rows of the stream before the chunk.
     columns : tuple of str, optional
-        Names of the columns, where the source has them.
+        Names of the columns, if the source has them.
     label : str, optional
-        Name of the label column of a table, made up where it has none.
+        Name of the label column of a table; a default name if the table has none.
     first_index : int, optional
-        Where indices start (svmlight).
+        First index of svmlight rows: 0 or 1.
     unseen : dict, optional
-        How many rows have a category that the schema lacks, by column.
+        Number of rows with a category that the schema does not have, by column.
     schema : Schema, optional
-        How the columns of a table became the columns of the matrix, where one was used.
+        The schema by which a table was encoded.
     """
 
     matrix: Any
@@ -59,15 +66,16 @@ class Chunk(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some rows of a table before its words become numbers.
+    """Some rows of a table before text is encoded as numbers.
 
     Parameters
     ----------
     numbers : (n, k) array
-        Columns that are read as numbers, in the order of the file; missing ones are NaN.
+        Columns that are read as numbers, in the order of the file; NaN is missing.
     codes : (n, c) int32 array
-        Columns that are read as words: positions in ``words``, -1 for a missing one.
+        Columns that are read as text: positions in ``words``, -1 is missing.
     words : list of c lists of str
+        The distinct words of each column of text.
     labels : (n,) array, optional
     """
 
@@ -82,7 +90,7 @@ class Block(NamedTuple):
         return int(self.numbers.shape[0])
 
     def part(self, low: int, high: int) -> Block:
-        """Rows ``low`` to ``high``; where there are more words than rows, only those they use."""
+        """Rows ``low`` to ``high``; words they do not use are dropped if words outnumber rows."""
         if low == 0 and high >= self.n_rows:
             return self
         codes = self.codes[low:high].copy()
@@ -99,7 +107,7 @@ class Block(NamedTuple):
 
     @staticmethod
     def join(blocks: Sequence[Block]) -> Block:
-        """The rows of some blocks one after the other."""
+        """One block with the rows of several."""
         if len(blocks) == 1:
             return blocks[0]
         words: list[dict[str, int]] = [{} for _ in blocks[0].words]
@@ -112,16 +120,17 @@ class Block(NamedTuple):
         )
 
     def recoded(self, words: Sequence[dict[str, int]]) -> Array:
-        """The codes as numbers of the words in ``words``, to which new words are added."""
+        """The codes of the words in a shared dictionary ``words``, to which new words are added."""
         codes = np.empty_like(self.codes)
         for k, known in enumerate(words):
             numbers = [known.setdefault(word, len(known)) for word in self.words[k]]
+            # The entry behind the last is for the code -1, a missing word.
             codes[:, k] = np.array([*numbers, -1], dtype=np.int32)[self.codes[:, k]]
         return codes
 
 
 def cut(blocks: Iterator[Block], rows: int) -> Iterator[Block]:
-    """The same rows in blocks of ``rows`` rows each, but for the last one."""
+    """Regroup rows into blocks of exactly ``rows`` rows; only the last may have fewer."""
     waiting: list[Block] = []
     n_waiting = 0
     for block in blocks:
@@ -138,27 +147,39 @@ def cut(blocks: Iterator[Block], rows: int) -> Iterator[Block]:
 
 
 class TableFile(Protocol):
-    """A file with columns.
+    """A file with columns; columns are numbered in the order of the file, without the label.
 
-    ``names`` are those of the columns beside the label, made up where the file has none
-    (``named``). ``word_columns`` holds the positions of columns that cannot be numbers, whatever
-    they contain, ``floats`` those of columns that are floating-point in the file. After `blocks`
-    with ``strict=False``, ``surprises`` holds those of columns that were read as numbers and have
-    something else, ``first_words`` what that was, and where.
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns; default names if the file has none.
+    named : bool
+        Whether the file has names.
+    label : str, optional
+        Name of the label column.
+    text_columns : frozenset of int
+        Columns that are categories by their type, even if all their values spell numbers.
+    float_columns : frozenset of int
+        Columns whose type in the file is floating point.
+    non_numeric : set of int
+        After `blocks` with ``strict=False``: columns that were to be read as numbers and have
+        other text.
+    first_non_numbers : dict
+        The first such text of each of these columns, and where it is, for messages.
     """
 
     names: tuple[str, ...]
     named: bool
     label: str | None
-    word_columns: frozenset[int]
-    floats: frozenset[int]
-    surprises: set[int]
-    first_words: dict[int, str]
+    text_columns: frozenset[int]
+    float_columns: frozenset[int]
+    non_numeric: set[int]
+    first_non_numbers: dict[int, str]
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
-        """Rows from the first one on; each column is a "number", a "category" or "skip"."""
+        """All rows; ``kinds`` reads each column as "number", "category" or "skip"."""
         ...
 
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
-        """For each of some columns of numbers that has one, a whole number beyond 2^53."""
+        """The first whole number beyond 2^53 in each of some columns that has one, as text."""
         ...

@@ -1,7 +1,7 @@
-"""A look at a table before training: columns that are probably not meant as they are read.
+"""Checks of a table before training: ids, dates as text, leaks of the label and the like.
 
-Every finding says what was done and which option changes it. Nothing is hidden: what is left out
-is named too.
+Every finding says how the column is used and which option changes that. Columns that are left out
+are named.
 """
 
 from __future__ import annotations
@@ -17,26 +17,29 @@ from auctor.core.errors import Option
 from auctor.core.types import Array, FloatArray
 from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
-from auctor.tables.columns import EXACT, has_decimal_comma, listed, meaning
+from auctor.tables.columns import EXACT, has_decimal_comma, listed, parse_number
 from auctor.tables.dates import patterns_of
-from auctor.tables.infer import MOSTLY, Look, Note
+from auctor.tables.infer import MOSTLY, ColumnStats, Note
 from auctor.tables.options import ReadOptions
 
-#: Rows below which nothing is said of how many different values a column has: a short column is
-#: often different in every row by chance.
+#: Smallest number of rows for findings about distinct values. In fewer rows all values often differ
+#: by chance. Set by hand; a much smaller number gives false alarms, a larger one misses ids.
 FEW_ROWS = 20
-#: A column of text is nearly unique where it has more categories than this share of its values.
+#: A column of text is reported as nearly unique if its categories are more than this share of its
+#: values. Set by hand: above it the mean category has fewer than two rows.
 NEARLY_UNIQUE = 0.5
-#: A column that alone ranks the labels better than this is probably made from them.
+#: AUC of a single column from which it is reported as a possible leak of the label. Set by hand; a
+#: lower value also reports columns that are merely good predictors.
 LEAK = 0.99
-#: What to do with a column that knows the label.
-KNOWN = "Pass {option} unless you know it beforehand."
-#: Rows that a column is ranked on at most, evenly spaced, so that wide tables stay quick.
+#: Advice about a possible leak.
+LEAK_ADVICE = "Pass {option} unless its value is known before the label is."
+#: Largest number of rows, evenly spaced, on which the AUC of a column is computed. It bounds the
+#: time for tables with many rows and columns. Set by hand; far fewer rows make the AUC noisy.
 MOST_RANKED = 20_000
-#: A category is ranked only if it has at least this many rows per level; with fewer, every column
-#: of text would seem to know the labels.
+#: Smallest mean number of rows per category for the AUC of a column of text. With fewer, the share
+#: of positives of each category overfits and every such column looks like a leak. Set by hand.
 ROWS_PER_LEVEL = 20
-#: Names of columns of codes that are made of digits and are no quantities.
+#: Names of columns whose whole numbers are codes, not quantities.
 _CODE_NAME = re.compile(r"(?:^|[_\W])(?:zip|plz|cap|postal|post_?code|zip_?code)", re.IGNORECASE)
 _DATE = re.compile(
     r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})(?:[ T].*)?"
@@ -45,55 +48,55 @@ _DATE = re.compile(
 
 
 class Finding(NamedTuple):
-    """Something about a column: what kind of thing, what was done, what the user can do."""
+    """A finding about a column: its kind, how the column is used, and what the user can do."""
 
     column: str
     kind: str
     note: Note
 
 
-class Seen(NamedTuple):
-    """One column as it was read: numbers, or positions in words with their counts."""
+class ColumnView(NamedTuple):
+    """One column as it was read: numbers, or codes of words with the counts of the words."""
 
     name: str
     numbers: FloatArray | None
     codes: Array
     words: list[str]
     counts: dict[str, int]
-    #: Whether values of a CSV file or a table are whole numbers rather than measurements.
+    #: Whether all values are whole numbers and the file does not store them as floating point.
     whole: bool
 
 
 def check_columns(
     block: Block,
-    look: Look,
+    stats: ColumnStats,
     file: TableFile,
     kinds: Sequence[str],
     labels: Array | None,
     options: ReadOptions,
 ) -> list[Finding]:
-    """Findings about the columns of a table in memory; settled ones are those the user named."""
+    """Findings about the columns of a table in memory, without those whose kind the user set."""
     settled = {*options.as_category, *options.as_number, *options.date}
     found = list(_spellings(labels, file.label or "label"))
     hit = _hits(labels, block.n_rows)
-    for seen in _columns(block, look, file, kinds):
-        found += _ranked(seen, hit)
+    for seen in _columns(block, stats, file, kinds):
+        found += _leaks(seen, hit)
         if seen.name not in settled:
             found += _number(seen) if seen.numbers is not None else _text(seen, options.decimal)
     return found
 
 
 def leave_out_unique(
-    look: Look, file: TableFile, kinds: list[str], options: ReadOptions, notes: list[Note]
+    stats: ColumnStats, file: TableFile, kinds: list[str], options: ReadOptions, notes: list[Note]
 ) -> bool:
-    """Mark text that differs in every row to be skipped, with a note; whether there is some."""
+    """Skip columns of text that differ in every row, with a note; returns whether there are any."""
     settled = {*options.as_category, *options.as_number, *options.date}
     texts = [k for k, kind in enumerate(kinds) if kind == "category"]
     unique = [
         k
-        for k, words in zip(texts, look.words, strict=True)
-        if len(words) == look.rows >= FEW_ROWS
-        and k not in file.word_columns
+        for k, words in zip(texts, stats.words, strict=True)
+        if len(words) == stats.rows >= FEW_ROWS
+        and k not in file.text_columns
         and file.names[k] not in settled
         and not any(_shaped(words, shape) for shape in SHAPES)
     ]
@@ -115,7 +118,7 @@ def leave_out_unique(
 
 
 def unseen_note(unseen: Mapping[str, int], rows: int, of: str = "training") -> str:
-    """One sentence about categories that training, or another time, did not have.
+    """A sentence about categories that ``of``, by default the training rows, did not have.
 
     Examples
     --------
@@ -130,30 +133,35 @@ def unseen_note(unseen: Mapping[str, int], rows: int, of: str = "training") -> s
 # --- columns ------------------------------------------------------------------------------------
 
 
-def _columns(block: Block, look: Look, file: TableFile, kinds: Sequence[str]) -> Iterator[Seen]:
+def _columns(
+    block: Block, stats: ColumnStats, file: TableFile, kinds: Sequence[str]
+) -> Iterator[ColumnView]:
+    """The columns of a block, in the order of the file."""
     n = c = 0
     for k, kind in enumerate(kinds):
         if kind == "number":
             values = block.numbers[:, n]
             known = values[~np.isnan(values)]
-            whole = k not in file.floats and bool((np.trunc(known) == known).all())
-            yield Seen(file.names[k], values, np.empty(0), [], {}, whole)
+            whole = k not in file.float_columns and bool((np.trunc(known) == known).all())
+            yield ColumnView(file.names[k], values, np.empty(0), [], {}, whole)
             n += 1
         elif kind == "category":
-            yield Seen(file.names[k], None, block.codes[:, c], block.words[c], look.words[c], False)
+            yield ColumnView(
+                file.names[k], None, block.codes[:, c], block.words[c], stats.words[c], False
+            )
             c += 1
 
 
 def _found(
-    seen: Seen, kind: str, does: str, todo: str, option: str | Option, *, warns: bool = False
+    seen: ColumnView, kind: str, does: str, todo: str, option: str | Option, *, warns: bool = False
 ) -> Finding:
-    """A finding; an option by its name is one that takes the column."""
+    """A finding; the name of an option stands for that option with the column as its value."""
     named = Option(option, [seen.name]) if isinstance(option, str) else option
     return Finding(seen.name, kind, Note(does, todo, named, warns=warns))
 
 
-def _number(seen: Seen) -> Iterator[Finding]:
-    """What a column of numbers may be instead."""
+def _number(seen: ColumnView) -> Iterator[Finding]:
+    """Findings about a column of numbers: a constant, a code, or an id."""
     assert seen.numbers is not None
     known = seen.numbers[~np.isnan(seen.numbers)]
     if not known.size:
@@ -172,9 +180,9 @@ def _number(seen: Seen) -> Iterator[Finding]:
 
 
 def _is_id(known: FloatArray) -> bool:
-    """Whether whole numbers differ in every row and either rise or fill their range.
+    """Whether whole numbers look like ids: all distinct, and sorted or dense in their range.
 
-    Of numbers that a float does not hold exactly, another note says more.
+    Numbers beyond 2^53 are left to `note_long_integers`.
     """
     if np.unique(known).size != known.size or np.abs(known).max() >= EXACT:
         return False
@@ -183,8 +191,8 @@ def _is_id(known: FloatArray) -> bool:
     return bool(dense or (steps > 0).all() or (steps < 0).all())
 
 
-def _text(seen: Seen, decimal: str) -> Iterator[Finding]:
-    """What a column of text may be instead, in a file with that decimal sign."""
+def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
+    """Findings about a column of text: dates, amounts, a constant, or too many categories."""
     name, words = repr(seen.name), seen.counts
     total = sum(words.values())
     shown = repr(next(iter(words), ""))
@@ -227,20 +235,20 @@ def _text(seen: Seen, decimal: str) -> Iterator[Finding]:
         yield _found(seen, "many", does, "Pass {option} to leave it out.", "drop")
 
 
-def _date_option(seen: Seen) -> tuple[str, Option]:
-    """What to do about dates as text, with the pattern where the values tell it."""
+def _date_option(seen: ColumnView) -> tuple[str, Option]:
+    """Advice for dates that are read as text, with their pattern if the values determine it."""
     fits = patterns_of(seen.counts)
     if not fits:
         todo = "Pass {option} with its pattern, such as %d/%m/%Y for day/month/year."
         return todo, Option("date")
     todo = "Pass {option} to read them."
     if len(fits) > 1:
-        todo = f"Pass {{option}} to read them, or {fits[1]} where the month comes first."
+        todo = f"Pass {{option}} to read them, or {fits[1]} if the month comes first."
     return todo, Option("date", {seen.name: fits[0]})
 
 
 def _shaped(words: dict[str, int], shape: Callable[[str], bool]) -> bool:
-    """Whether nearly all values have a shape."""
+    """Whether at least a share `MOSTLY` of the values satisfies a predicate."""
     total = sum(words.values())
     return total > 0 and sum(c for word, c in words.items() if shape(word)) >= MOSTLY * total
 
@@ -254,10 +262,10 @@ def _has_point(word: str) -> bool:
 
 
 def _is_number(word: str) -> bool:
-    return meaning(word) is not None
+    return parse_number(word) is not None
 
 
-#: What text that differs in every row may be besides names and ids.
+#: Predicates of text that may differ in every row without being a name or an id.
 SHAPES = (has_sign, has_decimal_comma, _is_date, _is_number)
 
 
@@ -265,7 +273,7 @@ SHAPES = (has_sign, has_decimal_comma, _is_date, _is_number)
 
 
 def _spellings(labels: Array | None, name: str) -> Iterator[Finding]:
-    """Labels that are different classes by their case alone."""
+    """A finding if two labels differ only in upper and lower case."""
     if labels is None or labels.ndim != 1 or labels.dtype.kind not in "OUS":
         return
     known: dict[str, str] = {}
@@ -277,11 +285,11 @@ def _spellings(labels: Array | None, name: str) -> Iterator[Finding]:
             return
 
 
-# --- columns that know the label -----------------------------------------------------------------
+# --- leaks of the label --------------------------------------------------------------------------
 
 
 def _hits(labels: Array | None, rows: int) -> Array | None:
-    """The rows of one of two classes, of those that columns are ranked on."""
+    """A mask of one of two classes, on the rows of `_sample`; None for other labels."""
     if labels is None or len(labels) != rows or rows < FEW_ROWS:
         return None
     array = np.asarray(labels)
@@ -298,11 +306,12 @@ def _hits(labels: Array | None, rows: int) -> Array | None:
 
 
 def _sample(rows: int) -> Any:
+    """Evenly spaced rows, at most `MOST_RANKED`."""
     return slice(None, None, -(-rows // MOST_RANKED))
 
 
-def _ranked(seen: Seen, hit: Array | None) -> Iterator[Finding]:
-    """Whether a column alone ranks the labels too well to be true."""
+def _leaks(seen: ColumnView, hit: Array | None) -> Iterator[Finding]:
+    """A finding if the AUC of a column alone is at least `LEAK`, or it equals the label."""
     if hit is None:
         return
     scores = _scores(seen, hit)
@@ -312,23 +321,23 @@ def _ranked(seen: Seen, hit: Array | None) -> Iterator[Finding]:
     if known.sum() < FEW_ROWS or hit[known].all() or not hit[known].any():
         return
     auc = float(metrics.auc(hit[known], scores[known]))
-    auc = max(auc, 1.0 - auc)
+    auc = max(auc, 1.0 - auc)  # a column that ranks the labels in reverse is as good
     if auc < LEAK:
         return
     name = repr(seen.name)
     if auc == 1.0 and known.all() and np.unique(scores).size == 2:
         does = f"keeps {name}, which says the same as the label in every row."
-        yield _found(seen, "label", does, KNOWN, "drop", warns=True)
+        yield _found(seen, "label", does, LEAK_ADVICE, "drop", warns=True)
     else:
         does = (
             f"keeps {name}, which alone ranks the labels with an AUC of {auc:.4f}, as a column "
             "that was made from the label does."
         )
-        yield _found(seen, "leak", does, KNOWN, "drop", warns=True)
+        yield _found(seen, "leak", does, LEAK_ADVICE, "drop", warns=True)
 
 
-def _scores(seen: Seen, hit: Array) -> FloatArray | None:
-    """Numbers of a column, or the share of hits of its categories."""
+def _scores(seen: ColumnView, hit: Array) -> FloatArray | None:
+    """Scores to rank rows by: the numbers of a column, or the positive rate of its categories."""
     rows = seen.codes.size if seen.numbers is None else seen.numbers.size
     if seen.numbers is not None:
         numbers: FloatArray = seen.numbers[_sample(rows)]
@@ -338,6 +347,6 @@ def _scores(seen: Seen, hit: Array) -> FloatArray | None:
         return None
     counts = np.bincount(codes[codes >= 0], minlength=len(seen.words))
     hits = np.bincount(codes[(codes >= 0) & hit], minlength=len(seen.words))
-    share: FloatArray = np.append(hits / np.maximum(counts, 1), np.nan)
+    share: FloatArray = np.append(hits / np.maximum(counts, 1), np.nan)  # NaN for the code -1
     found: FloatArray = share[codes]
     return found

@@ -1,4 +1,4 @@
-"""What readers of tables share: names of columns, the label among them, the meaning of a word."""
+"""What readers of tables share: column names, the label column, numbers in text."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from auctor.tables.blocks import TableFile
 from auctor.tables.options import ReadOptions
 from auctor.tables.source import shown
 
-#: What stands for a missing value in text, in lower case.
+#: Words for a missing value in text, in lower case.
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))
+#: Words that are read as numbers, in lower case.
 _TRUTH = {"true": 1.0, "false": 0.0}
-#: Largest size of whole numbers that 64-bit floats tell apart.
+#: Largest absolute value up to which 64-bit floats hold every whole number.
 EXACT = 2**53
+#: Whole numbers of 16 digits or more, which may exceed `EXACT`. The largest 64-bit float has 309
+#: digits; longer text is left alone.
 _LONG = re.compile(r"[+-]?[0-9]{16,400}")
-#: Swaps the decimal sign and the point.
+#: Exchanges the decimal comma and the decimal point.
 _SWAP = str.maketrans(",.", ".,")
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
-#: Names of the label column when none is given.
+#: Names by which the label column is found if none is given, the first that exists.
 LABEL_NAMES = ("label", "target", "y", "class")
 
 
 def as_number(token: bytes) -> float | None:
-    """The number a token spells, such as ``1e400`` or ``nan``."""
+    """The number that a token spells, such as ``1e400`` or ``nan``; None if it is not a number."""
     if b"_" in token:
         return None
     try:
@@ -36,14 +39,14 @@ def as_number(token: bytes) -> float | None:
         return None
 
 
-def meaning(word: str, decimal: str = ".") -> float | None:
-    """The number a word stands for, NaN if it says that there is none; ``None`` for other words.
+def parse_number(word: str, decimal: str = ".") -> float | None:
+    """The number that a word spells, NaN for a word of `MISSING`, None for other words.
 
     Examples
     --------
-    >>> [meaning(word) for word in ("1e3", "True", "?", "red")]
+    >>> [parse_number(word) for word in ("1e3", "True", "?", "red")]
     [1000.0, 1.0, nan, None]
-    >>> meaning("1,5", decimal=","), meaning("1,5")
+    >>> parse_number("1,5", decimal=","), parse_number("1,5")
     (1.5, None)
     """
     word = word if decimal == "." else word.translate(_SWAP)
@@ -59,9 +62,20 @@ def has_decimal_comma(word: str) -> bool:
 
 
 def no_number(who: str, column: str, word: str, place: str = "", name: str = "") -> DataError:
-    """What to say of a word in a column of numbers; a decimal comma is probably meant as one.
+    """The error for a word in a column of numbers.
 
-    ``name`` is the column's, where the reader may still take it as text.
+    Parameters
+    ----------
+    who : str
+        The function that raises it.
+    column : str
+        The column in words, such as "column 3 (age)".
+    word : str
+        The word that is not a number; one with a decimal comma gets advice of its own.
+    place : str
+        Where the word is.
+    name : str
+        Name of the column if it may be read as text instead, otherwise "".
     """
     got = f"{shown(word.encode())}{place}"
     if has_decimal_comma(word):
@@ -73,29 +87,29 @@ def no_number(who: str, column: str, word: str, place: str = "", name: str = "")
             Option("as_category", name),
         )
         return DataError(who, needs=f"numbers in {column}", got=got, todo=todo, option=option)
-    todo = "Correct or drop such rows, or train on text, not numbers, in that column."
+    todo = "Correct or drop such rows, or train the model with text in that column."
     return DataError(who, needs=f"numbers in {column}", got=got, todo=todo)
 
 
 def is_missing(word: str) -> bool:
-    """Whether a word says that there is no value."""
+    """Whether a word stands for a missing value."""
     return word.lower() in MISSING
 
 
-def made_up(n_fields: int) -> list[str]:
-    """Names of columns that have none.
+def default_names(n_fields: int) -> list[str]:
+    """Names for columns without names.
 
     Examples
     --------
-    >>> made_up(2)
+    >>> default_names(2)
     ['column_1', 'column_2']
     """
     return [f"column_{k}" for k in range(1, n_fields + 1)]
 
 
 def check_names(file: str, names: Sequence[str], who: str) -> list[str]:
-    """Distinct names; a column without one is called by its place."""
-    names = [name or spare for name, spare in zip(names, made_up(len(names)), strict=True)]
+    """The names, with a default for empty ones; refuses names that occur twice."""
+    names = [name or spare for name, spare in zip(names, default_names(len(names)), strict=True)]
     if len(set(names)) < len(names):
         seen: set[str] = set()
         twice = dict.fromkeys(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
@@ -111,7 +125,18 @@ def check_names(file: str, names: Sequence[str], who: str) -> list[str]:
 def find_label(
     file: str, names: list[str] | None, options: ReadOptions, n_fields: int
 ) -> int | None:
-    """Position of the label column, by name or position; ``None`` where none is needed."""
+    """Position of the label column; None if there is none and none is needed.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, for messages.
+    names : list of str, optional
+        Names of the columns, if the file has them.
+    options : ReadOptions
+    n_fields : int
+        Number of columns.
+    """
     label, who = _name_or_position(names, options, n_fields), options.who
     if n_fields < 2 and options.labelled:
         raise DataError(
@@ -121,19 +146,20 @@ def find_label(
             todo="Check the delimiter and the format.",
         )
     schema = options.schema
-    unnamed = names in (None, made_up(n_fields)) and not isinstance(label, int)
+    # Rows to predict, without names and without a label: all columns are those of the schema.
+    unnamed = names in (None, default_names(n_fields)) and not isinstance(label, int)
     if unnamed and not options.labelled and schema and n_fields == len(schema.columns):
         return None
     if label is None and names is not None:
         label = next((usual for usual in LABEL_NAMES if usual in names), None)
     known_names = names or []
-    known = listed(known_names) or "no names of columns"
+    known = listed(known_names) or "columns without names"
     if label is None:
         if not options.labelled:
             return None
         raise DataError(
             who,
-            needs="to know the label column",
+            needs="the name of the label column",
             got=f"{known} in {file}",
             todo="Pass {option} with its name or position.",
             option="label",
@@ -163,7 +189,7 @@ def find_label(
 def _name_or_position(
     names: list[str] | None, options: ReadOptions, n_fields: int
 ) -> str | int | None:
-    """The label as it was given; text that spells a position and is not a name becomes a number."""
+    """The label option; text that is a position and not the name of a column becomes an int."""
     label, schema = options.label_column, options.schema
     if label in (names or ()) or (schema is not None and label == schema.label):
         return label
@@ -171,7 +197,7 @@ def _name_or_position(
 
 
 def is_position(label: str | int | None, n_fields: int) -> bool:
-    """Whether a label is that of a column by its position, as text or number.
+    """Whether a label option is a position, as text or number.
 
     Examples
     --------
@@ -185,7 +211,7 @@ def is_position(label: str | int | None, n_fields: int) -> bool:
 
 
 def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
-    """Refuse a table of another width than ``n_features``."""
+    """Refuse a table whose number of columns is not ``n_features``."""
     if options.n_features not in (None, n_columns):
         raise DataError(
             options.who,
@@ -197,14 +223,17 @@ def check_width(file: str, n_columns: int, options: ReadOptions) -> None:
 
 
 def listed(names: Sequence[str] | dict[str, None], most: int = 8) -> str:
-    """The first few names, on one line."""
+    """The first ``most`` names on one line, and how many there are in all."""
     more = f", ... ({len(names)} in all)" if len(names) > most else ""
     shown = (name if name.isprintable() else repr(name) for name in list(names)[:most])
     return ", ".join(shown) + more
 
 
-def long_words(file: TableFile, columns: Sequence[int]) -> dict[int, str]:
-    """For each of some columns that has one, a whole number beyond 2^53, as the file spells it."""
+def spelt_long_integers(file: TableFile, columns: Sequence[int]) -> dict[int, str]:
+    """The first whole number beyond 2^53 in each of some columns that has one, as text.
+
+    The columns are read again as text: as floats such numbers are already rounded.
+    """
     found: dict[int, str] = {}
     kinds = ["category" if k in columns else "skip" for k in range(len(file.names))]
     for block in file.blocks(kinds):

@@ -1,4 +1,4 @@
-"""From one format to another, without the whole file in memory."""
+"""Conversion of a file to another format, a chunk at a time."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ from auctor.tables.encode import Encoder
 from auctor.tables.formats import TABLES, check_format, format_to_read, format_to_write
 from auctor.tables.infer import (
     WHOLE_COLUMN,
-    Look,
+    ColumnStats,
     Note,
     infer,
     leave_out_empty,
     long_integers,
-    look_through,
     note_dates,
     note_text,
+    scan_columns,
 )
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
+from auctor.tables.parts import Names, Part, block_part
 from auctor.tables.read import read_source
 from auctor.tables.source import Source
 from auctor.tables.stream import is_file
 from auctor.tables.svmlight import svmlight_chunks
-from auctor.tables.write import Names, Part, block_part, free_name, write_parts, write_table
+from auctor.tables.write import free_name, write_parts, write_table
 
 WHO = "convert"
-#: Formats that keep text and missing values as they are.
+#: Formats that can hold text and missing values.
 _WITH_WORDS = ("csv", "tsv", "parquet", "arrow")
 
 
 class Converted(NamedTuple):
-    """What was written.
+    """What `convert` wrote.
 
     Parameters
     ----------
     rows, columns : int
+        Size of the new file.
     source, destination : str
-        Formats.
+        Formats of the two files.
     """
 
     rows: int
@@ -72,21 +74,21 @@ def convert(
     delimiter: str | None = None,
     decimal: str = ".",
 ) -> Converted:
-    r"""Write the rows of a file to one of another format, chunk by chunk.
+    r"""Write the rows of a file to a file of another format, chunk by chunk.
 
-    Tables keep text and missing values when they become tables; as svmlight, NPZ or NPY their
-    categories become numbers and missing values are refused or filled, as in `read_table`. That
-    takes one look through the file before; the rules "median" and "most_frequent" take the whole
-    file into memory. Whole numbers beyond 2^53 are refused, as they would be rounded. The new file
-    appears whole or not at all.
+    CSV, TSV, Parquet and Arrow files keep text and missing values. In svmlight, NPZ and NPY files
+    categories become numbers, and missing values are refused or filled, as in `read_table`; the
+    file is then read twice, and the rules "auto", "median" and "most_frequent" hold it in memory.
+    Whole numbers beyond 2^53 are refused, as they would be rounded. If anything fails, no file is
+    written.
 
     Parameters
     ----------
     source : path, "-" or file object
     destination : path
     format, to : str
-        Formats of the source and the destination; "auto" goes by the names, and refuses to write
-        to one whose ending it does not know.
+        Formats of the source and the destination; "auto" chooses by the names, and refuses a
+        destination with an unknown ending.
     label, columns, categorical, buckets, missing, labelled, n_features
         As in `read_table`.
     zero_based, header, delimiter, decimal
@@ -139,8 +141,8 @@ def convert(
             parts = _unnamed(file, found, options, wanted)
             names = Names(None, "label")
         elif wanted not in _WITH_WORDS and missing in WHOLE_COLUMN:
-            look, kinds = look_through(opened, options, file.name)
-            _refuse_long_integers(look, opened, kinds, file.name)
+            stats, kinds = scan_columns(opened, options, file.name)
+            _refuse_long_integers(stats, opened, kinds, file.name)
             return _in_memory(file, path, found, wanted, options, notes)
         else:
             names, parts = _named(opened, file.name, wanted, options, notes)
@@ -153,7 +155,7 @@ def convert(
 
 
 class _Counter:
-    """Counts rows and columns that pass."""
+    """Counts the rows and columns of parts that are written."""
 
     rows = columns = 0
 
@@ -168,48 +170,52 @@ class _Counter:
 def _named(
     file: TableFile, name: str, wanted: str, options: ReadOptions, notes: list[Note]
 ) -> tuple[Names, Iterator[Part]]:
-    """Rows of a table, with or without their words; adds to ``notes`` what to warn of."""
-    look, kinds = look_through(file, options, name)
-    _refuse_long_integers(look, file, kinds, name)
+    """Names and rows of a table, as text or encoded by the format; adds warnings to ``notes``."""
+    stats, kinds = scan_columns(file, options, name)
+    _refuse_long_integers(stats, file, kinds, name)
     if wanted in _WITH_WORDS:
         used = [c for c, kind in zip(file.names, kinds, strict=True) if kind != "skip"]
-        if not look.rows or not used:
+        if not stats.rows or not used:
             raise DataError(WHO, needs="some rows", got=f"none in {name}", todo="Check the file.")
-        notes += note_text(look, file, kinds, name, options.decimal)
+        notes += note_text(stats, file, kinds, name, options.decimal)
         parts = (block_part(block, kinds) for block in file.blocks(kinds))
         return _names(used, file), parts
-    if options.missing != "zero" and leave_out_empty(look, file, kinds, name, notes):
-        look = Look()
+    if options.missing != "zero" and leave_out_empty(stats, file, kinds, name, notes):
+        stats = ColumnStats()  # again, without the columns that are now left out
         for block in file.blocks(kinds):
-            look.add(block)
-    notes += note_text(look, file, kinds, name, options.decimal)
-    schema, _ = infer(look, file, kinds, options, name)
+            stats.add(block)
+    notes += note_text(stats, file, kinds, name, options.decimal)
+    schema, _ = infer(stats, file, kinds, options, name)
     notes += note_dates(schema, name)
     encode = Encoder(schema, file, name, WHO)
     rows = (Part(encode(block), block.labels) for block in file.blocks(encode.kinds))
     return _names(list(schema.feature_names or ()), file), rows
 
 
-def _refuse_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> None:
-    if found := long_integers(look, file, kinds):
+def _refuse_long_integers(
+    stats: ColumnStats, file: TableFile, kinds: Sequence[str], name: str
+) -> None:
+    """Refuse whole numbers that 64-bit floats would round."""
+    if found := long_integers(stats, file, kinds):
         raise DataError(
             WHO,
-            needs="whole numbers up to 2^53, so as to keep every digit",
+            needs="whole numbers up to 2^53, which floats hold exactly",
             got=f"{listed(found)} of {name}",
             todo="Drop such columns, or put a letter before the numbers.",
         )
 
 
 def _names(columns: list[str], file: TableFile) -> Names:
+    """Names of the columns and of the label, which must differ from them."""
     if file.named and file.label is not None and file.label not in columns:
         return Names(columns, file.label)
     return Names(columns, free_name(columns))
 
 
 def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Iterator[Part]:
-    """Compressed rows, all as wide as the widest where the new file needs that."""
+    """Sparse rows without column names; dense formats need one width for all rows."""
     if found == "svmlight" and wanted not in ("svmlight", "npz") and options.n_features is None:
-        width = 1
+        width = 1  # svmlight text does not say how many columns it has: read it once for that
         for chunk in svmlight_chunks(file, options):
             width = max(width, chunk.matrix.shape[1])
         options = replace(options, n_features=width)
@@ -222,6 +228,7 @@ def _unnamed(file: Source, found: str, options: ReadOptions, wanted: str) -> Ite
 def _in_memory(
     file: Source, path: Any, found: str, wanted: str, options: ReadOptions, notes: list[Note]
 ) -> Converted:
+    """Convert by way of a table in memory, for fills that need whole columns."""
     file.rewind()
     table = read_source(file, found, options, notes)
     write_table(path, table.matrix, table.labels, columns=table.schema.feature_names, format=wanted)

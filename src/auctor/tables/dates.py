@@ -1,4 +1,4 @@
-"""Dates in text as numbers: days since the first of January 1970."""
+"""Dates in text as numbers: days since 1 January 1970."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Year, month and day, with a time and its zone if there is one. Only the order of ISO 8601 is
-#: read: other orders of day and month cannot be told apart.
+#: Year, month and day, optionally with a time and a time zone. Only the order of ISO 8601 is read
+#: without a pattern: in other orders day and month cannot be told apart.
 _DATE = re.compile(
     r"(\d{4})[-/](\d{2})[-/](\d{2})"
     r"(?:[ T](\d{2}:\d{2})(:\d{2})?(?:[.,](\d{1,9}))?)?"
@@ -22,9 +22,10 @@ _DAY = timedelta(days=1)
 
 
 def days(word: str, pattern: str | None = None) -> float:
-    """Days from 1 January 1970 to a date, NaN for text that is none; without a zone it is UTC.
+    """Days from 1 January 1970 to a date, NaN if the text is not a date.
 
-    ``pattern`` is how the date is written, as in `datetime.strptime`; by default year-month-day.
+    ``pattern`` says how the date is written, as in `datetime.strptime`; by default year-month-day.
+    A time without a zone is UTC.
 
     Examples
     --------
@@ -44,11 +45,12 @@ def days(word: str, pattern: str | None = None) -> float:
     text += "+00:00" if zone in (None, "Z", "UTC") else zone
     try:
         return float((datetime.fromisoformat(text) - _FIRST) / _DAY)
-    except (ValueError, OverflowError):  # a 13th month, or the time before the year 1
+    except (ValueError, OverflowError):  # such as month 13, or a time before the year 1
         return np.nan
 
 
 def _by_pattern(word: str, pattern: str) -> float:
+    """Days from 1 January 1970 to a date of a pattern, NaN for other text."""
     try:
         found = datetime.strptime(word.strip(), pattern)
     except ValueError:
@@ -58,11 +60,11 @@ def _by_pattern(word: str, pattern: str) -> float:
 
 
 def all_days(words: Iterable[str], pattern: str | None = None) -> FloatArray:
-    """The same for some words."""
+    """Days from 1 January 1970 to some dates, NaN for words that are not dates."""
     return np.array([days(word, pattern) for word in words], dtype=np.float64)
 
 
-#: How dates are often written besides year-month-day, the more usual before the others.
+#: Common patterns of dates besides year-month-day, the more common first.
 USUAL = (
     *(f"{first}{sign}{second}{sign}{year}"
       for sign in "./-"
@@ -73,7 +75,7 @@ USUAL = (
 
 
 def patterns_of(words: Iterable[str]) -> list[str]:
-    """The usual patterns by which all words are dates; two where day and month may be swapped.
+    """The patterns of `USUAL` that all words have; two if day and month may be exchanged.
 
     Examples
     --------
@@ -85,6 +87,6 @@ def patterns_of(words: Iterable[str]) -> list[str]:
 
 
 def are_dates(words: Iterable[str]) -> bool:
-    """Whether there are words and all of them are dates."""
+    """Whether all words are dates of the form year-month-day, and there is at least one."""
     found = [not np.isnan(days(word)) for word in words]
     return bool(found) and all(found)

@@ -1,4 +1,4 @@
-"""CSV and TSV tables: pyarrow parses the records, a stretch of text at a time."""
+"""CSV and TSV tables: pyarrow parses the records, a block of text at a time."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ from auctor.tables.columns import (
     as_number,
     check_names,
     check_width,
+    default_names,
     find_label,
     is_missing,
     is_position,
-    long_words,
-    made_up,
-    meaning,
     no_number,
+    parse_number,
+    spelt_long_integers,
 )
 from auctor.tables.options import ReadOptions
 from auctor.tables.records import Text, all_starts
 from auctor.tables.source import Source, shown
 
+#: Lines without text at the beginning of a file.
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
+#: A carriage return that is not followed by a line feed.
 _RETURN_ALONE = re.compile(rb"\r(?!\n)")
-#: What may stand between fields when nothing is said about it.
+#: Delimiters to choose from if none is given.
 _DELIMITERS = (",", "\t", ";", "|")
-#: Bytes after which a record without an end is refused: a quote was probably never closed.
+#: Bytes of the longest record, 64 MiB. A longer one is refused: a quote was probably never closed,
+#: and the rest of the file would be read into memory. Set by hand.
 LONGEST_RECORD = 1 << 26
-#: Words for a missing value, in capital and small letters, as pyarrow wants them.
+#: Words for a missing value in every mixture of upper and lower case, as pyarrow needs them.
 _MISSING_WORDS = [
     "".join(letters)
     for word in sorted(MISSING)
@@ -49,8 +52,9 @@ _MISSING_WORDS = [
 class DelimitedFile:
     """A CSV or TSV file.
 
-    Empty fields and the like are missing. Labels are numbers if the first one is, otherwise text; a
-    label of the other kind is refused. Delimiters and line ends between quotes are text.
+    Empty fields and the words of `MISSING` are missing values. Labels are numbers if the first one
+    is, otherwise text; a label of the other kind is refused. Delimiters and line ends between
+    quotes are text.
     """
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
@@ -59,25 +63,25 @@ class DelimitedFile:
         self.names: tuple[str, ...] = ()
         self.label: str | None = None
         self.named = False
-        self.word_columns: frozenset[int] = frozenset()
-        self.floats: frozenset[int] = frozenset()
-        self.surprises: set[int] = set()
-        self.first_words: dict[int, str] = {}
+        self.text_columns: frozenset[int] = frozenset()
+        self.float_columns: frozenset[int] = frozenset()
+        self.non_numeric: set[int] = set()
+        self.first_non_numbers: dict[int, str] = {}
         self.fields: list[str] = []
         self.label_field = -1
         self.delimiter = options.delimiter or ""
-        self._fresh = True
+        self._fresh = True  # nothing is read yet but the header
         self._start()
         if self._text is not None:
             self._read_header(self._text)
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
-        """Rows from the first one on."""
+        """All rows, in blocks of ``options.most_rows``."""
         if not self._fresh:
             self.source.rewind()
             self._start()
         self._fresh = False
-        self.surprises = set()
+        self.non_numeric = set()
         if self._text is None:
             return
         texts = chain((self._text.after_header() if self.named else self._text,), self._rest)
@@ -88,28 +92,29 @@ class DelimitedFile:
 
     @property
     def blanks(self) -> str:
-        """What a blank line consists of: in a file of one column, a space is a field."""
+        """Characters of a blank line, which is skipped; with one column, a space is a field."""
         return "\r\n" if len(self.fields) == 1 else " \t\r\n".replace(self.delimiter, "")
 
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
-        """For each of some columns that has one, a whole number beyond 2^53."""
-        return long_words(self, columns)
+        """The first whole number beyond 2^53 in each of some columns that has one."""
+        return spelt_long_integers(self, columns)
 
     def field(self, k: int) -> str:
-        """A column in words."""
+        """Position, and name if there is one, of a column for messages."""
         return f"column {k + 1} ({self.fields[k]})" if self.named else f"column {k + 1}"
 
-    def meaning(self, word: str) -> float | None:
-        """The number a word stands for, with the decimal sign of the file."""
-        return meaning(word, self.options.decimal)
+    def parse_number(self, word: str) -> float | None:
+        """The number that a word spells with the decimal sign of the file, as `parse_number`."""
+        return parse_number(word, self.options.decimal)
 
     def _start(self) -> None:
-        """Go to the first record that is not blank."""
+        """Read up to the first record that is not blank."""
         self._rest = self._texts()
         self._text = next(self._rest, None)
 
     def _texts(self) -> Iterator[Text]:
-        """Stretches of text that end with a record, from the first one that is not blank."""
+        """The text in parts that end with a complete record, without blank lines at the start."""
+        # ``lines`` counts the lines before a part; ``waiting`` is an incomplete record at its end.
         lines, waiting, begun = 0, b"", False
         for block in self.source.blocks():
             text = waiting + _with_line_feeds(block)
@@ -132,40 +137,44 @@ class DelimitedFile:
             yield Text(self, waiting, lines)
 
     def _usual_delimiter(self, text: bytes) -> str:
-        """The usual delimiter that the first line has most of, the decimal sign last."""
+        """The most frequent delimiter of the first line; the decimal sign only if no other is."""
         line = text.partition(b"\n")[0].decode("utf-8", "replace")
         if not line:
             return ""
-        return max(_DELIMITERS, key=lambda sign: self._votes(sign, line))
+        return max(_DELIMITERS, key=lambda sign: self._rank(sign, line))
 
-    def _votes(self, sign: str, line: str) -> tuple[bool, bool, int]:
-        """How likely a sign is the delimiter, for a line that has it or not."""
+    def _rank(self, sign: str, line: str) -> tuple[bool, bool, int]:
+        """Sort key of a delimiter: in the line, not the decimal sign, and how often."""
         return sign in line, sign != self.options.decimal, line.count(sign)
 
     def _records_end(self, text: bytes) -> int:
-        """Where the last record that is complete ends."""
+        """Position of the end of the last complete record."""
         if b'"' not in text:
             return text.rfind(b"\n") + 1
         return int(all_starts(text, self.delimiter)[-1])
 
     def _refuse_open_quote(self, text: bytes, lines: int) -> None:
-        """Refuse the rest of a file, in which quotes are opened and not closed."""
+        """Refuse a record whose quotes are not closed."""
         raise DataError(
             self.options.who,
             needs="quotes that are closed",
             got=f"an open one in the record of {self.source.name} that starts in line {lines + 1}",
-            todo="Close it, or write two quotes for one that belongs to the text.",
+            todo="Close it, or double a quote that is part of the text.",
         )
 
     def _read_header(self, text: Text) -> None:
+        """Decide whether the first record has names, and find the label column."""
         options = self.options
         fields = text.record(0)
         header: bool | str = options.header
         if header == "auto":
+            # There are names if the label is given by one, if an expected name is among the fields,
+            # if no field is a number, or if there is a word above a number.
             by_position = is_position(options.label_column, len(fields))
-            asked = set() if by_position else {options.label_column} - {None}
+            label_names = set() if by_position else {options.label_column} - {None}
             expected = {*LABEL_NAMES, *options.known_names}
-            named = bool(asked.difference(made_up(len(fields)))) or not expected.isdisjoint(fields)
+            named = bool(label_names.difference(default_names(len(fields))))
+            named = named or not expected.isdisjoint(fields)
             numbers = any(map(self._is_number, fields))
             header = named or not numbers or self._names_numbers(text, fields)
         self.named = bool(header)
@@ -173,7 +182,7 @@ class DelimitedFile:
             fields = check_names(self.source.name, fields, options.who)
         names = fields if self.named else None
         if not self.named:
-            fields = made_up(len(fields))
+            fields = default_names(len(fields))
             if isinstance(options.label_column, str) and options.label_column in fields:
                 names = fields
         label = find_label(self.source.name, names, options, len(fields))
@@ -184,7 +193,7 @@ class DelimitedFile:
         check_width(self.source.name, len(self.names), options)
 
     def _names_numbers(self, text: Text, fields: list[str]) -> bool:
-        """Whether the first record has a word above a number of the second."""
+        """Whether some column has a word in the first record and a number in the second."""
         second: list[str] = []
         if len(text.starts) > 1:
             second = text.record(1)
@@ -201,14 +210,17 @@ class DelimitedFile:
 
     def _is_number(self, field: str) -> bool:
         word = field.lower()
-        return bool(field) and word not in ("true", "false") and self.meaning(field) is not None
+        return (
+            bool(field) and word not in ("true", "false") and self.parse_number(field) is not None
+        )
 
 
 class _Rows:
-    """Turns text into blocks of rows.
+    """Turns parts of a text into blocks of rows.
 
-    Fields that should be numbers are parsed as such by pyarrow. Text in which some are not is
-    parsed a second time with these fields as words, each of which then gets its meaning here.
+    pyarrow parses columns of numbers as floats. If that fails, because of words such as "true" or
+    a number that pyarrow does not know, it parses the text again with these columns as words, and
+    `parse_number` reads each distinct word.
     """
 
     def __init__(self, file: DelimitedFile, kinds: Sequence[str], strict: bool) -> None:
@@ -217,29 +229,30 @@ class _Rows:
         self.numbers = [k for k, kind in zip(places, kinds, strict=True) if kind == "number"]
         self.words = [k for k, kind in zip(places, kinds, strict=True) if kind == "category"]
         self.column = {field: column for column, field in enumerate(places)}
-        self.spelt: set[int] = set()  # fields of numbers that are parsed as words, as 'true'
+        self.spelt: set[int] = set()  # fields of numbers to parse as words from the start
         self.labels_are_text: bool | None = None
-        self.missing_label = ""  # the first one, and where it is
+        self.missing_label = ""  # the first missing label and its place, for a message
 
     def read(self, text: Text) -> Block:
-        """All rows of a text."""
+        """A block with all rows of a text."""
         import pyarrow as pa
 
-        surprises = {k for k in self.numbers if self.column[k] in self.file.surprises}
-        numbers = [k for k in self.numbers if k not in surprises]
+        non_numeric = {k for k in self.numbers if self.column[k] in self.file.non_numeric}
+        numbers = [k for k in self.numbers if k not in non_numeric]
         if self.file.label is not None:
             numbers.append(self.file.label_field)
         try:
             spelt = self.spelt
             table = self._table(text, numbers, spelt)
         except pa.ArrowInvalid:
+            # Something is not a number, or the text is malformed: that is refused with its line.
             text.check_encoding()
             text.check_widths()
             spelt = set(numbers)
             table = self._table(text, numbers, spelt)
         matrix = np.full((table.num_rows, len(self.numbers)), np.nan)
         for place, k in enumerate(self.numbers):
-            if k not in surprises:
+            if k not in non_numeric:
                 matrix[:, place] = self._numbers(text, table.column(str(k)), k, k in spelt)
         codes = np.empty((table.num_rows, len(self.words)), np.int32)
         words = []
@@ -253,7 +266,10 @@ class _Rows:
         return Block(matrix, codes, words, labels)
 
     def _table(self, text: Text, numbers: list[int], spelt: set[int]) -> Any:
-        """The fields that are used, as pyarrow parses them; blank lines are passed over."""
+        """The columns that are used, as pyarrow parses them, without blank lines.
+
+        Columns in ``spelt`` and of text are dictionaries of words, others floats.
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -283,12 +299,16 @@ class _Rows:
         )
 
     def _meanings(self, column: Any) -> tuple[Array, list[str], list[float | None]]:
-        """Codes of a column of words, the words, and the numbers that these stand for."""
+        """Codes of a column of words, the words, and the number that each word spells or None."""
         codes, words = coded(column.combine_chunks())
-        return codes, words, [self.file.meaning(word) for word in words]
+        return codes, words, [self.file.parse_number(word) for word in words]
 
     def _numbers(self, text: Text, column: Any, field: int, spelt: bool) -> FloatArray:
-        """A column of numbers; missing ones are NaN."""
+        """A column as numbers, with NaN for missing values.
+
+        A word that is not a number is refused if ``strict``; otherwise the column is recorded in
+        ``non_numeric``.
+        """
         if not spelt:
             values: FloatArray = column.to_numpy()
             return values
@@ -305,12 +325,12 @@ class _Rows:
                 raise no_number(self.file.options.who, self.file.field(field), word, place, name)
             got = shown(word.encode())
             number = self.column[field]
-            self.file.surprises.add(number)
-            self.file.first_words.setdefault(number, f"{got} in line {text.line(row)}")
+            self.file.non_numeric.add(number)
+            self.file.first_non_numbers.setdefault(number, f"{got} in line {text.line(row)}")
         return _looked_up(meanings, codes)
 
     def _labels(self, text: Text, column: Any, spelt: bool) -> Array:
-        """Labels, all numbers or all text, as the first one was; no text is missing."""
+        """Labels, all of the type of the first one: numbers, or text without missing values."""
         if spelt:
             codes, words, meanings = self._meanings(column)
             values = _looked_up(meanings, codes)
@@ -339,31 +359,31 @@ class _Rows:
                 self.file.options.who,
                 needs="a label in every row",
                 got=f"{self.missing_label} (read as missing)",
-                todo="Write another word, or drop such rows.",
+                todo="Use another word for that class, or drop such rows.",
             )
         self._refuse_label(text, others)
         return np.array(words)[codes] if words else np.empty(0, "U1")
 
     def _refuse_label(self, text: Text, wrong: IntArray) -> None:
-        """Refuse the first label of another type than those before it."""
+        """Refuse the first of some labels whose type differs from that of the first label."""
         if wrong.size:
             row = int(wrong[0])
             wanted = "text" if self.labels_are_text else "numbers"
             raise DataError(
                 self.file.options.who,
-                needs=f"labels of one type, {wanted} as the first one",
+                needs=f"labels of one type, {wanted} like the first one",
                 got=f"{text.record(row)[self.file.label_field]!r} in {text.place(row)}",
                 todo="Encode the labels the same way throughout.",
             )
 
 
 def _with_line_feeds(block: bytes) -> bytes:
-    """Text in which a carriage return alone is a line feed: it ends a line, as pyarrow has it."""
+    """Text with line feeds for single carriage returns, which end lines for pyarrow too."""
     return _RETURN_ALONE.sub(b"\n", block) if b"\r" in block else block
 
 
 def _looked_up(meanings: list[float | None], codes: Array) -> FloatArray:
-    """The number of each code, NaN where there is none."""
+    """The number of each code, NaN for missing values and words that are not numbers."""
     numbers = [np.nan if number is None else number for number in meanings]
     found: FloatArray = np.array([*numbers, np.nan], dtype=np.float64)[codes]
     return found

@@ -1,4 +1,4 @@
-"""Blocks of a table to rows of a matrix, as a schema says."""
+"""Encoding of blocks of a table as rows of a matrix, by a schema."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.text.encode import column_facts, count_entries, encode_rows, hash_bytes
 from auctor.tables.amounts import all_amounts
-from auctor.tables.blocks import Block, TableFile
+from auctor.tables.blocks import INT32_MAX, Block, TableFile
 from auctor.tables.columns import listed
 from auctor.tables.dates import all_days
 from auctor.tables.schema import KEEP, Column, Schema
-
-_INT32 = np.iinfo(np.int32).max
 
 
 def bucket(word: str, buckets: int) -> int:
     """Bucket of a category: the hash of its UTF-8 bytes (`hash_bytes`) modulo ``buckets``.
 
-    The same in every process and on every machine.
+    It is the same in every process and on every machine.
 
     Examples
     --------
@@ -36,17 +34,20 @@ def bucket(word: str, buckets: int) -> int:
 class Encoder:
     """Turns blocks of one file into rows of a matrix.
 
-    Columns are found by name, whatever their order, and others are left alone; a file without names
-    is taken by position. ``kinds`` says how each column of the file is to be read.
+    Columns are matched by name, in any order; columns that the schema does not have are ignored. In
+    a file without names they are matched by position. ``kinds`` says how to read each column of the
+    file.
 
     Parameters
     ----------
     schema : Schema
     file : TableFile
     name : str
-        Of the file, for error messages, as is ``who``.
+        Name of the file, for error messages.
+    who : str
+        Name of the caller, for error messages.
     keeps_missing : bool
-        Leave numbers missing that the schema has no fill for, where it would refuse them.
+        Whether numbers without a fill in the schema stay missing, instead of being refused.
     """
 
     def __init__(
@@ -61,13 +62,15 @@ class Encoder:
             self.kinds[place] = "number" if column.kind == "number" else "category"
         numbers = _numbered(self.kinds, "number")
         categories = _numbered(self.kinds, "category")
-        self.worded: list[tuple[int, Column]] = []  # columns of words that become numbers
-        self.unseen: dict[str, int] = {}  # rows with a category that the schema lacks, by column
+        self.text_numbers: list[tuple[int, Column]] = []  # dates and amounts, by place in codes
+        self.unseen: dict[str, int] = {}  # rows with a category unknown to the schema, by column
+        # The place of each column: k >= 0 in the numbers of a block, behind which dates and amounts
+        # are appended; -1 - k in its codes.
         places = []
         for column, place in zip(self.columns, where, strict=True):
             if column.kind in ("date", "amount"):
-                places.append(len(numbers) + len(self.worded))
-                self.worded.append((categories[place], column))
+                places.append(len(numbers) + len(self.text_numbers))
+                self.text_numbers.append((categories[place], column))
             elif column.kind == "number":
                 places.append(numbers[place])
             else:
@@ -82,10 +85,10 @@ class Encoder:
         self.plain = not categories and np.array_equal(self.places, np.arange(len(numbers)))
 
     def __call__(self, block: Block) -> Any:
-        """Rows of the matrix; fills in missing numbers in place."""
-        block = self.dated(block)
+        """Rows of the matrix; missing numbers of the block are filled in place."""
+        block = self.with_dates(block)
         self._fill(block)
-        if self.plain:
+        if self.plain:  # all columns are numbers, in the order of the schema
             return block.numbers
         features = self._features(block)
         n, d = block.n_rows, self.schema.n_features
@@ -102,20 +105,21 @@ class Encoder:
                 matrix[rows[known], found[known]] = 1.0
         return matrix
 
-    def dated(self, block: Block) -> Block:
-        """The block with dates and amounts as numbers behind the others; other text is missing."""
-        if not self.worded:
+    def with_dates(self, block: Block) -> Block:
+        """The block with dates and amounts appended to its numbers; other text becomes NaN."""
+        if not self.text_numbers:
             return block
         found = [
             np.append(numbers_in(column, block.words[k]), np.nan)[block.codes[:, k]]
-            for k, column in self.worded
+            for k, column in self.text_numbers
         ]
         return block._replace(numbers=np.column_stack([block.numbers, *found]))
 
     def _compressed(self, numbers: FloatArray, features: Array) -> Any:
+        """The rows as a CSR matrix, without explicit zeros."""
         n, d = numbers.shape[0], self.schema.n_features
         entries = count_entries(numbers, features, self.places)
-        kind = np.int32 if max(d, entries) <= _INT32 else np.int64
+        kind = np.int32 if max(d, entries) <= INT32_MAX else np.int64
         indptr, indices = np.empty(n + 1, kind), np.empty(entries, kind)
         values = np.empty(entries)
         encode_rows(numbers, features, self.places, self.offsets, indptr, indices, values)
@@ -124,19 +128,20 @@ class Encoder:
         return matrix
 
     def _features(self, block: Block) -> Array:
-        """Column of the matrix that each category stands for, -1 for none."""
+        """Column of the matrix for each category of each row, -1 for no category; shape (n, c)."""
         features = np.full(block.codes.shape, -1, np.int64)
         for j in np.flatnonzero(self.places < 0).tolist():
             k = -1 - int(self.places[j])
             column, offset = self.columns[j], int(self.offsets[j])
+            # The last entry of ``found`` is for the code -1: the fill, or no category.
             words = [*block.words[k], *([column.fill] if column.fill else [])]
             if column.buckets:
                 found = [offset + bucket(str(word), column.buckets) for word in words]
             else:
                 found = [self.levels[j].get(str(word), -1) for word in words]
-            lacking = np.array([place < 0 for place in found[: len(block.words[k])]], dtype=bool)
-            if lacking.any():
-                rows = int(np.append(lacking, False)[block.codes[:, k]].sum())
+            unknown = np.array([place < 0 for place in found[: len(block.words[k])]], dtype=bool)
+            if unknown.any():
+                rows = int(np.append(unknown, False)[block.codes[:, k]].sum())
                 self.unseen[column.name] = self.unseen.get(column.name, 0) + rows
             if not column.fill:
                 found.append(-1)
@@ -144,7 +149,7 @@ class Encoder:
         return features
 
     def _fill(self, block: Block) -> None:
-        """Put the fills where numbers are missing; refuse where there is none."""
+        """Fill missing numbers in place; refuses missing values of columns without a fill."""
         missing = column_facts(block.numbers)[0]
         refused: dict[str, int] = {}
         for column, place in zip(self.columns, self.places.tolist(), strict=True):
@@ -165,7 +170,7 @@ class Encoder:
             refuse_missing(refused, self.name, self.who, advice=advice, option=option)
 
     def _places(self, file: TableFile) -> list[int]:
-        """Position of each column in the file."""
+        """Position in the file of each column of the schema."""
         wanted = [column.name for column in self.columns]
         places = {name: k for k, name in enumerate(file.names)}
         absent = [name for name in wanted if name not in places]
@@ -185,20 +190,20 @@ class Encoder:
                 self.who,
                 needs="the columns that the model was trained on",
                 got=f"none named {listed(absent, 20)} in {self.name}",
-                todo="Add or rename them.",
+                todo="Add the missing columns, or rename them.",
             )
         return [places[name] for name in wanted]
 
 
 def numbers_in(column: Column, words: list[str]) -> FloatArray:
-    """The numbers that words of a date or an amount stand for, NaN for other words."""
+    """Dates in days or amounts as numbers, by the kind of the column; NaN for other words."""
     if column.kind == "date":
         return all_days(words, column.pattern)
     return all_amounts(words, column.pattern or ".")
 
 
 def _numbered(kinds: list[str], kind: str) -> dict[int, int]:
-    """Positions of the columns of a kind, each with its place among them."""
+    """The columns of a kind: their rank among the columns of that kind, by position."""
     places = [k for k, found in enumerate(kinds) if found == kind]
     return {place: k for k, place in enumerate(places)}
 
@@ -206,14 +211,14 @@ def _numbered(kinds: list[str], kind: str) -> dict[int, int]:
 def refuse_missing(
     counts: dict[str, int], name: str, who: str, *, advice: str, option: str | Option
 ) -> None:
-    """Name the columns with missing values."""
+    """Refuse missing values; the message names the columns, with counts."""
     parts = [f"{count} missing in {column!r}" for column, count in counts.items()]
     got = f"{listed(parts, 5)} of {name}"
     raise DataError(who, needs="a value in every row", got=got, todo=advice, option=option)
 
 
 def fit_width(matrix: Any, n_features: int) -> Any:
-    """The first ``n_features`` columns of compressed rows, with empty ones where there are less."""
+    """A CSR matrix cut or widened to ``n_features`` columns; new columns are zero."""
     n, d = matrix.shape
     if d > n_features:
         return matrix[:, :n_features]

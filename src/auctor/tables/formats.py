@@ -1,4 +1,4 @@
-"""Formats of files: which one a name means, and who opens it."""
+"""Formats of files: by the name of a file, and the class that reads each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def _tsv_file(source: Source, options: ReadOptions) -> TableFile:
     return DelimitedFile(source, replace(options, delimiter=options.delimiter or "\t"))
 
 
-#: What opens a file with columns; svmlight has none, and a NPZ file may hold compressed rows.
+#: Reader of each format with columns. Svmlight has no columns, and `npz_file` returns None for a
+#: NPZ file with a sparse matrix.
 TABLES: dict[str, Callable[[Source, ReadOptions], TableFile | None]] = {
     "csv": DelimitedFile,
     "tsv": _tsv_file,
@@ -42,7 +43,7 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npy",
 }
-#: Endings of files that hold tables and cannot be read, and what these are.
+#: Endings of tables that cannot be read, and what these files are called in messages.
 FOREIGN = {
     ".xlsx": "Excel workbook",
     ".xlsm": "Excel workbook",
@@ -59,12 +60,12 @@ FOREIGN = {
 }
 #: Endings of compressed text.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-#: Endings of svmlight files; others are read as svmlight, not written.
+#: Endings of svmlight files. A file with an unknown ending is read as svmlight, but not written.
 SVMLIGHT = ("", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
 
 
 def format_of(name: str) -> str:
-    """Format that the name of a file means; svmlight if it means nothing.
+    """Format of a file by the ending of its name; svmlight for an unknown ending.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def format_of(name: str) -> str:
 
 
 def format_to_read(format: str, name: str, who: str) -> str:
-    """The format that was asked for, or the one that the name means; refuses those of others.
+    """The given format, or with "auto" that of the name; refuses tables that cannot be read.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def format_to_read(format: str, name: str, who: str) -> str:
 
 
 def format_to_write(name: str, *, who: str) -> str:
-    """The same, for a file to be written; refuses a name that means nothing.
+    """Format of a file to write, by its name; refuses an unknown ending.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def format_to_write(name: str, *, who: str) -> str:
         raise ParameterError(
             who,
             needs=(
-                f"a name whose ending says the format, such as {', '.join(SUFFIXES)} or "
+                f"a name with the ending of a format, such as {', '.join(SUFFIXES)} or "
                 f"{SVMLIGHT[1]}"
             ),
             got=name,
@@ -122,11 +123,11 @@ def format_to_write(name: str, *, who: str) -> str:
 
 
 def _suffix(name: str) -> str:
-    """The ending of a name, before that of a compressed file."""
+    """The ending of a name in lower case, without that of a compressed file."""
     stem, suffix = os.path.splitext(name.lower())
     return os.path.splitext(stem)[1] if suffix in COMPRESSED else suffix
 
 
 def check_format(who: str, format: str) -> str:
-    """Refuse a format that is not known."""
+    """The format; refuses an unknown one."""
     return check_choice(who, "format", format, FORMATS)

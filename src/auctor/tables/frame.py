@@ -1,4 +1,4 @@
-"""Tables in memory (pandas, polars, pyarrow, arrays) as the readers of files see them."""
+"""Tables in memory (pandas, polars, pyarrow, arrays) behind the protocol of files."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from auctor.data.coerce import refuse_lazy, refuse_masked
 from auctor.tables.blocks import Block
 from auctor.tables.columns import (
     check_names,
+    default_names,
     is_missing,
     listed,
-    long_words,
-    made_up,
-    meaning,
     no_number,
+    parse_number,
+    spelt_long_integers,
 )
 from auctor.tables.source import shown
 
-#: Types, by name, whose values are categories even where they spell numbers.
+#: Names of types whose values are categories even if they all spell numbers.
 _CATEGORIES = ("category", "categorical", "enum", "dictionary")
 
 
 class _Words(NamedTuple):
-    """A column of text: positions in a list of words, -1 for a missing one."""
+    """A column of text: codes, which are positions in a list of distinct words; -1 is missing."""
 
     codes: Array
     words: list[str]
@@ -40,9 +40,9 @@ class _Words(NamedTuple):
 class Frame:
     """A table in memory behind the protocol of `auctor.tables.blocks.TableFile`.
 
-    Numbers and truth values are numbers, dates and times are read as dates, everything else is
-    text; text that spells numbers in every row is a column of numbers, as in a CSV file, unless its
-    type is a categorical one.
+    Numbers and bools are numbers, dates and times are dates, and everything else is text. Text that
+    spells a number in every row is a column of numbers, as in a CSV file, unless its type is
+    categorical.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class Frame:
     who : str
         Name used in error messages.
     without : str, optional
-        A column to leave out.
+        The label column, which is left out.
     name : str
-        What messages call the table.
+        Name of the table in error messages.
     decimal : {".", ","}
-        Decimal sign of numbers that are text.
+        Decimal sign of numbers in text.
     """
 
     def __init__(
@@ -75,24 +75,27 @@ class Frame:
         self._raw = [column for _, column in kept]
         if len({len(column) for column in self._raw}) > 1:
             raise DataError(
-                who, needs="columns of one length", got="others", todo="Pass a rectangular table."
+                who,
+                needs="columns of one length",
+                got="columns of different lengths",
+                todo="Pass a rectangular table.",
             )
         self.n_rows = len(self._raw[0]) if self._raw else 0
         self._read = [_column(column, n, who) for (n, column) in kept]
-        self.word_columns = frozenset(
+        self.text_columns = frozenset(
             k for k, column in enumerate(self._raw) if _is_category(column)
         )
-        self.floats = frozenset(
+        self.float_columns = frozenset(
             k
             for k, column in enumerate(self._read)
             if not isinstance(column, _Words) and column.dtype.kind == "f"
         )
-        self.surprises: set[int] = set()
-        self.first_words: dict[int, str] = {}
+        self.non_numeric: set[int] = set()
+        self.first_non_numbers: dict[int, str] = {}
 
     def blocks(self, kinds: Sequence[str], *, strict: bool = True) -> Iterator[Block]:
-        """All rows at once; each column is a "number", a "category" or "skip"."""
-        self.surprises = set()
+        """All rows in one block; ``kinds`` reads each column as "number", "category" or "skip"."""
+        self.non_numeric = set()
         numbers: list[FloatArray] = []
         texts: list[_Words] = []
         for k, kind in enumerate(kinds):
@@ -109,41 +112,43 @@ class Frame:
         )
 
     def long_integers(self, columns: Sequence[int]) -> dict[int, str]:
-        """For each of some columns of numbers that has one, a whole number beyond 2^53."""
-        return long_words(self, columns)
+        """The first whole number beyond 2^53 in each of some columns that has one."""
+        return spelt_long_integers(self, columns)
 
     def _numbers(self, k: int, strict: bool) -> FloatArray:
+        """A column as numbers; text that is not a number is refused or recorded."""
         column = self._read[k]
         if not isinstance(column, _Words):
             return column.astype(np.float64)
-        meanings = [meaning(word, self.decimal) for word in column.words]
+        meanings = [parse_number(word, self.decimal) for word in column.words]
         if None in meanings:
             word = column.words[meanings.index(None)]
             if strict:
                 raise no_number(self.who, f"column {self.names[k]!r}", word)
-            self.surprises.add(k)
-            self.first_words.setdefault(k, shown(word.encode()))
+            self.non_numeric.add(k)
+            self.first_non_numbers.setdefault(k, shown(word.encode()))
             return np.full(self.n_rows, np.nan)
         found: FloatArray = np.array([*meanings, np.nan], dtype=np.float64)[column.codes]
         return found
 
     def _words(self, k: int) -> _Words:
+        """A column as text."""
         column = self._read[k]
         return column if isinstance(column, _Words) else _coded(column.tolist())
 
 
 def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
-    """Names and columns of a table, and whether it has names of its own."""
+    """Names and columns of a table, and whether the table has names."""
     refuse_masked(table, "X", who)
     refuse_lazy(table, who)
-    if hasattr(table, "column_names"):
+    if hasattr(table, "column_names"):  # pyarrow
         names = list(table.column_names)
         return names, [table.column(k) for k in range(len(names))], True
-    if hasattr(table, "iloc"):
+    if hasattr(table, "iloc"):  # pandas
         names = [str(name) for name in table.columns]
         columns = [table.iloc[:, k] for k in range(len(names))]
         return names, columns, not all(isinstance(name, int) for name in table.columns)
-    if hasattr(table, "columns"):
+    if hasattr(table, "columns"):  # polars
         names = [str(name) for name in table.columns]
         return names, [table[name] for name in names], True
     if hasattr(table, "toarray"):
@@ -176,7 +181,7 @@ def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
             ),
             todo="Pass some data.",
         )
-    return made_up(array.shape[1]), list(array.T), False
+    return default_names(array.shape[1]), list(array.T), False
 
 
 def _is_category(column: Any) -> bool:
@@ -185,7 +190,7 @@ def _is_category(column: Any) -> bool:
 
 
 def _column(column: Any, name: str, who: str) -> Array | _Words:
-    """A column as numbers, with NaN where there is none, or as words."""
+    """A column as numbers, with NaN for missing values, or as words."""
     kind = getattr(getattr(column, "dtype", None), "kind", "")
     if hasattr(column, "isna") and kind in "iufb" and kind:  # pandas, nullable types too
         values = column.to_numpy(dtype=np.float64, na_value=np.nan) if column.hasnans else column
@@ -216,14 +221,14 @@ def _column(column: Any, name: str, who: str) -> Array | _Words:
 
 
 def _is_none(entry: Any) -> bool:
-    """Whether an entry says that there is no value: None, NaN, NaT or NA."""
+    """Whether an entry is a missing value: None, NaN, NaT or NA."""
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(entry, float) and math.isnan(entry)
 
 
 def _coded(entries: list[Any], *, who: str = "", name: str = "") -> _Words:
-    """Entries as words, such as a CSV file would have."""
+    """Entries as codes of words, spelt as in a CSV file."""
     known: dict[str, int] = {}
     codes = np.empty(len(entries), np.int32)
     for k, entry in enumerate(entries):
@@ -233,6 +238,7 @@ def _coded(entries: list[Any], *, who: str = "", name: str = "") -> _Words:
 
 
 def _word(entry: Any, who: str, name: str) -> str:
+    """An entry as a CSV file would spell it."""
     if isinstance(entry, str):
         return entry.strip()
     if isinstance(entry, bool | np.bool_):
@@ -259,7 +265,7 @@ def labels_of(table: Any, name: str, who: str) -> Array:
             who,
             needs=f"a label column named {name!r}",
             got=f"{listed(names)}",
-            todo=f"{meant(name, names)}Pass one of these, or a label per row.",
+            todo=f"{meant(name, names)}Pass the name of a column, or one label for each row.",
         )
     if names.count(name) > 1:
         check_names("the table", names, who)
@@ -271,7 +277,7 @@ def labels_of(table: Any, name: str, who: str) -> Array:
             who,
             needs="a label in every row",
             got=f"{missing} missing in {name!r}",
-            todo="Drop such rows first.",
+            todo="Drop the rows without a label first.",
         )
     found = np.array(entries.tolist()) if entries.dtype.kind == "O" else entries
     return found

@@ -1,4 +1,4 @@
-"""The rows of a table in memory, all or the first ones, and the schema that they suggest."""
+"""Reading all or the first rows of a table into memory, and inferring their schema."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from auctor.core.types import Array
-from auctor.tables.blocks import Block, TableFile
+from auctor.tables.blocks import GROWTH, Block, TableFile
 from auctor.tables.check import check_columns, leave_out_unique
 from auctor.tables.infer import (
-    Look,
+    ColumnStats,
     Note,
     first_kinds,
     infer,
@@ -25,9 +25,6 @@ from auctor.tables.infer import (
 from auctor.tables.options import ReadOptions
 from auctor.tables.schema import ColumnSummary, Schema
 
-#: Room is made for this many times the rows so far when an array is full.
-_GROWTH = 1.25
-
 
 def find_schema(
     file: TableFile,
@@ -36,58 +33,71 @@ def find_schema(
     notes: list[Note],
     labels: Array | None = None,
 ) -> tuple[Block, Schema, tuple[ColumnSummary, ...]]:
-    """The rows of a table, how its columns become numbers, and what they hold.
+    """The rows of a table, the schema inferred from them, and a summary of each column.
 
-    With ``options.sample_rows`` the first rows only. Adds to ``notes`` what the user should be
-    warned of. ``labels`` are those of a table that has none of its own, for the check of its
-    columns.
+    Parameters
+    ----------
+    file : TableFile
+    name : str
+        Name of the file, for messages.
+    options : ReadOptions
+        With ``sample_rows`` only that many first rows are read.
+    notes : list of Note
+        Warnings for the user are appended to it.
+    labels : array, optional
+        Labels of a table without a label column, for the check of its columns.
     """
     kinds = first_kinds(file, options, name)
     rows = None
     if options.sample_rows:
         rows = min(options.sample_rows, options.most_rows(len(file.names)))
     whole = gathered(file, kinds, strict=False, rows=rows)
-    if file.surprises:
-        for k in file.surprises:
+    if file.non_numeric:  # later rows have text in columns whose first rows are numbers
+        for k in file.non_numeric:
             kinds[k] = "category"
         whole = gathered(file, kinds, rows=rows)
-    look = _look_at(whole)
-    if options.missing != "zero" and leave_out_empty(look, file, kinds, name, notes):
+    stats = _stats_of(whole)
+    if options.missing != "zero" and leave_out_empty(stats, file, kinds, name, notes):
         whole = gathered(file, kinds, rows=rows)
-        look = _look_at(whole)
-    if options.check and leave_out_unique(look, file, kinds, options, notes):
+        stats = _stats_of(whole)
+    if options.check and leave_out_unique(stats, file, kinds, options, notes):
         whole = gathered(file, kinds, rows=rows)
-        look = _look_at(whole)
+        stats = _stats_of(whole)
     if options.check:
         known = whole.labels if labels is None else labels
-        found = check_columns(whole, look, file, kinds, known, options)
+        found = check_columns(whole, stats, file, kinds, known, options)
         notes += [finding.note for finding in found]
-    notes += note_text(look, file, kinds, name, options.decimal)
+    notes += note_text(stats, file, kinds, name, options.decimal)
     if rows is None:
-        notes += note_long_integers(look, file, kinds, name)
-    schema, summary = infer(look, file, kinds, options, name, whole.numbers)
+        notes += note_long_integers(stats, file, kinds, name)
+    schema, summary = infer(stats, file, kinds, options, name, whole.numbers)
     notes += note_dates(schema, name) + note_amounts(schema, options)
     if options.missing == "auto":
         notes += note_filled(summary, name)
     return whole, schema, summary
 
 
-def _look_at(block: Block) -> Look:
-    look = Look()
-    look.add(block)
-    return look
+def _stats_of(block: Block) -> ColumnStats:
+    """Statistics of the columns of one block."""
+    stats = ColumnStats()
+    stats.add(block)
+    return stats
 
 
 def gathered(
     file: TableFile, kinds: Sequence[str], *, strict: bool = True, rows: int | None = None
 ) -> Block:
-    """All rows of a file as one block, or the first; none if columns are of another kind."""
+    """All rows of a file, or the first ``rows``, as one block.
+
+    With ``strict=False`` the block is empty if a column of numbers has text; such columns are in
+    ``file.non_numeric``.
+    """
     numbers = _Growing(list(kinds).count("number"), np.float64)
     codes = _Growing(list(kinds).count("category"), np.int32)
     words: list[dict[str, int]] = [{} for _ in range(codes.width)]
     labels: list[Array] = []
     for block in file.blocks(kinds, strict=strict):
-        if file.surprises:
+        if file.non_numeric:  # read on, to find all such columns, without keeping rows
             numbers.clear()
             codes.clear()
             labels.clear()
@@ -106,7 +116,7 @@ def gathered(
 
 
 class _Growing:
-    """An array that rows are added to; it grows in place."""
+    """An array to which rows are appended; it is resized in place by the factor `GROWTH`."""
 
     def __init__(self, width: int, kind: Any) -> None:
         self.width, self.used = width, 0
@@ -115,8 +125,8 @@ class _Growing:
     def add(self, rows: Array) -> None:
         wanted = self.used + rows.shape[0]
         if self._array.shape[0] < wanted:
-            room = max(wanted, int(_GROWTH * self._array.shape[0]))
-            self._array.resize((room, self.width), refcheck=False)
+            capacity = max(wanted, int(GROWTH * self._array.shape[0]))
+            self._array.resize((capacity, self.width), refcheck=False)
         self._array[self.used : wanted] = rows
         self.used = wanted
 

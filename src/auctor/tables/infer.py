@@ -1,4 +1,4 @@
-"""What the columns of a table hold, and how they become numbers."""
+"""Statistics of the columns of a table, and the schema inferred from them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,32 @@ from auctor.core.types import FloatArray
 from auctor.kernels.text.encode import column_facts
 from auctor.tables.amounts import decimal_sign
 from auctor.tables.blocks import Block, TableFile
-from auctor.tables.columns import EXACT, listed, meaning
+from auctor.tables.columns import EXACT, listed, parse_number
 from auctor.tables.dates import are_dates
 from auctor.tables.encode import numbers_in, refuse_missing
 from auctor.tables.options import SKIP, ReadOptions
 from auctor.tables.schema import KEEP, Column, ColumnSummary, Schema
 
-#: Rules that need all numbers of a column at once.
+#: Rules for missing values that need all numbers of a column at once.
 WHOLE_COLUMN = ("auto", "median", "most_frequent")
-#: A column of text is suspected to be one of numbers if this share of its values are numbers.
+#: Share of the values of a text column that must have a form (number, date, amount) for a warning
+#: that the column is probably of that form. Set by hand: a few typing errors must not hide it.
 MOSTLY = 0.9
 
 
 class Note(NamedTuple):
-    """Something to warn of once a file was read: what is done with it, and what the user can do.
+    """A message about a file, given once the file is read.
 
-    ``option`` is the parameter that ``todo`` names; what does not warn is only noted by an
-    estimator, and said by a command.
+    Parameters
+    ----------
+    does : str
+        What the reader does that may not be meant.
+    todo : str, optional
+        What the user can do.
+    option : str or Option
+        The parameter that ``todo`` names.
+    warns : bool
+        Whether an estimator warns of it; if not, only commands print it.
     """
 
     does: str
@@ -39,21 +48,22 @@ class Note(NamedTuple):
     warns: bool = True
 
     def warning(self, who: str) -> DataWarning:
-        """The warning that a reader gives."""
+        """The note as a warning of the function ``who``."""
         return DataWarning(who, does=self.does, todo=self.todo, option=self.option)
 
 
 @dataclass
-class Look:
-    """What was seen of some columns.
+class ColumnStats:
+    """Statistics of the columns of a table, updated block by block.
 
     Parameters
     ----------
     rows : int
+        Number of rows so far.
     facts : (4, k) array
-        Missing values, smallest, largest and mean of the columns of numbers.
+        Count of missing values, minimum, maximum and mean of the k columns of numbers.
     words : list of dict
-        How often each word came, for the columns of words.
+        Counts of the words of each column of text.
     """
 
     rows: int = 0
@@ -61,7 +71,7 @@ class Look:
     words: list[dict[str, int]] = field(default_factory=list)
 
     def add(self, block: Block) -> None:
-        """Look at more rows."""
+        """Update the statistics with the rows of a block."""
         facts = column_facts(block.numbers)
         if not self.rows:
             self.facts = facts
@@ -72,11 +82,12 @@ class Look:
             codes = block.codes[:, k]
             counts = np.bincount(codes[codes >= 0], minlength=len(block.words[k])).tolist()
             for word, count in zip(block.words[k], counts, strict=True):
-                if count:  # rows that were cut off may have had other words
+                if count:  # a part of a block may have words that none of its rows use
                     known[word] = known.get(word, 0) + count
         self.rows += block.n_rows
 
     def _merge(self, facts: FloatArray, rows: int) -> None:
+        """Combine with the statistics of ``rows`` more rows; means by their numbers of values."""
         before, after = self.rows - self.facts[0], rows - facts[0]
         with np.errstate(invalid="ignore", divide="ignore"):
             old = np.where(before > 0, self.facts[3] * (before / (before + after)), 0.0)
@@ -91,20 +102,20 @@ class Look:
         )
 
     def number(self, name: str, k: int) -> ColumnSummary:
-        """Summary of a column of numbers."""
+        """Summary of the k-th column of numbers."""
         low, high, mean = (None if np.isnan(x) else float(x) for x in self.facts[1:, k])
         return ColumnSummary(name, "number", int(self.facts[0, k]), None, low, high, mean)
 
     def category(self, name: str, k: int) -> ColumnSummary:
-        """Summary of a column of words."""
+        """Summary of the k-th column of text."""
         missing = self.rows - sum(self.words[k].values())
         return ColumnSummary(name, "category", missing, len(self.words[k]))
 
 
 def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
-    """How to read each column, as far as the first rows tell."""
+    """The kind of each column, from the options, the types in the file and the first block."""
     kinds = ["number"] * len(file.names)
-    for k in file.word_columns:
+    for k in file.text_columns:
         kinds[k] = "category"
     if options.columns is not None:
         wanted = set(options.columns)
@@ -117,24 +128,25 @@ def first_kinds(file: TableFile, options: ReadOptions, name: str) -> list[str]:
                 todo=f"Choose among {listed(file.names)}.",
             )
         kinds = [k if c in wanted else "skip" for c, k in zip(file.names, kinds, strict=True)]
-    _settle(file, kinds, options, name)
+    _apply_options(file, kinds, options, name)
     blocks = file.blocks(kinds, strict=False)
     next(blocks, None)
-    for k in file.surprises:
+    for k in file.non_numeric:
         kinds[k] = "category"
     return kinds
 
 
-def _settle(file: TableFile, kinds: list[str], options: ReadOptions, name: str) -> None:
-    """Read columns as the user says; refuses columns that are not there."""
+def _apply_options(file: TableFile, kinds: list[str], options: ReadOptions, name: str) -> None:
+    """Set the kinds of columns that options name; refuses columns that do not exist."""
     places = {column: k for k, column in enumerate(file.names)}
-    asked = {
+    # Amounts and dates are read as text, and become numbers when they are encoded.
+    settings = {
         "drop": ("skip", options.drop),
         "as_category": ("category", options.as_category),
         "as_number": ("category", options.as_number),
         "date": ("category", tuple(options.date)),
     }
-    for option, (kind, columns) in asked.items():
+    for option, (kind, columns) in settings.items():
         for column in columns:
             if column not in places:
                 raise DataError(
@@ -149,39 +161,40 @@ def _settle(file: TableFile, kinds: list[str], options: ReadOptions, name: str) 
 
 
 def _one_each(names: str, places: Mapping[str, int]) -> str:
-    """What to do about several names in one, where that is what they are."""
+    """Advice if a name is several names of columns with commas between, otherwise ""."""
     parts = names.split(",")
     return "Name one column at a time: {option2}." if all(n in places for n in parts) else ""
 
 
-def look_through(file: TableFile, options: ReadOptions, name: str) -> tuple[Look, list[str]]:
-    """Look at a whole file without keeping its rows."""
+def scan_columns(file: TableFile, options: ReadOptions, name: str) -> tuple[ColumnStats, list[str]]:
+    """Statistics and kinds of the columns of a whole file, which is not kept in memory."""
     kinds = first_kinds(file, options, name)
+    # A second pass is needed if columns of numbers turn out to have text.
     for strict in (False, True):
-        look = Look()
+        stats = ColumnStats()
         for block in file.blocks(kinds, strict=strict):
-            if not file.surprises:
-                look.add(block)
-        if not file.surprises:
+            if not file.non_numeric:
+                stats.add(block)
+        if not file.non_numeric:
             break
-        for k in file.surprises:
+        for k in file.non_numeric:
             kinds[k] = "category"
-    return look, kinds
+    return stats, kinds
 
 
 def leave_out_empty(
-    look: Look, file: TableFile, kinds: list[str], name: str, notes: list[Note]
+    stats: ColumnStats, file: TableFile, kinds: list[str], name: str, notes: list[Note]
 ) -> bool:
-    """Mark columns without any value to be skipped, with a note; whether there are some."""
+    """Skip columns without any value, with a note; returns whether there are any."""
     used = [k for k, kind in enumerate(kinds) if kind != "skip"]
     places = {kind: iter(range(len(kinds))) for kind in ("number", "category")}
     empty = []
     for k in used:
         place = next(places[kinds[k]])
         number = kinds[k] == "number"
-        if look.facts[0, place] == look.rows if number else not look.words[place]:
+        if stats.facts[0, place] == stats.rows if number else not stats.words[place]:
             empty.append(k)
-    if not look.rows or not empty or len(empty) == len(used):
+    if not stats.rows or not empty or len(empty) == len(used):
         return False
     for k in empty:
         kinds[k] = "skip"
@@ -191,22 +204,24 @@ def leave_out_empty(
 
 
 def note_text(
-    look: Look, file: TableFile, kinds: Sequence[str], name: str, decimal: str = "."
+    stats: ColumnStats, file: TableFile, kinds: Sequence[str], name: str, decimal: str = "."
 ) -> list[Note]:
-    """Say which columns are text because of a few values that are not numbers."""
+    """Notes on columns that are text only because of a few values that are not numbers."""
     notes = []
     texts = (k for k, kind in enumerate(kinds) if kind == "category")
-    for k, words in zip(texts, look.words, strict=True):
-        if k not in file.first_words:
+    for k, words in zip(texts, stats.words, strict=True):
+        if k not in file.first_non_numbers:
             continue
         total = sum(words.values())
-        numbers = sum(count for word, count in words.items() if meaning(word, decimal) is not None)
+        numbers = sum(
+            count for word, count in words.items() if parse_number(word, decimal) is not None
+        )
         if numbers >= MOSTLY * total:
             notes.append(
                 Note(
                     f"takes column {file.names[k]!r} of {name} as text of {len(words)} "
                     f"categories: {numbers} of {total} values are numbers, "
-                    f"{file.first_words[k]} is not.",
+                    f"{file.first_non_numbers[k]} is not.",
                     "Correct it, or leave it empty and pass {option}.",
                     "missing",
                 )
@@ -214,23 +229,27 @@ def note_text(
     return notes
 
 
-def long_integers(look: Look, file: TableFile, kinds: Sequence[str]) -> list[str]:
-    """Columns with whole numbers that a float does not hold, each with one of them.
+def long_integers(stats: ColumnStats, file: TableFile, kinds: Sequence[str]) -> list[str]:
+    """Columns with whole numbers beyond 2^53, each with one of them, for messages.
 
-    Only columns that may have some are read again.
+    Only columns whose largest value reaches 2^53 are read again.
     """
     numbers = [k for k, kind in enumerate(kinds) if kind == "number"]
-    largest = np.fmax(-look.facts[1], look.facts[2]).tolist()
+    largest = np.fmax(-stats.facts[1], stats.facts[2]).tolist()
     chosen = [
-        k for k, x in zip(numbers, largest, strict=True) if x >= EXACT and k not in file.floats
+        k
+        for k, x in zip(numbers, largest, strict=True)
+        if x >= EXACT and k not in file.float_columns
     ]
     found = file.long_integers(chosen) if chosen else {}
     return [f"{number} in {file.names[k]!r}" for k, number in sorted(found.items())]
 
 
-def note_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: str) -> list[Note]:
-    """Say which columns hold whole numbers that are not told apart."""
-    found = long_integers(look, file, kinds)
+def note_long_integers(
+    stats: ColumnStats, file: TableFile, kinds: Sequence[str], name: str
+) -> list[Note]:
+    """A note on columns with whole numbers that are rounded to the nearest float."""
+    found = long_integers(stats, file, kinds)
     if not found:
         return []
     return [
@@ -242,36 +261,49 @@ def note_long_integers(look: Look, file: TableFile, kinds: Sequence[str], name: 
 
 
 def infer(
-    look: Look,
+    stats: ColumnStats,
     file: TableFile,
     kinds: Sequence[str],
     options: ReadOptions,
     name: str,
     numbers: FloatArray | None = None,
 ) -> tuple[Schema, tuple[ColumnSummary, ...]]:
-    """How columns become numbers, by what they hold; some rules need the ``numbers`` themselves."""
+    """The schema and the summaries of columns.
+
+    Parameters
+    ----------
+    stats : ColumnStats
+    file : TableFile
+    kinds : sequence of str
+        How each column of the file was read.
+    options : ReadOptions
+    name : str
+        Name of the file, for messages.
+    numbers : (n, k) array, optional
+        The columns of numbers; needed for the rules of `WHOLE_COLUMN`.
+    """
     columns: list[Column] = []
     summary: list[ColumnSummary] = []
     n = c = 0
     for position, (column, kind) in enumerate(zip(file.names, kinds, strict=True)):
         if kind == "number":
             values = None if numbers is None else numbers[:, n]
-            columns.append(Column(column, kind, _number_fill(look.facts[:, n], options, values)))
-            summary.append(look.number(column, n))
+            columns.append(Column(column, kind, _number_fill(stats.facts[:, n], options, values)))
+            summary.append(stats.number(column, n))
             n += 1
         elif kind == "category":
-            facts = look.category(column, c)
-            plain = position not in file.word_columns
-            made, facts = _of_words(facts, look.words[c], options, may_be_dates=plain)
+            facts = stats.category(column, c)
+            plain = position not in file.text_columns
+            made, facts = _of_words(facts, stats.words[c], options, may_be_dates=plain)
             columns.append(made)
             summary.append(facts)
             c += 1
-    if not look.rows or not columns:
+    if not stats.rows or not columns:
         raise DataError(
             options.who,
             needs="some rows and columns",
-            got=f"{look.rows} rows of {len(columns)} columns besides the label in {name}",
-            todo="Leave fewer columns out." if look.rows and options.drop else "Check the file.",
+            got=f"{stats.rows} rows of {len(columns)} columns besides the label in {name}",
+            todo="Drop fewer columns." if stats.rows and options.drop else "Check the file.",
         )
     words = [column.name for column in columns if column.kind == "category"]
     if words and options.categorical == "refuse":
@@ -296,7 +328,7 @@ def infer(
     if not schema.n_features:
         raise DataError(
             options.who,
-            needs="a column that is not empty",
+            needs="a column with values",
             got=f"none in {name}",
             todo="Check the file.",
         )
@@ -304,18 +336,18 @@ def infer(
 
 
 def note_dates(schema: Schema, name: str) -> list[Note]:
-    """Say which columns are read as dates."""
+    """A note on columns that are read as dates without an option that says so."""
     dates = [c.name for c in schema.columns if c.kind == "date" and c.pattern is None]
     if not dates:
         return []
     shown = listed([repr(date) for date in dates])
     does = f"reads {shown} of {name} as dates, in days since 1 January 1970."
     option = Option("as_category", dates)
-    return [Note(does, "Pass {option} to take text as it is.", option, warns=False)]
+    return [Note(does, "Pass {option} to treat them as text.", option, warns=False)]
 
 
 def note_amounts(schema: Schema, options: ReadOptions) -> list[Note]:
-    """Say which amounts are read with another decimal sign than the rest of the file."""
+    """Notes on amounts that are read with another decimal sign than that of the file."""
     signs = {",": "comma", ".": "point"}
     return [
         Note(
@@ -328,14 +360,14 @@ def note_amounts(schema: Schema, options: ReadOptions) -> list[Note]:
 
 
 def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
-    """Say where missing values are filled in without being asked to."""
+    """A note on missing values that the rule "auto" fills."""
     gaps = [f"{one.missing} in {one.name!r}" for one in summary if one.missing]
     if not gaps:
         return []
     return [
         Note(
             f"fills missing values ({listed(gaps, 5)} of {name}): numbers and dates by their "
-            "median; missing text counts as none of the categories.",
+            "median; missing text is treated as no category.",
             "Choose another rule with {option}.",
             "missing",
             warns=False,
@@ -346,7 +378,7 @@ def note_filled(summary: Sequence[ColumnSummary], name: str) -> list[Note]:
 def _of_words(
     facts: ColumnSummary, words: dict[str, int], options: ReadOptions, *, may_be_dates: bool
 ) -> tuple[Column, ColumnSummary]:
-    """What a column of words becomes, as the user says or by what the words are."""
+    """The schema and summary of a column of text: dates, amounts or categories."""
     name = facts.name
     if name in options.date:
         wanted = Column(name, "date", pattern=options.date[name])
@@ -356,13 +388,13 @@ def _of_words(
         wanted = Column(name, "date")
     else:
         return _category(name, words, options), facts
-    return _worded(wanted, words, facts.missing, options)
+    return _date_or_amount(wanted, words, facts.missing, options)
 
 
-def _worded(
+def _date_or_amount(
     column: Column, words: dict[str, int], missing: int, options: ReadOptions
 ) -> tuple[Column, ColumnSummary]:
-    """A column of dates or amounts, and what it holds; words that are none are missing."""
+    """The schema and summary of a column of dates or amounts; other words count as missing."""
     values = np.repeat(numbers_in(column, list(words)), list(words.values()))
     known = values[~np.isnan(values)]
     if not known.size:
@@ -382,9 +414,10 @@ def _worded(
 
 
 def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
-    none = ("auto", "zero", KEEP, SKIP)
-    fill = "" if options.missing in none else None
-    if words and options.missing not in (*none, "refuse"):
+    """The schema of a column of categories; a missing value becomes none or the most frequent."""
+    no_category = ("auto", "zero", KEEP, SKIP)
+    fill = "" if options.missing in no_category else None
+    if words and options.missing not in (*no_category, "refuse"):
         most = max(words.values())
         fill = min(word for word, count in words.items() if count == most)
     if options.categorical == "hash":
@@ -395,6 +428,7 @@ def _category(name: str, words: dict[str, int], options: ReadOptions) -> Column:
 def _number_fill(
     facts: FloatArray, options: ReadOptions, values: FloatArray | None
 ) -> float | str | None:
+    """The number that missing values of a column become; None refuses them."""
     if options.missing == "zero":
         return 0.0
     if options.missing == KEEP:

@@ -1,4 +1,4 @@
-"""How to read a file: everything a user may say about it, checked once."""
+"""Options for reading a file, checked once."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from auctor.core.checks import check_choice, check_int
 from auctor.core.errors import ParameterError
 from auctor.tables.schema import Schema
 
-#: Rows per chunk unless asked otherwise: a few megabytes for tables of a hundred columns.
+#: Default rows per chunk: 6.5 MB for a table of 100 columns of 8-byte numbers. Set by hand; smaller
+#: chunks cost more per row, larger ones more memory.
 CHUNK_ROWS = 8192
-#: Stored entries after which a chunk ends, however few rows these are: 32 MiB of 8-byte numbers.
+#: Largest number of stored entries of a chunk of several rows: 32 MiB of 8-byte numbers. It bounds
+#: the memory for rows with many entries. Set by hand.
 CHUNK_ENTRIES = 1 << 22
-#: What becomes of columns of text.
+#: Ways to encode columns of text.
 CATEGORICAL = ("one_hot", "hash", "refuse")
-#: What becomes of missing values.
+#: Rules for missing values.
 MISSING = ("auto", "refuse", "mean", "median", "zero", "most_frequent", "keep")
-#: One more for a stream: missing numbers stay, so that its reader can pass over such rows.
+#: Another rule, for streams: missing numbers stay NaN, so that the learner can skip such rows.
 SKIP = "skip"
 
 
@@ -42,13 +44,14 @@ class ReadOptions:
     categorical, missing : str
     buckets : int
     drop, as_category, as_number : sequence of str
-        Columns to leave out, to take as categories, and to take as amounts such as $1,200.
+        Columns to leave out, to read as categories, and to read as amounts such as $1,200.
     date : mapping
-        How dates are written, by column, as in `datetime.strptime`.
+        Patterns of dates by column, as in `datetime.strptime`.
     check : bool
-        Whether to look for columns that are probably not meant as they are read.
+        Whether to check for ids, dates as text, leaks of the label and the like.
     sample_rows : int
-        Rows of a stream that the schema is found from; 0 if all columns are to be numbers.
+        Number of first rows of a stream from which the schema is inferred; 0 if all columns must
+        be numbers.
     """
 
     who: str
@@ -88,29 +91,30 @@ class ReadOptions:
 
     @property
     def label_column(self) -> str | int | None:
-        """The label column that was asked for, or that of the schema."""
+        """The label column of the options, by default that of the schema."""
         if self.label is not None or self.schema is None:
             return self.label
         return self.schema.label
 
     @property
     def first_index(self) -> int | None:
-        """Where indices start (svmlight); ``None`` if the text is to decide."""
+        """First index of svmlight rows, 0 or 1; None if it is to be found from the text."""
         if isinstance(self.zero_based, str):
             return None if self.schema is None else self.schema.first_index
         return 0 if self.zero_based else 1
 
     @property
     def known_names(self) -> tuple[str, ...]:
-        """Names of columns to expect."""
+        """Names of the columns of the schema."""
         return () if self.schema is None else tuple(c.name for c in self.schema.columns)
 
     def most_rows(self, n_fields: int) -> int:
-        """Rows per chunk of a table."""
+        """Rows per chunk of a table of ``n_fields`` columns."""
         return max(1, min(self.chunk_rows, CHUNK_ENTRIES // max(1, n_fields)))
 
 
 def _check_yes_no(who: str, name: str, value: bool | str) -> None:
+    """Refuse a value other than True, False and "auto"."""
     if not isinstance(value, bool) and not (isinstance(value, str) and value == "auto"):
         raise ParameterError(
             who,
@@ -121,7 +125,7 @@ def _check_yes_no(who: str, name: str, value: bool | str) -> None:
 
 
 def _check_delimiter(who: str, delimiter: str | None) -> None:
-    """Refuse what cannot stand between fields."""
+    """Refuse a delimiter that is not one ASCII character, or is a quote or a line end."""
     if delimiter is not None and (
         not isinstance(delimiter, str)
         or len(delimiter) != 1

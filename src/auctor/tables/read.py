@@ -1,4 +1,4 @@
-"""Whole files of any format as a matrix, its labels, and how columns became numbers."""
+"""Reading a whole file of any format into a matrix, its labels and a schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.gather import find_schema, gathered
-from auctor.tables.infer import Look, Note
+from auctor.tables.infer import ColumnStats, Note
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.schema import KEEP, ColumnSummary, Schema
 from auctor.tables.source import Source
@@ -29,18 +29,18 @@ WHO = "read_table"
 
 
 class Table(NamedTuple):
-    """A file in memory.
+    """A file that was read into memory.
 
     Parameters
     ----------
     matrix : (n, d) array or CSR matrix
     labels : (n,) array, optional
-        Numbers (whole ones as integers) or text.
+        Numbers (integers if all are whole) or text.
     schema : Schema
     summary : tuple of ColumnSummary
-        One for each column of the schema; empty for compressed rows.
+        One for each column of the schema; empty for sparse rows without names.
     unseen : mapping
-        Rows with a category that the given schema does not know, by column.
+        Number of rows with a category that the given schema does not have, by column.
     """
 
     matrix: Any
@@ -74,58 +74,60 @@ def read_table(
     dtype: npt.DTypeLike | None = None,
     n_threads: int | None = None,
 ) -> Table:
-    r"""Read a file into memory, its categories as numbers.
+    r"""Read a file into memory, with categories encoded as numbers.
 
-    A column whose values all spell numbers (true and false are 1 and 0) is a number, one of dates
-    (year-month-day, with a time or without) the days since 1 January 1970, any other a category. In
-    text, an empty field, NA, N/A, NaN, null, None and ? are missing; in Parquet and
-    Arrow files null is missing too. A `DataWarning` says which columns are left out because they
-    hold nothing (not with ``missing="zero"``), which hold dates, which are categories because of a
-    few values among numbers, and which hold whole numbers beyond 2^53.
+    A column whose values all spell numbers is a column of numbers; true and false are 1 and 0. A
+    column of dates (year-month-day, with a time or without) becomes the days since 1 January 1970.
+    Any other column is a category. In text an empty field, NA, N/A, NaN, null, None and ? are
+    missing values; in Parquet and Arrow files null is one too. A `DataWarning` names columns that
+    are left out because they have no values (not with ``missing="zero"``), columns of dates,
+    columns that are categories only because of a few values among numbers, and columns with whole
+    numbers beyond 2^53.
 
     Parameters
     ----------
     source : path, "-" or file object
         "-" is standard input. Text may be compressed (gz, bz2, xz; zst with zstandard).
     format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
-        "auto" goes by the name of the file; what it does not know is svmlight.
+        "auto" chooses by the name of the file, svmlight for an unknown ending.
     label : str or int, optional
-        Name or position of the label column; by default that of the schema, or the one that is
-        called label, target, y or class (NPY: the last one). A position may be text, as long as no
-        column has that name.
+        Name or position of the label column; by default that of the schema, or the one called
+        label, target, y or class (NPY: the last column). A position may be text, if no column has
+        that name.
     schema : Schema, optional
-        How columns become numbers, as another call found it. Columns may come in another order and
-        among others; categories that it does not know become zeros.
+        The schema of another table, by which this one is encoded. Columns may have another order,
+        and further columns are ignored; unknown categories become zeros.
     columns : sequence of str, optional
         Names of the columns to use; by default all.
     categorical : {"one_hot", "hash", "refuse"}
-        One column of zeros and ones per category, in the order of their names; or ``buckets``
-        columns that the categories of a column share by their hash (`auctor.tables.encode.bucket`).
+        "one_hot": a column of zeros and ones for each category, in the order of their names.
+        "hash": ``buckets`` columns, which categories share by their hash
+        (`auctor.tables.encode.bucket`). "refuse": columns of text are an error.
     buckets : int
     missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "keep"}
-        What a missing number or date becomes; "auto" is the median, with a warning that says where.
-        "keep" leaves it missing, for models that can take that. Missing categories become the most
-        frequent one, or with "auto", "zero" and "keep" no category at all. Compressed rows have
-        "refuse", "zero" and "keep" only.
+        What a missing number or date becomes; "auto" is the median, with a warning. "keep" leaves
+        it missing, for models that accept that. Missing categories become the most frequent one, or
+        with "auto", "zero" and "keep" no category at all. Sparse files accept only "refuse", "zero"
+        and "keep".
     labelled : bool
         Whether there must be labels.
     n_features : int, optional
-        Number of columns (svmlight): a larger index is refused.
+        Number of columns of a svmlight file; a larger index is refused.
     zero_based, header, delimiter, decimal
         As in `open_stream`.
     drop, as_category : sequence of str
-        Columns to leave out, and columns to take as categories even if they spell numbers.
+        Columns to leave out, and columns to read as categories even if they spell numbers.
     as_number : sequence of str
-        Columns of amounts such as $1,200 or 45 %, to be taken as numbers.
+        Columns of amounts such as $1,200 or 45 %, to read as numbers.
     date : dict, optional
-        Columns of dates and how they are written, as in `datetime.strptime`: "%d/%m/%Y".
+        Patterns of dates by column, as in `datetime.strptime`: "%d/%m/%Y".
     check : bool
-        Whether to warn of columns that are probably not meant as they are read, such as ids and
-        columns that know the label; text that differs in every row is then left out.
+        Whether to warn of columns such as ids and leaks of the label; text that differs in every
+        row is then left out.
     dtype : float64 or float32, optional
-        Of the matrix; float64 by default.
+        Type of the matrix; float64 by default.
     n_threads : int, optional
-        Threads that read svmlight text.
+        Threads that parse svmlight text.
 
     Examples
     --------
@@ -190,7 +192,7 @@ def read_source(
     kind: Any = np.float64,
     n_threads: int | None = None,
 ) -> Table:
-    """Read an open file; adds to ``notes`` what the user should be warned of."""
+    """Read an open file; warnings for the user are appended to ``notes``."""
     if format == "svmlight":
         return _svmlight(file, options, kind, n_threads)
     file.keep()
@@ -201,11 +203,13 @@ def read_source(
 
 
 def _svmlight(file: Source, options: ReadOptions, kind: Any, n_threads: int | None) -> Table:
+    """A svmlight file as a table."""
     matrix, labels, first = svmlight_matrix(file, options, kind, n_threads)
     return _unnamed(matrix, labels, file.name, options, first)
 
 
 def _sparse(file: Source, options: ReadOptions, kind: Any) -> Table:
+    """A NPZ file with a sparse matrix as a table."""
     (chunk,) = npz_chunks(file, options, whole=True)
     matrix = chunk.matrix.astype(kind, copy=False)
     labels = chunk.labels
@@ -217,11 +221,11 @@ def _sparse(file: Source, options: ReadOptions, kind: Any) -> Table:
 def _unnamed(
     matrix: Any, labels: Array | None, name: str, options: ReadOptions, first: int | None
 ) -> Table:
-    """Compressed rows, whose columns have no names."""
+    """A table of sparse rows without column names; ``first`` is the first index of svmlight."""
     if options.columns is not None:
         raise ParameterError(
             options.who,
-            needs="columns with names to choose some of them",
+            needs="a file with column names to choose columns by name",
             got=name,
             todo="Drop {option}.",
             option="columns",
@@ -257,20 +261,21 @@ def encode_table(
     notes: list[Note],
     labels: Array | None = None,
 ) -> Table:
-    """A file with columns; adds to ``notes`` what the user should be warned of.
+    """A file with columns as a table, encoded by the schema of the options or an inferred one.
 
-    ``labels`` are those of a table that has none of its own, for the check of its columns.
+    Warnings for the user are appended to ``notes``. ``labels`` are the labels of a table without a
+    label column, for the check of its columns.
     """
     if not file.names:
         raise _no_rows(name, options)
     if options.schema is not None:
         encode = Encoder(options.schema, file, name, options.who)
-        whole, look = gathered(file, encode.kinds), Look()
-        look.add(encode.dated(whole))
+        whole, stats = gathered(file, encode.kinds), ColumnStats()
+        stats.add(encode.with_dates(whole))
         summary = tuple(
-            look.number(column.name, place)._replace(kind=column.kind)
+            stats.number(column.name, place)._replace(kind=column.kind)
             if place >= 0
-            else look.category(column.name, -1 - place)
+            else stats.category(column.name, -1 - place)
             for column, place in zip(encode.columns, encode.places.tolist(), strict=True)
         )
     else:
@@ -279,7 +284,7 @@ def encode_table(
     if not whole.n_rows:
         raise _no_rows(name, options)
     finished = _finished(whole.labels, name, options)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # float32 turns numbers beyond its range into infinity
         matrix = encode(whole).astype(kind, copy=False)
     return Table(matrix, finished, encode.schema, summary, encode.unseen)
 
@@ -289,7 +294,7 @@ def _no_rows(name: str, options: ReadOptions) -> DataError:
 
 
 def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | None:
-    """Labels without missing ones, whole numbers as integers."""
+    """The labels, as integers if all are whole; refuses missing ones unless none are needed."""
     if labels is None:
         return None
     if labels.dtype.kind == "f":
@@ -301,7 +306,7 @@ def _finished(labels: Array | None, name: str, options: ReadOptions) -> Array | 
                 options.who,
                 needs="a label in every row",
                 got=f"{missing} missing in {name}",
-                todo="Drop such rows first.",
+                todo="Drop the rows without a label first.",
             )
         if (np.trunc(labels) == labels).all() and (np.abs(labels) <= EXACT).all():
             return labels.astype(np.int64)

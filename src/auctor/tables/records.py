@@ -1,4 +1,4 @@
-"""Records of delimited text: where they begin, and the places that errors name."""
+"""Records of delimited text: their positions, and their lines for error messages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Text:
-    """Some whole records of a file.
+    """A part of a file that consists of complete records.
 
     Parameters
     ----------
     file : DelimitedFile
     text : bytes
     lines_before : int
-        Lines of the file before the text.
+        Number of lines of the file before the text.
     """
 
     def __init__(self, file: DelimitedFile, text: bytes, lines_before: int) -> None:
@@ -36,7 +36,7 @@ class Text:
 
     @cached_property
     def starts(self) -> IntArray:
-        """First bytes of the records that are not blank."""
+        """Positions of the first bytes of the records that are not blank."""
         starts = all_starts(self.text, self.file.delimiter)
         ends = [*starts[1:].tolist(), len(self.text)]
         blank = self.file.blanks.encode()
@@ -46,22 +46,22 @@ class Text:
         return np.array(kept, dtype=np.int64)
 
     def after_header(self) -> Text:
-        """The text without its first record."""
+        """The text after its first record."""
         starts = all_starts(self.text, self.file.delimiter)
         begin = int(starts[1]) if len(starts) > 1 else len(self.text)
         lines = self.lines_before + self.text.count(b"\n", 0, begin)
         return Text(self.file, self.text[begin:], lines)
 
     def line(self, row: int) -> int:
-        """Line of the file in which a record starts, counted from 1."""
+        """Number of the line in the file in which a record starts, from 1."""
         return self.lines_before + self.text.count(b"\n", 0, int(self.starts[row])) + 1
 
     def place(self, row: int) -> str:
-        """File and line of a record."""
+        """File and line of a record, for messages."""
         return f"{self.file.source.name}, line {self.line(row)}"
 
     def record(self, row: int) -> list[str]:
-        """The fields of a record, without blanks around them."""
+        """The fields of a record, stripped of blanks."""
         begin = int(self.starts[row])
         end = int(self.starts[row + 1]) if row + 1 < len(self.starts) else len(self.text)
         try:
@@ -78,7 +78,7 @@ class Text:
             self.refuse_encoding(error.start)
 
     def check_widths(self) -> None:
-        """Refuse the first record with more or less fields than there are columns."""
+        """Refuse a record whose number of fields is not that of the columns."""
         wanted = len(self.file.fields)
         for row in range(len(self.starts)):
             found = len(self.record(row))
@@ -91,26 +91,26 @@ class Text:
                 )
 
     def refuse_encoding(self, where: int) -> NoReturn:
-        """Say where a byte is that is not text."""
+        """Refuse the text for a byte that is not UTF-8; the message quotes 20 bytes around it."""
         start = max(self.text.rfind(b"\n", 0, where) + 1, where - 20)
         line = self.lines_before + self.text.count(b"\n", 0, where) + 1
         raise DataError(
             self.file.options.who,
             needs="UTF-8 text",
             got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
-            todo="Save it again as CSV in UTF-8, or convert it by iconv -f latin1 -t utf-8.",
+            todo="Save it again as CSV in UTF-8, or convert it with iconv -f latin1 -t utf-8.",
         )
 
 
 def all_starts(text: bytes, delimiter: str) -> IntArray:
-    """First byte of every record of a text, and of what follows the last line end."""
+    """Positions of the first byte of every record, and of the rest after the last line end."""
     starts = np.empty(text.count(b"\n") + 1, np.int64)
     count = record_starts(np.frombuffer(text, np.uint8), ord(delimiter or ","), starts)
     return starts[:count]
 
 
 def split(record: str, delimiter: str) -> list[str]:
-    """Fields of a record.
+    """The fields of a record; delimiters between quotes are part of a field.
 
     Examples
     --------
@@ -119,5 +119,5 @@ def split(record: str, delimiter: str) -> list[str]:
     """
     try:
         return next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter), [])
-    except csv.Error:  # a field longer than the module takes
+    except csv.Error:  # a field longer than the limit of the csv module
         return record.rstrip("\r\n").split(delimiter)

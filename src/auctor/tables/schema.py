@@ -1,4 +1,4 @@
-"""How named columns become the numbers of a matrix."""
+"""The schema of a table: how its named columns become the columns of a matrix."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from auctor.core.errors import DataError
 
-#: Kinds of columns; a date is text, or a time, that becomes a number of days, and an amount text
-#: with signs or separators, such as $1,200, that becomes its number.
+#: Kinds of columns. A date becomes a number of days; an amount, such as $1,200 in text, becomes its
+#: number.
 KINDS = ("number", "category", "date", "amount")
-#: Fill of a column of numbers whose missing values stay missing.
+#: Value of `Column.fill` for numbers whose missing values stay missing.
 KEEP = "keep"
 #: Bytes of an entry of a dense matrix.
 _DENSE = 8
@@ -29,15 +29,15 @@ class Column(NamedTuple):
     kind : {"number", "category", "date", "amount"}
         A date becomes the days since 1 January 1970, an amount its number.
     fill : float or str, optional
-        What a missing value counts as; ``None`` refuses one, "" stands for no category at all, and
-        "keep" leaves a missing number missing.
+        The value of missing entries: None refuses them, "" means no category, and "keep" leaves
+        numbers missing.
     levels : tuple of str, optional
-        Categories, each of which becomes a column of zeros and ones; others become zeros.
+        The categories, each of which becomes a column of zeros and ones; others become zeros.
     buckets : int, optional
         Number of columns that hashed categories share, instead of ``levels``.
     pattern : str, optional
-        How a date is written, as in `datetime.strptime`, by default year-month-day; the decimal
-        sign of an amount.
+        Of a date, its pattern as in `datetime.strptime`, by default year-month-day; of an amount,
+        its decimal sign.
     """
 
     name: str
@@ -49,14 +49,14 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Columns of the matrix that it becomes."""
+        """Number of columns of the matrix that the column becomes."""
         if self.kind != "category":
             return 1
         return self.buckets or len(self.levels or ())
 
     @property
     def features(self) -> list[str]:
-        """Names of these."""
+        """Names of the columns of the matrix that the column becomes."""
         if self.kind != "category":
             return [self.name]
         if self.buckets:
@@ -65,17 +65,18 @@ class Column(NamedTuple):
 
 
 class ColumnSummary(NamedTuple):
-    """What a column holds.
+    """Summary of the values of a column.
 
     Parameters
     ----------
     name : str
     kind : {"number", "category", "date", "amount"}
     missing : int
+        Number of missing values.
     distinct : int, optional
-        Categories.
+        Number of different words of a column of text.
     low, high, mean : float, optional
-        Of numbers, or of days since 1 January 1970, that are not missing.
+        Minimum, maximum and mean of the numbers, or of the days since 1 January 1970.
     """
 
     name: str
@@ -89,20 +90,20 @@ class ColumnSummary(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """How named columns become numbers; what a model needs to read another file the same way.
+    """How named columns become numbers; a model keeps it to read other files the same way.
 
     Parameters
     ----------
     columns : tuple of Column
-        In the order of the matrix; empty for svmlight and other compressed rows.
+        The columns in the order of the matrix; empty for svmlight and other sparse rows.
     label : str, optional
         Name of the label column.
     n_features : int
-        Columns of the matrix.
+        Number of columns of the matrix.
     feature_names : tuple of str, optional
-        Names of these.
+        Names of the columns of the matrix.
     first_index : int, optional
-        Where indices start (svmlight).
+        First index of svmlight rows: 0 or 1.
 
     Examples
     --------
@@ -119,20 +120,20 @@ class Schema:
 
     @staticmethod
     def of(columns: Iterable[Column], label: str | None) -> Schema:
-        """Schema of some columns."""
+        """The schema of some columns."""
         columns = tuple(columns)
         names = tuple(name for column in columns for name in column.features)
         return Schema(columns, label, len(names), names)
 
     @property
     def is_sparse(self) -> bool:
-        """Whether compressed rows are smaller than dense ones."""
+        """Whether a CSR matrix takes less memory than a dense one."""
         categories = any(column.kind == "category" for column in self.columns)
         stored = _COMPRESSED * len(self.columns) + _DENSE
         return categories and stored < _DENSE * self.n_features
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values; `from_json` reads it."""
+        """The schema as plain values, which `from_json` reads."""
         return {
             "columns": [
                 {key: value for key, value in column._asdict().items() if value is not None}
@@ -145,7 +146,7 @@ class Schema:
 
     @staticmethod
     def from_json(content: Any) -> Schema:
-        """Schema that `to_json` wrote; anything else is refused."""
+        """The schema that `to_json` wrote; refuses anything else."""
         try:
             columns = tuple(map(_column, content["columns"]))
             label, width = content["label"], content["n_features"]
@@ -154,7 +155,7 @@ class Schema:
             _check(type(width) is int and width >= 1, f"n_features={width!r}")
             _check(first_index in (None, 0, 1), f"first_index={first_index!r}")
             names = [column.name for column in columns]
-            _check(len(set(names)) == len(names), "a column twice")
+            _check(len(set(names)) == len(names), "two columns of one name")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             if isinstance(error, DataError):
                 raise
@@ -167,12 +168,13 @@ class Schema:
 
 
 def _column(content: Any) -> Column:
+    """A column from plain values; refuses contradictory ones."""
     _check(isinstance(content, dict) and content.keys() <= set(Column._fields), f"{content!r:.80}")
     column = Column(**content)
     _check(isinstance(column.name, str) and column.kind in KINDS, f"{content!r:.80}")
-    worded = column.kind in ("date", "amount")
+    has_pattern = column.kind in ("date", "amount")
     pattern = column.pattern
-    _check(pattern is None or (worded and isinstance(pattern, str)), f"pattern={pattern!r}")
+    _check(pattern is None or (has_pattern and isinstance(pattern, str)), f"pattern={pattern!r}")
     if column.kind != "category":
         fill = column.fill
         _check(column.levels is None and column.buckets is None, f"levels in {column.name!r}")
@@ -200,5 +202,5 @@ def _check(good: bool, got: str) -> None:
 
 def _broken(got: str) -> DataError:
     return DataError(
-        "Schema", needs="a description that it wrote", got=got, todo="Save the model again."
+        "Schema", needs="the JSON that to_json writes", got=got, todo="Save the model again."
     )

@@ -1,4 +1,4 @@
-"""From any stream of rows to a folder of shards."""
+"""Writing any stream of rows as a folder of shards."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from auctor.tables.blocks import Chunk
 from auctor.tables.stream import open_stream
 
 WHO = "write_shards"
-#: Labels that may be told apart: more are taken for numbers to predict.
+#: Largest number of different labels. With more, the column is probably a number to predict, not a
+#: class. Set by hand.
 MOST_LABELS = 100
 
 
 class WrittenShards(NamedTuple):
-    """What was written."""
+    """Numbers of rows, columns and shards that were written, and the labels by code."""
 
     rows: int
     columns: int
@@ -35,43 +36,49 @@ class WrittenShards(NamedTuple):
 def write_shards(
     source: Any, folder: AnyPath, *, shard_bytes: int = SHARD_BYTES, **options: Any
 ) -> WrittenShards:
-    """Write the rows of a file or a stream as a folder of shards, all or nothing.
+    """Write the rows of a file or a stream as a folder of shards; no folder if it fails.
 
     Parameters
     ----------
     source : path, stream or table
-        What `open_stream` takes (svmlight, CSV, Parquet, Arrow, NPZ, iterables of (X, y)); anything
-        with ``__arrow_c_stream__``, a polars LazyFrame or a pyarrow dataset with a ``label``.
+        Any source of `open_stream` (svmlight, CSV, Parquet, Arrow, NPZ, iterables of (X, y)); or,
+        with the option ``label``, a polars LazyFrame, a pyarrow dataset or any object with
+        ``__arrow_c_stream__``.
     folder : path
         A new folder.
     shard_bytes : int
-        Bytes of a shard, about.
+        Approximate size of a shard.
     **options
-        As for `open_stream`, such as ``label``.
+        Options of `open_stream`, such as ``label``.
     """
     target = Path(folder)
     if target.exists():
         raise DataError(
-            WHO, needs="a new folder", got=f"{target}, which exists", todo="Remove it, or rename."
+            WHO,
+            needs="a new folder",
+            got=f"{target}, which exists",
+            todo="Remove it, or pass another name.",
         )
     if not target.parent.is_dir():
         raise DataError(
             WHO, needs="an existing folder to write in", got=target.parent, todo="Create it."
         )
-    room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    # Shards are written to a temporary folder, which is renamed when all are complete.
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        done = _write(_chunks(source, options), room, shard_bytes)
-        room.rename(target)
+        done = _write(_chunks(source, options), unfinished, shard_bytes)
+        unfinished.rename(target)
     except OSError as error:
         raise DataError(
-            WHO, needs="room to write", got=error.strerror or error, todo="Free some space."
+            WHO, needs="to write the shards", got=error.strerror or error, todo="Free some space."
         ) from error
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
     return done
 
 
-def _write(chunks: Iterator[Chunk], room: Path, shard_bytes: int) -> WrittenShards:
+def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenShards:
+    """Write chunks, joined to shards of about ``shard_bytes``; holds one shard in memory."""
     held: list[Chunk] = []
     size = rows = count = width = 0
     names: tuple[str, ...] | None = None
@@ -81,7 +88,7 @@ def _write(chunks: Iterator[Chunk], room: Path, shard_bytes: int) -> WrittenShar
         nonlocal count, held, size
         if held:
             matrix, labels = _joined(held, width)
-            write_shard(shard_path(room, count), matrix, _encoded(labels, codes), names=names)
+            write_shard(shard_path(folder, count), matrix, _encoded(labels, codes), names=names)
             count, held, size = count + 1, [], 0
 
     for chunk in chunks:
@@ -102,13 +109,14 @@ def _write(chunks: Iterator[Chunk], room: Path, shard_bytes: int) -> WrittenShar
             flush()
     flush()
     if not rows:
-        raise DataError(WHO, needs="some rows", got="none", todo="Pass some.")
+        raise DataError(WHO, needs="some rows", got="none", todo="Check the source.")
     labels = tuple(codes)
-    write_notes(room, ShardNotes(width, labels))
+    write_notes(folder, ShardNotes(width, labels))
     return WrittenShards(rows, width, count, labels)
 
 
 def _joined(held: list[Chunk], width: int) -> tuple[Any, Array]:
+    """The rows and labels of some chunks; sparse rows get the width of the widest so far."""
     labels = np.concatenate([chunk.labels for chunk in held])
     if sparse.issparse(held[0].matrix):
         parts = [_widened(chunk.matrix, width) for chunk in held]
@@ -117,14 +125,14 @@ def _joined(held: list[Chunk], width: int) -> tuple[Any, Array]:
 
 
 def _widened(matrix: Any, width: int) -> sparse.csr_array:
-    """The same rows with more columns."""
+    """A CSR matrix with ``width`` columns; new ones are zero."""
     return sparse.csr_array(
         (matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width)
     )
 
 
 def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
-    """Codes of labels, in the order in which they first came."""
+    """The codes 0, 1, ... of labels, in the order of their first appearance; updates ``codes``."""
     distinct, place = np.unique(labels, return_inverse=True)
     for label in distinct.tolist():
         codes.setdefault(label, len(codes))
@@ -140,7 +148,7 @@ def _encoded(labels: Array, codes: dict[Any, int]) -> Array:
 
 
 def _chunks(source: Any, options: dict[str, Any]) -> Iterator[Chunk]:
-    """Chunks of a file, or of an object that gives Arrow batches."""
+    """Chunks of a file, or of an object with Arrow record batches."""
     if hasattr(source, "collect_batches"):
         return _of_tables(source.collect_batches(), options)
     if hasattr(source, "to_batches") and not hasattr(source, "__arrow_c_stream__"):
@@ -154,7 +162,7 @@ def _chunks(source: Any, options: dict[str, Any]) -> Iterator[Chunk]:
 
 
 def _of_tables(tables: Any, options: dict[str, Any]) -> Iterator[Chunk]:
-    """Chunks of tables with named columns, all numbers but the label."""
+    """Chunks of Arrow tables, whose columns other than the label must be numbers."""
     label, row = options.get("label"), 0
     for given in tables:
         table = given.to_arrow() if hasattr(given, "to_arrow") else given
@@ -175,11 +183,12 @@ def _of_tables(tables: Any, options: dict[str, Any]) -> Iterator[Chunk]:
 
 
 def _plain(column: Any) -> Array:
-    """An Arrow column as an array; chunked ones always copy."""
+    """An Arrow column as an array; a chunked column is copied."""
     return np.asarray(column)
 
 
 def _numbers(column: Any, name: str) -> Array:
+    """An Arrow column as float32 if it is that, otherwise as float64; refuses text."""
     values = _plain(column)
     if values.dtype.kind not in "biuf":
         raise DataError(

@@ -1,4 +1,4 @@
-"""Where bytes come from: files, file objects and standard input, plain or compressed."""
+"""Sources of bytes: files, file objects and standard input, plain or compressed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ T = TypeVar("T")
 
 WHO = "open_stream"
 
-#: Bytes of text that are read at a time.
+#: Bytes of text that are read at a time, 1 MiB: small enough for the cache, large enough that the
+#: cost per read does not matter. Set by hand.
 BLOCK = 1 << 20
-#: Bytes after which text without a line end is refused: the file is probably not text.
+#: Bytes of the longest line, 256 MiB. Text without a line end for longer is refused: it is probably
+#: not text, and would be read into memory as a whole. Set by hand.
 LONGEST_LINE = 1 << 28
 
-#: First bytes of compressed files.
+#: First bytes of compressed files, and the format of each.
 MAGIC = {
     b"\x1f\x8b": "gz",
     b"BZh": "bz2",
@@ -37,7 +39,7 @@ MAGIC = {
 }
 #: Byte order mark that some programs put before UTF-8 text.
 MARK = b"\xef\xbb\xbf"
-#: First bytes of files that are no text: what they are, and their format where it can be read.
+#: First bytes of files that are not text: what they are, and their format if it can be read.
 OTHERS = {
     b"PK\x03\x04": ("a zip archive, such as an Excel workbook or a model", None),
     b"\xd0\xcf\x11\xe0": ("an old Excel workbook", None),
@@ -50,7 +52,7 @@ OTHERS = {
 
 
 class Source:
-    """Bytes of a file, a file object or standard input, decompressed by how they begin.
+    """Bytes of a file, a file object or standard input; compression is detected and undone.
 
     Parameters
     ----------
@@ -84,11 +86,11 @@ class Source:
             self._raw.close()
 
     def raw(self) -> BinaryIO:
-        """The file as it is."""
+        """The file without decompression."""
         return self._raw
 
     def size(self) -> int | None:
-        """Bytes of text that are to come, where they are known: a file that is not compressed."""
+        """Size of the text in bytes if it is known: that of a file that is not compressed."""
         if self.path is None or not os.path.isfile(self.path):
             return None
         with open(self.path, "rb") as file:
@@ -96,7 +98,7 @@ class Source:
         return None if any(map(head.startswith, MAGIC)) else os.path.getsize(self.path)
 
     def keep(self) -> None:
-        """Make `rewind` possible: what can be read only once goes to a temporary file."""
+        """Make `rewind` possible: a pipe is copied to a temporary file first."""
         if self._rewinds():
             return
         copy = tempfile.TemporaryFile()  # noqa: SIM115
@@ -106,7 +108,7 @@ class Source:
             copy.close()
             raise DataError(
                 self.who,
-                needs=f"to keep a copy of {self.name}",
+                needs=f"to write a temporary copy of {self.name}",
                 got=f"{error.strerror or error}",
                 todo="Free some space, or pass a file.",
             ) from error
@@ -115,28 +117,29 @@ class Source:
         self._raw, self._start, self.live, self._closes = cast(BinaryIO, copy), 0, False, True
 
     def record(self) -> None:
-        """Make `rewind` possible until `replay`: what is read from now on is kept in memory."""
+        """Make `rewind` possible until `replay`: bytes that a pipe gives are kept in memory."""
         if not self._rewinds():
             self._raw, self._start = cast(BinaryIO, _Recorder(self._raw)), 0
 
     def replay(self) -> None:
-        """Go back to the first byte; what is read once more is kept no longer."""
+        """Go back to the first byte, and keep no more bytes in memory."""
         self.rewind()
         if isinstance(self._raw, _Recorder):
             self._raw.keeps = False
 
     def _rewinds(self) -> bool:
+        """Whether the source is a seekable file."""
         return not self.live and getattr(self._raw, "seekable", bool)()
 
     def rewind(self) -> None:
-        """Go back to the first byte; needs a file that can, or `keep` before."""
+        """Go back to the first byte; a pipe needs `keep` or `record` before."""
         self._raw.seek(self._start)
 
     def blocks(self, *, whole_first: bool = False) -> Generator[bytes, None, None]:
-        """Text cut at line ends, about `BLOCK` bytes at a time.
+        """The text in blocks of about `BLOCK` bytes that end with a line.
 
-        Standard input gives what has arrived, so that a slow stream is not held up;
-        ``whole_first`` waits for a full first block all the same.
+        From standard input a block is what has arrived, so that rows of a slow pipe are not held
+        back; with ``whole_first`` the first block waits until it is full.
         """
         head = self._read(self._raw, 6)
         self._refuse_other(head)
@@ -153,6 +156,7 @@ class Source:
             if first:
                 data = data.removeprefix(MARK)
             first = False
+            # Up to the last line end it is complete; the rest waits for the next block.
             cut = data.rfind(b"\n") + 1
             if cut:
                 yield b"".join([*parts, data[:cut]])
@@ -170,6 +174,7 @@ class Source:
             yield rest
 
     def _read(self, file: Any, size: int, *, some: bool = False) -> bytes:
+        """Read ``size`` bytes; with ``some``, as many of them as are there."""
         try:
             return cast(bytes, file.read1(size) if some else file.read(size))
         except (EOFError, OSError, lzma.LZMAError, zlib.error, _zstd_error()) as error:
@@ -181,18 +186,19 @@ class Source:
             ) from error
 
     def _refuse_other(self, head: bytes) -> None:
-        """Refuse what is no text, by its first bytes."""
+        """Refuse a file that is not text, by its first bytes."""
         for magic, (kind, format) in OTHERS.items():
             if head.startswith(magic):
                 raise DataError(
                     self.who,
-                    needs="UTF-8 text, by the name or the format",
+                    needs="UTF-8 text, as the name or the format says",
                     got=f"{self.name}, {kind}",
                     todo="Pass {option}." if format else "Save the table as CSV in UTF-8 first.",
                     option=Option("format", format),
                 )
 
     def _decompress(self, head: bytes) -> Any:
+        """A file of the decompressed bytes; ``head`` are the first ones, which are read already."""
         whole = io.BufferedReader(_Joined(head, self._raw), BLOCK)
         kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
         if kind == "gz":
@@ -208,14 +214,14 @@ class Source:
 
 
 class _Recorder:
-    """A pipe whose beginning can be read again: it keeps what passes while ``keeps`` is true."""
+    """A pipe whose beginning can be read again: it stores what is read while ``keeps`` is true."""
 
     def __init__(self, file: Any) -> None:
         self._file, self.keeps = file, True
         self._kept, self._at = bytearray(), 0
 
     def read1(self, size: int) -> bytes:
-        """What is there, up to ``size`` bytes."""
+        """At most ``size`` bytes: those that are available without waiting for more."""
         data = bytes(self._kept[self._at : self._at + size])
         self._at += len(data)
         if not data:
@@ -228,7 +234,7 @@ class _Recorder:
         return data
 
     def read(self, size: int) -> bytes:
-        """``size`` bytes, or all up to the end."""
+        """``size`` bytes, or fewer at the end."""
         parts = []
         while size and (data := self.read1(size)):
             parts.append(data)
@@ -236,7 +242,7 @@ class _Recorder:
         return b"".join(parts)
 
     def seek(self, place: int) -> None:
-        """Go to a byte that is kept."""
+        """Go to a position among the stored bytes."""
         self._at = place
 
     def close(self) -> None:
@@ -245,7 +251,7 @@ class _Recorder:
 
 
 class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of a file."""
+    """A file of bytes that were read already, followed by the rest of a file."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
         self._head, self._rest = head, rest
@@ -265,7 +271,7 @@ class _Joined(io.RawIOBase):
 
 
 class _Zstandard(io.RawIOBase):
-    """Frames of a Zstandard file, the last of which must be whole."""
+    """A decompressed Zstandard file; an incomplete last frame is an error."""
 
     def __init__(self, library: Any, file: Any) -> None:
         self._library, self._file = library, file
@@ -295,21 +301,22 @@ class _Zstandard(io.RawIOBase):
 
 
 def place(text: bytes, where: int, lines_before: int) -> str:
-    """Line and column of a byte, counted from 1."""
+    """Line and column of a byte, both from 1, for messages."""
     line = lines_before + text.count(b"\n", 0, where) + 1
     column = where - text.rfind(b"\n", 0, where)
     return f"line {line}, column {column}"
 
 
 def shown(token: bytes) -> str:
-    """A token as an error message quotes it."""
+    """A token as error messages quote it: its first 40 bytes."""
     text = token[:40].decode("utf-8", "replace")
     return repr(text + "..." if len(token) > 40 else text)
 
 
 def _open_file(path: str, who: str) -> BinaryIO:
+    """Open a file; refuses a folder and a file that cannot be read."""
     if os.path.isdir(path):
-        raise DataError(who, needs="a file", got=f"the folder {path}", todo="Pass the files in it.")
+        raise DataError(who, needs="a file", got=f"the folder {path}", todo="Pass a file of it.")
     try:
         return open(path, "rb")
     except OSError as error:
@@ -322,7 +329,10 @@ def _open_file(path: str, who: str) -> BinaryIO:
 
 
 def _standard_input() -> BinaryIO:
-    """Standard input, past the lock that Python takes on it when it exits."""
+    """Standard input by its file descriptor.
+
+    A thread that waits in ``sys.stdin`` holds a lock that Python needs when it exits.
+    """
     try:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), BLOCK)
     except (AttributeError, OSError, ValueError):
@@ -330,6 +340,7 @@ def _standard_input() -> BinaryIO:
 
 
 def _binary(file: Any) -> BinaryIO:
+    """The binary file behind a file object."""
     if hasattr(file, "buffer"):
         return cast(BinaryIO, file.buffer)
     if isinstance(file, io.TextIOBase):
@@ -338,12 +349,21 @@ def _binary(file: Any) -> BinaryIO:
 
 
 def _zstd_error() -> type[Exception]:
-    """What zstandard raises, once it was imported."""
+    """The exception of zstandard if it is imported, otherwise one that is caught anyway."""
     return getattr(sys.modules.get("zstandard"), "ZstdError", EOFError)
 
 
-def ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator[T, None, None]:
-    """The same items, made in a thread that is at most ``most`` of them ahead."""
+def read_ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator[T, None, None]:
+    """Pass on items that a thread produces, at most ``most`` of them in advance.
+
+    Parameters
+    ----------
+    items : iterator
+    most : int
+        Length of the queue.
+    wait : bool
+        Whether to wait for the thread at the end; a thread that waits for a pipe may never end.
+    """
     ready: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(most)
     stopped = threading.Event()
 

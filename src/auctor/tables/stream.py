@@ -1,4 +1,4 @@
-"""Rows that pass by once: files larger than memory, standard input, generators."""
+"""Reading rows once, in chunks: files larger than memory, standard input, generators."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from auctor.tables.gather import find_schema
 from auctor.tables.infer import Note
 from auctor.tables.options import CHUNK_ROWS, SKIP, ReadOptions
 from auctor.tables.schema import Schema
-from auctor.tables.source import WHO, Source, ahead
+from auctor.tables.source import WHO, Source, read_ahead
 from auctor.tables.svmlight import Indices, svmlight_chunks
 
-#: Chunks that are read ahead of the learner.
-AHEAD = 2
+#: Chunks that are read ahead of the learner: one that is ready, and one for the reader to fill.
+CHUNKS_AHEAD = 2
 
 Reader = Callable[[Source, ReadOptions, Indices], Iterator[Chunk]]
 
@@ -53,51 +53,52 @@ def open_stream(
     date: Mapping[str, str] | None = None,
     check: bool = False,
 ) -> Iterator[Chunk]:
-    r"""Chunks of rows in their order, read a little ahead in a thread.
+    r"""Chunks of rows in the order of the source, read ahead in a thread.
 
     Parameters
     ----------
     source : path, "-", file object, iterable of (X, y), or list of these
         "-" is standard input. Text may be compressed (gz, bz2, xz; zst with zstandard).
     format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
-        "auto" goes by the name of the file; what it does not know is svmlight.
+        "auto" chooses by the name of the file, svmlight for an unknown ending.
     chunk_rows : int
-        Rows per chunk at most; rows with many entries come in smaller chunks.
+        Largest number of rows per chunk; chunks of rows with many entries are smaller.
     label : str or int, optional
         Name or position of the label column of a table; by default that of the schema, or the one
-        that is called label, target, y or class (NPY: the last one). A position may be text, as
-        long as no column has that name.
+        called label, target, y or class (NPY: the last column). A position may be text, if no
+        column has that name.
     schema : Schema, optional
-        How the columns of a table become numbers, as `read_table` found it: they may come in
-        another order and among others. Without it, and without ``sample_rows``, every column must
-        hold numbers.
+        The schema by which a table is encoded, such as that of `read_table`. Columns may have
+        another order, and further columns are ignored. Without it, and without ``sample_rows``,
+        every column must hold numbers.
     labelled : bool
-        Whether there must be labels; if not, they are NaN where there are none.
+        Whether there must be labels; if not, missing labels are NaN.
     n_features : int, optional
-        Number of columns (svmlight): a larger index is refused. By default columns are added as
-        larger indices come; with a schema, columns that it does not have are left out.
+        Number of columns of svmlight rows; a larger index is refused. By default chunks become
+        wider with larger indices; with a schema, indices that it does not have are left out.
     zero_based : bool or "auto"
-        Whether indices count from 0 (svmlight). "auto": as the schema says; otherwise from 1,
-        unless the first MiB of text has an index 0; one that comes later is refused. Indices may
-        come in any order, not twice.
+        Whether svmlight indices start from 0. "auto": as in the schema; without one from 1, unless
+        the first MiB of text has an index 0. A later index 0 is refused. The indices of a row may
+        have any order, but must differ.
     header : bool or "auto"
-        Whether the first line of a CSV file has the names of the columns; "auto": if it has no
-        number, one of the names that are known, or a word above a number of the second line.
+        Whether the first line of a CSV file has the names of the columns. "auto": it has if none of
+        its fields is a number, one of them is a known name, or a word is above a number.
     delimiter : str, optional
-        Character between the fields of a CSV file; by default a comma, tab or semicolon, whichever
-        the first line has most of.
+        Character between the fields of a CSV file; by default the most frequent of comma, tab,
+        semicolon and vertical bar in the first line.
     decimal : {".", ","}
-        Decimal sign of the numbers of a CSV file.
+        Decimal sign of the numbers in a CSV file.
     sample_rows : int
-        With a number above 0, the schema of a table is found from so many of its first rows, as
-        `read_table` finds one from all, and each chunk carries it. Categories that come later
-        become zeros and are counted in ``Chunk.unseen``. Of several files the first one decides.
-        A pipe is read when so many rows have come.
+        If above 0, the schema of a table is inferred from this number of first rows, as
+        `read_table` infers it from all rows, and every chunk has it. Later categories become zeros
+        and are counted in ``Chunk.unseen``. The first of several files decides. The first chunk of
+        a pipe waits for these rows.
     categorical, buckets, drop, as_category, as_number, date, check
-        As in `read_table`, for ``sample_rows``.
+        As in `read_table`; used with ``sample_rows``.
     missing : {"refuse", "auto", "mean", "median", "zero", "most_frequent", "skip"}
-        As in `read_table`, for ``sample_rows``: fills come from the first rows. With "skip" missing
-        numbers stay NaN, for a learner that passes over such rows, and missing text is no category.
+        As in `read_table`, used with ``sample_rows``; the fills come from the first rows. With
+        "skip" missing numbers stay NaN, for a learner that skips such rows, and missing text is no
+        category.
 
     Yields
     ------
@@ -137,6 +138,7 @@ def open_stream(
 
 
 def _parts(source: Any) -> Iterable[Any]:
+    """The files or pairs (X, y) of a source."""
     if is_file(source):
         return (source,)
     if isinstance(source, tuple) and not (len(source) and is_file(source[0])):
@@ -157,7 +159,7 @@ def is_file(part: Any) -> bool:
 
 
 def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterator[Chunk]:
-    """Chunks of all parts with the number of rows before them; refuses a stream without any."""
+    """Chunks of all parts, with the number of rows before each; refuses a stream without rows."""
     rows = 0
     indices = Indices(options.first_index)
     columns: tuple[str, ...] | None = None
@@ -185,6 +187,7 @@ def _numbered(parts: Iterable[Any], format: str, options: ReadOptions) -> Iterat
 
 
 def _file_chunks(part: Any, format: str, options: ReadOptions, indices: Indices) -> Iterator[Chunk]:
+    """Chunks of one file, read ahead in a thread."""
     source = Source(part, options.who)
     try:
         found = format_to_read(format, source.name, options.who)
@@ -199,13 +202,13 @@ def _file_chunks(part: Any, format: str, options: ReadOptions, indices: Indices)
                 option=Option("missing", "refuse"),
             )
         reader = READERS[found]
-        yield from ahead(reader(source, options, indices), AHEAD, wait=not source.live)
+        yield from read_ahead(reader(source, options, indices), CHUNKS_AHEAD, wait=not source.live)
     finally:
         source.close()
 
 
 def _sampled(source: Source, format: str, options: ReadOptions) -> ReadOptions:
-    """The same options with the schema that the first rows of a table suggest."""
+    """The options with a schema inferred from the first rows of a table, which is then rewound."""
     notes: list[Note] = []
     source.record()
     try:
@@ -223,7 +226,7 @@ def _sampled(source: Source, format: str, options: ReadOptions) -> ReadOptions:
 def _table_chunks(
     format: str, source: Source, options: ReadOptions, indices: Indices
 ) -> Iterator[Chunk]:
-    """Chunks of a file with columns."""
+    """Chunks of a file with columns: encoded by the schema, or all numbers without one."""
     file = TABLES[format](source, options)
     schema = options.schema
     if file is None:
@@ -238,7 +241,7 @@ def _table_chunks(
         encode = Encoder(schema, file, source.name, options.who, keeps_missing=skips)
         for block in file.blocks(encode.kinds):
             labels = _labels(block.labels, block.n_rows)
-            encode.unseen = {}
+            encode.unseen = {}  # counted for each chunk
             yield Chunk(
                 encode(block),
                 labels,
@@ -254,7 +257,7 @@ def _svmlight_chunks(source: Source, options: ReadOptions, indices: Indices) -> 
 
 
 def _fitted(chunks: Iterator[Chunk], schema: Schema | None) -> Iterator[Chunk]:
-    """Compressed rows as wide as the schema says."""
+    """Chunks of sparse rows with the number of columns of the schema."""
     for chunk in chunks:
         if schema is None:
             yield chunk
@@ -265,7 +268,7 @@ def _fitted(chunks: Iterator[Chunk], schema: Schema | None) -> Iterator[Chunk]:
 
 
 def check_unnamed(schema: Schema) -> None:
-    """Refuse rows without names where the schema needs words."""
+    """Refuse sparse rows without names for a schema with categories."""
     if any(column.kind == "category" for column in schema.columns):
         raise DataError(
             WHO,
@@ -280,7 +283,7 @@ def _labels(labels: Any, n_rows: int) -> Any:
 
 
 def _pair_chunks(part: Any) -> Iterator[Chunk]:
-    """One chunk from a pair (X, y), made in the caller's thread."""
+    """One chunk from a pair (X, y), or no chunk if it is empty."""
     if isinstance(part, Chunk):
         yield part
         return
@@ -310,7 +313,7 @@ def _pair_chunks(part: Any) -> Iterator[Chunk]:
 def same_columns(
     known: tuple[str, ...] | None, found: tuple[str, ...] | None
 ) -> tuple[str, ...] | None:
-    """Names of the columns; refuses a part whose names differ."""
+    """Names of the columns; refuses a part whose names differ from the known ones."""
     if known is None or found is None or known == found:
         return found or known
     differs = [name for name in (*known, *found) if (name in known) != (name in found)]
@@ -320,6 +323,7 @@ def same_columns(
     )
 
 
+#: Reader of each format.
 READERS: dict[str, Reader] = {
     "svmlight": _svmlight_chunks,
     **{format: partial(_table_chunks, format) for format in TABLES},

@@ -12,18 +12,18 @@ from scipy import sparse
 from auctor.core.errors import DataError, Option
 from auctor.core.types import Array
 from auctor.kernels.text import svmlight as kernels
-from auctor.tables.blocks import Chunk
+from auctor.tables.blocks import INT32_MAX, Chunk
 from auctor.tables.columns import as_number
 from auctor.tables.options import CHUNK_ENTRIES, ReadOptions
 from auctor.tables.source import Source, place, shown
 
-#: The largest index that fits 64 bits with room for arithmetic.
+#: Largest number of columns: indices up to it can be added without overflow of 64 bits.
 MOST_COLUMNS = 1 << 62
-_INT32 = np.iinfo(np.int32).max
 _INDEX_ZERO = re.compile(rb"^[^#\n]*[ \t]0+:", re.MULTILINE)
 _ENTRY = re.compile(rb"(?<=[ \t])(\d+):")
 
-_COMPLAINTS = {
+#: What a line needs, by the error code of the parser.
+_NEEDS = {
     kernels.NO_INDEX: "an index before a colon",
     kernels.NO_COLON: "a colon after the index",
     kernels.LOW_INDEX: "indices of at least {first_index}",
@@ -46,14 +46,14 @@ _OPTIONS = {
 
 @dataclass
 class Indices:
-    """What the files of a stream decide for those after them.
+    """The first index and the number of columns, which the files of a stream share.
 
     Parameters
     ----------
     first_index : int, optional
-        Where indices start, 0 or 1; ``None`` until the first block of text decides.
+        First index, 0 or 1; None until the first block of text is read.
     width : int
-        Columns seen so far.
+        Largest number of columns so far.
     """
 
     first_index: int | None
@@ -80,13 +80,21 @@ def svmlight_chunks(
 
 
 def first_index(text: bytes) -> int:
-    """Where counting starts: at 0 if the text has an index 0."""
-    may = b" 0" in text or b"\t0" in text  # much faster, and mostly all there is to do
-    return 0 if may and _INDEX_ZERO.search(text) else 1
+    """The first index: 0 if the text has an index 0, otherwise 1."""
+    possible = b" 0" in text or b"\t0" in text  # a quick test that rules out most files
+    return 0 if possible and _INDEX_ZERO.search(text) else 1
 
 
 class Rows:
-    """Rows of the chunk in progress, in arrays that are reused."""
+    """Parses svmlight text into arrays that are reused from chunk to chunk.
+
+    Parameters
+    ----------
+    options : ReadOptions
+    indices : Indices
+    most_rows, most_entries : int, optional
+        Rows and entries after which a chunk is full; by default those of the options.
+    """
 
     def __init__(
         self,
@@ -98,21 +106,22 @@ class Rows:
         self.options, self.known = options, indices
         self.most_rows = most_rows or options.chunk_rows
         self.most_entries = most_entries or CHUNK_ENTRIES
-        self.at = np.zeros(kernels.AT_SIZE, np.int64)
+        self.at = np.zeros(kernels.AT_SIZE, np.int64)  # state of the parser: position, row, ...
         n = self.most_rows
         self.labels, self.starts = np.empty(n), np.empty(n, np.int64)
         self.ascending = np.empty(n, np.bool_)
         self.indptr = np.zeros(n + 1, np.int64)
         self.indices, self.values = np.empty(0, np.int64), np.empty(0)
+        # Numbers that the kernel leaves to Python: place of the value, and the bytes of the token.
         self.late = np.empty((0, 3), np.int64)
         self.text = b""
 
     def reset(self) -> None:
-        """Forget the rows so far."""
+        """Drop the rows so far."""
         self.at[:] = 0
 
     def start(self, text: bytes) -> None:
-        """Go on with the next text."""
+        """Set the next text to parse."""
         self.text = text
         self.bytes: Array = np.frombuffer(text, np.uint8)
         self.at[kernels.POSITION] = 0
@@ -120,9 +129,12 @@ class Rows:
             self.late = np.empty((len(text) // 2 + 1, 3), np.int64)
 
     def read(self, name: str, lines_before: int) -> bool:
-        """Read on; whether the text is used up (a chunk may be full all the same)."""
+        """Parse until the text ends or the chunk is full; returns whether the text has ended.
+
+        The first error in the text is raised, with its line and column.
+        """
         first = int(self.at[kernels.ROW])
-        self._make_room()
+        self._reserve()
         first_index = self.known.first_index or 0
         n_columns = self.options.n_features or MOST_COLUMNS
         kernels.svmlight_rows(
@@ -141,20 +153,23 @@ class Rows:
             self.at,
         )
         stop = int(self.at[kernels.ROW])
-        wrong = [*self._settle(), *self._complaint(n_columns)]
+        errors = [*self._read_late(), *self._parser_error(n_columns)]
         if not self.ascending[first:stop].all():
             twice = kernels.sort_rows(
                 self.indptr, self.indices, self.values, self.ascending, first, stop
             )
             if twice >= 0:
-                where = self._second(int(self.starts[twice]))
-                wrong.append((where, "every index once per line", _CORRECT))
-        if wrong:
-            self._refuse(*min(wrong), name, lines_before)
+                where = self._repeated(int(self.starts[twice]))
+                errors.append((where, "every index once per line", _CORRECT))
+        if errors:  # positions come first: the smallest is the first in the text
+            self._refuse(*min(errors), name, lines_before)
         return bool(self.at[kernels.POSITION] == len(self.text))
 
-    def _settle(self) -> Iterator[tuple[int, str, str]]:
-        """Read the numbers that were left over; the first token that is not a number is wrong."""
+    def _read_late(self) -> Iterator[tuple[int, str, str]]:
+        """Read the numbers that the kernel left to Python; gives the first error, if there is one.
+
+        An error is its position, what is needed there, and advice.
+        """
         for slot, begin, end in self.late[: self.at[kernels.LATE]].tolist():
             number = as_number(self.text[begin:end])
             if number is None:
@@ -166,20 +181,20 @@ class Rows:
             else:
                 self.values[slot] = number
 
-    def _complaint(self, n_columns: int) -> Iterator[tuple[int, str, str]]:
-        """Why the rows end before the text does."""
+    def _parser_error(self, n_columns: int) -> Iterator[tuple[int, str, str]]:
+        """The error at which the kernel stopped, if there is one, as in `_read_late`."""
         code = int(self.at[kernels.CODE])
         if code != kernels.FINE:
             start = self.known.first_index or 0
-            wanted = _COMPLAINTS[code].format(first_index=start, last_index=n_columns - 1 + start)
+            wanted = _NEEDS[code].format(first_index=start, last_index=n_columns - 1 + start)
             yield int(self.at[kernels.WHERE]), wanted, _ADVICE.get(code, _CORRECT)
 
     def chunk(self) -> Chunk:
-        """The rows so far; the next ones start a new chunk."""
+        """A chunk with a copy of the rows so far, which are then dropped."""
         n, entries = int(self.at[kernels.ROW]), int(self.at[kernels.ENTRY])
         self.known.width = max(self.known.width, int(self.at[kernels.WIDTH]), 1)
         width = self.options.n_features or self.known.width
-        kind = np.int32 if max(width, entries) <= _INT32 else np.int64
+        kind = np.int32 if max(width, entries) <= INT32_MAX else np.int64
         matrix = sparse.csr_array(
             (
                 self.values[:entries].copy(),
@@ -192,8 +207,8 @@ class Rows:
         self.at[kernels.ROW] = self.at[kernels.ENTRY] = 0
         return Chunk(matrix, self.labels[:n].copy(), first_index=self.known.first_index)
 
-    def _make_room(self) -> None:
-        """An entry takes four bytes of text: a digit, a colon, a digit and a space."""
+    def _reserve(self) -> None:
+        """Enlarge the arrays for the rest of the text: an entry such as "1:2 " has four bytes."""
         used = int(self.at[kernels.ENTRY])
         left = len(self.text) - int(self.at[kernels.POSITION])
         wanted = used + left // 4 + 1
@@ -202,8 +217,8 @@ class Rows:
             self.indices = _longer(self.indices, used, size)
             self.values = _longer(self.values, used, size)
 
-    def _second(self, start: int) -> int:
-        """Where a line says an index that it said before."""
+    def _repeated(self, start: int) -> int:
+        """Position of the first index that occurs twice in a line."""
         end = self.text.find(b"\n", start)
         seen: set[int] = set()
         for entry in _ENTRY.finditer(self.text, start, len(self.text) if end < 0 else end):
@@ -214,6 +229,7 @@ class Rows:
         return start
 
     def _refuse(self, where: int, wanted: str, advice: str, name: str, lines_before: int) -> None:
+        """Raise an error about the token at a position."""
         token = re.compile(rb"[^\s#]*").match(self.text, where)
         got = shown(token[0] if token else b"")
         raise DataError(
@@ -226,6 +242,7 @@ class Rows:
 
 
 def _longer(array: Array, used: int, size: int) -> Array:
+    """A copy of the first ``used`` entries of an array with ``size`` entries."""
     longer = np.empty(size, array.dtype)
     longer[:used] = array[:used]
     return longer

@@ -16,17 +16,17 @@ from auctor.core.errors import DataError, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
 from auctor.kernels.text import svmlight as kernels
+from auctor.tables.blocks import GROWTH, INT32_MAX
 from auctor.tables.options import ReadOptions
-from auctor.tables.source import Source, ahead
+from auctor.tables.source import Source, read_ahead
 from auctor.tables.svmlight import MOST_COLUMNS, Indices, Rows, first_index
 
-_INT32 = np.iinfo(np.int32).max
-#: Blocks of text per thread between two meetings of the threads.
+#: Blocks of text per thread in a batch. With several, a thread that is done early has more to do
+#: before all wait for each other; each block takes memory for its parsed rows. Set by hand.
 BLOCKS_PER_THREAD = 2
-#: Room is made for a little more than the first blocks let expect.
+#: Factor on the number of entries that is extrapolated from the first blocks, so that slightly
+#: denser blocks later need no larger arrays. Set by hand.
 _MARGIN = 1.02
-#: Factor by which arrays grow where that was too little: few copies, little unused room.
-_GROWTH = 1.25
 
 
 def read_svmlight(
@@ -39,27 +39,27 @@ def read_svmlight(
 ) -> tuple[sparse.csr_array, FloatArray]:
     r"""Read a svmlight (libsvm) file into memory.
 
-    Blocks of text are read one after the other and parsed by several threads, straight behind one
-    another into arrays of the final size: beside them, memory holds a few blocks only. Lines read
-    ``label [qid:number] index:value ... [# comment]``; query numbers are passed over, indices may
-    come in any order, not twice, and a number becomes the nearest double.
+    Several threads parse blocks of text, whose rows are appended to arrays of about the final size:
+    besides these, only a few blocks are in memory. A line is
+    ``label [qid:number] index:value ... [# comment]``. Query numbers are ignored, the indices of a
+    line may have any order but must differ, and numbers are rounded to the nearest double.
 
     Parameters
     ----------
     source : path, "-" or file object
         Text, plain or compressed (gz, bz2, xz; zst with zstandard).
     n_features : int, optional
-        Number of columns: a larger index is refused. By default the largest index decides.
+        Number of columns; a larger index is refused. By default it follows from the largest index.
     zero_based : bool or "auto"
-        Whether indices count from 0. "auto": from 1, unless the first MiB of text has an index 0;
-        one that comes later is refused.
+        Whether indices start from 0. "auto": from 1, unless the first MiB of text has an index 0. A
+        later index 0 is refused.
     dtype : float64 or float32
     n_threads : int, optional
 
     Returns
     -------
     matrix : csr_array
-        Sorted, with 32-bit indices where they fit.
+        With sorted indices, of 32 bits if they suffice.
     labels : (n,) array
 
     Examples
@@ -80,7 +80,7 @@ def svmlight_matrix(
     dtype: npt.DTypeLike,
     n_threads: int | None,
 ) -> tuple[sparse.csr_array, FloatArray, int]:
-    """The same, with the index that counting starts at."""
+    """Matrix, labels and first index of a svmlight file; see `read_svmlight`."""
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(
@@ -89,15 +89,15 @@ def svmlight_matrix(
     threads = available_threads(n_threads)
     file = source if isinstance(source, Source) else Source(source, options.who)
     try:
-        whole = _Whole(file, options, kind, threads)
+        whole = _MatrixBuilder(file, options, kind, threads)
         whole.read()
         return whole.matrix(), whole.labels, whole.known.first_index or 0
     finally:
         file.close()
 
 
-class _Whole:
-    """The arrays of the matrix while they are filled."""
+class _MatrixBuilder:
+    """The arrays of a CSR matrix while rows are appended to them."""
 
     def __init__(self, source: Source, options: ReadOptions, kind: Any, threads: int) -> None:
         self.source, self.options, self.threads = source, options, threads
@@ -113,7 +113,7 @@ class _Whole:
         blocks = self.source.blocks(whole_first=self.known.first_index is None)
         batch = BLOCKS_PER_THREAD * self.threads
         if self.threads > 1:
-            blocks = ahead(blocks, batch, wait=not self.source.live)
+            blocks = read_ahead(blocks, batch, wait=not self.source.live)
         with closing(blocks):
             while texts := list(islice(blocks, batch)):
                 self._add(texts)
@@ -129,9 +129,9 @@ class _Whole:
             array.resize(size, refcheck=False)
 
     def matrix(self) -> sparse.csr_array:
-        """The rows as one matrix."""
+        """The CSR matrix of all rows."""
         width = self.options.n_features or max(self.width, 1)
-        kind = np.int32 if max(width, self.entries) <= _INT32 else np.int64
+        kind = np.int32 if max(width, self.entries) <= INT32_MAX else np.int64
         parts = (
             self.values,
             self.indices.astype(kind, copy=False),
@@ -142,7 +142,7 @@ class _Whole:
         return matrix
 
     def _add(self, texts: list[bytes]) -> None:
-        """Parse some blocks side by side, then put their rows behind those before."""
+        """Parse some blocks in parallel, then append their rows in order."""
         if self.known.first_index is None:
             self.known.first_index = first_index(texts[0])
         readers = self._readers(texts)
@@ -161,11 +161,11 @@ class _Whole:
         for error in errors:
             if error is not None:
                 raise error
-        self._make_room(readers, sum(map(len, texts)))
+        self._reserve(readers, sum(map(len, texts)))
         run_tasks(list(self._copies(readers)), self.threads)
 
     def _readers(self, texts: list[bytes]) -> list[Rows]:
-        """One set of scratch arrays per block, large enough for its lines."""
+        """A parser for each block, whose arrays are large enough for its lines of two bytes."""
         for k, text in enumerate(texts):
             most = len(text) // 2 + 1
             if k == len(self.readers):
@@ -174,15 +174,16 @@ class _Whole:
                 self.readers[k] = Rows(self.options, self.known, most, MOST_COLUMNS)
         return self.readers[: len(texts)]
 
-    def _make_room(self, readers: list[Rows], size: int) -> None:
+    def _reserve(self, readers: list[Rows], size: int) -> None:
+        """Enlarge the arrays for new rows; the first time, for all rows that the file may have."""
         rows = self.rows + sum(int(reader.at[kernels.ROW]) for reader in readers)
         entries = self.entries + sum(int(reader.at[kernels.ENTRY]) for reader in readers)
         self.width = max(self.width, *(int(reader.at[kernels.WIDTH]) for reader in readers))
         first = not self.rows
         share = 1.0
-        if first and rows:
+        if first and rows:  # text of the file over text that was parsed
             share = max(1.0, _MARGIN * (self.source.size() or size) / size)
-        if self.indices.dtype == np.int32 and max(self.width, entries) > _INT32:
+        if self.indices.dtype == np.int32 and max(self.width, entries) > INT32_MAX:
             self.indices = self.indices.astype(np.int64)
         self.values = _grown(self.values, int(entries * share), first)
         self.indices = _grown(self.indices, int(entries * share), first)
@@ -190,6 +191,7 @@ class _Whole:
         self.indptr = _grown(self.indptr, int(rows * share) + 1, first)
 
     def _copies(self, readers: list[Rows]) -> Iterator[Callable[[], None]]:
+        """Tasks that copy the rows of each block to its place."""
         for reader in readers:
             n, m = int(reader.at[kernels.ROW]), int(reader.at[kernels.ENTRY])
             yield partial(self._copy, reader, self.rows, self.entries)
@@ -197,6 +199,7 @@ class _Whole:
             self.entries += m
 
     def _copy(self, reader: Rows, row: int, entry: int) -> None:
+        """Copy the rows of a block to the arrays, from a row and an entry on."""
         n, m = int(reader.at[kernels.ROW]), int(reader.at[kernels.ENTRY])
         with np.errstate(over="ignore"):
             self.values[entry : entry + m] = reader.values[:m]
@@ -208,6 +211,7 @@ class _Whole:
 def _parse(
     reader: Rows, text: bytes, lines: int, name: str, errors: list[DataError | None], k: int
 ) -> None:
+    """Parse a block; an error is stored, so that the first in the file can be raised."""
     reader.reset()
     reader.start(text)
     try:
@@ -217,11 +221,11 @@ def _parse(
 
 
 def _grown(array: Array, size: int, fresh: bool) -> Array:
-    """The array with room for ``size`` entries; pages that are not used take no memory."""
+    """The array with at least ``size`` entries; memory that is never written is never used."""
     if fresh:
-        room = np.empty(max(size, array.shape[0]), array.dtype)
-        room[: array.shape[0]] = array
-        return room
+        larger = np.empty(max(size, array.shape[0]), array.dtype)
+        larger[: array.shape[0]] = array
+        return larger
     if array.shape[0] < size:
-        array.resize(max(size, int(_GROWTH * array.shape[0])), refcheck=False)
+        array.resize(max(size, int(GROWTH * array.shape[0])), refcheck=False)
     return array

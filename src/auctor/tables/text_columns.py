@@ -1,4 +1,4 @@
-"""Columns of a table as they are written, such as the ids that predictions are matched by."""
+"""Some columns of a file as text, such as ids to write next to predictions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from auctor.tables.options import ReadOptions
 from auctor.tables.source import Source
 
 
-def kept_columns(
+def columns_as_text(
     path: str, format: str, columns: Sequence[str], options: ReadOptions
 ) -> dict[str, list[str]]:
-    """The text of some columns, "" where a value is missing, by name.
+    """Some columns of a file as text, by name; a missing value is "".
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def kept_columns(
     if path == "-":
         raise ParameterError(
             who,
-            needs="a file to keep columns of it",
+            needs="a file, which it reads a second time for the columns to keep",
             got="standard input",
-            todo="Write it to a file first.",
+            todo="Write the rows to a file first.",
         )
     source = Source(path, who)
     try:
@@ -47,6 +47,7 @@ def kept_columns(
                 got=f"none named {listed(absent)}",
                 todo=f"Choose among {listed(names)}." if names else "Pass a table with names.",
             )
+        # Reading all of them as categories keeps the text as it is written.
         kinds = ["category" if name in columns else "skip" for name in names]
         order = [name for name in names if name in columns]
         found: dict[str, list[str]] = {name: [] for name in columns}

@@ -1,4 +1,4 @@
-"""Writing rows to files of any format, a chunk at a time, all or nothing."""
+"""Writing rows to a file of any format, a chunk at a time; a failure leaves no file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
@@ -22,54 +22,15 @@ from auctor.core.files import AnyPath, replacing
 from auctor.core.optional import require
 from auctor.core.types import Array
 from auctor.data.coerce import as_matrix
-from auctor.tables.blocks import Block
-from auctor.tables.columns import LABEL_NAMES, check_names, made_up
+from auctor.tables.columns import LABEL_NAMES, check_names, default_names
 from auctor.tables.formats import COMPRESSED, FORMATS, format_of
+from auctor.tables.options import CHUNK_ROWS
+from auctor.tables.parts import Column, Names, Part, dense
 from auctor.tables.source import BLOCK
 
-#: Rows that are written at a time.
-CHUNK_ROWS = 8192
-#: More columns than this do not fit a table.
-MOST_COLUMNS = 20_000
-
-Column = Array | tuple[Array, list[str]]
-
-
-class Part(NamedTuple):
-    """Some rows to write: a matrix or columns, and labels.
-
-    Parameters
-    ----------
-    matrix : (n, d) array, CSR matrix, or list of columns
-        A column is an array of numbers, or codes (-1 for a missing one) and the words they mean.
-    labels : (n,) array, optional
-    """
-
-    matrix: Any
-    labels: Array | None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        if not isinstance(self.matrix, list):
-            return cast(tuple[int, int], self.matrix.shape)
-        first = self.matrix[0]
-        return len(first[0] if isinstance(first, tuple) else first), len(self.matrix)
-
-    @property
-    def columns(self) -> list[Column]:
-        """The columns of a table."""
-        if isinstance(self.matrix, list):
-            return self.matrix
-        dense = _dense(self.matrix)
-        return [dense[:, k] for k in range(dense.shape[1])]
-
-
-class Names(NamedTuple):
-    """Names of the columns, if any, and of the label."""
-
-    columns: list[str] | None
-    label: str
+#: Largest number of columns of a dense file or a table. Sparse rows with more are refused: a chunk
+#: of `CHUNK_ROWS` dense rows would take more than 1.3 GB. Set by hand.
+MOST_DENSE_COLUMNS = 20_000
 
 
 def write_table(
@@ -82,9 +43,10 @@ def write_table(
 ) -> None:
     r"""Write a matrix and its labels to a file that `read_table` reads.
 
-    The file appears whole or not at all. Text is compressed if the name ends in .gz, .bz2, .xz or
-    .zst. Svmlight has no names and no columns behind its last entry; NPY gets the labels as its
-    last column; NPZ what `scipy.sparse.save_npz` writes, or X, and y.
+    If writing fails, no file is left. Text is compressed if the name ends in .gz, .bz2, .xz or
+    .zst. A svmlight file has no names, and its last columns are lost if they are all zero. A NPY
+    file has the labels in its last column. A NPZ file has X, or the arrays of
+    `scipy.sparse.save_npz`, and y.
 
     Parameters
     ----------
@@ -94,7 +56,7 @@ def write_table(
     columns : sequence of str, optional
         Names of the columns.
     format : {"auto", "svmlight", "csv", "tsv", "parquet", "arrow", "npz", "npy"}
-        "auto" goes by the name of the file; what it does not know is svmlight.
+        "auto" chooses by the name of the file, svmlight for an unknown ending.
 
     Examples
     --------
@@ -124,7 +86,7 @@ def write_table(
             who,
             needs="one name per column",
             got=f"{len(names)} for {d} columns",
-            todo="Pass as many.",
+            todo="Pass one name for each column.",
         )
     parts = (
         Part(
@@ -136,7 +98,7 @@ def write_table(
 
 
 def write_parts(path: AnyPath, parts: Iterator[Part], names: Names, format: str, who: str) -> None:
-    """Write rows as they come."""
+    """Write parts one after the other; a file that exists is replaced when all are written."""
     check_choice(who, "format", format, FORMATS)
     name = str(path).lower()
     found = format_of(name) if format == "auto" else format
@@ -146,7 +108,7 @@ def write_parts(path: AnyPath, parts: Iterator[Part], names: Names, format: str,
             who,
             needs=f"a name without {suffix} for {found} files",
             got=path,
-            todo=f"Drop {suffix}.",
+            todo=f"Drop {suffix} from the name.",
         )
     if found in ("parquet", "arrow"):
         require("pyarrow", extra="cli", who=f"{who} of {found}")
@@ -161,7 +123,7 @@ def write_parts(path: AnyPath, parts: Iterator[Part], names: Names, format: str,
 
 @contextmanager
 def _packing(file: BinaryIO, suffix: str | None) -> Iterator[BinaryIO]:
-    """The same file, or one that compresses into it."""
+    """The file, or one that compresses what is written to it, by the ending of the name."""
     if suffix is None:
         yield file
         return
@@ -179,6 +141,7 @@ def _packing(file: BinaryIO, suffix: str | None) -> Iterator[BinaryIO]:
 
 
 def _write_svmlight(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+    """Write ``label index:value ...`` lines with indices from 1."""
     for part in parts:
         rows = sparse.csr_array(part.matrix)
         labels = _number_labels(part.labels, who)
@@ -195,6 +158,8 @@ def _write_svmlight(file: BinaryIO, parts: Iterator[Part], names: Names, who: st
 
 
 def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], None]:
+    """A function that writes CSV or TSV, with the label as the first column."""
+
     def write(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
         header = True
         for part in parts:
@@ -211,6 +176,8 @@ def _write_delimited(delimiter: str) -> Callable[[BinaryIO, Iterator[Part], Name
 
 
 def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], None]:
+    """A function that writes Parquet or Arrow; the first part sets the types of the columns."""
+
     def write(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
         import pyarrow as pa
         from pyarrow import parquet
@@ -235,24 +202,29 @@ def _write_arrow(kind: str) -> Callable[[BinaryIO, Iterator[Part], Names, str], 
 
 
 def _write_npy(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
+    """Write a dense float64 array, with the labels as its last column."""
     rows = width = 0
     for part in parts:
-        dense = _narrow(part.matrix, who)
+        block = _narrow(part.matrix, who)
         if part.labels is not None:
-            dense = np.column_stack([dense, _number_labels(part.labels, who)])
+            block = np.column_stack([block, _number_labels(part.labels, who)])
         if not rows:
-            width = dense.shape[1]
+            width = block.shape[1]
             _npy_header(file, (0, width), np.float64)
-        file.write(np.ascontiguousarray(dense, np.float64).tobytes())
-        rows += dense.shape[0]
-    # The header has room for any number of rows.
+        file.write(np.ascontiguousarray(block, np.float64).tobytes())
+        rows += block.shape[0]
+    # Only now the number of rows is known; numpy pads the header, so it has the same length.
     file.seek(0)
     _npy_header(file, (rows, width), np.float64)
     file.seek(0, 2)
 
 
 def _write_npz(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) -> None:
-    """Members are written one after the other, so that rows wait in temporary files."""
+    """Write a zip archive of arrays.
+
+    Members of a zip archive are written one after the other, so values and indices are collected in
+    temporary files first.
+    """
     labels: list[Array] = []
     ends: list[Array] = [np.zeros(1, np.int64)]
     rows = entries = width = 0
@@ -268,9 +240,8 @@ def _write_npz(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) ->
                 entries += matrix.nnz
                 width = max(width, matrix.shape[1])
             else:
-                dense = _dense(part.matrix)
-                values.write(np.ascontiguousarray(dense, np.float64).tobytes())
-                width = dense.shape[1]
+                values.write(np.ascontiguousarray(dense(part.matrix), np.float64).tobytes())
+                width = part.matrix.shape[1]
             rows += part.matrix.shape[0]
             if part.labels is not None:
                 labels.append(part.labels)
@@ -294,7 +265,7 @@ def _write_npz(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) ->
 def _member(
     archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], kind: Any, content: Any
 ) -> None:
-    """Add an array from memory or from a file of its bytes."""
+    """Add an array to an archive, from memory or from a file of its bytes."""
     with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
         _npy_header(member, shape, kind)
         if isinstance(content, np.ndarray):
@@ -305,12 +276,14 @@ def _member(
 
 
 def _npy_header(file: Any, shape: tuple[int, ...], kind: Any) -> None:
+    """Write the header of a C-ordered NPY array."""
     description = np.lib.format.dtype_to_descr(np.dtype(kind))
     np.lib.format.write_array_header_1_0(
         file, {"descr": description, "fortran_order": False, "shape": shape}
     )
 
 
+#: Writer of each format.
 WRITERS: dict[str, Callable[[BinaryIO, Iterator[Part], Names, str], None]] = {
     "svmlight": _write_svmlight,
     "csv": _write_delimited(","),
@@ -323,7 +296,7 @@ WRITERS: dict[str, Callable[[BinaryIO, Iterator[Part], Names, str], None]] = {
 
 
 def free_name(columns: Sequence[str]) -> str:
-    """A name for the label that no column has."""
+    """A name for the label that differs from all names of columns."""
     taken = set(columns)
     usual = (name for name in LABEL_NAMES if name not in taken)
     return next(usual, "_".join([*LABEL_NAMES, str(len(taken))]))
@@ -332,34 +305,31 @@ def free_name(columns: Sequence[str]) -> str:
 def _fields(names: Names, part: Part, who: str) -> list[str]:
     """Names of the columns of a table, the label first."""
     width = len(part.columns)
-    if width > MOST_COLUMNS:
+    if width > MOST_DENSE_COLUMNS:
         raise ParameterError(
             who,
-            needs=f"at most {MOST_COLUMNS} columns for a table",
+            needs=f"at most {MOST_DENSE_COLUMNS} columns for a table",
             got=width,
             todo="Write svmlight or NPZ.",
         )
-    columns = made_up(width) if names.columns is None else names.columns
+    columns = default_names(width) if names.columns is None else names.columns
     return columns if part.labels is None else [names.label, *columns]
 
 
-def _dense(matrix: Any) -> Array:
-    return matrix if isinstance(matrix, np.ndarray) else cast(Array, matrix.toarray())
-
-
 def _narrow(matrix: Any, who: str) -> Array:
-    """A dense matrix; refuses compressed rows that are too wide for one."""
-    if matrix.shape[1] > MOST_COLUMNS and not isinstance(matrix, np.ndarray):
+    """A dense matrix; refuses sparse rows of more than `MOST_DENSE_COLUMNS` columns."""
+    if matrix.shape[1] > MOST_DENSE_COLUMNS and not isinstance(matrix, np.ndarray):
         raise ParameterError(
             who,
-            needs=f"at most {MOST_COLUMNS} columns for a dense file",
+            needs=f"at most {MOST_DENSE_COLUMNS} columns for a dense file",
             got=f"{matrix.shape[1]}",
             todo="Write svmlight or NPZ.",
         )
-    return _dense(matrix)
+    return dense(matrix)
 
 
 def _number_labels(labels: Array | None, who: str) -> Array:
+    """Labels as numbers, for formats without text."""
     if labels is None:
         raise DataError(who, needs="labels for this format", got="none", todo="Write CSV or NPZ.")
     if labels.dtype.kind not in "biuf":
@@ -373,13 +343,13 @@ def _number_labels(labels: Array | None, who: str) -> Array:
 
 
 def _short(value: float) -> str:
-    """The shortest decimal that reads back as the same number."""
+    """The shortest decimal that is read back as the same number."""
     text = repr(value)
     return text[:-2] if text.endswith(".0") else text
 
 
 def _texts(column: Column) -> list[str]:
-    """A column as text, "" for a missing value."""
+    """A column as text; a missing value is ""."""
     if isinstance(column, tuple):
         codes, words = column
         found = [*words, ""]
@@ -390,13 +360,14 @@ def _texts(column: Column) -> list[str]:
 
 
 def _joined(columns: list[list[str]], delimiter: str, who: str) -> bytes:
-    """Lines of fields, with quotes where they need them."""
+    """Lines of fields, quoted if they need it, as bytes."""
     quoted = [[_field(text, delimiter, who) for text in column] for column in columns]
     lines = [delimiter.join(row) for row in zip(*quoted, strict=True)]
     return "\n".join([*lines, ""]).encode()
 
 
 def _field(text: str, delimiter: str, who: str) -> str:
+    """A field of a CSV file, quoted if it has a delimiter, a quote or blanks at its ends."""
     if text.isalnum():
         return text
     if "\n" in text:
@@ -404,7 +375,7 @@ def _field(text: str, delimiter: str, who: str) -> str:
             who,
             needs="text without line ends for this format",
             got=f"{text[:40]!r}",
-            todo="Write Parquet, or replace them.",
+            todo="Write Parquet, or remove the line ends.",
         )
     if delimiter in text or '"' in text or "\r" in text or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
@@ -412,6 +383,7 @@ def _field(text: str, delimiter: str, who: str) -> str:
 
 
 def _arrow(column: Column) -> Any:
+    """A column as an Arrow array; missing values are null."""
     import pyarrow as pa
 
     if isinstance(column, tuple):
@@ -421,17 +393,3 @@ def _arrow(column: Column) -> Any:
             places, pa.array(words, pa.string())
         ).dictionary_decode()
     return pa.array(column, from_pandas=True)
-
-
-def block_part(block: Block, kinds: Sequence[str]) -> Part:
-    """The rows of a block with its words."""
-    columns: list[Column] = []
-    n = c = 0
-    for kind in kinds:
-        if kind == "number":
-            columns.append(block.numbers[:, n])
-            n += 1
-        elif kind == "category":
-            columns.append((block.codes[:, c], block.words[c]))
-            c += 1
-    return Part(columns, block.labels)
