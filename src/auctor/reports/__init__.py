@@ -1,6 +1,6 @@
-"""Reports: the numbers (`info`) and how they are drawn (`html`, `plots`).
+"""Reports: their numbers (`info`), and pages and figures made of them (`html`, `plots`).
 
-Nothing here trains: a report is made from labels, scores and solutions.
+Nothing in this package trains a model; reports are made from labels, scores and solutions.
 """
 
 from auctor.reports.build import build_report, headline, model_info

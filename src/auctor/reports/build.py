@@ -1,4 +1,4 @@
-"""From labels, scores and solutions to the numbers of a report."""
+"""The numbers of a report, computed from labels, scores and solutions."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ from auctor.reports.judged import Baseline, Judge, Rival, Trained, judged
 from auctor.reports.rows import MeasuredRows, costly_rows
 from auctor.reports.slices import sliced
 
-#: Most features a report names: about a screen.
+#: Largest number of features in a report: about one screen. Set by hand.
 MAX_FEATURES = 30
-#: Test rows of a class below which the report warns that intervals are wide.
+#: Number of test rows of a class below which the report warns that all its numbers are uncertain.
+#: Set by hand: with 30 rows the 95 % interval of a share is up to 0.36 wide.
 FEW_ROWS = 30
 
 WHO = "build_report"
-#: What slices are measured by where it is not known what the model was trained for.
+#: Metric of the slices if it is not known which metric the model was trained for.
 RANKING = Judge("auc", lambda y, scores, weight: metrics.auc(y, scores, weight=weight))
 
 
@@ -81,58 +82,58 @@ def build_report(
     y : (n,) array_like
         Two label values, the greater one positive; both must occur.
     candidates : sequence of Candidate
-        The model, then what it is compared with.
+        The model, followed by models to compare it with.
     data : DataInfo
     path : PathInfo, optional
-        Where the strength was chosen on a path.
+        The path of strengths on which the strength was chosen.
     columns : sequence of tuples
         Name, kind, missing, distinct, low, high and mean of each column.
     warnings : sequence of str
-        Shown first; the report adds its own.
+        Warnings to show first; the report adds its own.
     command : str
-        What reproduces the model.
+        The command that reproduces the model.
     costs : pair of floats
-        Of a false alarm and of a miss.
+        Costs of a false positive and of a false negative.
     beta : float
-        Of F-beta.
+        Weight of recall in F-beta.
     seed : int
-        Of the bootstrap.
+        Random seed of the bootstrap.
     version : str
-        Of auctor.
+        Version of auctor.
     judge : Judge, optional
-        The metric that the model was trained for; the report then starts with it.
+        The metric that the model was trained for; the report starts with it.
     train_value : float
         That metric on the training rows.
     rivals : sequence of Rival
-        Simpler models, measured by it on the same rows.
+        Simpler models to measure by that metric on the same rows.
     rows : MeasuredRows, optional
-        Where the rows stand in the data and why they have their scores.
+        Numbers of the rows in the data, and explanations of their scores.
     slices : mapping, optional
-        Columns by which metrics are shown, each with its text in every row.
+        Columns to show metrics by: the text of each column in every row.
     curves_of : CurvesInfo, optional
         The curves of an additive model.
     """
     beta = check_real(WHO, "beta", beta, low=0.0)
-    paid = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
-    if len(paid) != 2:
+    checked_costs = tuple(check_real(WHO, "costs", cost, low=0.0) for cost in costs)
+    if len(checked_costs) != 2:
         raise ParameterError(
             WHO,
-            needs="two costs, of a false alarm and of a miss",
-            got=f"{len(paid)}",
+            needs="two costs, of a false positive and of a false negative",
+            got=f"{len(checked_costs)}",
             todo="Pass a pair.",
         )
     if not candidates:
         raise ParameterError(
             WHO, needs="at least one candidate", got="none", todo="Pass the model."
         )
+    pair = (checked_costs[0], checked_costs[1])
     labels = np.asarray(y)
     models = tuple(
-        model_info(labels, candidate, beta=beta, costs=(paid[0], paid[1]), seed=seed)
-        for candidate in candidates
+        model_info(labels, candidate, beta=beta, costs=pair, seed=seed) for candidate in candidates
     )
     first, *others = candidates
     hit = np.asarray(validate(WHO, labels, first.scores, None).positive)
-    margin = first.scores - first.threshold
+    margin = first.scores - first.threshold  # positive for rows that are predicted positive
     trained, baselines = _trained(hit, margin, judge, train_value, rivals, models[0].headline, seed)
     own = _own_warnings(first, models[0], trained)
     names = (data.negative or "negative", data.positive or "positive")
@@ -145,15 +146,13 @@ def build_report(
         columns=tuple(ColumnInfo(*row) for row in columns),
         warnings=tuple(dict.fromkeys((*warnings, *own))),
         command=command,
-        costs=(paid[0], paid[1]),
+        costs=pair,
         beta=beta,
         seed=seed,
         version=version,
         trained=trained,
         baselines=baselines,
-        errors=costly_rows(
-            hit, margin, (paid[0], paid[1]), names, rows=rows, probabilities=first.probabilities
-        ),
+        errors=costly_rows(hit, margin, pair, names, rows=rows, probabilities=first.probabilities),
         slices=tuple(
             sliced(column, words, hit, margin, judge or RANKING)
             for column, words in (slices or {}).items()
@@ -219,9 +218,9 @@ def headline(
     threshold : float
         Rows with a greater score are predicted positive.
     beta : float
-        Of F-beta.
+        Weight of recall in F-beta.
     seed : int
-        Of the bootstrap.
+        Random seed of the bootstrap.
 
     Examples
     --------
@@ -236,7 +235,7 @@ def headline(
 
 
 def compare(y: Array, first: Candidate, other: Candidate) -> Comparison:
-    """Difference of two test AUCs."""
+    """Difference of the test AUCs of two models, with DeLong's test."""
     found = metrics.compare_auc(y, first.scores, other.scores)
     return Comparison(first.name, other.name, *found)
 
@@ -249,9 +248,10 @@ def weights(
     deviations: FloatArray | None = None,
     units: Sequence[str] | None = None,
 ) -> Weights:
-    """Weights by the size of weight times deviation, or of the weight alone, largest first.
+    """The ``limit`` largest weights, by absolute weight times standard deviation of the column.
 
-    Columns without names are shown by their index in a file that counts from ``first_index``.
+    Without ``deviations`` they are ordered by absolute weight. Columns without names are shown by
+    their index in a file whose indices start from ``first_index``.
 
     Examples
     --------
@@ -267,11 +267,11 @@ def weights(
             WHO,
             needs="one feature name per weight",
             got=f"{len(names)} and {w.size}",
-            todo="Pass feature_names=None where they are not known.",
+            todo="Pass feature_names=None if the names are not known.",
         )
     used = np.flatnonzero(w)
     size = np.abs(w if deviations is None else w * deviations)[used]
-    if used.size > limit:
+    if used.size > limit:  # O(n) selection before the sort
         least = np.partition(size, used.size - limit)[used.size - limit]
         used, size = used[size >= least], size[size >= least]
     order = used[np.argsort(-size, kind="stable")][:limit]
@@ -293,7 +293,7 @@ def convergence(
     metric_steps: Sequence[MetricStep] = (),
     limit: int = curves.MAX_POINTS,
 ) -> Convergence:
-    """The trace of a solve, thinned to ``limit`` steps; no excess without a certificate."""
+    """The trace of a solve, thinned to ``limit`` steps; without a certified gap no ``excess``."""
     steps = tuple(MetricStep(*step) for step in metric_steps)
     if solution is None or not len(solution.trace):
         return Convergence(metric=steps)
@@ -305,6 +305,7 @@ def convergence(
     )
     excess: tuple[float, ...] = ()
     if solution.certified:
+        # The final gap gives a lower bound of the optimum, and so a bound of every excess.
         lower, start = solution.value - solution.gap, abs(trace.value[0]) or 1.0
         excess = tuple(max(0.0, value - lower) / start for value in objective)
     return Convergence(seconds, passes, objective, gap, excess, steps)
@@ -318,6 +319,7 @@ def _headline(
     beta: float,
     seed: int,
 ) -> Headline:
+    """The headline from a sweep over the thresholds, as `headline` returns it."""
     at, positives = curves.above(s, threshold), s.positives
     tp, fp = float(s.tp[at]), float(s.fp[at])
     table = Confusion(tp, fp, positives - tp, s.negatives - fp)
@@ -353,8 +355,8 @@ def _fit(solution: Solution) -> Fit:
 def _calibration(y: Array, candidate: Candidate, s: Sweep) -> Calibration:
     if candidate.probabilities is None:
         return curves.calibration(s, of_probabilities=False)
-    likely = sweep(validate(WHO, y, candidate.probabilities, None))
-    return curves.calibration(likely, of_probabilities=True)
+    by_probability = sweep(validate(WHO, y, candidate.probabilities, None))
+    return curves.calibration(by_probability, of_probabilities=True)
 
 
 def _trained(
@@ -366,9 +368,9 @@ def _trained(
     head: Headline,
     seed: int,
 ) -> tuple[Trained | None, tuple[Baseline, ...]]:
-    """The metric that the model was trained for, if it is known.
+    """The metric that the model was trained for, if it is known, for the model and its rivals.
 
-    Where the headline has an interval of that metric, it is the one.
+    If the headline has an interval for that metric, it is used in place of a bootstrap.
     """
     if judge is None:
         return None, ()
@@ -386,7 +388,7 @@ def _trained(
 
 
 def _own_warnings(candidate: Candidate, model: ModelInfo, trained: Trained | None) -> list[str]:
-    """What the numbers themselves call for."""
+    """Warnings that follow from the numbers: convergence, few rows, equal scores, over-fitting."""
     table, found = model.thresholds, []
     if candidate.solution is not None and not candidate.solution.converged:
         found.append(candidate.solution.advice())
@@ -395,7 +397,7 @@ def _own_warnings(candidate: Candidate, model: ModelInfo, trained: Trained | Non
         if count < FEW_ROWS:
             found.append(f"Only {count} {kind} test rows: every number here is uncertain.")
     if len(table.threshold) == 2:
-        found.append("All test rows have the same score: the model does not tell them apart.")
+        found.append("All test rows have the same score: the model cannot rank them.")
     elif table.tp[table.chosen] + table.fp[table.chosen] == 0:
         found.append("No test row has a score above the model's threshold.")
     if trained is None or math.isnan(trained.train):

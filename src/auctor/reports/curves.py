@@ -1,4 +1,4 @@
-"""Curves, bins and thresholds of one score vector, read from one sweep and thinned for drawing."""
+"""Curves, bins and thresholds of one score vector, from one sweep over its thresholds."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from auctor.metrics.precision_recall import fbeta_along
 from auctor.metrics.sweep import Sweep
 from auctor.reports.intervals import wilson
 
-#: Most points a curve keeps.
+#: Largest number of points of a curve: more are not visible in a chart of 360 units. Set by hand.
 MAX_POINTS = 200
-#: Most positions of the threshold slider.
+#: Largest number of positions of the threshold slider, which are stored in the page. Set by hand.
 MAX_THRESHOLDS = 400
-#: Parts of the population at which the lift is stated.
+#: Shares of the rows, from the highest scores, at which the lift is given.
 LIFT_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
-#: Parts of the population at which calibration bins end, from the highest scores; finer at the top,
-#: where rare positives are.
+#: Shares of the rows at which calibration bins end, from the highest scores. Bins are finer at the
+#: top, where rare positives are.
 CALIBRATION_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-#: Fewest rows of a calibration bin.
+#: Smallest number of rows of a calibration bin; fewer make its rate meaningless. Set by hand.
 MIN_BIN = 20
-#: Bins of the histogram: each about 7 units wide in a chart of 360.
+#: Number of bins of the histogram: each is about 7 units wide in a chart of 360. Set by hand.
 HISTOGRAM_BINS = 40
-#: Part of each class that may lie beyond either end of the histogram, so that outliers do not
-#: squeeze it.
+#: Share of each class that may lie beyond either end of the histogram, so that outliers do not
+#: compress the rest of it. Set by hand.
 HISTOGRAM_TAIL = 0.01
 
 
@@ -37,7 +37,7 @@ class Curve(NamedTuple):
 
 
 class LiftPoint(NamedTuple):
-    """The top ``share`` of the rows: part of the positives in it, and that part over ``share``."""
+    """The top ``share`` of the rows: the share of all positives in it, and the ratio of the two."""
 
     share: float
     found: float
@@ -45,7 +45,7 @@ class LiftPoint(NamedTuple):
 
 
 class CalibrationBin(NamedTuple):
-    """Rows of neighbouring scores: their mean score and rate of positives, with its interval."""
+    """A bin of neighbouring scores: mean score, rows, and rate of positives with its interval."""
 
     score: float
     rows: int
@@ -56,14 +56,14 @@ class CalibrationBin(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """Observed rate along the scores or, where the model has them, along the probabilities."""
+    """Rate of positives in bins of probabilities, or of scores if the model has none."""
 
     bins: tuple[CalibrationBin, ...]
     of_probabilities: bool
 
 
 class Histogram(NamedTuple):
-    """Rows of each class per bin; the outermost bins hold all rows beyond them too."""
+    """Counts of each class per bin; the outermost bins include all rows beyond them."""
 
     edges: tuple[float, ...]
     positives: tuple[int, ...]
@@ -71,7 +71,7 @@ class Histogram(NamedTuple):
 
 
 class ThresholdTable(NamedTuple):
-    """Exact counts at ascending thresholds; ``chosen`` is the position of the model's own.
+    """Exact counts at ascending thresholds; ``chosen`` is the position of the model's threshold.
 
     A row is predicted positive when its score is above the threshold.
     """
@@ -90,9 +90,10 @@ def roc(s: Sweep, limit: int = MAX_POINTS) -> Curve:
 
 
 def precision_recall(s: Sweep, limit: int = MAX_POINTS) -> Curve:
-    """Precision over recall, at most ``limit`` points.
+    """Precision against recall, at most ``limit`` points.
 
-    Of each recall above zero, the thresholds with the fewest and the most false alarms.
+    Several thresholds may have the same recall; those of its highest and its lowest precision are
+    points of the curve.
     """
     fewest = np.flatnonzero(np.diff(s.tp)) + 1
     most = np.append(fewest[1:] - 1, s.tp.shape[0] - 1)
@@ -101,12 +102,12 @@ def precision_recall(s: Sweep, limit: int = MAX_POINTS) -> Curve:
 
 
 def gains(s: Sweep, limit: int = MAX_POINTS) -> Curve:
-    """Part of the positives found in the top part of the rows, at most ``limit`` points."""
+    """Share of the positives found in the top share of the rows, at most ``limit`` points."""
     return thin(s.depth / s.depth[-1], s.tp / s.positives, limit)
 
 
 def lift(s: Sweep) -> tuple[LiftPoint, ...]:
-    """Lift at the top of the list, where that is at least one row."""
+    """Lift at the shares `LIFT_SHARES` that are at least one row."""
     rows = float(s.depth[-1])
     points = []
     for share in LIFT_SHARES:
@@ -117,9 +118,10 @@ def lift(s: Sweep) -> tuple[LiftPoint, ...]:
 
 
 def calibration(s: Sweep, *, of_probabilities: bool) -> Calibration:
-    """Rate of positives in bins of scores by quantile, ascending; ties stay together."""
+    """Rate of positives in bins by quantiles of the score, ascending; ties are in one bin."""
     depth = s.depth[1:]
     ends = _bin_ends(depth)
+    # Sums over a bin are differences of cumulative sums at its ends.
     total = np.cumsum(s.threshold[1:] * np.diff(depth, prepend=0.0))
     rows, positives, sums = (
         np.diff(along[ends], prepend=0.0) for along in (depth, s.tp[1:], total)
@@ -132,13 +134,13 @@ def calibration(s: Sweep, *, of_probabilities: bool) -> Calibration:
 
 
 def histogram(s: Sweep) -> Histogram:
-    """Counts of each class in equal bins of the score."""
+    """Counts of each class in bins of equal width."""
     scores = s.threshold[1:]
     low = min(
         _quantile(s.tp, scores, 1 - HISTOGRAM_TAIL), _quantile(s.fp, scores, 1 - HISTOGRAM_TAIL)
     )
     high = max(_quantile(s.tp, scores, HISTOGRAM_TAIL), _quantile(s.fp, scores, HISTOGRAM_TAIL))
-    if not low < high:
+    if not low < high:  # all scores are equal: a range around them
         half = max(0.5, 1e-6 * abs(low))
         low, high = low - half, low + half
     edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
@@ -158,10 +160,10 @@ def threshold_table(
     costs: tuple[float, float] = (1.0, 1.0),
     limit: int = MAX_THRESHOLDS,
 ) -> ThresholdTable:
-    """Counts at every cut when at most ``limit`` exist, otherwise at cuts spread over the ranking.
+    """Counts at all thresholds if there are at most ``limit``, otherwise at a selection.
 
-    Always there: the model's threshold, nothing and everything predicted positive, the best
-    F-beta, the least cost (of a false alarm and of a miss) and the break-even.
+    The selection always has the model's threshold, no row and all rows predicted positive, the best
+    F-beta, the least cost and the break-even point of precision and recall.
     """
     own = above(s, threshold)
     kept = np.arange(s.tp.shape[0])
@@ -169,7 +171,7 @@ def threshold_table(
         cost = costs[0] * s.fp + costs[1] * (s.positives - s.tp)
         ends = (0, kept[-1], own, int(np.argmax(fbeta_along(s, beta))), int(np.argmin(cost)))
         kept = np.unique(np.concatenate((ends, _spread(s, (limit - len(ends) - 1) // 3))))
-    kept = kept[::-1]
+    kept = kept[::-1]  # the sweep has descending thresholds
     cuts = [threshold if index == own else s.cut(int(index)) for index in kept]
     tp, fp = s.tp[kept].astype(int), s.fp[kept].astype(int)
     return ThresholdTable(
@@ -183,12 +185,13 @@ def threshold_table(
 
 
 def above(s: Sweep, threshold: float) -> int:
-    """How many distinct scores are above a threshold: its position in the sweep."""
+    """Number of distinct scores above a threshold, which is its position in the sweep."""
     return int(np.searchsorted(-s.threshold[1:], -threshold))
 
 
 def thin(x: FloatArray, y: FloatArray, limit: int = MAX_POINTS) -> Curve:
-    """Keep the corners of a curve, and of those at most ``limit``, evenly along its length."""
+    """The corners of a curve; at most ``limit`` of them, evenly spaced along its length."""
+    # A point is a corner if the cross product of the segments around it is not zero.
     corner = np.ones(x.shape[0], dtype=bool)
     dx, dy = np.diff(x), np.diff(y)
     corner[1:-1] = np.abs(dx[:-1] * dy[1:] - dx[1:] * dy[:-1]) > 1e-15
@@ -202,7 +205,7 @@ def thin(x: FloatArray, y: FloatArray, limit: int = MAX_POINTS) -> Curve:
 
 
 def _bin_ends(depth: FloatArray) -> IntArray:
-    """Last distinct score of each calibration bin, from the top; no bin has too few rows."""
+    """Position of the last distinct score of each bin, from the top; bins of at least `MIN_BIN`."""
     rows, last, done = float(depth[-1]), depth.shape[0] - 1, 0.0
     ends = []
     for share in CALIBRATION_SHARES[:-1]:
@@ -214,9 +217,9 @@ def _bin_ends(depth: FloatArray) -> IntArray:
 
 
 def _spread(s: Sweep, count: int) -> IntArray:
-    """Positions spread evenly over the positives, the negatives and the logarithm of the depth.
+    """Positions evenly spaced in true positives, false positives and the logarithm of the depth.
 
-    The break-even is among them.
+    The break-even point, at a depth of the number of positives, is among them.
     """
     depth = np.append(np.geomspace(1.0, s.depth[-1], count), s.positives)
     found = [
@@ -228,6 +231,6 @@ def _spread(s: Sweep, count: int) -> IntArray:
 
 
 def _quantile(along: FloatArray, scores: FloatArray, share: float) -> float:
-    """Score that ``share`` of a class reaches."""
+    """The score that a share ``share`` of a class reaches; ``along`` are cumulative counts."""
     at = int(np.searchsorted(along[1:], share * along[-1]))
     return float(scores[min(at, scores.shape[0] - 1)])

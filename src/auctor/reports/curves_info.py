@@ -1,4 +1,4 @@
-"""The numbers behind the pictures of an additive model: curves, maps of pairs, single rows."""
+"""The numbers of the figures of an additive model: curves, pairs of columns, single rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Curves that a report draws, at most; the others hardly move the score.
+#: Largest number of curves in a report, those of largest effect. Set by hand: a few screens.
 MOST_CURVES = 24
 
 
@@ -21,18 +21,18 @@ class ColumnCurve(NamedTuple):
     ----------
     name : str
     values : array
-        Values of the column, increasing, one per code.
+        Increasing values of the column, one per bin.
     level : array
-        What the column adds to the score of the positive class there, less the mean over the
-        training rows.
+        What the column adds to the score of the positive class at each value; its mean over the
+        training rows is 0.
     share : array
-        Part of the training rows at each of the values.
+        Share of the training rows at each value.
     band : (2, m) array, optional
-        Between which 95 % of the curves of bootstrap samples lie.
+        Lower and upper ends of a band with 95 % of the curves of bootstrap samples.
     direction : int
-        1 or -1 where the curve is kept rising or falling, else 0.
+        1 or -1 if the curve is constrained to rise or fall, otherwise 0.
     missing : float, optional
-        What a missing value adds, where training rows had some.
+        What a missing value adds to the score, if training rows had missing values.
     """
 
     name: str
@@ -45,12 +45,12 @@ class ColumnCurve(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name, with a word on its direction."""
+        """The name, and the direction if the curve is constrained."""
         return self.name + {1: " (kept rising)", -1: " (kept falling)", 0: ""}[self.direction]
 
     @property
     def edges(self) -> FloatArray:
-        """Ends of the ranges around the values: half way between neighbours."""
+        """Ends of the ranges around the values: midpoints between neighbours."""
         gap = np.diff(self.values) if self.values.size > 1 else np.ones(1)
         outer = self.values[0] - 0.5 * gap[0], self.values[-1] + 0.5 * gap[-1]
         return np.concatenate(
@@ -59,22 +59,22 @@ class ColumnCurve(NamedTuple):
 
     @property
     def density(self) -> FloatArray:
-        """Training rows per unit of the column around each value, the largest being 1."""
+        """Density of the training rows at each value, relative to the largest."""
         found: FloatArray = self.share / np.diff(self.edges)
         found /= found.max()
         return found
 
 
 class PairMap(NamedTuple):
-    """What the cells of two columns add to the score of the positive class.
+    """What each combination of bins of two columns adds to the score of the positive class.
 
     Parameters
     ----------
     names : (str, str)
     starts : two arrays
-        Smallest value of each level of the columns, without the level of missing values.
+        Smallest value of each bin of the two columns, without the bin of missing values.
     level : (a, b) array
-        Of the cells, less the mean over the training rows.
+        What each cell adds to the score; its mean over the training rows is 0.
     """
 
     names: tuple[str, str]
@@ -83,26 +83,26 @@ class PairMap(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Both names."""
+        """The names of both columns."""
         return " x ".join(self.names)
 
 
 class RowParts(NamedTuple):
-    """Why a row scores as it does: ``average`` plus all ``parts`` is its score.
+    """The parts of a row's score: ``average`` plus all ``parts`` is its score.
 
     Parameters
     ----------
     title : str
     score : float
-        Of the positive class, which is predicted above 0.
+        Score of the positive class, which is predicted if the score is above 0.
     average : float
-        Score of the average training row.
+        Mean score of the training rows.
     names : tuple of str
-        Columns and pairs, the one that adds most, either way, first.
+        Columns and pairs of columns, by decreasing absolute part.
     values : tuple of str
-        What the row has there.
+        Values of the row in these columns.
     parts : array
-        What each adds to the score, or takes off it.
+        What each of them adds to the score.
     """
 
     title: str
@@ -114,7 +114,7 @@ class RowParts(NamedTuple):
 
 
 class CurvesInfo(NamedTuple):
-    """What a report shows of an additive model."""
+    """The curves, pairs and explained rows of an additive model in a report."""
 
     columns: tuple[ColumnCurve, ...]
     pairs: tuple[PairMap, ...] = ()
@@ -127,7 +127,7 @@ def curves_info(
     X: Any = None,
     rows: dict[str, int] | None = None,
 ) -> CurvesInfo:
-    """The pictures of a fitted additive model of one score.
+    """The numbers of the figures of a fitted additive model of one score.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def curves_info(
     names : sequence of str, optional
         Names of the columns; by default those of the model.
     X : table, optional
-        Rows of which some are explained.
+        Rows, some of which are to be explained.
     rows : dict from title to row number, optional
-        Which of them; by default none.
+        The rows to explain; by default none.
     """
     found = () if X is None or not rows else row_parts(model, X, rows, names)
     curves = column_curves(model, names=names)[:MOST_CURVES]
@@ -147,15 +147,15 @@ def curves_info(
 def column_curves(
     model: Any, bands: Any = None, score: int = 0, names: Sequence[str] | None = None
 ) -> list[ColumnCurve]:
-    """The curves of a fitted additive model, the one that moves the score most first.
+    """The curves of a fitted additive model, by decreasing effect on the score.
 
     Parameters
     ----------
     model : AdditiveClassifier or AdditiveRegressor
     bands : dict from column number to array, optional
-        What ``model.curve_bands`` returned; by default what it returned last.
+        The result of ``model.curve_bands``; by default of its last call.
     score : int
-        Which class, where there are more than two.
+        Number of the class, if there are more than two.
     names : sequence of str, optional
         Names of the columns; by default those of the model.
     """
@@ -169,7 +169,7 @@ def column_curves(
         bins = model.bins_.columns[j]
         if bins.constant or not spread[j]:
             continue
-        level = sign * (tables[j] - float(bins.share @ tables[j]))
+        level = sign * (tables[j] - float(bins.share @ tables[j]))  # code 0: missing values
         band = None if bands is None else bands[j][:: int(sign)] * sign
         found.append(
             ColumnCurve(
@@ -186,7 +186,7 @@ def column_curves(
 
 
 def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) -> list[PairMap]:
-    """The maps of the pairs of a fitted additive model; parameters as in `column_curves`."""
+    """The pairs of columns of a fitted additive model; parameters as in `column_curves`."""
     bins, names = model.bins_, _names(model, names)
     tables = bins.tables(np.atleast_2d(model.coef_)[score])[len(bins.columns) :]
     found = []
@@ -205,7 +205,7 @@ def pair_maps(model: Any, score: int = 0, names: Sequence[str] | None = None) ->
 def row_parts(
     model: Any, X: Any, rows: dict[str, int], names: Sequence[str] | None = None
 ) -> list[RowParts]:
-    """Why some rows score as they do.
+    """The parts of the scores of some rows.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def row_parts(
 
 
 def striking_rows(scores: FloatArray) -> dict[str, int]:
-    """Rows worth explaining: the highest score, and those next to the threshold, which is 0."""
+    """Rows to explain: that of the highest score, and the two next to the threshold, 0."""
     found = {"The highest score": int(np.argmax(scores))}
     above, below = np.flatnonzero(scores > 0.0), np.flatnonzero(scores <= 0.0)
     if above.size:
@@ -253,14 +253,14 @@ def striking_rows(scores: FloatArray) -> dict[str, int]:
 
 
 def _taken(X: Any, places: Any) -> Any:
-    """Some rows of a table, in their order."""
+    """Some rows of a table, by position."""
     if hasattr(X, "iloc"):
         return X.iloc[places]
     return (X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))[places]
 
 
 def part_texts(values: FloatArray, pairs: Sequence[Any]) -> list[str]:
-    """The values of a row as texts: of its columns, then of its pairs of columns."""
+    """The values of a row as text: of its columns, then of its pairs of columns."""
     texts = ["missing" if math.isnan(value) else f"{value:.6g}" for value in values.tolist()]
     return texts + [f"{texts[pair.first]}, {texts[pair.second]}" for pair in pairs]
 
@@ -270,13 +270,13 @@ def _names(model: Any, names: Sequence[str] | None) -> Sequence[str]:
 
 
 def _sign(model: Any) -> float:
-    """-1 where the positive class is the first of two, whose scores are negated."""
+    """Sign of the model's score for the positive class: -1 if that is the first of two classes."""
     classes = getattr(model, "classes_", None)
     return -1.0 if classes is not None and model.pos_label_ == classes[0] else 1.0
 
 
 def _starts(bins: Any, codes: Any) -> FloatArray:
-    """Smallest value of each level of a column."""
+    """Smallest value of each bin of a column in a pair; ``codes`` maps fine bins to these."""
     first = np.flatnonzero(np.diff(codes[1:], prepend=0))
     edges: FloatArray = np.append(bins.low, bins.cuts)[first]
     return edges

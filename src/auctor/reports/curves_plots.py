@@ -1,4 +1,4 @@
-"""Pictures of an additive model for matplotlib."""
+"""Figures of an additive model with matplotlib."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from auctor.reports.html.additive import DENSITY, MOST_PARTS
 
 
 def draw_curve(curve: ColumnCurve, ax: Any = None) -> Any:
-    """A column's curve with its band, the density of the rows below; returns the axes."""
+    """Draw the curve of a column with its band, and the density of the rows below it.
+
+    Returns the axes.
+    """
     pyplot = require("matplotlib.pyplot", extra="plots", who="draw_curve")
     ax = pyplot.gca() if ax is None else ax
     if curve.band is not None:
@@ -32,15 +35,15 @@ def draw_curve(curve: ColumnCurve, ax: Any = None) -> Any:
 
 
 def draw_pair(found: PairMap, ax: Any = None) -> Any:
-    """The heat map of a pair of columns; returns the axes."""
+    """Draw the heat map of a pair of columns; returns the axes."""
     pyplot = require("matplotlib.pyplot", extra="plots", who="draw_pair")
     ax = pyplot.gca() if ax is None else ax
     most = float(np.abs(found.level).max()) or 1.0
     image = ax.imshow(
         found.level.T, origin="lower", aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most
     )
-    for side, starts in zip((ax.xaxis, ax.yaxis), found.starts, strict=True):
-        side.set_ticks(np.arange(starts.size), [f"{start:.3g}" for start in starts])
+    for axis, starts in zip((ax.xaxis, ax.yaxis), found.starts, strict=True):
+        axis.set_ticks(np.arange(starts.size), [f"{start:.3g}" for start in starts])
     ax.set_xlabel(found.names[0])
     ax.set_ylabel(found.names[1])
     ax.set_title(found.title)
@@ -49,7 +52,7 @@ def draw_pair(found: PairMap, ax: Any = None) -> Any:
 
 
 def draw_row(row: RowParts, ax: Any = None) -> Any:
-    """What each column adds to the score of a row, as bars; returns the axes."""
+    """Draw what each column adds to the score of a row, as bars; returns the axes."""
     pyplot = require("matplotlib.pyplot", extra="plots", who="draw_row")
     ax = pyplot.gca() if ax is None else ax
     shown = slice(MOST_PARTS - 1, None, -1)

@@ -1,4 +1,4 @@
-"""A drawing of a graph of variables: force layout, edge width by partial correlation, as SVG."""
+"""The graph of a sparse inverse covariance as SVG: force-directed layout, weighted edges."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from scipy.sparse import coo_array
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 
-# Sizes are in units of the drawing's view box; the page scales it.
+# Sizes are in units of the drawing's view box, which the page scales. All are set by hand.
 #: Width and height of the drawing.
 SIDE = 480
-#: Room at the edges, for half a node and its name.
+#: Margin at the edges, for half a node and its name.
 MARGIN = 30
 #: Radius of a node.
 RADIUS = 4.0
@@ -24,49 +24,52 @@ RADIUS = 4.0
 WIDEST = 6.0
 #: Width of the thinnest edge that is drawn.
 THINNEST = 0.4
-#: Steps of the force layout; nodes hardly move after 100.
+#: Iterations of the layout. Set by hand: nodes hardly move after 100.
 STEPS = 150
-#: Most nodes that get their names: more would overlap.
+#: Largest number of nodes that are drawn with their names; more names would overlap. Set by hand.
 NAMED = 60
-#: Most nodes: every step compares all pairs.
+#: Largest number of nodes: an iteration takes O(nodes^2) time and memory, 64 MB per array for 2000.
+#: Set by hand.
 MOST = 2000
-#: Colours of positive and negative partial correlations, apart for the colour-blind too.
+#: Colours of positive and negative partial correlations: blue and orange, which colour-blind
+#: readers can tell apart.
 POSITIVE, NEGATIVE = "#2b6cb0", "#c05621"
 
 
 def layout(row: IntArray, column: IntArray, size: int, *, seed: int = 0) -> FloatArray:
-    """Positions in the unit square: connected nodes attract, all others repel each other.
+    """Positions in the unit square: all nodes repel each other, and connected ones attract.
 
-    The method of Fruchterman and Reingold (1991), from a circle with a little noise; the same seed
-    gives the same drawing.
+    The method of Fruchterman and Reingold (1991), started from a circle with a little noise. The
+    same seed gives the same drawing.
 
     Parameters
     ----------
     row, column : array of int
-        Ends of the edges.
+        Nodes at the ends of each edge.
     size : int
-        Nodes.
+        Number of nodes.
     seed : int
-        Seed of the noise.
+        Random seed of the noise.
     """
     if size == 0:
         return np.zeros((0, 2))
     angle = 2.0 * math.pi * np.arange(size) / size
     at = 0.4 * np.column_stack((np.cos(angle), np.sin(angle)))
     at += 0.01 * np.random.default_rng(seed).normal(size=at.shape)
-    apart = 1.0 / math.sqrt(size)  # the distance at which forces are in balance
+    apart = 1.0 / math.sqrt(size)  # distance k at which repulsion and attraction are equal
     for step in range(STEPS):
         away = at[:, None, :] - at[None, :, :]
         square = np.maximum((away * away).sum(axis=2), 1e-6)
         np.fill_diagonal(square, np.inf)
+        # Repulsion k^2 / d between all nodes, attraction d^2 / k along edges.
         force = apart**2 * (away / square[:, :, None]).sum(axis=1)
         along = at[row] - at[column]
         pull = along * np.linalg.norm(along, axis=1, keepdims=True) / apart
         np.subtract.at(force, row, pull)
         np.add.at(force, column, pull)
-        force -= 0.5 * at  # towards the middle, so that components stay together
+        force -= 0.5 * at  # towards the centre, so that components stay together
         length = np.maximum(np.linalg.norm(force, axis=1, keepdims=True), 1e-12)
-        most = 0.1 * (1.0 - step / STEPS)  # moves get smaller
+        most = 0.1 * (1.0 - step / STEPS)  # the longest move shrinks to 0
         at += force / length * np.minimum(length, most)
     low, high = at.min(axis=0), at.max(axis=0)
     spread: FloatArray = (at - low) / np.maximum(high - low, 1e-12)
@@ -78,19 +81,19 @@ def draw_graph(
 ) -> str:
     """The graph of a sparse inverse covariance as an ``<svg>`` element.
 
-    An edge is as wide as its partial correlation is large, blue where it is positive and orange
-    where it is negative; pointing at one shows the number.
+    The width of an edge is proportional to its partial correlation; positive edges are blue,
+    negative ones orange. Pointing at an edge shows its value.
 
     Parameters
     ----------
     graph : (p, p) array or sparse array
         Partial correlations, such as ``graph_`` of `SparseInverseCovariance`.
     names : sequence of str, optional
-        Names of the variables; their numbers by default.
+        Names of the variables; by default their numbers.
     isolated : bool
-        Whether variables without edges are drawn too.
+        Whether to draw variables without edges too.
     seed : int
-        Seed of the layout.
+        Random seed of the layout.
 
     Examples
     --------
@@ -118,7 +121,7 @@ def draw_graph(
             "draw_graph",
             needs=f"at most {MOST} variables to draw",
             got=f"{shown.size}",
-            todo="Choose a larger strength, or a part of the graph.",
+            todo="Use a larger strength, or draw a part of the graph.",
         )
     row, column = np.searchsorted(shown, row), np.searchsorted(shown, column)
     at = MARGIN + (SIDE - 2 * MARGIN) * layout(row, column, shown.size, seed=seed)
@@ -136,7 +139,7 @@ def draw_graph(
 def _edges(
     at: FloatArray, row: IntArray, column: IntArray, weight: FloatArray, labels: list[str]
 ) -> list[str]:
-    """Lines, the weakest first so that strong ones stay visible."""
+    """SVG lines; the weakest are drawn first, so that strong ones stay visible."""
     parts = []
     for k in np.argsort(np.abs(weight), kind="stable"):
         i, j, value = int(row[k]), int(column[k]), float(weight[k])
@@ -152,7 +155,7 @@ def _edges(
 
 
 def _nodes(at: FloatArray, labels: list[str]) -> list[str]:
-    """Discs, with names beside them where they are few."""
+    """SVG circles, with names next to them if there are at most `NAMED`."""
     parts = []
     for (x, y), label in zip(at, labels, strict=True):
         name = escape(label)

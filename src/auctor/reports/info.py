@@ -1,4 +1,4 @@
-"""What a report says, as numbers: headlines with intervals, curves, convergence, features, data."""
+"""The numbers of a report as named tuples: metrics, curves, convergence, features, data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from auctor.reports.slices import Sliced
 
 
 class MetricStep(NamedTuple):
-    """The metric on held-out rows at some moment of a fit."""
+    """The metric on held-out rows at one step of a fit."""
 
     seconds: float
     passes: float
@@ -27,14 +27,34 @@ class MetricStep(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A scored model to be reported: what it says of the test rows, and how it was fitted.
+    """A model to report: its scores of the test rows, and how it was fitted.
 
-    A row is predicted positive when its score is above ``threshold``. ``probabilities``, where the
-    model has them, are of the positive class; ``coef`` is by default that of the solution;
-    of an empty one nothing is shown.
-    ``first_index`` is where the indices of columns without names start. ``headline`` is what
-    `headline` returns for these rows, where that was asked for before. ``deviations`` are those of
-    the columns, and ``units`` what one more of each column is.
+    Parameters
+    ----------
+    name : str
+    scores : array
+        Scores of the test rows.
+    threshold : float
+        Rows with a greater score are predicted positive.
+    solution : Solution, optional
+        The result of the solver.
+    seconds, train_auc : float
+        Time of the fit and AUC on the training rows; NaN if not known.
+    coef : array, optional
+        Weights; by default those of the solution. An empty array hides them.
+    feature_names : sequence of str, optional
+    probabilities : array, optional
+        Probabilities of the positive class.
+    metric_steps : sequence of MetricStep
+        The metric on held-out rows during the fit.
+    first_index : int, optional
+        First index of columns without names.
+    headline : Headline, optional
+        The result of `headline` for these rows, if it was computed before.
+    deviations : array, optional
+        Standard deviations of the columns.
+    units : sequence of str, optional
+        Units of the columns.
     """
 
     name: str
@@ -54,10 +74,11 @@ class Candidate(NamedTuple):
 
 
 class Headline(NamedTuple):
-    """The numbers that come first, with 95 % intervals.
+    """The first numbers of a report, with 95 % intervals.
 
-    The last three are at ``threshold``. Intervals hold the share of positives fixed; AUC has
-    DeLong's, shares at a threshold have Wilson's, the others a stratified bootstrap's.
+    F-beta, precision and recall are at ``threshold``. The intervals are for a fixed share of
+    positives: DeLong's for AUC, Wilson's for precision and recall, and those of a stratified
+    bootstrap for the others.
     """
 
     auc: Estimate
@@ -71,10 +92,10 @@ class Headline(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How a solve ended.
+    """The result of a solve.
 
-    ``gap`` bounds ``objective`` minus the best objective there is when ``certified``, and is the
-    optimality violation otherwise.
+    If ``certified``, ``gap`` is an upper bound of ``objective`` minus the optimum; otherwise it is
+    the optimality violation.
     """
 
     objective: float
@@ -89,10 +110,10 @@ class Fit(NamedTuple):
 
 
 class Convergence(NamedTuple):
-    """The trace of a solve, and the metric along it where that was measured.
+    """The trace of a solve, and the metric along it if it was measured.
 
-    ``excess`` is ``J(w_t) - lower`` over the starting objective, where ``lower`` is the objective
-    that the final gap proves nothing can go below; empty when the solve has no such proof.
+    ``excess`` is ``(J(w_t) - lower) / J(w_0)`` with ``lower``, the final objective minus the final
+    gap, a lower bound of the optimum; it is empty if the gap is not certified.
     """
 
     seconds: tuple[float, ...] = ()
@@ -106,8 +127,8 @@ class Convergence(NamedTuple):
 class Feature(NamedTuple):
     """A column and its weight; positions count from 0.
 
-    ``weight`` is what one more ``unit`` of the column adds to the score, ``deviation`` how far the
-    column usually is from its mean; NaN where that is not known.
+    ``weight`` is what one ``unit`` of the column adds to the score; ``deviation`` is the standard
+    deviation of the column, NaN if it is not known.
     """
 
     name: str
@@ -118,12 +139,12 @@ class Feature(NamedTuple):
 
     @property
     def effect(self) -> float:
-        """What one deviation of the column adds to the score; the weight where it is not known."""
+        """Weight times standard deviation; the weight if the deviation is not known."""
         return self.weight if math.isnan(self.deviation) else self.weight * self.deviation
 
 
 def feature_name(names: Sequence[str] | None, first_index: int | None, position: int) -> str:
-    """The name of a column; without names, its index in a file that counts from ``first_index``.
+    """The name of a column; without names, its index in a file that starts at ``first_index``.
 
     Examples
     --------
@@ -136,7 +157,7 @@ def feature_name(names: Sequence[str] | None, first_index: int | None, position:
 
 
 class Weights(NamedTuple):
-    """How many weights a model has, how many are not zero, and those of the largest effect."""
+    """Numbers of all and of nonzero weights of a model, and the weights of largest effect."""
 
     total: int
     nonzeros: int
@@ -144,7 +165,7 @@ class Weights(NamedTuple):
 
 
 class ModelInfo(NamedTuple):
-    """One model on the test rows; ``fit`` and ``weights`` are None where they are not known."""
+    """One model on the test rows; ``fit`` and ``weights`` are None if they are not known."""
 
     name: str
     train_auc: float
@@ -163,7 +184,7 @@ class ModelInfo(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Test AUC of a model minus that of a baseline on the same rows, by DeLong's paired test."""
+    """Test AUC of a model minus that of another on the same rows, with DeLong's paired test."""
 
     name: str
     baseline: str
@@ -173,7 +194,7 @@ class Comparison(NamedTuple):
 
 
 class DataInfo(NamedTuple):
-    """Sizes of the data behind a report; without training rows, the model came from elsewhere."""
+    """Sizes of the data of a report; the training sizes are 0 if they are not known."""
 
     train_rows: int
     train_positives: int
@@ -186,7 +207,7 @@ class DataInfo(NamedTuple):
 
 
 class ColumnInfo(NamedTuple):
-    """A column of the data; what is not known, or has no meaning for its kind, is None."""
+    """Summary of a column; values that are unknown, or undefined for its kind, are None."""
 
     name: str
     kind: str
@@ -198,7 +219,7 @@ class ColumnInfo(NamedTuple):
 
 
 class PathInfo(NamedTuple):
-    """Models along strengths: weights that are not zero, and the score out of fold."""
+    """A path of strengths: numbers of nonzero weights, and cross-validated scores."""
 
     strengths: tuple[float, ...]
     nonzeros: tuple[float, ...]
@@ -209,12 +230,12 @@ class PathInfo(NamedTuple):
 
 
 class ReportInfo(NamedTuple):
-    """Everything a report shows; ``models[0]`` is the model, the others are compared with it.
+    """All numbers of a report; ``models[0]`` is the model, and others are compared with it.
 
-    ``costs`` are those of a false alarm and of a miss. ``trained`` is about the metric that the
-    model was trained for, ``baselines`` about what simpler models reach by it, ``errors`` are the
-    most expensive wrong predictions, ``slices`` metrics by the values of some columns, ``curves``
-    those of an additive model.
+    ``costs`` are those of a false positive and of a false negative. ``trained`` has the metric that
+    the model was trained for, ``baselines`` the values of simpler models, ``errors`` the most
+    expensive wrong predictions, ``slices`` metrics by the values of some columns, and ``curves``
+    the curves of an additive model.
     """
 
     title: str
@@ -237,7 +258,7 @@ class ReportInfo(NamedTuple):
 
 
 def plain(info: Any) -> Any:
-    """Dictionaries, lists and numbers of an info, ready for JSON; NaN and infinity become None.
+    """An info as dictionaries, lists and numbers for JSON; NaN and infinity become None.
 
     Examples
     --------

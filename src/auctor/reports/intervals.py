@@ -1,4 +1,4 @@
-"""Confidence intervals of the headline numbers: 95 %, in O(n) or less, always the same."""
+"""95 % confidence intervals of the headline numbers, in O(n); a seed makes them repeatable."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from auctor.core.types import FloatArray
 from auctor.metrics.error import Confusion
 from auctor.metrics.sweep import Sweep
 
-#: Confidence of an interval: the usual one.
+#: Confidence level of the intervals: the usual 95 %.
 LEVEL = 0.95
-#: Standard deviations that an interval reaches to either side.
+#: Standard deviations from the centre of a normal interval to its ends: 1.96.
 REACH = NormalDist().inv_cdf(0.5 * (1.0 + LEVEL))
-#: Samples of the bootstrap.
+#: Number of bootstrap samples: a standard error is then accurate to 1 / sqrt(2 * 500) = 3 %.
 DRAWS = 500
-#: Most groups of neighbouring scores that the bootstrap tells apart.
+#: Largest number of groups of neighbouring scores in the bootstrap, which bounds its time at
+#: DRAWS * MAX_GROUPS. Set by hand; fewer groups blur the ranking within each.
 MAX_GROUPS = 500
 
 DELONG = "DeLong"
@@ -37,14 +38,14 @@ class Estimate(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Bootstrap standard errors of what is read from a whole ranking."""
+    """Bootstrap standard errors of two metrics of a whole ranking."""
 
     average_precision: float
     prbep: float
 
 
 def wilson(hits: float, trials: float) -> Estimate:
-    """A share with Wilson's interval; without trials, NaN in [0, 1].
+    """A share with Wilson's interval; without trials NaN, with the interval [0, 1].
 
     Examples
     --------
@@ -64,7 +65,7 @@ def wilson(hits: float, trials: float) -> Estimate:
 def around(value: float, error: float, trials: float) -> Estimate:
     """Interval from a bootstrap standard error, symmetric in the log-odds.
 
-    A value of 0 or 1 has no standard error; Wilson's bounds for ``trials`` stand in.
+    A value of 0 or 1 has no standard error; its interval is Wilson's for ``trials``.
 
     Examples
     --------
@@ -74,15 +75,15 @@ def around(value: float, error: float, trials: float) -> Estimate:
     if value in (0.0, 1.0):
         return wilson(value * trials, trials)._replace(method=WILSON)
     odds = math.log(value) - math.log1p(-value)
-    reach = REACH * error / (value * (1.0 - value))
+    reach = REACH * error / (value * (1.0 - value))  # d log-odds = d value / (value (1 - value))
     return Estimate(value, _expit(odds - reach), _expit(odds + reach), BOOTSTRAP)
 
 
 def spread(s: Sweep, seed: int) -> Spread:
-    """Standard errors over samples drawn with replacement from each class on its own.
+    """Standard errors over bootstrap samples, drawn from each class separately.
 
-    Neighbouring scores are joined, in geometric steps from the top, when more than ``MAX_GROUPS``
-    are distinct; a sample is then one draw of counts per group.
+    If more than ``MAX_GROUPS`` scores are distinct, neighbouring scores are grouped, in geometric
+    steps from the top; a sample is then one multinomial draw of counts per group.
     """
     rng = as_rng(seed)
     pos, neg = _groups(s)
@@ -96,7 +97,7 @@ def spread(s: Sweep, seed: int) -> Spread:
 
 
 def fbeta_error(table: Confusion, beta: float, seed: int) -> float:
-    """Bootstrap standard error of F-beta at a threshold: there, counts are binomial."""
+    """Bootstrap standard error of F-beta at a threshold, where counts are binomial."""
     rng = as_rng(seed)
     positives, negatives = table.tp + table.fn, table.fp + table.tn
     tp = rng.binomial(int(positives), table.tp / positives, size=DRAWS)
@@ -108,7 +109,7 @@ def fbeta_error(table: Confusion, beta: float, seed: int) -> float:
 
 
 def _groups(s: Sweep) -> tuple[FloatArray, FloatArray]:
-    """Positives and negatives of each group of neighbouring scores, the highest first."""
+    """Counts of positives and negatives in groups of neighbouring scores, highest first."""
     depth = s.depth[1:]
     last = np.arange(depth.shape[0])
     if depth.shape[0] > MAX_GROUPS:
@@ -118,6 +119,7 @@ def _groups(s: Sweep) -> tuple[FloatArray, FloatArray]:
 
 
 def _from_zero(rows: FloatArray) -> FloatArray:
+    """Cumulative counts with a zero before the first column."""
     return np.pad(rows, ((0, 0), (1, 0)))
 
 
