@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from auctor.core.types import FloatArray, Target
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 class Evaluation:
     """A loss at some scores; losses that sort the scores have a subclass that caches the order."""
+
+    #: Whether later evaluations can take something over, so that a problem keeps the latest.
+    lasting: ClassVar[bool] = False
 
     def __init__(self, loss: Loss, scores: FloatArray, target: Target) -> None:
         self.loss, self.scores, self.target = loss, scores, target

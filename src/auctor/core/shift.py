@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from auctor.core.needs import Coupling
+from auctor.core.needs import Coupling, Splits
 from auctor.core.protocols import Loss, Shifted, Shifts
-from auctor.core.types import FloatArray, Target
+from auctor.core.types import FloatArray, Target, absolute_sum
 
 #: A slope counts as zero up to this share of the sum of absolute slopes: some fifty times machine
 #: epsilon, the rounding error of that sum.
@@ -25,17 +26,34 @@ class ShiftedScores:
 
     def at(self, t: float) -> Shifted:
         """Value and slope with t added."""
-        value, dscores = self._loss.value_grad(self._scores + t, self._target)
-        return Shifted(value, float(dscores.sum()), float(np.abs(dscores).sum()))
+        value = slope = size = 0.0
+        for scores, target in self._parts():
+            part, dscores = self._loss.value_grad(scores + t, target)
+            value += part
+            slope += float(dscores.sum())
+            size += absolute_sum(dscores)
+        return Shifted(value, slope, size)
+
+    def _parts(self) -> Iterator[tuple[FloatArray, Target]]:
+        """Scores and targets that the loss is a sum over."""
+        if self._loss.splits is not Splits.ROWS:
+            yield self._scores, self._target
+            return
+        for rows, part in self._target.parts():
+            yield self._scores[rows], part
 
     def curve(self, t: float) -> float:
         """Second derivative with t added; 0 where the loss has none."""
         if self._loss.order < 2:
             return 0.0
-        bend = self._loss.curvature(self._scores + t, self._target)
-        if self._loss.coupling is Coupling.ROW:
-            return float(bend.diagonal.sum())
-        return float(bend.matvec(np.ones_like(self._scores)).sum())
+        total = 0.0
+        for scores, target in self._parts():
+            bend = self._loss.curvature(scores + t, target)
+            if self._loss.coupling is Coupling.ROW:
+                total += float(bend.diagonal.sum())
+            else:
+                total += float(bend.matvec(np.ones_like(scores)).sum())
+        return total
 
     def root(self) -> float | None:
         """``None``: there is no closed form."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,6 +13,9 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
+
+#: Rows of a part of a compact target: as float64, its labels and shares take 1 MB.
+PART_ROWS = 1 << 16
 
 
 def even(value: float, size: int) -> FloatArray:
@@ -24,6 +28,20 @@ def even(value: float, size: int) -> FloatArray:
     """
     # Not np.broadcast_to: compiled loops would be compiled once more for read-only numbers.
     return np.lib.stride_tricks.as_strided(np.array([value]), shape=(size,), strides=(0,))
+
+
+def absolute_sum(values: FloatArray) -> float:
+    """The sum of the sizes of some numbers; of many, without a copy of them all.
+
+    Examples
+    --------
+    >>> absolute_sum(np.array([1.0, -2.0]))
+    3.0
+    """
+    if not isinstance(values, np.ndarray):  # with the workers, who sum their own
+        return float(np.abs(values).sum())
+    parts = range(0, max(1, values.shape[0]), PART_ROWS)
+    return float(sum(np.abs(values[low : low + PART_ROWS]).sum() for low in parts))
 
 
 class ClassRows(NamedTuple):
@@ -79,17 +97,22 @@ class Target:
     Parameters
     ----------
     y : (n,) float64 array
-        Encoded target: -1/+1 for binary classification, any real for regression.
+        Encoded target: -1/+1 for binary classification, any real for regression. Labels of rows
+        that are not in memory may be int8 (`compacted`): compiled loops get them by `parts`.
     weight : (n,) float64 array, optional
         Non-negative row weights; ``None`` means all equal.
     groups : (n,) int array, optional
         Group of each row: losses over pairs then compare rows of the same group only (a query, a
         day). Losses over rows ignore it.
+    total : float, optional
+        What a weight of 1 is a share of: for a part of the rows, the weight of all of them. By
+        default it is the weight of these rows.
     """
 
     y: FloatArray
     weight: FloatArray | None = None
     groups: IntArray | None = None
+    total: float | None = None
 
     @property
     def n_rows(self) -> int:
@@ -107,9 +130,61 @@ class Target:
         array([0.75, 0.25])
         """
         if self.weight is None:
-            return np.full(self.n_rows, 1.0 / self.n_rows)
-        share: FloatArray = self.weight / self.weight.sum()
+            return np.full(self.n_rows, 1.0 / self._all)
+        share: FloatArray = self.weight / self._all
         return share
+
+    @cached_property
+    def _all(self) -> float:
+        """What weights are divided by."""
+        if self.total is not None:
+            return self.total
+        return float(self.n_rows if self.weight is None else self.weight.sum())
+
+    @property
+    def compact(self) -> bool:
+        """Whether the labels take one byte each."""
+        return self.y.dtype == np.int8
+
+    @property
+    def wide_y(self) -> FloatArray:
+        """`y` as float64, for compiled loops over all rows."""
+        return self.y.astype(np.float64, copy=False)
+
+    def compacted(self) -> Target:
+        """The same target with labels of -1 and +1 in one byte each, other numbers as float64.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Target(np.array([1.0, -1.0])).compacted().y
+        array([ 1, -1], dtype=int8)
+        """
+        labels = bool((np.abs(self.y) == 1).all())
+        y = self.y.astype(np.int8 if labels else np.float64, copy=False)
+        return self if y is self.y else replace(self, y=y)
+
+    def parts(self) -> Iterator[tuple[slice, Target]]:
+        """The rows in parts with labels of float64, for sums over rows; all at once in memory.
+
+        The shares of a part are those among all rows, so that the loss of all rows is the sum over
+        parts. No part keeps anything: a compact target is widened again in every pass over it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> target = Target(np.array([1.0, -1.0])).compacted()
+        >>> [(rows.stop, part.y, part.share) for rows, part in target.parts()]
+        [(2, array([ 1., -1.]), array([0.5, 0.5]))]
+        """
+        if not self.compact:
+            yield slice(0, self.n_rows), self
+            return
+        for low in range(0, self.n_rows, PART_ROWS):
+            rows = slice(low, min(low + PART_ROWS, self.n_rows))
+            weight = None if self.weight is None else self.weight[rows]
+            groups = None if self.groups is None else self.groups[rows]
+            yield rows, Target(self.y[rows].astype(np.float64), weight, groups, self._all)
 
     @cached_property
     def classes(self) -> ClassSplit:

@@ -67,7 +67,7 @@ class Sharded:
     ) -> None:
         self.workers, self.names, self.labels, self._factor = workers, names, labels, factor
         self._facts = check_facts(workers.facts()) if facts is None else facts
-        self._given = target
+        self._given = None if target is None else target.compacted()
         lengths = [facts.n_rows for facts in self._facts]
         self._ends = np.cumsum(lengths)
         #: The workers as keepers of vectors, shared by all views of the same shards.
@@ -115,15 +115,15 @@ class Sharded:
 
     @cached_property
     def target(self) -> Target:
-        """Targets and weights of all rows, in the order of the shards."""
+        """Targets and weights of all rows, in the order of the shards; labels in a byte each."""
         if self._given is not None:
             return self._given
         targets = [facts.target for facts in self._facts]
-        y = np.concatenate([target.y for target in targets], dtype=np.float64)
+        y = np.concatenate([target.y for target in targets])
         if all(target.weight is None for target in targets):
-            return Target(y)
+            return Target(y).compacted()
         parts = [np.ones(t.n_rows) if t.weight is None else t.weight for t in targets]
-        return Target(y, np.concatenate(parts))
+        return Target(y, np.concatenate(parts)).compacted()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -133,7 +133,9 @@ class Sharded:
     def fingerprint(self) -> dict[str, Any]:
         """What tells these rows from others: numbers of rows and columns, checksums."""
         target, sums = self.target, [facts.checksum for facts in self._facts]
-        labels = zlib.crc32(np.ascontiguousarray(target.y).tobytes())
+        labels = 0
+        for _, part in target.parts():
+            labels = zlib.crc32(np.ascontiguousarray(part.y).tobytes(), labels)
         if target.weight is not None:
             labels = zlib.crc32(np.ascontiguousarray(target.weight).tobytes(), labels)
         return {
@@ -146,7 +148,7 @@ class Sharded:
     def row_labels(self) -> Array:
         """The label of every row, as it stood in the table."""
         if self.labels is None:
-            return self.target.y
+            return self.target.wide_y
         return np.array(self.labels)[(self.target.y > 0.0).astype(np.int64)]
 
     def labelled(self, target: Target, labels: tuple[Any, Any] | None) -> Sharded:
@@ -195,7 +197,11 @@ class Sharded:
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
-        return np.concatenate(self.holder.ask("scores", self._times(w), offset))
+        scores = np.empty(self.n_rows)
+        answers = self.holder.ask("scores", self._times(w), offset)
+        for part in self.holder.split(scores).parts:
+            part[:] = answers.pop(0)  # which is let go: all of them take as much room as the scores
+        return scores
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """``X.T @ dscores``."""

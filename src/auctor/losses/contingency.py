@@ -126,7 +126,7 @@ class ThresholdLoss(Contingency):
         u, at = self._solve(scores, target, margins)
         if at is None:
             return math.nan, np.full_like(scores, np.nan)
-        value, grad = self.around_threshold(u, target.y, target.share, at, margins)
+        value, grad = self.around_threshold(u, target.wide_y, target.share, at, margins)
         return margins.floor + value, grad
 
     def around_threshold(
@@ -193,7 +193,7 @@ class ThresholdLoss(Contingency):
         if self.smooth:
             return None
         margins, share = self.margins(target), target.share
-        found = self.flips_of(dscores, target.y, share, margins, float(share.max()))
+        found = self.flips_of(dscores, target.wide_y, share, margins, float(share.max()))
         return self.conjugate_of_flips(found, margins)
 
     def flips_of(
@@ -234,7 +234,7 @@ class ThresholdLoss(Contingency):
         """
         margins, share = self.margins(target), target.share
         u = np.empty_like(scores)
-        thresholds.augment(scores, target.y, margins.margin, u)
+        thresholds.augment(scores, target.wide_y, margins.margin, u)
         low, below, tied = thresholds.quantile(u, share, 1.0 - margins.top)
         # The goal is reached exactly between two scores: every t between them is optimal.
         high = low
@@ -247,7 +247,7 @@ class ThresholdLoss(Contingency):
     ) -> tuple[FloatArray, Threshold | None]:
         """Raised scores and the threshold of their top share, ``None`` if any score is NaN."""
         u = np.empty_like(scores)
-        if thresholds.augment(scores, target.y, margins.margin - self.width, u):
+        if thresholds.augment(scores, target.wide_y, margins.margin - self.width, u):
             return u, None
         return u, thresholds.threshold(u, target.share, 1.0 - margins.top, self.width)
 

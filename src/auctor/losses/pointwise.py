@@ -27,8 +27,11 @@ class LogisticShifts(ShiftedScores):
 
     def at(self, t: float) -> Shifted:
         """Value and slope with t added."""
-        share = self._target.share
-        value, slope, size, curve = logistic.shifted(self._scores, self._target.y, share, t)
+        sums = [
+            logistic.shifted(self._scores[rows], part.y, part.share, t)
+            for rows, part in self._target.parts()
+        ]
+        value, slope, size, curve = (sum(one) for one in zip(*sums, strict=True))
         self._last = t, curve
         return Shifted(value, slope, size)
 
@@ -91,12 +94,16 @@ class Pointwise(BaseLoss):
         """0 value only, 1 gradient, 2 curvature."""
         return 2 if self.smooth else 1
 
+    @property
+    def _form(self) -> tuple[int, float, float]:
+        """What every kernel begins with."""
+        return self.kind, self.param, self.width
+
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        grad = np.empty_like(scores)
-        value = kernels.value_grad(
-            self.kind, self.param, self.width, scores, target.y, target.share, grad
-        )
+        grad, value = np.empty_like(scores), 0.0
+        for rows, part in target.parts():
+            value += kernels.value_grad(*self._form, scores[rows], part.y, part.share, grad[rows])
         return value, grad
 
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
@@ -104,17 +111,23 @@ class Pointwise(BaseLoss):
         if self.order < 2:
             raise self._lacks("curvature")
         out = np.empty_like(scores)
-        kernels.curvature(self.kind, self.param, self.width, scores, target.y, target.share, out)
+        for rows, part in target.parts():
+            kernels.curvature(*self._form, scores[rows], part.y, part.share, out[rows])
         return LowRankCurvature(out)
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``."""
-        return kernels.conjugate(self.kind, self.param, self.width, dscores, target.y, target.share)
+        return sum(
+            kernels.conjugate(*self._form, dscores[rows], part.y, part.share)
+            for rows, part in target.parts()
+        )
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """The slope of each row."""
-        share = target.share
-        return np.divide(dscores, share, out=np.zeros_like(share), where=share > 0.0)
+        out = np.zeros_like(dscores)
+        for rows, part in target.parts():
+            np.divide(dscores[rows], part.share, out=out[rows], where=part.share > 0.0)
+        return out
 
     def margin(self, target: Target) -> float | None:
         """A margin of 1 where the targets are labels."""
@@ -136,13 +149,16 @@ class Logistic(Pointwise):
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
         """Weighted mean loss and its gradient in the scores."""
-        grad = np.empty_like(scores)
-        return logistic.value_grad(scores, target.y, target.share, grad), grad
+        grad, value = np.empty_like(scores), 0.0
+        for rows, part in target.parts():
+            value += logistic.value_grad(scores[rows], part.y, part.share, grad[rows])
+        return value, grad
 
     def curvature(self, scores: FloatArray, target: Target) -> LowRankCurvature:
         """Second derivative in the scores, a diagonal."""
         out = np.empty_like(scores)
-        logistic.curvature(scores, target.share, out)
+        for rows, part in target.parts():
+            logistic.curvature(scores[rows], part.share, out[rows])
         return LowRankCurvature(out)
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
@@ -151,9 +167,12 @@ class Logistic(Pointwise):
 
     def conjugate(self, dscores: FloatArray, target: Target) -> float | None:
         """``sup_s dscores.s - R(s)``."""
-        if not target.share.all():
-            return super().conjugate(dscores, target)
-        return logistic.conjugate(dscores, target.y, target.share)
+        return sum(
+            logistic.conjugate(dscores[rows], part.y, part.share)
+            if part.share.all()
+            else kernels.conjugate(*self._form, dscores[rows], part.y, part.share)
+            for rows, part in target.parts()
+        )
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Softmax(BaseLoss):
         """Weighted mean loss and its gradient in the scores."""
         found = self._fitted(scores, target)
         slopes = found.probability
-        kernels.to_slopes(slopes, self._table(target.y), found.share)
+        kernels.to_slopes(slopes, self._table(target.wide_y), found.share)
         return found.value, slopes.ravel()
 
     def offsets_at(self, scores: FloatArray, target: Target) -> FloatArray:
@@ -107,7 +107,7 @@ class Softmax(BaseLoss):
         share = self._row_shares(target)
         slopes = self._table(dscores)
         seen = share > 0.0
-        q = slopes[seen] / share[seen, None] + (self._table(target.y)[seen] > 0.0)
+        q = slopes[seen] / share[seen, None] + (self._table(target.wide_y)[seen] > 0.0)
         value, low = kernels.negative_entropy(q, share[seen])
         outside = low < -DOMAIN or np.abs(q.sum(axis=1) - 1.0).max(initial=0.0) > DOMAIN
         if self.offsets:
@@ -125,7 +125,7 @@ class Softmax(BaseLoss):
 
     def _fitted(self, scores: FloatArray, target: Target) -> _Fitted:
         """The loss at the best offsets, by damped Newton steps in a kernel."""
-        table, y, share = self._table(scores), self._table(target.y), self._row_shares(target)
+        table, y, share = self._table(scores), self._table(target.wide_y), self._row_shares(target)
         p = np.empty(table.shape)
         offset = np.zeros(self.n_classes)
         if self.offsets:

@@ -82,6 +82,8 @@ class SortedEvaluation(Evaluation):
     ``near``, if that is at the same scores.
     """
 
+    lasting = True
+
     def __init__(
         self,
         loss: SortedPairwise,

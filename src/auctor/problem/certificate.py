@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from auctor.core.protocols import Penalty
+from auctor.core.types import absolute_sum
 
 if TYPE_CHECKING:
     from auctor.problem.point import Point
@@ -103,7 +104,7 @@ def duality_gap(problem: Problem, point: Point, source: Point) -> float:
     if source.problem.has_intercept:
         # Allowance for an inexact intercept; only rounding error after `certify`.
         slope = abs(float(source.dscores.sum()))
-        gap = max(gap, 0.0) + slope * float(np.abs(source.scores).mean())
+        gap = max(gap, 0.0) + slope * absolute_sum(source.scores) / source.scores.shape[0]
     gap = math.inf if math.isnan(gap) else max(gap, 0.0)
     trivial = point.value - problem.loss.infimum(target)  # penalties are never negative
     return max(trivial, 0.0) if trivial < gap else gap

@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.protocols import Data, Loss
 from auctor.core.shift import EXACT
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem.certificate import duality_gap
 
 if TYPE_CHECKING:
@@ -94,10 +94,27 @@ def with_best_intercept(problem: Problem, point: Point) -> Point:
     if not problem.has_intercept or not math.isfinite(point.loss):
         return point
     slope = abs(float(point.dscores.sum()))
-    if problem.loss.convex and slope <= EXACT * float(np.abs(point.dscores).sum()):
+    if problem.loss.convex and slope <= EXACT * absolute_sum(point.dscores):
         return point  # optimal; for a loss that is not convex a zero slope would not prove that
     penalty, target = problem.penalty.value(problem.coef(point.w)), problem.data.target
     shift = problem.objective.best_shift(problem.loss, point.scores, target, penalty)
     w = point.w.copy()
     w[-1] += shift
     return problem.evaluate(w, scores=point.scores + shift)
+
+
+def evaluate_at_best_intercept(problem: Problem, w: FloatArray, scores: FloatArray) -> Point:
+    """The point at ``w``, whose scores are known, with its best intercept; both are written to.
+
+    The same as to evaluate there and then move the intercept, without the slopes in between.
+    """
+    if problem.has_intercept:
+        loss, target = problem.loss, problem.data.target
+        here = loss.shifts(scores, target).at(0.0)
+        exact = loss.convex and abs(here.slope) <= EXACT * here.size
+        if math.isfinite(here.value) and not exact:
+            penalty = problem.penalty.value(problem.coef(w))
+            shift = problem.objective.best_shift(loss, scores, target, penalty)
+            w[-1] += shift
+            scores += shift
+    return problem.evaluate(w, scores=scores)

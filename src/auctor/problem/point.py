@@ -7,9 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem.certificate import duality_gap
 
 if TYPE_CHECKING:
@@ -78,4 +76,4 @@ class Point:
         if not self.problem.has_intercept or not math.isfinite(self.loss):
             return 0.0
         slope = abs(float(self.dscores.sum()))
-        return slope if slope > BALANCE * float(np.abs(self.dscores).sum()) else 0.0
+        return slope if slope > BALANCE * absolute_sum(self.dscores) else 0.0

@@ -17,7 +17,11 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.problem.certificate import Certificate, bounds_every_column, certificate, certify
 from auctor.problem.columns import ColumnStatistics
 from auctor.problem.hessian import Hessian, RowParts
-from auctor.problem.intercept import NullModel, with_best_intercept
+from auctor.problem.intercept import (
+    NullModel,
+    evaluate_at_best_intercept,
+    with_best_intercept,
+)
 from auctor.problem.memory import PathMemory
 from auctor.problem.objective import Objective
 from auctor.problem.placed import constant_scores, named, place
@@ -213,7 +217,7 @@ class Problem:
         """The loss at some scores; reuses the sorting of the latest evaluation if possible."""
         near = self._latest[0] if self._latest else None
         found = self.loss.evaluation(scores, self.data.target, near)
-        self._latest[:] = [found]
+        self._latest[:] = [found] if found.lasting else []
         return found
 
     def evaluate(self, w: FloatArray, *, scores: FloatArray | None = None) -> Point:
@@ -264,6 +268,10 @@ class Problem:
     def with_best_intercept(self, point: Point) -> Point:
         """The point with its intercept moved to the exact minimiser; no pass over the data."""
         return with_best_intercept(self, point)
+
+    def evaluate_at_best_intercept(self, w: FloatArray, scores: FloatArray) -> Point:
+        """The point at ``w`` with its best intercept; ``w`` and its scores are written to."""
+        return evaluate_at_best_intercept(self, w, scores)
 
     @cached_property
     def certifiable(self) -> bool:

@@ -209,7 +209,7 @@ class Lbfgs:
             exhausted = memory.count == 0
             memory.clear()
             return LbfgsState(point, memory, stalled=exhausted)
-        new = problem.with_best_intercept(trial.point)
+        new = trial.settled()
         new_gradient = problem.total_gradient(new)
         step = new.w - point.w
         if self.metric is not None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from auctor.core.needs import Splits
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 
@@ -21,22 +23,31 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Trial:
-    """A point on a ray with the slope of the objective there."""
+    """The objective and its slope at a step along a ray; the point is there, or made when asked."""
 
     step: float
-    point: Point = field(repr=False)
+    value: float
     slope: float
+    source: Point | Ray = field(repr=False)
 
-    @property
-    def value(self) -> float:
-        """Objective at the trial."""
-        return self.point.value
+    @cached_property
+    def point(self) -> Point:
+        """The point on the ray."""
+        return self.source if isinstance(self.source, Point) else self.source.point(self.step)
+
+    def settled(self) -> Point:
+        """The point with its best intercept, for which the ray is given up."""
+        if isinstance(self.source, Point):
+            return self.source.problem.with_best_intercept(self.source)
+        return self.source.settled(self.step)
 
 
 class Ray:
     """``J(w + a direction)`` for a smooth penalty.
 
     If scores are linear in w, a trial takes O(n) operations; otherwise it computes the scores anew.
+    With a compact target (rows in shards) a row loss is summed over parts of the rows, so that a
+    trial allocates no array of n_rows; the point is evaluated for the accepted trial alone.
     """
 
     def __init__(self, problem: Problem, point: Point, direction: FloatArray) -> None:
@@ -44,7 +55,12 @@ class Ray:
         self._change = problem.score_change(direction) if problem.linear else None
         self._ridge_slope = float((problem.ridge * direction) @ point.w)
         self._ridge_curve = float((problem.ridge * direction) @ direction)
-        self.start = Trial(0.0, point, self._slope(point, 0.0))
+        self._in_parts = (
+            isinstance(self._change, np.ndarray)
+            and problem.data.target.compact
+            and problem.loss.splits is Splits.ROWS
+        )
+        self.start = Trial(0.0, point.value, self._slope(point, 0.0), point)
 
     def _slope(self, point: Point, step: float) -> float:
         # d/da J(w + a d) = dR/ds . (X d) + rate (ridge d) . (w + a d)
@@ -56,12 +72,51 @@ class Ray:
 
     def at(self, step: float) -> Trial:
         """Evaluate at a step length."""
+        if self._in_parts:
+            return self._summed(step)
+        point = self.point(step)
+        return Trial(step, point.value, self._slope(point, step), point)
+
+    def _summed(self, step: float) -> Trial:
+        """Value and slope as sums over parts of the rows."""
+        problem, change, scores = self.problem, self._change, self.origin.scores
+        assert change is not None
+        value = slope = 0.0
+        for rows, part in problem.data.target.parts():
+            loss, dscores = problem.loss.value_grad(_moved(scores[rows], step, change[rows]), part)
+            value += loss
+            slope += float(dscores @ change[rows])
+        problem.counts.evaluations += 1
+        penalty = problem.penalty.value(problem.coef(self.origin.w + step * self.direction))
+        slope += self._ridge_slope + step * self._ridge_curve
+        return Trial(step, value + penalty, slope, self)
+
+    def point(self, step: float) -> Point:
+        """The point at a step length."""
         origin, scores = self.origin, None
         if self._change is not None:
-            scores = step * self._change
-            scores += origin.scores  # in place, to save an array of n_rows
-        point = self.problem.evaluate(origin.w + step * self.direction, scores=scores)
-        return Trial(step, point, self._slope(point, step))
+            scores = _moved(origin.scores, step, self._change)
+        return self.problem.evaluate(origin.w + step * self.direction, scores=scores)
+
+    def settled(self, step: float) -> Point:
+        """The point at a step length with its best intercept; the ray's own room is used for it."""
+        assert self._change is not None
+        scores, self._change = self._change, NOTHING
+        scores *= step
+        scores += self.origin.scores
+        w = self.origin.w + step * self.direction
+        return self.problem.evaluate_at_best_intercept(w, scores)
+
+
+#: What is left of the change of the scores along a ray that was given up.
+NOTHING: FloatArray = np.empty(0)
+
+
+def _moved(scores: FloatArray, step: float, change: FloatArray) -> FloatArray:
+    """Scores after a step; in place, to save an array of n_rows."""
+    moved: FloatArray = step * change
+    moved += scores
+    return moved
 
 
 #: Sufficient decrease: least share of the decrease predicted by the slope. Source: Nocedal and
@@ -151,7 +206,7 @@ def composite(
 
     def trial(size: float) -> Point:
         w = full if size == 1.0 else point.w + size * direction
-        return problem.evaluate(w, scores=point.scores + size * change)
+        return problem.evaluate(w, scores=_moved(point.scores, size, change))
 
     if predicted > -ROUNDING * abs(point.value):
         new = trial(1.0)

@@ -46,7 +46,7 @@ def maximise_exact(
     Columns are searched in units of their standard deviation, so that one radius suits all. The
     value of the solution is one minus the metric, its gap the last radius: no bound.
     """
-    y, weight = data.target.y, data.target.weight
+    y, weight = data.target.wide_y, data.target.weight
     share = np.full(data.n_rows, 1.0 / data.n_rows)
     variance = data.square_gradient(share) - data.gradient(share) ** 2
     scale = np.sqrt(np.maximum(variance, 0.0))

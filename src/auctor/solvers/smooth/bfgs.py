@@ -63,7 +63,7 @@ class Bfgs:
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
             return BfgsState(point, stalled=inverse is None)
-        new = problem.with_best_intercept(trial.point)
+        new = trial.settled()
         change = problem.total_gradient(new) - gradient
         return BfgsState(new, updated(inverse, new.w - point.w, change))
 

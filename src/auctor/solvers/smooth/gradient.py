@@ -70,8 +70,4 @@ class GradientDescent:
             trial = exact(ray, float(gradient @ problem.hessian(point).matvec(gradient)))
         else:
             trial = backtrack(ray, shrink=self.beta, armijo=self.armijo)
-        return (
-            State(point, stalled=True)
-            if trial is None
-            else State(problem.with_best_intercept(trial.point))
-        )
+        return State(point, stalled=True) if trial is None else State(trial.settled())

@@ -96,12 +96,12 @@ class Newton:
     def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
         if trial is None:
             return replace(state, stalled=True)
-        return replace(state, point=problem.with_best_intercept(trial.point))
+        return replace(state, point=trial.settled())
 
     @staticmethod
     def _last_digits(problem: Problem, state: NewtonState, full: Trial) -> NewtonState:
         """Accept a step below the objective's rounding error if the gradient norm falls."""
-        new = problem.with_best_intercept(full.point)
+        new = full.settled()
 
         def slope(point: Point) -> float:
             return float(np.linalg.norm(problem.total_gradient(point)))
