@@ -186,9 +186,19 @@ class Target:
             groups = None if self.groups is None else self.groups[rows]
             yield rows, Target(self.y[rows].astype(np.float64), weight, groups, self._all)
 
-    @cached_property
+    @property
     def classes(self) -> ClassSplit:
-        """Rows of each class that carry weight, with weights normalised within the class."""
+        """Rows of each class that carry weight, with weights normalised within the class.
+
+        Those of a compact target, eight times as long as its labels, are found anew each time.
+        """
+        return self._found_classes() if self.compact else self._kept_classes
+
+    @cached_property
+    def _kept_classes(self) -> ClassSplit:
+        return self._found_classes()
+
+    def _found_classes(self) -> ClassSplit:
         return ClassSplit(self._one_class(1.0), self._one_class(-1.0))
 
     def _one_class(self, label: float) -> ClassRows:
@@ -202,11 +212,12 @@ class Target:
         total = float(weight.sum())
         return ClassRows(rows, weight / total if rows.size else weight, total)
 
-    @cached_property
+    @property
     def pairs(self) -> PairSplit:
         """Rows that have a partner of the other class in their group.
 
-        A group counts in proportion to its weight; groups that lack a class are left out.
+        A group counts in proportion to its weight; groups that lack a class are left out. Without
+        groups those of a compact target are found anew each time, as `classes` are.
 
         Examples
         --------
@@ -215,6 +226,13 @@ class Target:
         >>> Target(y, groups=groups).pairs.negative.weight
         array([0.5, 0.5])
         """
+        return self._found_pairs() if self.compact and self.groups is None else self._kept_pairs
+
+    @cached_property
+    def _kept_pairs(self) -> PairSplit:
+        return self._found_pairs()
+
+    def _found_pairs(self) -> PairSplit:
         pos, neg = self.classes
         if self.groups is None:
             return PairSplit(_ungrouped(pos), _ungrouped(neg), np.ones(1))

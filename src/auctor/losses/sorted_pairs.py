@@ -11,7 +11,7 @@ import numpy as np
 from auctor.core.curvature import PairCurvature
 from auctor.core.evaluation import Evaluation
 from auctor.core.rng import spread
-from auctor.core.types import FloatArray, IntArray, PairRows, Target
+from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.linalg.sorting import AnyRows, ascending_order, ascending_rows
 from auctor.kernels.losses import pairs
 from auctor.kernels.runtime.parallel import available_threads, run_tasks
@@ -25,6 +25,8 @@ B = TypeVar("B")
 #: Number of rows from which the two classes are processed by two threads. Set by hand: starting a
 #: thread takes as long as some thousand rows.
 PARALLEL_ROWS = 20_000
+#: Rows of a class that are compared first: if scores differ at all, they differ there. Set by hand.
+FEW_ROWS = 64
 
 
 class SortedClass(NamedTuple):
@@ -64,15 +66,19 @@ class SortedClasses(NamedTuple):
         For the negatives, z is the difference of the negated values, so that both classes use the
         same sweep.
         """
-        split = target.pairs
-        first, second = run_both(
-            lambda: _sorted(scores, split.positive, margin),
-            lambda: _sorted(scores, split.negative, 0.0),
-            scores.shape[0],
-        )
+        first, second = _sorted_classes(scores, target.pairs, margin)
         # The negatives against the positives: both mirrored, so that values ascend again.
         mirrored = run_both(second.mirrored, first.mirrored, scores.shape[0])
         return cls(Opposing(first, second), Opposing(*mirrored))
+
+    def are_sorted(self, scores: FloatArray, margin: float) -> bool:
+        """Whether the sorted values are those of these scores; compares a few rows first."""
+        sides = tuple(zip(self.positive, (margin, 0.0), strict=True))
+        return all(
+            np.array_equal(scores[side.rows[:most]] - by, side.values[:most])
+            for most in (FEW_ROWS, None)
+            for side, by in sides
+        )
 
 
 class SortedEvaluation(Evaluation):
@@ -93,26 +99,29 @@ class SortedEvaluation(Evaluation):
     ) -> None:
         super().__init__(loss, scores, target)
         self._loss, self.margin = loss, loss.raised
-        self._scores_copy: FloatArray
         self._classes: SortedClasses | None = None
-        if isinstance(near, SortedEvaluation) and near.has_order_for(self):
-            self._scores_copy, self._classes = near._scores_copy, near.classes
-            return
         if isinstance(near, SortedEvaluation):
-            near._classes = None  # frees its memory
-        self._scores_copy = scores.copy()  # the caller may overwrite its array
+            self._classes = near.classes_for(self)
+            if self._classes is None:
+                near._classes = None  # frees its memory
 
     @property
     def classes(self) -> SortedClasses:
         """Both classes, sorted on first use."""
         if self._classes is None:
-            self._classes = SortedClasses.of(self._scores_copy, self.target, self.margin)
+            self._classes = SortedClasses.of(self.scores, self.target, self.margin)
         return self._classes
 
-    def has_order_for(self, other: SortedEvaluation) -> bool:
-        """Whether the order is the one that another evaluation needs."""
-        same = self.target is other.target and self.margin == other.margin
-        return same and np.array_equal(self._scores_copy, other.scores)
+    def classes_for(self, other: SortedEvaluation) -> SortedClasses | None:
+        """The sorted classes if another evaluation needs the same order, else ``None``.
+
+        They are compared with the scores of the other evaluation: the caller may have overwritten
+        the scores of this one.
+        """
+        found = self._classes
+        if found is None or self.target is not other.target or self.margin != other.margin:
+            return None
+        return found if found.are_sorted(other.scores, self.margin) else None
 
     def value_grad(self) -> tuple[float, FloatArray]:
         """Mean over pairs and its gradient in the scores."""
@@ -121,6 +130,16 @@ class SortedEvaluation(Evaluation):
     def curvature(self) -> PairCurvature:
         """Second derivative in the scores."""
         return self._loss.sorted_curvature(self.scores, self.classes)
+
+
+def _sorted_classes(
+    scores: FloatArray, split: PairSplit, margin: float
+) -> tuple[SortedClass, SortedClass]:
+    return run_both(
+        lambda: _sorted(scores, split.positive, margin),
+        lambda: _sorted(scores, split.negative, 0.0),
+        scores.shape[0],
+    )
 
 
 def _sorted(scores: FloatArray, part: PairRows, margin: float) -> SortedClass:

@@ -13,7 +13,7 @@ from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.protocols import Shifts
 from auctor.core.shift import ShiftedScores
-from auctor.core.types import FloatArray
+from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
 from auctor.solvers.kinked.bundle import Bundle
@@ -425,11 +425,12 @@ def _intercept_slope(point: Point) -> float:
 
 def _offset(point: Point) -> float:
     """Value at zero scores of the tangent at a point, less a bound on its rounding error."""
-    along = float(point.dscores @ point.scores)
-    size = np.abs(point.scores)
-    rounding = ROUNDING * (abs(point.loss) + float(np.abs(point.dscores) @ size))
+    scores, dscores = point.scores, point.dscores
+    along = float(dscores @ scores)
+    rounding = ROUNDING * (abs(point.loss) + absolute_sum(dscores * scores))
     if point.problem.loss.shift_invariant:  # slopes sum to zero, up to rounding errors
-        rounding += abs(_intercept_slope(point)) * float(size.max())
+        largest = max(float(scores.max()), -float(scores.min()))
+        rounding += abs(_intercept_slope(point)) * largest
     return point.loss - along - rounding
 
 
