@@ -6,8 +6,10 @@ from scipy import sparse
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
-from auctor.data import as_data
+from auctor.data import Sharded, as_data
+from auctor.data.workers import MemoryWorkers
 from auctor.losses import (
+    FBeta,
     Logistic,
     PairwiseHinge,
     PairwiseSquare,
@@ -21,6 +23,7 @@ from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.problem.hessian import RowParts
 from auctor.solvers import Exact, Lbfgs, LbfgsThenNewton, Newton, choose
+from auctor.solvers.smooth.conjugate import conjugate_gradient
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(150, 6)) * [1.0, 4.0, 0.3, 1.0, 1.0, 2.0]
@@ -248,3 +251,43 @@ def test_many_dense_columns_start_with_a_warm_up():
         assert solver == LbfgsThenNewton()
         steps[name] = minimise(problem, solver).n_iter
     assert steps["alike"] < 30 < steps["mixed"] <= 42
+
+
+def test_reorthogonalised_residuals_do_not_amplify_rounding_errors():
+    """Components along large isolated eigenvalues return and grow, unless they are removed."""
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(200, 200)))[0]
+    values = np.concatenate((np.geomspace(1e4, 1e3, 3), np.geomspace(10.0, 0.01, 197)))
+    A, b = (basis * values) @ basis.T, rng.normal(size=200)
+
+    def solved(keep, noise):
+        last = np.random.default_rng(1)
+        return conjugate_gradient(
+            lambda v: (A @ v) * (1.0 + noise * last.normal(size=200)),
+            b,
+            rtol=1e-3,
+            reorthogonalise=keep,
+        )
+
+    apart = {}
+    for keep in (0, 200):
+        exact, noisy = solved(keep, 0.0), solved(keep, 1e-15)
+        apart[keep] = np.linalg.norm(exact.x - noisy.x) / np.linalg.norm(exact.x)
+        np.testing.assert_allclose(exact.residual, b - A @ exact.x, atol=1e-9)
+    assert apart[200] < 1e-10 < apart[0]
+    assert solved(200, 0.0).n_iter < 0.6 * solved(0, 0.0).n_iter
+
+
+def test_the_order_of_sums_over_shards_does_not_change_the_solution():
+    """The smoothed F-beta loss has large isolated eigenvalues; one shard sums in another order."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 60))
+    y = np.where(X[:, :5].sum(axis=1) + 2.0 * rng.normal(size=1200) > 2.5, 1.0, -1.0)
+    found = []
+    for parts in (1, 6):
+        rows = np.array_split(np.arange(1200), parts)
+        data = Sharded(MemoryWorkers([as_data(X[one], y[one], n_threads=1) for one in rows]))
+        problem = Problem(FBeta(width=0.02), L2(1e-3), data)
+        found.append(minimise(problem, Newton(), tol=1e-5, max_iter=60, on_failure="ignore"))
+    assert found[0].passes == found[1].passes
+    np.testing.assert_allclose(found[0].coef, found[1].coef, rtol=1e-9, atol=1e-11)

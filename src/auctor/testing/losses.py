@@ -11,7 +11,7 @@ import numpy as np
 
 from auctor.core.curvature import PairCurvature
 from auctor.core.errors import AuctorError
-from auctor.core.needs import Coupling
+from auctor.core.needs import Coupling, Splits
 from auctor.core.rng import systematic
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, IntArray, Target
@@ -260,6 +260,38 @@ class LossSuite(DualitySuite):
             if self.loss.order >= 1:
                 grad = self.loss.value_grad(scores, padded)[1]
                 expect(not grad[n:].any(), "a row of weight zero has a gradient")
+
+    @when(lambda suite: suite.loss.targets == "binary")
+    def check_compact_labels(self) -> None:
+        """Labels that take one byte each, as those of shards do, change no bit."""
+        for case in self.cases():
+            scores, compact = case.scores, case.target.compacted()
+            expect(compact.y.dtype == np.int8, "labels of -1 and +1 were not made compact")
+            same = self.loss.value(scores, compact) == self.loss.value(scores, case.target)
+            expect(same, f"value, labels in one byte ({case.name})")
+            if self.loss.order >= 1:
+                ours, wanted = (
+                    self.loss.value_grad(scores, target)[1] for target in (compact, case.target)
+                )
+                expect(np.array_equal(ours, wanted), f"gradient, labels in one byte ({case.name})")
+            self._compare((scores, case.target), (scores, compact), "labels in one byte", _same)
+
+    @when(lambda suite: suite.loss.splits is Splits.ROWS)
+    def check_parts(self) -> None:
+        """A loss over rows is the sum over parts of them, whose shares are those among all."""
+        for case in self.cases():
+            y, weight, half = case.target.y, case.target.weight, N_ROWS // 3
+            total = float(N_ROWS if weight is None else weight.sum())
+            value, grads = 0.0, []
+            for rows in (slice(0, half), slice(half, N_ROWS)):
+                part = Target(y[rows], None if weight is None else weight[rows], total=total)
+                value += self.loss.value(case.scores[rows], part)
+                if self.loss.order >= 1:
+                    grads.append(self.loss.value_grad(case.scores[rows], part)[1])
+            expect_close(value, self.loss.value(case.scores, case.target), "value, sum over parts")
+            if self.loss.order >= 1:
+                wanted = self.loss.value_grad(case.scores, case.target)[1]
+                expect_close(np.concatenate(grads), wanted, "gradient, part by part")
 
     @when(lambda suite: getattr(suite.loss, "weights", "row") == "row")
     def check_weights_are_repetition(self) -> None:
