@@ -35,7 +35,7 @@ class ShiftedScores:
         return Shifted(value, slope, size)
 
     def _parts(self) -> Iterator[tuple[FloatArray, Target]]:
-        """Scores and targets that the loss is a sum over."""
+        """Scores and targets of parts of the rows over which the loss is a sum."""
         if self._loss.splits is not Splits.ROWS:
             yield self._scores, self._target
             return

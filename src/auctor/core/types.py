@@ -14,7 +14,7 @@ Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-#: Rows of a part of a compact target: as float64, its labels and shares take 1 MB.
+#: Rows of a part of a compact target; its labels and shares take 1 MB as float64. Set by hand.
 PART_ROWS = 1 << 16
 
 
@@ -31,14 +31,14 @@ def even(value: float, size: int) -> FloatArray:
 
 
 def absolute_sum(values: FloatArray) -> float:
-    """The sum of the sizes of some numbers; of many, without a copy of them all.
+    """``np.abs(values).sum()`` without a temporary array of all values.
 
     Examples
     --------
     >>> absolute_sum(np.array([1.0, -2.0]))
     3.0
     """
-    if not isinstance(values, np.ndarray):  # with the workers, who sum their own
+    if not isinstance(values, np.ndarray):  # values held by workers, which sum them there
         return float(np.abs(values).sum())
     parts = range(0, max(1, values.shape[0]), PART_ROWS)
     return float(sum(np.abs(values[low : low + PART_ROWS]).sum() for low in parts))
@@ -97,16 +97,16 @@ class Target:
     Parameters
     ----------
     y : (n,) float64 array
-        Encoded target: -1/+1 for binary classification, any real for regression. Labels of rows
-        that are not in memory may be int8 (`compacted`): compiled loops get them by `parts`.
+        Encoded target: -1/+1 for binary classification, any real for regression. Labels may be
+        int8 (`compacted`), as those of shards are; kernels take them as float64 from `parts`.
     weight : (n,) float64 array, optional
         Non-negative row weights; ``None`` means all equal.
     groups : (n,) int array, optional
         Group of each row: losses over pairs then compare rows of the same group only (a query, a
         day). Losses over rows ignore it.
     total : float, optional
-        What a weight of 1 is a share of: for a part of the rows, the weight of all of them. By
-        default it is the weight of these rows.
+        Sum of weights that `share` is relative to; by default that of these rows. A part of the
+        rows has the sum over all rows.
     """
 
     y: FloatArray
@@ -136,23 +136,23 @@ class Target:
 
     @cached_property
     def _all(self) -> float:
-        """What weights are divided by."""
+        """Sum of weights that `share` is relative to."""
         if self.total is not None:
             return self.total
         return float(self.n_rows if self.weight is None else self.weight.sum())
 
     @property
     def compact(self) -> bool:
-        """Whether the labels take one byte each."""
+        """Whether the labels are int8."""
         return self.y.dtype == np.int8
 
     @property
     def wide_y(self) -> FloatArray:
-        """`y` as float64, for compiled loops over all rows."""
+        """`y` as float64, for kernels over all rows."""
         return self.y.astype(np.float64, copy=False)
 
     def compacted(self) -> Target:
-        """The same target with labels of -1 and +1 in one byte each, other numbers as float64.
+        """The same target with labels -1 and +1 as int8, other values as float64.
 
         Examples
         --------
@@ -165,10 +165,11 @@ class Target:
         return self if y is self.y else replace(self, y=y)
 
     def parts(self) -> Iterator[tuple[slice, Target]]:
-        """The rows in parts with labels of float64, for sums over rows; all at once in memory.
+        """Slices of the rows with their targets as float64, for sums over rows.
 
-        The shares of a part are those among all rows, so that the loss of all rows is the sum over
-        parts. No part keeps anything: a compact target is widened again in every pass over it.
+        A compact target is converted in parts of `PART_ROWS` rows, which are not cached; any other
+        target is one part. Shares are relative to all rows, so that a row loss is the sum of its
+        values on the parts.
 
         Examples
         --------
@@ -190,7 +191,7 @@ class Target:
     def classes(self) -> ClassSplit:
         """Rows of each class that carry weight, with weights normalised within the class.
 
-        Those of a compact target, eight times as long as its labels, are found anew each time.
+        Row numbers take eight bytes each, so that those of a compact target are not cached.
         """
         return self._found_classes() if self.compact else self._kept_classes
 
@@ -217,7 +218,7 @@ class Target:
         """Rows that have a partner of the other class in their group.
 
         A group counts in proportion to its weight; groups that lack a class are left out. Without
-        groups those of a compact target are found anew each time, as `classes` are.
+        groups those of a compact target are not cached, as those of `classes`.
 
         Examples
         --------

@@ -115,7 +115,7 @@ class Sharded:
 
     @cached_property
     def target(self) -> Target:
-        """Targets and weights of all rows, in the order of the shards; labels in a byte each."""
+        """Targets and weights of all rows, in the order of the shards; labels as int8."""
         if self._given is not None:
             return self._given
         targets = [facts.target for facts in self._facts]
@@ -200,7 +200,7 @@ class Sharded:
         scores = np.empty(self.n_rows)
         answers = self.holder.ask("scores", self._times(w), offset)
         for part in self.holder.split(scores).parts:
-            part[:] = answers.pop(0)  # which is let go: all of them take as much room as the scores
+            part[:] = answers.pop(0)  # frees the answer
         return scores
 
     def gradient(self, dscores: FloatArray) -> FloatArray:

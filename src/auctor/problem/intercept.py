@@ -104,9 +104,9 @@ def with_best_intercept(problem: Problem, point: Point) -> Point:
 
 
 def evaluate_at_best_intercept(problem: Problem, w: FloatArray, scores: FloatArray) -> Point:
-    """The point at ``w``, whose scores are known, with its best intercept; both are written to.
+    """The point at ``w`` with its intercept moved to the exact minimiser; overwrites both arrays.
 
-    The same as to evaluate there and then move the intercept, without the slopes in between.
+    Equal to `with_best_intercept` of the point at ``w``, without the array of slopes there.
     """
     if problem.has_intercept:
         loss, target = problem.loss, problem.data.target

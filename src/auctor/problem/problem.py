@@ -270,7 +270,7 @@ class Problem:
         return with_best_intercept(self, point)
 
     def evaluate_at_best_intercept(self, w: FloatArray, scores: FloatArray) -> Point:
-        """The point at ``w`` with its best intercept; ``w`` and its scores are written to."""
+        """The point at ``w`` with its best intercept; overwrites ``w`` and its scores."""
         return evaluate_at_best_intercept(self, w, scores)
 
     @cached_property

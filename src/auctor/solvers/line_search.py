@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Trial:
-    """The objective and its slope at a step along a ray; the point is there, or made when asked."""
+    """Objective and slope at a step along a ray; ``source`` is the point, or the ray to get it."""
 
     step: float
     value: float
@@ -32,11 +32,11 @@ class Trial:
 
     @cached_property
     def point(self) -> Point:
-        """The point on the ray."""
+        """The point, evaluated on first use."""
         return self.source if isinstance(self.source, Point) else self.source.point(self.step)
 
     def settled(self) -> Point:
-        """The point with its best intercept, for which the ray is given up."""
+        """The point with its best intercept; the ray cannot be used afterwards."""
         if isinstance(self.source, Point):
             return self.source.problem.with_best_intercept(self.source)
         return self.source.settled(self.step)
@@ -99,7 +99,7 @@ class Ray:
         return self.problem.evaluate(origin.w + step * self.direction, scores=scores)
 
     def settled(self, step: float) -> Point:
-        """The point at a step length with its best intercept; the ray's own room is used for it."""
+        """The point at a step length with its best intercept; overwrites the change of scores."""
         assert self._change is not None
         scores, self._change = self._change, NOTHING
         scores *= step
@@ -108,7 +108,7 @@ class Ray:
         return self.problem.evaluate_at_best_intercept(w, scores)
 
 
-#: What is left of the change of the scores along a ray that was given up.
+#: The change of scores of a ray whose array was overwritten.
 NOTHING: FloatArray = np.empty(0)
 
 

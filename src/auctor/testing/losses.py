@@ -263,7 +263,7 @@ class LossSuite(DualitySuite):
 
     @when(lambda suite: suite.loss.targets == "binary")
     def check_compact_labels(self) -> None:
-        """Labels that take one byte each, as those of shards do, change no bit."""
+        """Labels as int8, as those of shards are, give the same value and gradient."""
         for case in self.cases():
             scores, compact = case.scores, case.target.compacted()
             expect(compact.y.dtype == np.int8, "labels of -1 and +1 were not made compact")
@@ -278,7 +278,7 @@ class LossSuite(DualitySuite):
 
     @when(lambda suite: suite.loss.splits is Splits.ROWS)
     def check_parts(self) -> None:
-        """A loss over rows is the sum over parts of them, whose shares are those among all."""
+        """A row loss is the sum of its values on parts whose shares are relative to all rows."""
         for case in self.cases():
             y, weight, half = case.target.y, case.target.weight, N_ROWS // 3
             total = float(N_ROWS if weight is None else weight.sum())
