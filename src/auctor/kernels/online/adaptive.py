@@ -67,14 +67,14 @@ def set_units(mass: FloatArray, average: FloatArray, latest: float, units: Float
     """
     units[:] = 0.0
     if average[0] > 0.0:
-        heft = latest * average[1]
-        units[2] = (mass[0] + mass[1]) / heft
+        scaled_weight = latest * average[1]
+        units[2] = (mass[0] + mass[1]) / scaled_weight
         units[0] = 1.0 / (average[2] * math.sqrt(units[2]))
-        units[1] = math.sqrt(heft) / average[0]
+        units[1] = math.sqrt(scaled_weight) / average[0]
 
 
 @fast_kernel
-def judge(
+def update_score_moments(
     score: FloatArray,
     side: int,
     weight: float,
@@ -108,7 +108,7 @@ def judge(
 
 
 @fast_kernel
-def blend(
+def combine_learners(
     judged: FloatArray, centre: FloatArray, scatter: FloatArray, system: FloatArray, mix: FloatArray
 ) -> None:
     """Weights of the learners: the ridge linear discriminant of their scores.
@@ -175,7 +175,7 @@ def descend_rows(
     """Score rows low..high by the current combination, each before learning from it.
 
     Scores include the intercepts of the learners; a row of weight zero gets the score 0. Unless
-    ``judging``, the combination is not changed; it depends on the last ``window`` rows, about.
+    ``judging``, the combination is not changed; it depends on about the last ``window`` rows.
 
     ``mass`` (2,) holds class weights, ``constant`` (tried,) the b of each learner, ``judged`` (2,),
     ``centre`` (2, tried) and ``scatter`` (2, tried, tried) the moments of the scores, ``mix``
@@ -191,7 +191,7 @@ def descend_rows(
             scores[i] = 0.0
             continue
         clock[0] += 1
-        heft, now = weight[i] * latest[0], float(clock[0])
+        scaled_weight, now = weight[i] * latest[0], float(clock[0])
         side = 0 if y[i] > 0.0 else 1
         set_units(mass, average, latest[0], units)
 
@@ -213,7 +213,7 @@ def descend_rows(
             for k in range(TRIED):
                 score[k] += x * line[k]
             line[TOUCHED] = now - 1.0
-            line[SQUARES] += heft * x * x
+            line[SQUARES] += scaled_weight * x * x
             if line[SQUARES] > 0.0:
                 curvature += x * x / math.sqrt(line[SQUARES])
         scores[i] = 0.0
@@ -224,7 +224,7 @@ def descend_rows(
         average[0] += (length - average[0]) / now
         average[1] += (weight[i] - average[1]) / now
         average[2] += (size - average[2]) / now
-        mass[side] += heft
+        mass[side] += scaled_weight
         set_units(mass, average, latest[0], units)
         rate[:] = 0.0
         if mass[1 - side] > 0.0 and units[2] > 0.0:
@@ -232,8 +232,10 @@ def descend_rows(
             part = 0.5 * weight[i] / (share * average[1])
             if judging:
                 keep = min(1.0 - RECENT / (units[2] + RECENT), 1.0 - 1.0 / (window + 1.0))
-                judge(score, side, weight[i] / average[1], keep, judged, centre, scatter)
-                blend(judged, centre, scatter, system, mix)
+                update_score_moments(
+                    score, side, weight[i] / average[1], keep, judged, centre, scatter
+                )
+                combine_learners(judged, centre, scatter, system, mix)
             for k in range(TRIED):
                 # Implicit step on the hinge: the slack after the step is slack / (1 + bend), with
                 # bend the step's own change of the margin, step |x|^2 in the learner's metric.
@@ -247,7 +249,7 @@ def descend_rows(
         for a in range(start, stop):
             line, x = table[indices[a]], float(values[a])
             # w <- w + rate x for the plain learners, and x / sqrt(sum x^2) for the adaptive ones.
-            line[SUMS + side] += heft * x
+            line[SUMS + side] += scaled_weight * x
             if line[SQUARES] > 0.0:
                 z = x / math.sqrt(line[SQUARES])
                 for k in range(PLAIN):

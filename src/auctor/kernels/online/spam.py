@@ -79,7 +79,7 @@ def prior(s: FloatArray) -> float:
 
 
 @inline_kernel
-def pull(
+def row_multiple(
     positive: bool, p: float, share: float, score: float, other: float, eta: float, square: float
 ) -> float:
     """Multiple of the row that a gradient step adds to w; ``other`` is the opposite mean score.
@@ -148,23 +148,23 @@ def spam_ridge(
         s[DOT_POSITIVE] += up * ax
         s[DOT_NEGATIVE] += down * ax
         # w <- (w - eta slope x) / (1 + eta p(1-p) l2): the division changes the scale P alone.
-        t = scale = move = pace = 0.0
+        t = scale = move = shrinkage = 0.0
         if ready:
             s[STEPS] += 1.0
             t, scale, p = s[STEPS], s[SCALE], prior(s)
             ridge = p * (1.0 - p) * l2
             eta = step_length(rule, rate, t, ridge, mean_square(s))
-            pace = eta * ridge
+            shrinkage = eta * ridge
             other = s[DOT_NEGATIVE] / s[NEGATIVE] if positive else s[DOT_POSITIVE] / s[POSITIVE]
             share = weight[i] * s[ROWS] / s[TOTAL]
-            move = pull(positive, p, share, scale * ax, scale * other, eta, square) / scale
+            move = row_multiple(positive, p, share, scale * ax, scale * other, eta, square) / scale
         add_row(indices, values, start, stop, table, move, s[SUM_SCALE] * move, up, down)
         if not ready:
             continue
         s[DOT_POSITIVE] += move * (on_positive + up * square)
         s[DOT_NEGATIVE] += move * (on_negative + down * square)
         # The average weighs iterate t by t: U += t P.
-        s[SCALE] = scale / (1.0 + pace)
+        s[SCALE] = scale / (1.0 + shrinkage)
         s[SUM_SCALE] += t * s[SCALE]
         s[MASS] += t
         if s[SCALE] < SMALL:
@@ -250,7 +250,7 @@ def spam_dense(
             other += table[j, 0] * table[j, 5 - own]
         other /= s[NEGATIVE] if positive else s[POSITIVE]
         share = weight[i] * s[ROWS] / s[TOTAL]
-        move = pull(positive, p, share, score, other, eta, square)
+        move = row_multiple(positive, p, share, score, other, eta, square)
         for k in range(start, stop):
             table[indices[k], 0] += move * values[k]
         for j in range(table.shape[0]):

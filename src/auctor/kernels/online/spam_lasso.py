@@ -42,7 +42,7 @@ from auctor.kernels.online.spam import (
     count_row,
     mean_square,
     prior,
-    pull,
+    row_multiple,
     step_length,
     write_back,
 )
@@ -129,7 +129,7 @@ def spam_lasso(
             other = (s[DOT_POSITIVE] - shrunk * s[SIGN_POSITIVE]) / s[POSITIVE]
         share = weight[i] * s[ROWS] / s[TOTAL]
         score = scale * (ax - shrunk * turned)
-        move = pull(positive, p, share, score, scale * other, eta, square) / scale
+        move = row_multiple(positive, p, share, score, scale * other, eta, square) / scale
         cut = eta * q / scale
         if strongest > 0.0 and shrunk + cut >= s[HORIZON]:
             sweep(table, s, heads, links, l1, cut)
