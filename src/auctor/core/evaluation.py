@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Evaluation:
     """A loss at some scores; losses that sort the scores have a subclass that caches the order."""
 
-    #: Whether a later evaluation can reuse a part of this one, so that a problem keeps the latest.
+    #: Whether a later evaluation can reuse a part of this one, so that a problem stores the latest.
     lasting: ClassVar[bool] = False
 
     def __init__(self, loss: Loss, scores: FloatArray, target: Target) -> None:

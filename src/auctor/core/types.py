@@ -1,4 +1,4 @@
-"""Array aliases and the small values that travel between parts."""
+"""Array aliases, targets, and the arrays by which penalties and data are passed to kernels."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PART_ROWS = 1 << 16
 
 
 def even(value: float, size: int) -> FloatArray:
-    """So many equal numbers, which take the room of one; not to be written to.
+    """An array of ``size`` equal numbers that takes the memory of one; it must not be written to.
 
     Examples
     --------
     >>> even(0.5, 3)
     array([0.5, 0.5, 0.5])
     """
-    # Not np.broadcast_to: compiled loops would be compiled once more for read-only numbers.
+    # Not np.broadcast_to: kernels would be compiled once more for read-only arrays.
     return np.lib.stride_tricks.as_strided(np.array([value]), shape=(size,), strides=(0,))
 
 
@@ -60,7 +60,7 @@ class ClassSplit(NamedTuple):
 
 
 class PairRows(NamedTuple):
-    """Rows of one class that take part in pairs, group after group.
+    """Rows of one class that have a pair, group after group.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class PairRows(NamedTuple):
 
 
 class PairSplit(NamedTuple):
-    """Both classes of a binary target as pair losses see them, and the weight of each group."""
+    """Both classes of a binary target for pair losses, and the weight of each group."""
 
     positive: PairRows
     negative: PairRows
@@ -92,7 +92,7 @@ class PairSplit(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """What a loss compares the scores with; it travels with the rows.
+    """Labels or values that a loss compares the scores with, with the weights and groups of rows.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ class Target:
     weight : (n,) float64 array, optional
         Non-negative row weights; ``None`` means all equal.
     groups : (n,) int array, optional
-        Group of each row: losses over pairs then compare rows of the same group only (a query, a
-        day). Losses over rows ignore it.
+        Group of each row (a query, a day): losses over pairs then compare only rows of the same
+        group. Losses over rows ignore it.
     total : float, optional
         Sum of weights that `share` is relative to; by default that of these rows. A part of the
         rows has the sum over all rows.
@@ -215,10 +215,11 @@ class Target:
 
     @property
     def pairs(self) -> PairSplit:
-        """Rows that have a partner of the other class in their group.
+        """Rows with at least one row of the other class in their group.
 
-        A group counts in proportion to its weight; groups that lack a class are left out. Without
-        groups those of a compact target are not cached, as those of `classes`.
+        The weight of a group is in proportion to that of its rows; groups without one of the
+        classes are left out. For a compact target without groups the rows are not cached, as in
+        `classes`.
 
         Examples
         --------
@@ -237,6 +238,7 @@ class Target:
         pos, neg = self.classes
         if self.groups is None:
             return PairSplit(_ungrouped(pos), _ungrouped(neg), np.ones(1))
+        # Groups with both classes; the rows of each class in their order.
         used = np.intersect1d(self.groups[pos.rows], self.groups[neg.rows])
         pos, neg = (self._by_group(side.rows, used) for side in (pos, neg))
         codes = [np.searchsorted(used, self.groups[side.rows]) for side in (pos, neg)]
@@ -244,6 +246,7 @@ class Target:
             np.bincount(code, side.share, minlength=used.size).astype(float)
             for code, side in zip(codes, (pos, neg), strict=True)
         ]
+        # Weight of each group, of sum 1.
         part = (totals[0] + totals[1]) / (totals[0].sum() + totals[1].sum())
         first, second = (
             _grouped(side, code, total, part)
@@ -252,7 +255,7 @@ class Target:
         return PairSplit(first, second, part)
 
     def _by_group(self, rows: IntArray, used: IntArray) -> ClassRows:
-        """Rows of some groups, group after group, with their plain weights."""
+        """Rows of some groups, group after group, with their weights as given."""
         assert self.groups is not None
         rows = rows[np.isin(self.groups[rows], used)]
         rows = rows[np.argsort(self.groups[rows], kind="stable")]
@@ -280,9 +283,10 @@ def _grouped(side: ClassRows, code: IntArray, total: FloatArray, part: FloatArra
 
 
 class DuplicateRows(NamedTuple):
-    """Rows of a matrix sorted so that equal ones are neighbours.
+    """Rows of a matrix sorted so that equal rows are adjacent.
 
-    ``order`` holds row numbers, ``starts`` where in it each set of equal rows begins.
+    ``order`` holds the row numbers, ``starts`` the positions in it at which a set of equal rows
+    begins.
     """
 
     order: IntArray
@@ -295,10 +299,9 @@ class DuplicateRows(NamedTuple):
 
 
 class SeparableSpec(NamedTuple):
-    """A penalty that is a sum over coordinates, as the arrays coordinate kernels take.
+    """A penalty that is a sum over coordinates, as arrays for coordinate kernels.
 
-    Coordinate j contributes ``l1_j |w_j| + l2_j/2 w_j^2`` and is confined to
-    ``[lower_j, upper_j]``.
+    Coordinate j contributes ``l1_j |w_j| + l2_j/2 w_j^2`` and is bounded by ``[lower_j, upper_j]``.
     """
 
     l1: FloatArray
@@ -308,7 +311,7 @@ class SeparableSpec(NamedTuple):
 
 
 class BlockSpec(NamedTuple):
-    """A penalty on disjoint groups of coordinates, as the arrays block kernels take.
+    """A penalty on disjoint groups of coordinates, as arrays for block kernels.
 
     Block b holds the coordinates ``indices[indptr[b]:indptr[b + 1]]`` (unsigned) and contributes
     ``weight_b |w_b|_2 + l1_b |w_b|_1``. Every coordinate is in one block.
@@ -321,11 +324,11 @@ class BlockSpec(NamedTuple):
 
 
 class TreeSpec(NamedTuple):
-    """A penalty on nested groups of coordinates, as the arrays tree kernels take.
+    """A penalty on nested groups of coordinates, as arrays for tree kernels.
 
     Node t contributes ``weight_t |w_D(t)|_2``, D(t) the coordinates at or below it. The first nodes
-    are the coordinates, further ones hold none; ``parent`` is the number of nodes at the top, and
-    ``order`` lists children before parents (both unsigned).
+    are the coordinates, the others hold none. ``parent`` is the node above each node, or the number
+    of nodes for those at the top; ``order`` lists children before parents (both unsigned).
     """
 
     parent: Array

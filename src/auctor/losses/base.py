@@ -1,4 +1,4 @@
-"""Defaults that a new loss inherits; it writes `value_grad` and what its order promises."""
+"""Defaults that a new loss inherits; it defines `value_grad` and what its order requires."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from auctor.core.types import FloatArray, Target
 
 
 class BaseLoss:
-    """A convex, smooth loss of order 1 until a subclass says otherwise.
+    """A convex, smooth loss of order 1 unless a subclass says otherwise.
 
     Conventions: scores and targets have shape (n,); the value is a weighted **mean** (over rows or
     over pairs), so weights may have any positive sum.
     """
 
     coupling: ClassVar[Coupling] = Coupling.ROW
-    #: "binary" targets are -1/+1, "real" ones any number.
+    #: "binary": targets are -1/+1; "real": targets are any numbers.
     targets: ClassVar[str] = "binary"
-    #: "row" weights are any, "class" ones must be equal within each class.
+    #: "row": any weights; "class": weights must be equal within each class.
     weights: ClassVar[str] = "row"
-    #: Whether another order of the rows changes nothing.
+    #: Whether the loss does not depend on the order of the rows.
     exchangeable: ClassVar[bool] = True
 
     def __repr__(self) -> str:
@@ -35,7 +35,7 @@ class BaseLoss:
 
     @property
     def splits(self) -> Splits:
-        """How it can be evaluated where parts of the rows are."""
+        """How it can be computed from parts of the rows."""
         return Splits.ROWS if self.coupling is Coupling.ROW else Splits.NOT
 
     @property
@@ -65,16 +65,16 @@ class BaseLoss:
 
     @property
     def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores changes nothing."""
+        """Whether a constant added to all scores does not change it."""
         return False
 
     @property
     def scale_invariant(self) -> bool:
-        """Whether a positive factor on all scores changes nothing (constant scores aside)."""
+        """Whether a positive factor on all scores does not change it (unless they are constant)."""
         return False
 
     def check_target(self, target: Target) -> None:
-        """Raise ``DataError`` when the target is outside the loss's domain."""
+        """Raise ``DataError`` if the target is outside the domain of the loss."""
         if self.targets == "binary" and not (np.abs(target.y) == 1.0).all():
             raise DataError(
                 f"{type(self).__name__}",
@@ -100,7 +100,7 @@ class BaseLoss:
     ) -> Evaluation:
         """The loss at some scores; ``near`` is the latest evaluation of a problem.
 
-        A loss that sorts the scores takes the order from there where it fits.
+        A loss that sorts the scores reuses the order of ``near`` if it is at the same scores.
         """
         return Evaluation(self, scores, target)
 
@@ -121,9 +121,9 @@ class BaseLoss:
         return None
 
     def tangent(self, scores: FloatArray, target: Target) -> float | None:
-        """C with ``grad.s + c`` below the loss that this one smooths, grad its gradient here.
+        """C with ``grad.s + C`` below the loss that this one smooths, grad being its gradient here.
 
-        ``None`` where the conjugate of that loss is known exactly, or nothing is smoothed.
+        ``None`` where the conjugate of that loss is known exactly, or this loss smooths none.
         """
         return None
 
@@ -133,37 +133,37 @@ class BaseLoss:
         return False
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
-        """How far a width of 1 moves the scores to centre the smoothing at the slopes.
+        """Shift of the scores, per unit of width, that centres the smoothing at the slopes.
 
-        The smoothed loss at scores moved by ``width * centre(u)`` penalises the distance of its
+        The smoothed loss at scores shifted by ``width * centre(u)`` penalises the distance of its
         slopes from u instead of their size.
         """
         raise self._lacks("centre for smoothing")
 
     def smoothed_around(self, width: float, slopes: FloatArray, target: Target) -> BaseLoss | None:
-        """The smoothed form that penalises the distance of its slopes from given ones.
+        """The smoothed form that penalises the distance of its slopes from the given ones.
 
         Its error goes to zero as the slopes converge, at any width. ``None`` where there is no
         smoothed form.
         """
-        from auctor.losses.moved import MovedScores  # which derives from this class
+        from auctor.losses.moved import MovedScores  # it derives from this class
 
         loss = self.smoothed(width)
         return None if loss is None else MovedScores(loss, width * self.centre(slopes, target))
 
     @property
     def kind(self) -> int | None:
-        """Which compiled loss per row this is; ``None`` where kernels know none."""
+        """Code of the compiled row loss; ``None`` if there is none."""
         return None
 
     @property
     def per_pair(self) -> Loss | None:
-        """The row loss of a difference of scores whose mean over pairs this is, if it is one."""
+        """The row loss of score differences whose mean over pairs this loss is, or ``None``."""
         return None
 
     @property
     def has_row_form(self) -> bool:
-        """Whether it is a row loss once a threshold is given, by `by_rows`."""
+        """Whether `by_rows` is available: it is a row loss for a given threshold."""
         return False
 
     def by_rows(self, target: Target) -> ByRows:
@@ -171,7 +171,7 @@ class BaseLoss:
         raise self._lacks("form over rows")
 
     def margin(self, target: Target) -> float | None:
-        """Scores this far apart are at rest; ``None`` where nothing fixes a scale."""
+        """The margin of the loss in score units; ``None`` if it has none."""
         return None
 
     def response(self, scores: FloatArray) -> FloatArray:
@@ -180,7 +180,7 @@ class BaseLoss:
 
     @classmethod
     def examples(cls) -> list[BaseLoss]:
-        """Instances the conformance kit tests; add non-default parameters."""
+        """Instances that the conformance kit tests; include non-default parameters."""
         return [cls()]
 
     def _lacks(self, what: str) -> IncompatibleError:

@@ -21,7 +21,7 @@ from auctor.losses.base import BaseLoss
 
 
 class LogisticShifts(ShiftedScores):
-    """One loop for all that is asked at a constant."""
+    """The logistic loss as a function of the constant; one loop gives all derivatives."""
 
     _last: tuple[float, float] = math.nan, 0.0
 
@@ -43,9 +43,10 @@ class LogisticShifts(ShiftedScores):
 
 
 class StepShifts(ShiftedScores):
-    """For losses whose slope steps up once, at a target or a margin, by 1 over a width.
+    """Losses whose slope per row rises by 1 in a single step, of the width of the loss.
 
-    ``before`` is minus the slope before the step. The slopes of all rows sum to zero at a quantile.
+    The step of a row is at its target or margin; ``before`` is minus the slope before it. The
+    slopes of all rows sum to zero at a weighted quantile of the steps.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class StepShifts(ShiftedScores):
         if not (0.0 < goal < float(share.sum()) and np.isfinite(steps).all()):
             return None
         found = threshold(steps, share, goal, self._width)
-        if self._width == 0.0 and found.mix == 1.0:  # every constant up to the next step is best
+        if self._width == 0.0 and found.mix == 1.0:  # any constant up to the next step is optimal
             return 0.5 * (found.low + next_above(steps, share, found.low))
         return found.low
 
@@ -75,7 +76,7 @@ class Pointwise(BaseLoss):
     """A loss of one score and one target, evaluated by the kernels of its ``kind``."""
 
     kind: ClassVar[int]
-    #: Whether its prox has a closed form: pieces of parabolas and lines.
+    #: Whether its prox has a closed form: its pieces are quadratic or linear.
     closed_prox: ClassVar[bool] = True
     supports_centring = True
 
@@ -96,7 +97,7 @@ class Pointwise(BaseLoss):
 
     @property
     def _form(self) -> tuple[int, float, float]:
-        """What every kernel begins with."""
+        """The first arguments of every kernel."""
         return self.kind, self.param, self.width
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
@@ -123,19 +124,19 @@ class Pointwise(BaseLoss):
         )
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
-        """The slope of each row."""
+        """Slope of each row: its derivative divided by its weight."""
         out = np.zeros_like(dscores)
         for rows, part in target.parts():
             np.divide(dscores[rows], part.share, out=out[rows], where=part.share > 0.0)
         return out
 
     def margin(self, target: Target) -> float | None:
-        """A margin of 1 where the targets are labels."""
+        """1 for losses of labels, which have that margin; else ``None``."""
         return 1.0 if self.targets == "binary" else None
 
 
 class Logistic(Pointwise):
-    """Logistic loss ``log(1 + exp(-y s))``, y in {-1, +1}; 2 ns per row.
+    """Logistic loss ``log(1 + exp(-y s))``, y in {-1, +1}.
 
     Examples
     --------
@@ -193,7 +194,7 @@ class Hinge(Pointwise):
         return StepShifts(self, scores, target, before)
 
     def smoothed(self, width: float) -> SmoothedHinge | None:
-        """The Huberised hinge below it, within width/2; a smooth loss needs none."""
+        """The Huberised lower bound, within width/2; ``None`` for a smooth loss."""
         return None if self.smooth else SmoothedHinge(width)
 
 
@@ -220,15 +221,16 @@ class SmoothedHinge(Hinge):
 
 @dataclass(frozen=True)
 class PinballHinge(Hinge):
-    """Hinge that falls less and then rises for one class: ``max((1 - |tilt|) z, -|tilt| z)``.
+    """Hinge with a slope beyond the margin for one class: ``max((1 - |tilt|) z, -|tilt| z)``.
 
-    Here z = 1 - y s for rows of that class; for the others it is the hinge ``max(0, z)``. What the
-    max-margin losses of precision and recall at k are, once their threshold is given.
+    Here z = 1 - y s for rows of that class; for the others it is the hinge ``max(0, z)``. The
+    max-margin losses of precision and recall at k have this form for a given threshold.
 
     Parameters
     ----------
     tilt : float in [-1, 1]
-        Positive for the positive class, negative for the other.
+        Slope beyond the margin; a positive tilt is for the positive class, a negative one for the
+        negative class.
     width : float >= 0
         Length of the quadratic piece, in score units; 0 for the exact loss.
 
@@ -251,7 +253,7 @@ class PinballHinge(Hinge):
         return self.tilt
 
     def smoothed(self, width: float) -> PinballHinge | None:  # type: ignore[override]
-        """The form below it with quadratic pieces; a smooth loss needs none."""
+        """A lower bound with quadratic pieces; ``None`` for a smooth loss."""
         return None if self.smooth else PinballHinge(self.tilt, width)
 
     @classmethod
@@ -289,7 +291,7 @@ class Huber(Pointwise):
     Parameters
     ----------
     delta : float > 0
-        Where it turns linear.
+        Absolute residual from which it is linear.
     """
 
     delta: float = 1.0
@@ -318,7 +320,7 @@ class Quantile(Pointwise):
     Parameters
     ----------
     tau : float in (0, 1)
-        Which quantile.
+        The quantile that minimises the loss.
     width : float >= 0
         Smoothing width in score units; 0 for the exact loss.
     """
@@ -348,7 +350,7 @@ class Quantile(Pointwise):
         return StepShifts(self, scores, target, np.full_like(scores, self.tau))
 
     def smoothed(self, width: float) -> Quantile | None:
-        """The Huberised form below it; a smooth loss needs none."""
+        """The Huberised lower bound; ``None`` for a smooth loss."""
         return None if self.smooth else Quantile(self.tau, width)
 
     @classmethod
@@ -364,7 +366,7 @@ class EpsilonInsensitive(Pointwise):
     Parameters
     ----------
     epsilon : float >= 0
-        Errors up to this size are free.
+        Absolute errors up to this size have no loss.
     width : float >= 0
         Smoothing width in score units; 0 for the exact loss.
     """
@@ -391,7 +393,7 @@ class EpsilonInsensitive(Pointwise):
         return self.width > 0.0
 
     def smoothed(self, width: float) -> EpsilonInsensitive | None:
-        """The Huberised form below it; a smooth loss needs none."""
+        """The Huberised lower bound; ``None`` for a smooth loss."""
         return None if self.smooth else EpsilonInsensitive(self.epsilon, width)
 
     @classmethod
@@ -407,7 +409,7 @@ class Absolute(EpsilonInsensitive):
         super().__init__(0.0, width)
 
     def smoothed(self, width: float) -> Absolute | None:
-        """The Huberised form below it; a smooth loss needs none."""
+        """The Huberised lower bound; ``None`` for a smooth loss."""
         return None if self.smooth else Absolute(width)
 
     @classmethod

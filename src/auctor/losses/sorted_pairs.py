@@ -25,7 +25,7 @@ B = TypeVar("B")
 #: Number of rows from which the two classes are processed by two threads. Set by hand: starting a
 #: thread takes as long as some thousand rows.
 PARALLEL_ROWS = 20_000
-#: Rows of a class that are compared first: if scores differ at all, they differ there. Set by hand.
+#: Rows of a class that are compared first: scores that differ usually differ there. Set by hand.
 FEW_ROWS = 64
 
 
