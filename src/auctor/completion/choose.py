@@ -1,4 +1,4 @@
-"""Rank and strength of a matrix completion, by entries held out."""
+"""Rank and strength of a matrix completion, chosen on held-out entries."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from auctor.core.checks import check_real
 from auctor.core.errors import ParameterError
 from auctor.core.rng import as_rng
 
-#: Strengths to try, in standard deviations of the observed entries (the unit that makes the choice
-#: the same for entries times a constant): decades from next to nothing to heavy shrinkage.
+#: Strengths to try, in standard deviations of the observed entries, so that the unit of the entries
+#: does not matter. Set by hand: decades from hardly any to heavy shrinkage.
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
 
 
@@ -26,13 +26,13 @@ class Choice:
     Attributes
     ----------
     completion : Completion
-        Fitted to all entries with them.
+        Fitted to all entries with the chosen rank and strength.
     rank : int
     strength : float
     held_out_rmse : float
-        Of the best pair, on the entries held out.
+        Root mean squared error of the best pair on the held-out entries.
     table : list of (rank, strength, rmse)
-        Everything that was tried.
+        All pairs that were tried.
     """
 
     completion: Completion
@@ -51,7 +51,7 @@ def choose(
     random_state: int | None = 0,
     **options: Any,
 ) -> Choice:
-    """Choose rank and strength on entries held out, then fit all entries with them.
+    """Choose rank and strength on held-out entries, then fit all entries with them.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def choose(
     strengths : floats > 0, optional
         By default four, a factor of ten apart, times the standard deviation of the entries.
     share : float in (0, 1)
-        Of the observed entries to hold out.
+        Share of the observed entries to hold out.
     random_state : int, optional
-        Which entries are held out, and the factors to begin with.
+        Seed of the held-out entries and of the starting factors.
     **options
         Passed to `complete`.
 

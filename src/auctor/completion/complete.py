@@ -1,4 +1,4 @@
-"""Two factors of a matrix from its observed entries, by alternating ridge or by L-BFGS."""
+"""Two factors of a matrix from its observed entries, by alternating least squares or L-BFGS."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from auctor.kernels.descent.factors import entries_of_product, ridge_rows
 from auctor.kernels.runtime.parallel import available_threads, balanced_cuts, run_tasks
 
 WHO = "complete"
-#: Pairs that L-BFGS keeps, as elsewhere in auctor.
+#: Number of pairs in the memory of L-BFGS, the default of `auctor.solvers.Lbfgs`.
 MEMORY = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """A matrix ``offset + left right'``, known everywhere.
+    """A completed matrix ``offset + left right'``.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Completion:
         Root of the mean squared error on the observed entries.
     n_iter : int
     converged : bool
-        Whether the last iteration changed the objective by no more than ``tol`` of it. The
-        objective is not convex in both factors together: this is a local statement, and no bound on
-        the distance to the best pair of factors is known.
+        Whether the last iteration changed the objective by at most ``tol`` times its value. The
+        objective is not convex in both factors together: the solution is local, and there is no
+        bound on the distance to the best factors.
     """
 
     left: FloatArray = field(repr=False)
@@ -60,13 +60,13 @@ class Completion:
         return int(self.left.shape[1])
 
     def predict(self, rows: Any, columns: Any) -> FloatArray:
-        """Entries at some places."""
+        """Entries at the given rows and columns."""
         i, j = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
         entries: FloatArray = np.einsum("ij,ij->i", self.left[i], self.right[j]) + self.offset
         return entries
 
     def matrix(self) -> FloatArray:
-        """All entries."""
+        """All entries, (n, m)."""
         whole: FloatArray = self.left @ self.right.T + self.offset
         return whole
 
@@ -82,29 +82,29 @@ def complete(
     n_threads: int | None = None,
     random_state: int | None = 0,
 ) -> Completion:
-    """Fit a matrix of low rank to the entries that are known.
+    """Fit a matrix of low rank to the observed entries.
 
     Minimises the mean over the observed entries of ``(x_ij - offset - l_i' r_j)^2 / 2`` plus
-    ``strength / 2 (sum_i |l_i|^2 / n + sum_j |r_j|^2 / m)`` in both factors. It is convex in each
-    factor, not in both: what is found is a local solution, and the convergence theory of the
-    solvers elsewhere in auctor, which is global, does not apply.
+    ``strength / 2 (sum_i |l_i|^2 / n + sum_j |r_j|^2 / m)`` in both factors. The objective is
+    convex in each factor but not in both, so the solution is a local one, without the certified
+    gaps of the solvers in `auctor.solvers`.
 
     Parameters
     ----------
     observed : sparse matrix (n, m)
-        Stored entries are observed, zeros among them too; a dense array must have NaN for what is
-        not known.
+        Stored entries are observed, including stored zeros; a dense array must have NaN for
+        unobserved entries.
     rank : int
     strength : float > 0
     method : {"alternating", "lbfgs"}
-        Exact ridge regressions of one factor on the other in turn, or L-BFGS on both together.
+        Exact ridge regressions of each factor on the other in turn, or L-BFGS on both together.
     tol : float
         Relative change of the objective at which to stop.
     max_iter : int
     n_threads : int, optional
         For "alternating".
     random_state : int, optional
-        Of the factors to begin with.
+        Seed of the starting factors.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def complete(
     offset = float(entries.data.mean())
     centred = entries.data - offset
     spread = float(centred.std()) or 1.0
-    # Factors whose product varies as the entries do.
+    # Scale the factors so that their product has the standard deviation of the entries.
     size = np.sqrt(spread) / rank**0.25
     left, right = size * rng.normal(size=(n, rank)), size * rng.normal(size=(m, rank))
     fit = Fit(csr_array((centred, entries.indices, entries.indptr), shape=(n, m)), strength)
@@ -152,12 +152,12 @@ class Fit:
         self.entries, self.strength = entries, strength
         self.rows = unsigned(entries)
         self.count = entries.nnz
-        turned = entries.T.tocsr()
-        turned.sort_indices()
-        self.columns = unsigned(turned)
+        transposed = entries.T.tocsr()
+        transposed.sort_indices()
+        self.columns = unsigned(transposed)
 
     def errors(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Fitted minus observed, entry by entry."""
+        """Fitted minus observed values of the observed entries."""
         indptr, indices, values = self.rows
         out = np.empty(self.count)
         entries_of_product(indptr, indices, left, right, out)
@@ -181,12 +181,12 @@ class Fit:
         return in_left, in_right
 
     def regress(self, lines: Any, other: FloatArray, out: FloatArray, threads: int) -> None:
-        """Ridge regression of every line on the other factor, in place."""
-        price = self.strength * self.count / out.shape[0]
+        """Ridge regression of every row (or column) on the other factor, into ``out``."""
+        ridge = self.strength * self.count / out.shape[0]
         cuts = balanced_cuts(lines[0], threads)
         indptr, indices, values = lines
         tasks = [
-            partial(ridge_rows, indptr, indices, values, other, price, start, stop, out)
+            partial(ridge_rows, indptr, indices, values, other, ridge, start, stop, out)
             for start, stop in pairwise(cuts)
         ]
         run_tasks(tasks, threads)
@@ -209,15 +209,16 @@ def _alternate(
 
 
 def balanced(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The factors of the same product with the least ridge, from its singular values.
+    """The factors of the same product with the smallest penalty, from its singular values.
 
-    Ridge regressions in turn share the lengths out by themselves, but only slowly.
+    Alternating regressions would also balance the factors, but slowly.
     """
     (q, r), (p, t) = np.linalg.qr(left), np.linalg.qr(right)
-    u, lengths, v = np.linalg.svd(r @ t.T)
-    tilt = (left.shape[0] / right.shape[0]) ** 0.25
-    root = np.sqrt(lengths)
-    return (q @ u) * (root * tilt), (p @ v.T) * (root / tilt)
+    u, sigma, v = np.linalg.svd(r @ t.T)
+    # The penalty |left|^2 / n + |right|^2 / m is smallest if both terms are equal.
+    ratio = (left.shape[0] / right.shape[0]) ** 0.25
+    root = np.sqrt(sigma)
+    return (q @ u) * (root * ratio), (p @ v.T) * (root / ratio)
 
 
 def _quasi_newton(
@@ -244,7 +245,7 @@ def _quasi_newton(
 
 
 def read_observed(observed: Any) -> Any:
-    """Observed entries as CSR with zeros kept, and the checks that completion needs."""
+    """The observed entries as CSR, including zeros; an error if there are none."""
     if isinstance(observed, np.ndarray):
         known = np.isfinite(observed) if observed.ndim == 2 else np.zeros((0, 0), dtype=bool)
         if np.isinf(observed).any():

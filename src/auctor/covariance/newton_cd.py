@@ -15,7 +15,7 @@ from auctor.problem import Point, Problem
 from auctor.solvers.base import State
 
 #: Sufficient decrease: least share of the decrease that the model predicts. Source: Hsieh et al.,
-#: 2011, section 3.2 (the Armijo rule).
+#: 2011 (the Armijo rule).
 SUFFICIENT = 1e-3
 #: Factor on the step after a rejected trial; the usual halving.
 SHRINK = 0.5

@@ -1,4 +1,4 @@
-"""Kernel machines: kernel functions, blocks of their values, the dual and what it predicts."""
+"""Kernel machines: kernel functions, blocks of kernel values, the dual, and predictions."""
 
 from auctor.kernel_machine.functions import Linear, Polynomial, Rbf
 from auctor.kernel_machine.machine import KernelModel

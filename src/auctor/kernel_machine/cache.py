@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix, computed in blocks and kept while there is room."""
+"""Cache of rows of a kernel matrix, computed in blocks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from auctor.kernels.runtime.parallel import run_tasks
 
 
 class RowCache:
-    """Rows of the kernel matrix of a set of points; the least recently used ones make room.
+    """Cache of rows of the kernel matrix of a set of points; the least recently used are evicted.
 
     Parameters
     ----------
     points : Points
     cache_bytes : int
-        Memory for rows; two rows at least.
+        Memory of the cache, at least two rows.
     n_threads : int
     who : str
         Name used in error messages.
@@ -38,21 +38,22 @@ class RowCache:
             )
         self.points, self.n_threads = points, n_threads
         self.room = int(min(room, points.size))
-        self.pool = np.empty((self.room, points.size), points.dtype)  # pages are touched as needed
+        # The system assigns memory pages on first write, so an empty cache uses none.
+        self.pool = np.empty((self.room, points.size), points.dtype)
         self.computed = 0
         self._slot = np.full(points.size, -1, dtype=np.int64)
         self._owner = np.full(self.room, -1, dtype=np.int64)
-        self._used = np.zeros(self.room, dtype=np.int64)  # when, by the count of requests
+        self._used = np.zeros(self.room, dtype=np.int64)  # number of the last request of a slot
         self._request = 0
 
     def slots(self, index: IntArray) -> Array:
-        """Where in ``pool`` the rows of some points are, at most ``room`` of them."""
+        """Slots in ``pool`` of the rows of at most ``room`` points; missing rows are computed."""
         self._request += 1
         known = self._slot[index] >= 0
         self._used[self._slot[index[known]]] = self._request
         missing = np.unique(index[~known])
         if missing.size:
-            # Slots never used come first; those of this request are the last that could go.
+            # Oldest slots first: slots never used have 0, those of this request the largest number.
             taken = np.sort(np.argsort(self._used, kind="stable")[: missing.size])
             evicted = self._owner[taken]
             self._slot[evicted[evicted >= 0]] = -1
@@ -72,7 +73,7 @@ class RowCache:
 
     def _fill(self, strip: Strip, slots: IntArray, start: int, stop: int) -> None:
         first, last = int(slots[0]), int(slots[-1])
-        if last - first == slots.size - 1:  # neighbours: written where they belong
+        if last - first == slots.size - 1:  # contiguous slots: written without a copy
             strip(start, stop, self.pool[first : last + 1, start:stop])
             return
         values = np.empty((slots.size, stop - start), self.points.dtype)

@@ -2,10 +2,10 @@
 
 Maximises ``target'b - b'Kb/2`` over ``low <= b <= high`` with the sum of b zero. Each round takes a
 block of the variables that violate optimality most, gets their kernel rows (one matrix product for
-all that are not cached), changes pairs within the block, and then updates the slopes of all others
-once. This is how it shrinks: variables that stay at a bound enter no block, and cost neither kernel
-rows nor pairs. Their slopes are kept up to date all the same, which makes the gap at the end honest
-without rebuilding them, and takes 4 to 9 per cent of the time of the fits that the suite measures.
+all that are not cached), takes steps on pairs within the block, and then updates the gradient of
+all variables once. This has the effect of shrinking: variables that stay at a bound enter no block,
+and cost neither kernel rows nor pair steps. Their gradient is still updated, which takes 4 to 9 per
+cent of the time of the fits that the suite measures, so that the final gap needs no recomputation.
 """
 
 from __future__ import annotations
@@ -22,28 +22,38 @@ from auctor.kernel_machine.cache import RowCache
 from auctor.kernels.descent.pairs import gather, polish, solve_pairs, subtract_rows
 from auctor.kernels.runtime.parallel import even_cuts, run_tasks
 
-#: Variables of a block: large enough that kernel rows come from large products, small enough that
-#: their own matrix stays in the cache. Sizes around it in benchmarks/results/classical.json.
+#: Variables of a block: large enough that kernel rows come from large matrix products, small enough
+#: that the kernel matrix of the block, 8 MB, stays in the cache. Source: classical.md (CPU seconds
+#: by size of the block).
 BLOCK = 1024
-#: Share of a block that stays from one round to the next, so that pairs across rounds can meet.
+#: Share of a block that stays in the next round, so that pairs from different rounds can be
+#: optimised together. Set by hand: 0 needs more rounds, 1 makes no progress.
 STAYS = 0.5
-#: Violation at which a block is left, as a share of the violation it began with: exact solutions of
-#: early blocks are wasted.
+#: Violation at which the work on a block ends, as a share of its first violation. Set by hand:
+#: accurate solutions of early blocks are wasted.
 INNER = 0.1
-#: Pairs changed in a block for each of its variables, at most.
+#: Most pair steps per variable of a block. Set by hand; usually `INNER` ends a block earlier.
 PAIRS_EACH = 5
-#: Eigenvalue of a kernel matrix, as a share of its largest entry, that counts as negative.
+#: Negative eigenvalue of a block's kernel matrix, as a share of its largest entry, from which the
+#: kernel counts as indefinite: above the rounding error of single precision.
 INDEFINITE = 1e-6
+#: Largest violation of the optimality conditions of a solve with the whole kernel matrix, in units
+#: of the margin. Set by hand: far above rounding error, far below what changes a prediction.
+EXACT_TOL = 1e-9
+#: Rounds of pair steps and exact steps of such a solve. Usually one or two are enough; set by hand.
+EXACT_ROUNDS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """The dual problem: ``row_of`` says which kernel row each variable has.
+    """The dual problem.
 
     Parameters
     ----------
     target, low, high : (m,) arrays
+        Linear term and bounds of the variables.
     row_of : (m,) int array
+        Kernel row of every variable.
     """
 
     target: FloatArray
@@ -59,18 +69,18 @@ class DualSolution:
     Attributes
     ----------
     beta : (m,) array
-        Variables: multipliers with the sign of their side.
+        Variables: multipliers with the sign of their label or residual.
     intercept : float
     value : float
         Objective of the dual.
     gap : float
         Objective of the primal minus that of the dual: a bound on the distance to both optima.
     violation : float
-        What is left of the conditions of optimality, in units of the target.
+        Largest violation of the optimality conditions, in units of the target.
     n_iter : int
-        Pairs changed.
+        Number of pair steps.
     rows : int
-        Kernel rows computed.
+        Number of kernel rows computed.
     converged : bool
     """
 
@@ -84,32 +94,36 @@ class DualSolution:
     converged: bool
 
 
-def level(dual: Dual, beta: FloatArray, slope: FloatArray) -> float:
-    """The intercept: the mean slope of free variables, or the middle of what bounds allow."""
+def best_intercept(dual: Dual, beta: FloatArray, slope: FloatArray) -> float:
+    """The mean slope of the free variables, or the middle of the interval that bounds allow."""
     free = (beta > dual.low) & (beta < dual.high)
     if free.any():
         return float(slope[free].mean())
-    top, bottom = edges(dual, beta, slope)
-    if not np.isfinite(top + bottom):
-        return bottom if np.isfinite(bottom) else top
-    return 0.5 * (top + bottom)
+    upper, lower = extreme_slopes(dual, beta, slope)
+    if not np.isfinite(upper + lower):
+        return lower if np.isfinite(lower) else upper
+    return 0.5 * (upper + lower)
 
 
-def edges(dual: Dual, beta: FloatArray, slope: FloatArray) -> tuple[float, float]:
-    """The largest slope that may rise and the smallest that may fall; ordered at the optimum."""
+def extreme_slopes(dual: Dual, beta: FloatArray, slope: FloatArray) -> tuple[float, float]:
+    """Largest slope of variables below ``high`` and smallest slope of variables above ``low``.
+
+    Their difference is the largest violation; it is at most 0 at the optimum.
+    """
     rises, falls = slope[beta < dual.high], slope[beta > dual.low]
     return float(rises.max(initial=-np.inf)), float(falls.min(initial=np.inf))
 
 
 def judge(dual: Dual, beta: FloatArray, slope: FloatArray, tol: float, work: Array) -> DualSolution:
-    """Everything that can be said of a point, from fresh slopes."""
-    top, bottom = edges(dual, beta, slope)
-    intercept = level(dual, beta, slope)
-    quadratic = float(beta @ (dual.target - slope))
+    """The solution with objective, gap and violation; the slopes ``target - K b`` must be exact."""
+    upper, lower = extreme_slopes(dual, beta, slope)
+    intercept = best_intercept(dual, beta, slope)
+    quadratic = float(beta @ (dual.target - slope))  # b'Kb
     linear = float(dual.target @ beta)
-    above = slope - intercept
-    loss = dual.high @ np.maximum(above, 0.0) - dual.low @ np.maximum(-above, 0.0)
-    violation = max(0.0, top - bottom)
+    # Primal objective b'Kb/2 + loss less the dual one, linear - b'Kb/2.
+    residual = slope - intercept
+    loss = dual.high @ np.maximum(residual, 0.0) - dual.low @ np.maximum(-residual, 0.0)
+    violation = max(0.0, upper - lower)
     return DualSolution(
         beta=beta,
         intercept=intercept,
@@ -123,9 +137,9 @@ def judge(dual: Dual, beta: FloatArray, slope: FloatArray, tol: float, work: Arr
 
 
 def solve_matrix(K: FloatArray, dual: Dual, tol: float, max_rounds: int) -> DualSolution:
-    """Solve with the whole kernel matrix in memory, to rounding where the free variables allow.
+    """Solve with the whole kernel matrix in memory, usually to rounding error.
 
-    Pairs first; then, as soon as they have found which variables are free, all of these at once.
+    Pair steps find the free variables; then one linear system solves for all of these at once.
     """
     wide = np.ascontiguousarray(K[np.ix_(dual.row_of, dual.row_of)])
     m = dual.target.size
@@ -149,21 +163,21 @@ def solve_blocks(
     stays = min(int(STAYS * size), size - 2)
     steps, fresh = 0, True
     for _ in range(max_rounds):
-        top, bottom = edges(dual, beta, slope)
-        if top - bottom <= tol:
+        upper, lower = extreme_slopes(dual, beta, slope)
+        if upper - lower <= tol:
             if fresh:
                 break
-            # Sums of many updates are worth a second look with the same rows.
+            # Updates accumulate rounding errors: compute the slopes again, and check once more.
             slope, fresh, kept = _recomputed(cache, dual, beta), True, kept[:0]
             continue
-        block = _select(dual, beta, slope, kept, size, top, bottom)
+        block = _select(dual, beta, slope, kept, size, upper, lower)
         slots = cache.slots(dual.row_of[block])
         K = _block_matrix(cache, slots, dual.row_of[block], K, kept.size)
         inside, rates = beta[block], slope[block]
         low, high = dual.low[block], dual.high[block]
-        goal = max(0.5 * tol, INNER * (top - bottom))
-        pairs = solve_pairs(K, low, high, inside, rates, goal, PAIRS_EACH * block.size)
-        if pairs == 0:  # no pair gains anything: rounding, or no kernel
+        block_tol = max(0.5 * tol, INNER * (upper - lower))
+        pairs = solve_pairs(K, low, high, inside, rates, block_tol, PAIRS_EACH * block.size)
+        if pairs == 0:  # no pair improves: rounding errors, or an indefinite kernel
             _check_definite(K, who)
             break
         steps += pairs
@@ -178,16 +192,16 @@ def solve_blocks(
 
 
 def _select(
-    dual: Dual, beta: FloatArray, slope: FloatArray, kept: IntArray, size: int, top: float,
-    bottom: float,
+    dual: Dual, beta: FloatArray, slope: FloatArray, kept: IntArray, size: int, upper: float,
+    lower: float,
 ) -> IntArray:  # fmt: skip
-    """The variables kept, and as many that may rise as may fall, the worst violators of each."""
+    """The block: variables kept, and the worst violators that may rise and that may fall."""
     rises = np.where(beta < dual.high, slope, -np.inf)
     falls = np.where(beta > dual.low, -slope, -np.inf)
     rises[kept] = falls[kept] = -np.inf
     half = max(1, (size - kept.size) // 2)
     chosen = []
-    for rate, least in ((rises, bottom), (falls, -top)):
+    for rate, least in ((rises, lower), (falls, -upper)):
         best = rate.argpartition(-half)[-half:] if half < rate.size else np.arange(rate.size)
         chosen.append(best[rate[best] > least])
     return np.concatenate((kept, np.union1d(*chosen)))
@@ -196,7 +210,7 @@ def _select(
 def _block_matrix(
     cache: RowCache, slots: Array, rows: IntArray, last: FloatArray, kept: int
 ) -> FloatArray:
-    """The kernel within a block; what was kept of the last one is its last corner."""
+    """Kernel matrix of a block; that of the kept variables is the last corner of ``last``."""
     K = np.empty((slots.size, slots.size))
     K[:kept, :kept] = last[last.shape[0] - kept :, last.shape[0] - kept :]
     gather(cache.pool, slots, rows.astype(np.uint64), kept, K)
@@ -206,12 +220,12 @@ def _block_matrix(
 def _update(
     cache: RowCache, dual: Dual, slots: Array, change: FloatArray, slope: FloatArray
 ) -> None:
-    """Take the change of a block off all slopes."""
+    """Subtract the change of a block from all slopes."""
     moved = np.flatnonzero(change)
     if dual.row_of.size == cache.points.size:
         _subtract(cache, slots[moved], change[moved], slope)
         return
-    # Two variables for each row: their slopes fall by the same amount.
+    # Two variables per row: their slopes change by the same amount.
     fall = np.zeros(cache.points.size)
     _subtract(cache, slots[moved], change[moved], fall)
     slope += fall[dual.row_of]
@@ -227,7 +241,7 @@ def _subtract(cache: RowCache, slots: Array, change: FloatArray, slope: FloatArr
 
 
 def _recomputed(cache: RowCache, dual: Dual, beta: FloatArray) -> FloatArray:
-    """Slopes from scratch."""
+    """The slopes ``target - K b``, computed from all support vectors."""
     slope = dual.target.copy()
     support = np.flatnonzero(beta)
     size = min(BLOCK, cache.room)
@@ -238,14 +252,14 @@ def _recomputed(cache: RowCache, dual: Dual, beta: FloatArray) -> FloatArray:
 
 
 def _check_definite(K: FloatArray, who: str) -> None:
-    """A block that cannot move although it violates: say so where the kernel is indefinite."""
+    """Raise `DataError` if the kernel of a block that cannot improve is indefinite."""
     lowest = float(np.linalg.eigvalsh(K)[0])
     if lowest < -INDEFINITE * float(np.abs(K).max()):
         raise indefinite(who, lowest)
 
 
 def indefinite(who: str, lowest: float) -> DataError:
-    """What is said of a kernel with a negative eigenvalue."""
+    """The error for a kernel with a negative eigenvalue."""
     return DataError(
         who,
         needs="a positive semi-definite kernel",

@@ -24,10 +24,10 @@ class KernelFunction(Protocol):
         """Factor of the inner product."""
 
     def offset(self, squares: FloatArray) -> FloatArray:
-        """What a row of that squared length adds."""
+        """Term of a row with this squared length, for each row."""
 
     def final(self, values: Array) -> None:
-        """Turn sums into values of the kernel, in place."""
+        """Apply the outer function to the sums, in place."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Linear:
     scale = 1.0
 
     def offset(self, squares: FloatArray) -> FloatArray:
-        """Nothing."""
+        """Zeros: the linear kernel has no such term."""
         return np.zeros_like(squares)
 
     def final(self, values: Array) -> None:
-        """Nothing."""
+        """No change: the kernel is the inner product itself."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Polynomial:
     gamma : float > 0
     degree : int >= 1
     coef0 : float >= 0
-        A negative one would not give a positive semi-definite matrix.
+        A negative one would not give positive semi-definite kernel matrices.
     """
 
     gamma: float
@@ -99,7 +99,7 @@ class Polynomial:
         return self.gamma
 
     def offset(self, squares: FloatArray) -> FloatArray:
-        """Half the constant: both rows add one."""
+        """Half of ``coef0`` for each row, as both rows' terms are added."""
         return np.full_like(squares, 0.5 * self.coef0)
 
     def final(self, values: Array) -> None:

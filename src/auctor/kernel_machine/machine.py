@@ -14,6 +14,8 @@ from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernel_machine.cache import RowCache
 from auctor.kernel_machine.dual import (
+    EXACT_ROUNDS,
+    EXACT_TOL,
     Dual,
     DualSolution,
     indefinite,
@@ -31,36 +33,37 @@ from auctor.kernel_machine.points import (
 )
 from auctor.kernels.runtime.parallel import available_threads, quiet_blas, run_tasks
 
-#: Variables of the dual up to which the whole matrix is kept in float64 and the solution is exact.
+#: Variables of the dual up to which the whole matrix is stored, in float64 (8 MB), and the solution
+#: is exact. Set by hand: exact steps on thousands of free variables are slow.
 EXACT_SIZE = 1000
-#: Violation to reach there, in units of the margin; what rounding allows.
-EXACT_TOL = 1e-9
-#: Rounds of pairs and exact steps there.
-EXACT_ROUNDS = 10
-#: Share of the tolerance that rounding of a kernel value may take; beyond it float64 is used.
+#: Rounding error of a float32 kernel value, as a share of the tolerance, above which float64 is
+#: used. Set by hand: rounding errors then stay far below the tolerance.
 ROUNDING_SHARE = 0.01
-#: Rows of which kernel ridge regression keeps the whole matrix in float64 (3.2 gigabytes).
+#: Most rows of kernel ridge regression, which stores the whole matrix in float64 (3.2 GB).
 RIDGE_ROWS = 20_000
-#: Rows that predictions treat at a time.
+#: Rows of a chunk of predictions: large enough for fast matrix products, small enough for the cache
+#: with the strips of `points`. Set by hand.
 PREDICTED_ROWS = 1024
-#: Eigenvalue of a given kernel matrix, as a share of its largest entry, that counts as negative.
+#: Negative eigenvalue of a whole kernel matrix, as a share of its largest entry, from which the
+#: kernel counts as indefinite: far above the rounding error of float64.
 NEGATIVE = 1e-8
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop, and with what.
+    """Tolerance, limits and resources of a solve.
 
     Parameters
     ----------
     tol : float > 0
         Violation of the optimality conditions to reach, in units of the margin or the target.
     max_iter : int
-        Blocks of variables to solve.
+        Largest number of blocks of variables to solve.
     cache_bytes : int
         Memory for kernel rows.
     n_threads : int, optional
     who : str
+        Name used in error messages.
     """
 
     tol: float = 1e-3
@@ -88,7 +91,7 @@ class KernelModel:
     n_threads: int | None = None
 
     def scores(self, matrix: Any) -> FloatArray:
-        """The k scores of every row."""
+        """The k scores of every row, (n, k)."""
         n = matrix.shape[0]
         out = np.empty((n, self.intercept.size))
         step = max(1, min(PREDICTED_ROWS, self.points.most_rows))  # there may be no points at all
@@ -113,14 +116,14 @@ class KernelModel:
 def make_points(
     matrix: Any, kernel: KernelFunction | Callable[[Any, Any], Any] | None, limits: Limits
 ) -> Points:
-    """Points for a kernel function, a callable, or None for a matrix of kernel values."""
+    """Points for a kernel function or a callable; with None, for a matrix of kernel values."""
     if kernel is None:
         return GivenPoints(matrix)
     if not isinstance(kernel, KernelFunction):
         return CalledPoints(matrix, kernel, limits.who)
-    top = float(squared_lengths(matrix).max(initial=0.0)) * kernel.scale
+    largest = float(squared_lengths(matrix).max(initial=0.0)) * kernel.scale
     small = matrix.shape[0] <= EXACT_SIZE
-    rounding = float(np.finfo(np.float32).eps) * top
+    rounding = float(np.finfo(np.float32).eps) * largest
     double = small or rounding > ROUNDING_SHARE * limits.tol
     return ProductPoints(matrix, kernel, np.float64 if double else np.float32)
 
@@ -137,7 +140,7 @@ def whole_matrix(points: Points) -> FloatArray:
 
 
 def check_definite(points: Points, who: str) -> None:
-    """Refuse a given or called kernel with a negative eigenvalue, where it is small enough."""
+    """Raise `DataError` if a user's kernel has a negative eigenvalue; only for few points."""
     if isinstance(points, ProductPoints) or points.size > EXACT_SIZE:
         return
     K = whole_matrix(points)
@@ -147,14 +150,14 @@ def check_definite(points: Points, who: str) -> None:
 
 
 def classification(signs: FloatArray, caps: FloatArray) -> Dual:
-    """Dual of the hinge loss: labels as targets, each variable on the side of its label."""
+    """Dual of the hinge loss: labels as targets, variables with the sign of their label."""
     positive = signs > 0.0
     low, high = np.where(positive, 0.0, -caps), np.where(positive, caps, 0.0)
     return Dual(signs, low, high, np.arange(signs.size))
 
 
 def regression(y: FloatArray, caps: FloatArray, epsilon: float, shift: float) -> Dual:
-    """Dual of the epsilon tube around ``y + shift``: two variables for each row."""
+    """Dual of the epsilon-insensitive loss with target ``y + shift``: two variables per row."""
     target = np.concatenate((y + shift - epsilon, y + shift + epsilon))
     none = np.zeros_like(caps)
     rows = np.arange(y.size)
@@ -164,7 +167,7 @@ def regression(y: FloatArray, caps: FloatArray, epsilon: float, shift: float) ->
 
 
 def solve_dual(points: Points, dual: Dual, limits: Limits) -> DualSolution:
-    """Solve for all points: exactly where they are few, else on blocks."""
+    """Solve the dual: with the whole matrix if there are few variables, otherwise on blocks."""
     with quiet_blas():
         if dual.target.size <= EXACT_SIZE:
             tol = min(EXACT_TOL * max(1.0, float(np.abs(dual.target).max())), limits.tol)
@@ -192,6 +195,7 @@ def solve_ridge(
             option="loss",
         )
     K = whole_matrix(points)
+    # (K + diag(1/caps)) b = y - intercept, with sum b = 0.
     shifted = K.copy()
     shifted[np.diag_indices_from(shifted)] += 1.0 / caps
     factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
@@ -211,7 +215,7 @@ def combine(
     intercepts: Sequence[float],
     n_threads: int | None,
 ) -> tuple[KernelModel, IntArray]:
-    """One model of several score functions, over the points that any of them uses."""
+    """One model of several score functions, on the union of their support vectors."""
     support = np.unique(np.concatenate([index[beta != 0.0] for index, beta in parts]))
     coef = np.zeros((support.size, len(parts)))
     for k, (index, beta) in enumerate(parts):

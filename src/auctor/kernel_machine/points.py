@@ -14,15 +14,15 @@ from auctor.data.sparse import unsigned
 from auctor.kernel_machine.functions import KernelFunction
 from auctor.kernels.linalg.blocks import products_with_block
 
-#: Values of one strip of a block: few enough that the product, the offsets and the exponential
-#: find them in the cache (four megabytes of float32).
+#: Values of one strip of a block: 4 MB of float32, so that the product, the offsets and the
+#: exponential find them in the cache.
 STRIP_VALUES = 1 << 20
-#: Columns of a sparse matrix for each stored entry of a row from which compressed rows are quicker
-#: than a dense product: an entry costs a pass over the block, about five fused steps of BLAS.
+#: Columns per stored entry of a row from which compressed rows are faster than a dense product. Set
+#: by hand: an entry costs a pass over the block, about five times as much as a step of BLAS.
 SPARSE_COLUMNS = 8
-#: Entries of a dense copy of sparse rows: beyond them (256 MiB of float32) rows stay compressed.
+#: Most entries of a dense copy of sparse rows: 256 MB of float32. Larger ones stay compressed.
 DENSE_ENTRIES = 1 << 26
-#: Entries of the dense block that compressed rows are multiplied with (64 MiB of float32).
+#: Most entries of the dense block that compressed rows are multiplied with: 64 MB of float32.
 BLOCK_ENTRIES = 1 << 24
 
 #: Writes the kernel of some rows with the points from ``start`` to ``stop`` into an array.
@@ -37,10 +37,10 @@ class Points(Protocol):
     most_rows: int
 
     def against(self, left: Any) -> Strip:
-        """What writes the kernel of the rows ``left`` with the points, a strip at a time."""
+        """A function that writes the kernel of the rows ``left`` with a range of the points."""
 
     def rows(self, index: IntArray) -> Any:
-        """Some of the points, as ``against`` takes them."""
+        """Some of the points, in the form of the argument of ``against``."""
 
     def only(self, index: IntArray) -> Points:
         """Some of the points."""
@@ -54,7 +54,7 @@ class ProductPoints:
     matrix : (n, d) array or CSR matrix
     kernel : KernelFunction
     dtype : float32 or float64
-        Of products and kernel values; squared lengths are summed in float64.
+        Type of products and kernel values; squared lengths are summed in float64.
     """
 
     def __init__(self, matrix: Any, kernel: KernelFunction, dtype: Any) -> None:
@@ -88,7 +88,7 @@ class ProductPoints:
         return ProductPoints(self.matrix[index], self.kernel, self.dtype)
 
     def against(self, left: Any) -> Strip:
-        """What writes the kernel of the rows ``left`` with the points, a strip at a time."""
+        """A function that writes the kernel of the rows ``left`` with a range of the points."""
         offset = self.kernel.offset(squared_lengths(left)).astype(self.dtype)
         rows = left if isinstance(left, np.ndarray) else left.toarray()
         if self._sparse is not None:
@@ -113,7 +113,7 @@ class ProductPoints:
 
 
 class CalledPoints:
-    """Points for a kernel that a user wrote: ``function(A, B)`` gives a (len(A), len(B)) array."""
+    """Points for a user's kernel function: ``function(A, B)`` is a (len(A), len(B)) array."""
 
     dtype = np.dtype(np.float64)
 
@@ -130,7 +130,7 @@ class CalledPoints:
         return CalledPoints(self.matrix[index], self.function, self.who)
 
     def against(self, left: Any) -> Strip:
-        """What writes the kernel of the rows ``left`` with the points, a strip at a time."""
+        """A function that writes the kernel of the rows ``left`` with a range of the points."""
 
         def strip(start: int, stop: int, out: Array) -> None:
             values = np.asarray(self.function(left, self.matrix[start:stop]), dtype=np.float64)
@@ -149,7 +149,7 @@ class CalledPoints:
 
 
 class GivenPoints:
-    """Points known by their kernel matrix alone; other rows are rows of such a matrix."""
+    """Points given by their kernel matrix only; other rows are rows of such a matrix."""
 
     dtype = np.dtype(np.float64)
 
@@ -167,7 +167,7 @@ class GivenPoints:
         return GivenPoints(self.matrix, self.columns[index])
 
     def against(self, left: Any) -> Strip:
-        """What copies columns of rows of a kernel matrix."""
+        """A function that copies columns of rows of a kernel matrix."""
 
         def strip(start: int, stop: int, out: Array) -> None:
             out[:] = left[:, self.columns[start:stop]]
@@ -185,6 +185,6 @@ def squared_lengths(matrix: Any) -> FloatArray:
 
 
 def strips(points: int, rows: int) -> list[tuple[int, int]]:
-    """Ranges of points whose kernel strips fit into a block of ``rows`` rows."""
+    """Ranges of points whose kernel with ``rows`` rows has about `STRIP_VALUES` values."""
     width = max(64, STRIP_VALUES // max(rows, 1))
     return [(start, min(start + width, points)) for start in range(0, points, width)]

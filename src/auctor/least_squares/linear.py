@@ -1,7 +1,7 @@
-"""Linear least squares, by the ways that textbooks teach: QR, minimum norm, SVD, ridge, lasso.
+"""Linear least squares by the textbook methods: QR, minimum norm, SVD, ridge, lasso.
 
-Objectives are sums, ``|A x - b|^2 / 2 + strength * penalty``, as in linear algebra, and not means
-over rows as elsewhere in the library: divide a strength by the number of rows to compare.
+Objectives are sums, ``|A x - b|^2 / 2 + strength * penalty``, as in linear algebra, not means over
+rows as elsewhere in the library: divide a strength by the number of rows to compare.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from auctor.core.types import FloatArray
 from auctor.qp import QuadraticProgram
 from auctor.qp import solve as solve_program
 
-#: Singular values, or pivots of a QR factorisation, below this share of the largest count as zero
-#: for each row or column: numpy's rule for the rank of a matrix.
+#: Machine epsilon: singular values, or pivots of a QR factorisation, below this times the larger
+#: dimension times the largest count as zero, as in `numpy.linalg.matrix_rank`.
 RANK_SHARE = float(np.finfo(np.float64).eps)
 
 
@@ -34,8 +34,8 @@ def solve_qr(A: Any, b: Any) -> FloatArray:
     Raises
     ------
     DataError
-        Where columns depend on each other: then there are many solutions, and `solve_svd` gives
-        the shortest.
+        If columns are linearly dependent: then there are many solutions, and `solve_svd` gives the
+        shortest.
 
     Examples
     --------
@@ -88,14 +88,14 @@ def min_norm(A: Any, b: Any) -> FloatArray:
             "min_norm",
             needs="independent rows",
             got=f"rank {rank} of {n} rows",
-            todo="Call solve_svd, which needs no rank.",
+            todo="Call solve_svd, which works for any rank.",
         )
     x: FloatArray = Q @ solve_triangular(R, right[order], trans="T", check_finite=False)
     return x
 
 
 def solve_svd(A: Any, b: Any) -> FloatArray:
-    """The shortest of all least-squares solutions, ``V S^-1 U'b``, whatever the rank.
+    """The shortest of all least-squares solutions, ``V S^-1 U'b``, for any rank.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def tikhonov(A: Any, b: Any, strengths: Any) -> FloatArray:
 
 
 def lasso(A: Any, b: Any, *, strength: float | None = None, length: float | None = None) -> Any:
-    """The lasso as a quadratic program, exact to rounding; for small problems and as a reference.
+    """The lasso as a quadratic program, exact up to rounding error; for small problems.
 
     With ``strength`` it minimises ``|A x - b|^2 / 2 + strength * |x|_1``; with ``length``,
     ``|A x - b|^2 / 2`` over ``|x|_1 <= length``, the form of Tibshirani. The variables are the
@@ -170,7 +170,7 @@ def lasso(A: Any, b: Any, *, strength: float | None = None, length: float | None
 
     Notes
     -----
-    The cost grows with the cube of d: for more than a few hundred columns take
+    The cost grows with the cube of d: for more than a few hundred columns use
     ``minimise(Problem(Squared(), L1(...), data))``.
 
     Examples

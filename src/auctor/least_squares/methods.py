@@ -1,4 +1,4 @@
-"""How one step of a non-linear least-squares solve is made: Gauss-Newton, Levenberg-Marquardt."""
+"""Methods of non-linear least squares: steepest descent, Gauss-Newton, Levenberg-Marquardt."""
 
 from __future__ import annotations
 
@@ -16,25 +16,29 @@ from auctor.least_squares.residuals import Values
 from auctor.least_squares.trust_region import RADIUS_SHARE, trust_step
 from auctor.solvers.line_search import first_accepted, sizes
 
-#: Trials of a line search: 0.9^306 is 1e-14, below the rounding of any step.
+#: Most trials of a line search: 0.9^306 is 1e-14, below the rounding error of any step.
 MOST_TRIALS = 306
-#: Length of a step, as a share of that of x, that rounding hides.
+#: Length of a step, relative to x, that is rounding error: machine epsilon.
 ROUNDING = float(np.finfo(np.float64).eps)
-#: A step that came out worse than this share of its promise makes the region smaller (Nocedal,
-#: Wright, section 4.1).
+#: Ratio of the actual to the predicted decrease below which the trust region shrinks. Source:
+#: Nocedal and Wright, Numerical optimization, algorithm 4.1.
 BAD = 0.25
-#: One that came out better than this, at the edge of the region, makes it larger (the same).
+#: Ratio of the actual to the predicted decrease above which the trust region grows, if the step is
+#: at its edge. Source: Nocedal and Wright, Numerical optimization, algorithm 4.1.
 GOOD = 0.75
-#: Factor of a region that was too large (the same).
+#: Factor on the radius when the trust region shrinks. Source: Nocedal and Wright, Numerical
+#: optimization, algorithm 4.1.
 SMALLER = 0.25
-#: Factor of one that was too small (the same).
+#: Factor on the radius when the trust region grows. Source: Nocedal and Wright, Numerical
+#: optimization, algorithm 4.1.
 LARGER = 2.0
-#: First radius, as a share of the largest.
+#: First radius, as a share of the largest. Set by hand: too small takes more steps, too large more
+#: rejected ones.
 FIRST = 0.4
 
 
 class Moved(NamedTuple):
-    """Where a step led: the new values, what the method keeps, and whether it is stuck."""
+    """Result of a step: the new values, the method's state, and whether no step is possible."""
 
     values: Values
     state: State
@@ -43,7 +47,7 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """What a method keeps between steps: nothing, unless it has a trust region.
+    """What a method carries between steps; only trust regions use it.
 
     Parameters
     ----------
@@ -58,7 +62,7 @@ class State:
 
 
 class LineSearch(ABC):
-    """Steps along a direction, cut back until the sum of squares falls enough."""
+    """Base class: steps along a direction, shortened until the sum of squares falls enough."""
 
     armijo: float
     shrink: float
@@ -70,21 +74,21 @@ class LineSearch(ABC):
 
     @abstractmethod
     def direction(self, values: Values) -> FloatArray:
-        """Where to go."""
+        """Search direction at a point."""
 
     def init(self, values: Values) -> State:
-        """Refuse bounds, which a line search would walk out of."""
+        """Empty state; an error if there are bounds, which a line search would not respect."""
         if values.function.bounded:
             raise ParameterError(
                 type(self).__name__,
                 needs="unknowns without bounds",
                 got="bounds",
-                todo="Use LevenbergMarquardt, which keeps them.",
+                todo="Use LevenbergMarquardt, which respects them.",
             )
         return State()
 
     def step(self, values: Values, state: State) -> Moved:
-        """The first step size that keeps ``armijo`` of what the slope promises."""
+        """The first step size with the sufficient decrease ``armijo * size * slope``."""
         p = self.direction(values)
         slope = float(values.gradient @ p)
 
@@ -101,14 +105,14 @@ class LineSearch(ABC):
 
 @dataclass(frozen=True)
 class SteepestDescent(LineSearch):
-    """Steps along the negative gradient: cheap, and slow where the Jacobian is ill-conditioned.
+    """Steps along the negative gradient: cheap, but slow for an ill-conditioned Jacobian.
 
     Parameters
     ----------
     armijo : float in (0, 1)
-        Share of the decrease promised by the slope that a step must keep.
+        Least share of the decrease predicted by the slope.
     shrink : float in (0, 1)
-        Factor of a step that was too long.
+        Factor on a step that was too long.
     """
 
     armijo: float = 0.1
@@ -121,19 +125,19 @@ class SteepestDescent(LineSearch):
 
 @dataclass(frozen=True)
 class GaussNewton(LineSearch):
-    """Steps to the minimum of the linear model ``|J p + r|``, the shortest where it has many.
+    """Steps to the minimum of the linear model ``|J p + r|``; the shortest if it has several.
 
-    Quick where residuals are small or nearly linear. With fewer residuals than unknowns a full step
-    can be so long that it leaves the region where the residuals have slopes; then look at the value
-    reached and not only at the gradient, or take `LevenbergMarquardt`.
+    Fast if residuals are small or nearly linear. With fewer residuals than unknowns a full step can
+    be so long that it ends where the residuals are flat; then check the value reached, not only the
+    gradient, or use `LevenbergMarquardt`.
 
     Parameters
     ----------
     armijo : float in (0, 1)
-        Share of the decrease promised by the slope that a step must keep. Values near 1/2 refuse
-        the exact step on a linear problem, which keeps exactly that.
+        Least share of the decrease predicted by the slope. Values near 1/2 reject the exact step on
+        a linear problem, whose decrease is exactly half the predicted one.
     shrink : float in (0, 1)
-        Factor of a step that was too long.
+        Factor on a step that was too long.
     """
 
     armijo: float = 0.01
@@ -146,23 +150,23 @@ class GaussNewton(LineSearch):
 
 @dataclass(frozen=True)
 class LevenbergMarquardt:
-    """Steps to the minimum of the linear model inside a region in which it can be trusted.
+    """Steps to the minimum of the linear model inside a trust region.
 
-    The step is exact (one SVD of the Jacobian), so that any rank and fewer residuals than unknowns
-    are allowed. Bounds are kept: unknowns that the gradient pushes against a bound stay there, and
-    steps of the others end at theirs.
+    The step is exact (one SVD of the Jacobian), so any rank is allowed, also with fewer residuals
+    than unknowns. Bounds are respected: unknowns that the gradient pushes against a bound stay
+    there, and the steps of the others are clipped to theirs.
 
     Parameters
     ----------
     largest_radius : float > 0
-        Longest step ever allowed.
+        Largest radius of the trust region.
     first_radius : float > 0, optional
-        Of the first step; two fifths of the largest by default.
+        Radius of the first step; two fifths of the largest by default.
     accept : float in [0, 1/4)
-        Share of the promised decrease that a step must keep to be taken.
+        Least ratio of the actual to the predicted decrease of an accepted step.
     scale_columns : bool
-        Measure steps in units of the largest length that every column of the Jacobian has had
-        (More, 1978), so that the units of the unknowns do not matter.
+        Measure steps in units of the largest length so far of every column of the Jacobian (More,
+        1978), so that the units of the unknowns do not matter.
 
     References
     ----------
@@ -182,7 +186,7 @@ class LevenbergMarquardt:
             check_real(who, "first_radius", self.first_radius, low=0.0, open_low=True)
 
     def init(self, values: Values) -> State:
-        """The first region."""
+        """State with the first radius and scale."""
         first = FIRST * self.largest_radius if self.first_radius is None else self.first_radius
         scale = None
         if self.scale_columns:
@@ -191,16 +195,16 @@ class LevenbergMarquardt:
         return State(min(first, self.largest_radius), scale)
 
     def step(self, values: Values, state: State) -> Moved:
-        """One trial step; it is taken, and the region changed, by how well the model did."""
+        """One trial step; the ratio of actual to predicted decrease sets the next radius."""
         p, length = self._trial(values, state)
-        promised = values.value - values.model(p)
+        predicted = values.value - values.model(p)
         tiny = length <= ROUNDING * float(np.linalg.norm(values.x))
-        if not promised > 0.0:
-            # A step that bounds have cut may climb; a shorter one is nearer to the gradient.
+        if not predicted > 0.0:
+            # A step that was clipped to bounds may rise; a shorter one is closer to the gradient.
             shorter = replace(state, radius=SMALLER * state.radius)
             return Moved(values, shorter, stuck=tiny or not values.function.bounded)
         trial = values.function.at(values.x + p)
-        ratio = (values.value - trial.value) / promised
+        ratio = (values.value - trial.value) / predicted
         radius = state.radius
         if ratio < BAD:
             radius *= SMALLER
@@ -216,7 +220,7 @@ class LevenbergMarquardt:
 
     @staticmethod
     def _trial(values: Values, state: State) -> tuple[FloatArray, float]:
-        """The step, inside the bounds, and the length it has in the units of the region."""
+        """The step, clipped to the bounds, and its length in units of ``scale``."""
         scale = np.ones(values.x.size) if state.scale is None else state.scale
         free = ~values.held
         p = np.zeros(values.x.size)

@@ -1,9 +1,9 @@
-"""A network that solves Poisson's equation on a square, as residuals at points of a grid.
+"""A network that solves Poisson's equation on a square, as residuals at the points of a grid.
 
-The equation is ``u_xx + u_yy = f`` on the unit square with given values on its boundary, and the
-exact solution ``u = exp(-x) (x + y^3)``. The network is multiplied by ``x(1-x) y(1-y)`` and added
-to a function that has the boundary values, so that these hold whatever the weights (Lagaris, Likas,
-Fotiadis, 1998).
+The equation is ``u_xx + u_yy = f`` on the unit square with given boundary values, and has the exact
+solution ``u = exp(-x) (x + y^3)``. The network is multiplied by ``x(1-x) y(1-y)`` and added to a
+function with the boundary values, so that these hold for all weights (Lagaris, Likas, Fotiadis,
+1998).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from auctor.core.checks import check_int, check_vector
 from auctor.core.types import FloatArray
 from auctor.maps.activations import Activation, activation
 
-#: Points a side on which errors are measured.
+#: Points per side of the grid on which errors are measured, boundary included; steps of 0.01.
 TEST_POINTS = 101
 
 
@@ -38,7 +38,7 @@ def exact(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _boundary(x: FloatArray, y: FloatArray) -> FloatArray:
-    """A function with the values of the solution on the four sides."""
+    """A function that equals the solution on the boundary of the square."""
     e = np.exp(-1.0)
     left, right = y**3, (1.0 + y**3) * e
     bottom, top = x * np.exp(-x), (x + 1.0) * np.exp(-x)
@@ -60,10 +60,10 @@ class PoissonNetwork:
     Parameters
     ----------
     units : int >= 1
-        Hidden units; there are four weights for each.
+        Number of hidden units, of four weights each.
     activation : {"tanh", "sigmoid"}
     points : int >= 1
-        Points a side of the grid inside the square at which the equation is to hold.
+        Points per side of the interior grid at which the residuals are taken.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class PoissonNetwork:
 
     @cached_property
     def grid(self) -> tuple[FloatArray, FloatArray]:
-        """Points inside the square; its boundary is not among them."""
+        """Coordinates x and y of the interior grid points."""
         inside = np.arange(1, self.points + 1) / (self.points + 1)
         x, y = np.meshgrid(inside, inside, indexing="ij")
         return x.ravel(), y.ravel()
@@ -113,7 +113,7 @@ class PoissonNetwork:
 
     @cached_property
     def _factors(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """What multiplies N, N_x, N_y and N_xx + N_yy in the residuals."""
+        """Factors of N, N_x, N_y and N_xx + N_yy in the residuals, at the grid."""
         x, y = self.grid
         hx, hy = x * (1.0 - x), y * (1.0 - y)
         return (
@@ -131,7 +131,7 @@ class PoissonNetwork:
         return self._s.value(np.outer(x, weights.wx) + np.outer(y, weights.wy) + weights.u)
 
     def residuals(self, w: FloatArray) -> FloatArray:
-        """How far the equation is from holding at every point of the grid."""
+        """``u_xx + u_yy - f`` of the trial solution at every point of the grid."""
         weights = self.unpack(w)
         v, wx, wy, _ = weights
         s0 = self._hidden(weights, *self.grid)
@@ -147,7 +147,7 @@ class PoissonNetwork:
         return left
 
     def jacobian(self, w: FloatArray) -> FloatArray:
-        """Derivatives of the residuals by the weights."""
+        """Derivatives of the residuals by the weights, (grid points, weights)."""
         weights = self.unpack(w)
         v, wx, wy, _ = weights
         x, y = (part[:, None] for part in self.grid)
@@ -176,5 +176,5 @@ class PoissonNetwork:
         return self.solution(w, x, y) - exact(x, y)
 
     def largest_error(self, w: FloatArray) -> float:
-        """The largest of these differences."""
+        """Largest absolute error on a grid of 101 by 101 points."""
         return float(np.abs(self.errors(w)).max())

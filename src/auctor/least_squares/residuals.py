@@ -1,4 +1,4 @@
-"""Residuals and their Jacobian, checked and counted, and the values at one point."""
+"""A user's residuals and Jacobian with checks and counters, and their values at a point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Function = Callable[[FloatArray], Any]
 
 
 class Residuals:
-    """Half the sum of squares of a vector function, inside a box.
+    """Half the sum of squares of a vector function, with bounds.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Residuals:
     jacobian : callable
         ``jacobian(x)`` has its derivatives: one row per residual, one column per unknown.
     lower, upper : (d,) array
-        Bounds; infinite where there are none.
+        Bounds; infinite entries mean no bound.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Residuals:
     def at(self, x: FloatArray) -> Values:
         """Residuals at a point."""
         self.evaluations += 1
-        # A trial step may overflow: its value is then infinite and the step is refused.
+        # A trial step may overflow: its value is then infinite and the step is rejected.
         with np.errstate(over="ignore", invalid="ignore"):
             r = np.asarray(self._residuals(x), dtype=np.float64)
         if r.ndim != 1 or (self.size is not None and r.size != self.size):
@@ -82,7 +82,7 @@ class Residuals:
 
 @dataclass(frozen=True)
 class Values:
-    """A point with its residuals; the Jacobian is computed when first asked for."""
+    """A point with its residuals; the Jacobian is computed on first use."""
 
     function: Residuals = field(repr=False)
     x: FloatArray
@@ -108,7 +108,7 @@ class Values:
 
     @cached_property
     def slope(self) -> float:
-        """Length of the gradient of the unknowns that can move."""
+        """Norm of the gradient over the unknowns that are not held at a bound."""
         return float(np.linalg.norm(np.where(self.held, 0.0, self.gradient)))
 
     def model(self, p: FloatArray) -> float:

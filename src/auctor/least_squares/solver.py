@@ -1,4 +1,4 @@
-"""Non-linear least squares: the loop, and what it returns."""
+"""Non-linear least squares: the solver loop and its result."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class FitStatus(Enum):
     """How a solve ended; the value is the sentence a user reads."""
 
     CONVERGED = "The gradient is within the tolerance."
-    SETTLED = "No step lowers the sum of squares by more than rounding."
-    MAX_ITER = "The steps ran out before the gradient was within the tolerance."
+    SETTLED = "No step lowers the sum of squares by more than rounding error."
+    MAX_ITER = "The limit on steps was reached before the gradient was within the tolerance."
 
 
 class Method(Protocol):
-    """Makes the steps."""
+    """A method of non-linear least squares."""
 
     def init(self, values: Values) -> State:
         """State at the start."""
@@ -35,24 +35,24 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Fit:
-    """The outcome of a least-squares solve.
+    """The result of a least-squares solve.
 
     Attributes
     ----------
     x : (d,) array
     value : float
-        Half the sum of squares at x. Look at it even where the gradient is small: a network whose
-        units are saturated has no gradient and a large residual.
+        Half the sum of squares at x. Check it even if the gradient is small: a network whose units
+        are saturated has no gradient and a large residual.
     slope : float
-        Length of ``J'r`` there, unknowns held by a bound aside.
+        Norm of ``J'r`` at x, without unknowns that are held at a bound.
     residuals : (n,) array
     status : FitStatus
     n_iter : int
-        Steps tried.
+        Number of trial steps.
     evaluations, jacobians : int
-        Calls of the two functions.
+        Number of calls of the two functions.
     values : tuple of float
-        Half the sum of squares after every step, the start first.
+        Half the sum of squares at the start and after every step.
     """
 
     x: FloatArray
@@ -87,19 +87,19 @@ def solve(
     Parameters
     ----------
     residuals : callable
-        ``residuals(x)``, a vector. Where it is not finite a step is refused.
+        ``residuals(x)``, a vector. A step to a point at which it is not finite is rejected.
     x0 : (d,) array
-        Start, inside the bounds.
+        Starting point, inside the bounds.
     jacobian : callable
         ``jacobian(x)``, of shape (residuals, unknowns); either may be the larger.
     method : LevenbergMarquardt, GaussNewton or SteepestDescent, optional
         `LevenbergMarquardt` by default.
     lower, upper : (d,) arrays or numbers, optional
-        Bounds; only `LevenbergMarquardt` keeps them.
+        Bounds; only `LevenbergMarquardt` supports them.
     tol : float >= 0
-        Length of ``J'r`` that is small enough.
+        Norm of ``J'r`` to reach.
     max_iter : int >= 0
-        Steps allowed.
+        Largest number of steps.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def solve(
     values = function.at(start)
     if not np.isfinite(values.value):
         raise DataError(
-            WHO, needs="finite residuals at x0", got="NaN or infinity", todo="Start elsewhere."
+            WHO, needs="finite residuals at x0", got="NaN or infinity", todo="Pass another x0."
         )
     maker = LevenbergMarquardt() if method is None else method
     state, trace, status = maker.init(values), [values.value], FitStatus.MAX_ITER
@@ -151,7 +151,7 @@ def solve(
 
 
 def _bounds(start: FloatArray, lower: Any, upper: Any) -> tuple[FloatArray, FloatArray]:
-    """Bounds as arrays, with the start between them."""
+    """Bounds as arrays; an error unless the start is between them."""
     low = np.full(start.size, -np.inf if lower is None else lower, dtype=np.float64)
     high = np.full(start.size, np.inf if upper is None else upper, dtype=np.float64)
     if not (low <= high).all():

@@ -1,4 +1,4 @@
-"""The exact minimum of a linear least-squares model inside a ball, from one decomposition."""
+"""The exact minimum of a linear least-squares model inside a ball, from one SVD."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.types import FloatArray
+from auctor.least_squares.linear import RANK_SHARE
 
-#: How far the length of a step may be from the radius, as a share of it: what More (1978) and the
-#: errata of the lecture notes ask for; a tighter bound changes no iteration count.
+#: Largest difference of the length of a step from the radius, as a share of the radius, as in More
+#: (1978) and the errata of the lecture notes; tighter bounds do not change iteration counts.
 RADIUS_SHARE = 1e-3
-#: Newton steps on the secular equation allowed; four are usual.
+#: Most Newton steps on the secular equation. Four are usual; set by hand.
 MOST_STEPS = 50
-#: Singular values below this share of the largest, for each row or column, count as zero.
-RANK_SHARE = float(np.finfo(np.float64).eps)
 
 
 class TrustStep(NamedTuple):
@@ -26,11 +25,11 @@ class TrustStep(NamedTuple):
 
 
 def trust_step(J: FloatArray, r: FloatArray, radius: float) -> TrustStep:
-    """Minimise ``|J p + r|^2 / 2`` over ``|p| <= radius``, whatever the rank of J.
+    """Minimise ``|J p + r|^2 / 2`` over ``|p| <= radius``, for J of any rank.
 
-    With ``J = U S V'`` the step is ``-V S U'r / (S^2 + multiplier)``. The multiplier is 0 where the
+    With ``J = U S V'`` the step is ``-V S U'r / (S^2 + multiplier)``. The multiplier is 0 if the
     shortest minimiser is inside the ball; otherwise Newton's method solves
-    ``1 / radius = 1 / |p|`` for it, at O(d) for each step.
+    ``1 / radius = 1 / |p|`` for it, at O(d) per step.
 
     Examples
     --------
@@ -62,6 +61,6 @@ def trust_step(J: FloatArray, r: FloatArray, radius: float) -> TrustStep:
             high = multiplier
         curve = float(scaled @ (scaled / (squares + multiplier)))
         multiplier += length * length / curve * (length - radius) / radius
-        if not low < multiplier < high:
+        if not low < multiplier < high:  # outside the bracket: geometric mean instead
             multiplier = np.sqrt(max(low, 1e-3 * high) * high)
     return TrustStep(-(scaled @ Vt), float(multiplier), steps)

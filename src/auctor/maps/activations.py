@@ -1,4 +1,4 @@
-"""Functions applied to every unit of a network, with their first three derivatives."""
+"""Activation functions of a network's units, with their first three derivatives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Activation(NamedTuple):
     name : str
     value : callable
     first, second, third : callable
-        Derivatives, as functions of ``value(z)``: nothing overflows, and nothing is computed twice.
+        Derivatives as functions of ``value(z)``, which avoids overflow and repeated work.
     """
 
     name: str
@@ -66,7 +66,7 @@ ACTIVATIONS = {one.name: one for one in (RELU, SIGMOID, TANH)}
 
 
 def activation(who: str, name: str) -> Activation:
-    """The activation of a name.
+    """The activation with this name.
 
     Examples
     --------

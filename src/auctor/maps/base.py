@@ -1,6 +1,6 @@
-"""Score maps: from parameters to scores, with products by the Jacobian and its transpose.
+"""Score maps: functions from parameters to scores, with products of the Jacobian.
 
-A linear model is the map with a constant Jacobian: the data matrix.
+A linear model is the map with a constant Jacobian, the data matrix.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from auctor.core.types import FloatArray, IntArray, Target
 
 
 class Tangent(Data, Protocol):
-    """A score map near one point: data whose columns are the derivatives of the scores."""
+    """The linearisation of a score map at a point: data whose matrix is the Jacobian there."""
 
     @property
     def value(self) -> FloatArray:
-        """Scores at the point itself."""
+        """Scores at the point."""
 
 
 class ScoreMap(Protocol):
@@ -27,11 +27,11 @@ class ScoreMap(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """Rows."""
+        """Number of rows."""
 
     @property
     def n_params(self) -> int:
-        """Parameters."""
+        """Number of parameters."""
 
     @property
     def target(self) -> Target:
@@ -39,20 +39,20 @@ class ScoreMap(Protocol):
 
     @property
     def access(self) -> Access:
-        """`Access.ROWS` where ``rows`` gives the map of some rows, which batches need."""
+        """`Access.ROWS` if ``rows`` is implemented, which batches need; otherwise no flag."""
 
     def rows(self, index: IntArray) -> ScoreMap:
-        """The same map of some rows, where ``access`` has `Access.ROWS`."""
+        """The same map for some of the rows, if ``access`` has `Access.ROWS`."""
 
     def start(self, rng: np.random.Generator) -> FloatArray:
-        """Parameters to begin with."""
+        """Starting parameters."""
 
     def at(self, w: FloatArray) -> Tangent:
         """Scores at w, and the two products with the Jacobian there."""
 
 
 class ProductTangent:
-    """What tangents share: sizes, the target, and no access beyond the two products."""
+    """Base class of tangents: sizes, the target, and no access beyond the two products."""
 
     access = Access.PRODUCTS
 
@@ -61,7 +61,7 @@ class ProductTangent:
 
     @property
     def n_rows(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return int(self.value.size)
 
 
@@ -80,12 +80,12 @@ class MapRows:
         return self._map.at(self._start).scores(w, offset)
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
-        """Transpose of the Jacobian at the start times slopes."""
+        """Transposed Jacobian at the start times derivatives in the scores."""
         return self._map.at(self._start).gradient(dscores)
 
 
 class MatrixTangent(ProductTangent):
-    """A tangent whose Jacobian is known as a matrix."""
+    """A tangent with the Jacobian as a matrix."""
 
     def __init__(self, value: FloatArray, jacobian: FloatArray, target: Target) -> None:
         super().__init__(value, jacobian.shape[1], target)
@@ -97,6 +97,6 @@ class MatrixTangent(ProductTangent):
         return change
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
-        """Transpose of the Jacobian times slopes."""
+        """Transposed Jacobian times derivatives in the scores."""
         pulled: FloatArray = self.jacobian.T @ dscores
         return pulled

@@ -1,4 +1,4 @@
-"""Features whose inner products are near those of a Gaussian kernel: linear models of them bend."""
+"""Features whose inner products approximate a Gaussian kernel, for non-linear models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from auctor.core.errors import DataError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 
-#: Eigenvalues of the kernel between landmarks below this share of the largest are left out.
+#: Eigenvalues of the kernel between landmarks below this share of the largest are dropped: a few
+#: thousand times machine epsilon, their eigenvectors are mostly rounding error.
 RANK_SHARE = 1e-12
 
 
@@ -51,7 +52,7 @@ class RandomFeatures:
         return [cls(), cls(2000, gamma=0.3, seed=3)]
 
     def transform(self, X: Any) -> FloatArray:
-        """Features of rows; the same projections for every table with as many columns."""
+        """Features of rows; tables with as many columns get the same projections."""
         rows, rng = _rows("RandomFeatures", X), as_rng(self.seed)
         directions = rng.normal(size=(rows.shape[1], self.n_features))
         phase = rng.uniform(0.0, 2.0 * np.pi, size=self.n_features)
@@ -62,9 +63,9 @@ class RandomFeatures:
 
 @dataclass(frozen=True)
 class Nystroem:
-    """Kernel values with landmarks (Williams, Seeger, 2001), for ``exp(-gamma |x - z|^2)``.
+    """Nystroem features (Williams, Seeger, 2001), for ``exp(-gamma |x - z|^2)``.
 
-    Exact between landmarks, and everywhere once they span all rows.
+    Inner products are exact between landmarks; with all rows as landmarks, between all rows.
 
     Parameters
     ----------

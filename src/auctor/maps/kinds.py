@@ -1,4 +1,4 @@
-"""Score maps of linear data and of any function with a Jacobian."""
+"""Score maps of linear data and of a user's function with its Jacobian."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from auctor.maps.base import MatrixTangent, ProductTangent, Tangent
 
 
 class LinearTangent(ProductTangent):
-    """The tangent of linear data, which is the data itself."""
+    """The tangent of linear data: the data itself."""
 
     def __init__(self, data: Data, w: FloatArray) -> None:
         super().__init__(data.scores(w), data.n_columns, data.target)
         self._data = data
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
-        """Scores of a direction."""
+        """Change of the scores along a direction, ``X @ w + offset``."""
         return self._data.scores(w, offset)
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
-        """Slopes in the weights."""
+        """Gradient in the parameters, ``X.T @ dscores``."""
         return self._data.gradient(dscores)
 
 
@@ -79,7 +79,7 @@ class CallableMap:
     y : (n,) array
         Target.
     start : (p,) array
-        Parameters to begin with.
+        Starting parameters.
     weight : (n,) array, optional
 
     Examples
@@ -127,7 +127,7 @@ class CallableMap:
         ]
 
     def rows(self, index: IntArray) -> CallableMap:
-        """Some of the scores; the functions are still asked for all of them."""
+        """The map of some rows; the user's functions still compute all of them."""
         part = copy(self)
         part._scores = lambda w: np.asarray(self._scores(w))[index]
         part._jacobian = lambda w: np.asarray(self._jacobian(w))[index]
@@ -135,7 +135,7 @@ class CallableMap:
         return part
 
     def start(self, rng: np.random.Generator) -> FloatArray:
-        """The given start."""
+        """A copy of the given starting parameters."""
         return self._start.copy()
 
     def at(self, w: FloatArray) -> Tangent:

@@ -17,16 +17,16 @@ from auctor.maps.base import ProductTangent, Tangent
 
 
 class Layer(NamedTuple):
-    """Weights, one column for each unit, and offsets."""
+    """Weights, (inputs, units), and offsets, (units,)."""
 
     weights: FloatArray
     offsets: FloatArray
 
 
 class Mlp:
-    """A network whose last layer is linear: one score for each row.
+    """A network of fully connected layers with a linear output: one score per row.
 
-    There is no last offset: the intercept of the problem is one, and is never penalised.
+    The output has no offset: the intercept of the problem, which is never penalised, is its offset.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class Mlp:
     y : (n,) array
         Target.
     hidden : tuple of int >= 1
-        Units of the hidden layers; none makes a linear model.
+        Units of the hidden layers; an empty tuple makes a linear model.
     activation : {"tanh", "relu", "sigmoid"}
     init : {"auto", "glorot", "he"}
         Variance of the starting weights: ``2 / (units in + units out)`` (Glorot, Bengio, 2010) or
-        ``2 / units in`` (He et al., 2015). ``"auto"`` is He's for ``"relu"``, else Glorot's.
+        ``2 / units in`` (He et al., 2015). ``"auto"`` is "he" for "relu", otherwise "glorot".
     weight : (n,) array, optional
 
     Examples
@@ -94,7 +94,7 @@ class Mlp:
         ]
 
     def rows(self, index: IntArray) -> Mlp:
-        """The same network of some rows."""
+        """The same network on some rows."""
         part = copy(self)
         part.X, part.target = self.X[index], self.target.take(index)
         part.n_rows = int(index.size)
@@ -112,7 +112,7 @@ class Mlp:
     def unpack(self, w: FloatArray) -> list[Layer]:
         """The layers of a parameter vector."""
         layers, begin = [], 0
-        padded = np.append(w, 0.0)  # the last offset, which is none
+        padded = np.append(w, 0.0)  # the output has no offset: a zero in its place
         for m, k in pairwise(self._sizes):
             middle = begin + m * k
             layers.append(Layer(padded[begin:middle].reshape(m, k), padded[middle : middle + k]))
@@ -120,7 +120,7 @@ class Mlp:
         return layers
 
     def scores(self, w: FloatArray, X: FloatArray) -> FloatArray:
-        """Scores of any rows, those of other data included; an intercept is to be added."""
+        """Scores of the rows X, which may be new data; the intercept is not included."""
         return self._forward(self.unpack(w), np.asarray(X, dtype=np.float64))[1]
 
     def at(self, w: FloatArray) -> Tangent:
@@ -130,7 +130,7 @@ class Mlp:
         return MlpTangent(value, self.n_params, self.target, layers, units, self._activation)
 
     def _forward(self, layers: list[Layer], X: FloatArray) -> tuple[list[FloatArray], FloatArray]:
-        """Values of every layer, the rows first, and the scores."""
+        """Values of every layer, starting with the inputs, and the scores."""
         units = [X]
         for layer in layers[:-1]:
             units.append(self._activation.value(units[-1] @ layer.weights + layer.offsets))
@@ -139,7 +139,7 @@ class Mlp:
 
 
 class MlpTangent(ProductTangent):
-    """A network near one point."""
+    """The linearisation of a network at a point."""
 
     def __init__(
         self,
@@ -155,10 +155,11 @@ class MlpTangent(ProductTangent):
         self._slopes = [function.first(values) for values in units[1:]]
 
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
-        """Change of the scores along a direction, by forward differentiation."""
+        """Change of the scores along a direction, by forward-mode differentiation."""
         begin, change = 0, np.zeros_like(self._units[0])
         padded = np.append(w, 0.0)
         for number, (layer, units) in enumerate(zip(self._layers, self._units, strict=True)):
+            # d(units W + b) = d(units) W + units dW + db, then times the activation's derivative.
             middle = begin + layer.weights.size
             moved = padded[begin:middle].reshape(layer.weights.shape)
             change = change @ layer.weights + units @ moved
@@ -169,7 +170,7 @@ class MlpTangent(ProductTangent):
         return change[:, 0] + offset
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
-        """Slopes in the parameters, by backward differentiation."""
+        """Gradient in the parameters, by backpropagation."""
         back, parts = dscores[:, None], []
         for number in range(len(self._layers) - 1, -1, -1):
             parts += [back.sum(axis=0), (self._units[number].T @ back).ravel()]

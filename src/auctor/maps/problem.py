@@ -16,30 +16,31 @@ from auctor.maps.base import MapRows, ScoreMap, Tangent
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import Hessian, RowParts
 
-#: What solvers that go along rays, or step by batches of rows, and nothing else, need.
+#: Needs that a score map can provide: for solvers with line searches or batches of rows.
 OFFERED = Need.SMOOTH_LOSS | Need.CURVATURE | Need.SMOOTH_PENALTY | Need.ROW_LOSS
 
 
 class MapProblem(Problem):
     """Minimise ``loss(map(w) + intercept) + penalty(w)`` for a score map.
 
-    Every smooth loss trains on it, those of pairs and of sets included, with `Lbfgs`,
-    `GradientDescent` and `Newton`, whose matrix is that of Gauss and Newton: the curvature of the
-    loss between the Jacobians. Losses that are sums over rows train by batches too, with `Sgd`,
-    `Adam`, `SubsampledNewton` and `StochasticLbfgs`. The problem is not convex: a solution is a
-    stationary point, and its gap is the largest slope, not a bound on what is left to gain.
+    Every smooth loss can be minimised, also losses on pairs and on sets of rows, with `Lbfgs`,
+    `GradientDescent` and `Newton`, which uses the Gauss-Newton matrix: the Jacobian's transpose
+    times the curvature of the loss times the Jacobian. Losses that are sums over rows also work
+    with batches: `Sgd`, `Adam`, `SubsampledNewton` and `StochasticLbfgs`. The problem is not
+    convex: a solution is a stationary point, and its gap is the largest gradient entry, not a bound
+    on the distance to the minimum.
 
     Parameters
     ----------
     loss : Loss
     penalty : Penalty
-        Of all parameters of the map, its offsets included.
+        Penalty of all parameters of the map, including offsets.
     score_map : ScoreMap
     fit_intercept : bool
     seed : int
-        Of the starting point.
+        Seed of the starting point.
     start : array, optional
-        Parameters of the map to begin with; by default those that it proposes.
+        Starting parameters of the map; by default ``score_map.start``.
 
     Examples
     --------
@@ -77,13 +78,13 @@ class MapProblem(Problem):
         self.map, self.seed = score_map, seed
         self._first = score_map.start(as_rng(seed)) if start is None else start
         self._near: list[tuple[FloatArray, Tangent]] = []
-        if start is None:  # errors of the map come now
+        if start is None:  # evaluate now, so that errors of the map are raised here
             self._near.append((self._first, score_map.at(self._first)))
         rows = MapRows(score_map, self._first)
         super().__init__(loss, penalty, rows, fit_intercept=fit_intercept, counts=counts)
 
     def on_rows(self, index: IntArray, counts: Counts) -> MapProblem:
-        """The same problem on some of the rows; their work is counted apart."""
+        """The same problem on some of the rows, with its own counter of passes."""
         return MapProblem(
             self.loss,
             self.penalty,
@@ -94,7 +95,7 @@ class MapProblem(Problem):
         )
 
     def with_loss(self, loss: Loss) -> MapProblem:
-        """The same problem with another loss; work is counted together."""
+        """The same problem with another loss; both share one counter of passes."""
         return MapProblem(
             loss,
             self.penalty,
@@ -107,7 +108,7 @@ class MapProblem(Problem):
 
     @cached_property
     def provides(self) -> Need:
-        """A smooth loss with its curvature, a smooth penalty, and rows, where they are."""
+        """Flags of a smooth loss and penalty, and of rows if the map gives them."""
         rows = Need.ROWS if Access.ROWS in self.map.access else Need.NONE
         return (super().provides & OFFERED) | rows
 
@@ -116,25 +117,25 @@ class MapProblem(Problem):
         """Mean square of the derivatives by every parameter at the start, from one product.
 
         With random signs ``s_i`` of the rows, ``(sum_i s_i sqrt(share_i) J_ij)^2`` has the mean
-        ``sum_i share_i J_ij^2``: good enough for the range of a step.
+        ``sum_i share_i J_ij^2``: accurate enough for the unit of a step size.
         """
         signs = as_rng(self.seed).choice([-1.0, 1.0], size=self.map.n_rows)
         product = self.tangent(self.start()).gradient(signs * np.sqrt(self.map.target.share))
         return product * product
 
     def start(self, w0: FloatArray | None = None) -> FloatArray:
-        """A private copy of ``w0``, or the start of the map with the null model's intercept."""
+        """A copy of ``w0``, by default the map's start with the null model's intercept."""
         if w0 is not None:
             return check_vector("minimise", "w0", w0, size=self.n_params).copy()
         return self.join(self._first, self.null.intercept)
 
     @cached_property
     def fixed(self) -> IntArray:
-        """No parameter is without effect everywhere."""
+        """Empty: no parameter of a map is known to have no effect."""
         return np.zeros(0, dtype=np.int64)
 
     def tangent(self, w: FloatArray) -> Tangent:
-        """The map at some parameters; that of the latest ones is kept."""
+        """The map's tangent at some parameters; the latest two are cached."""
         coef = self.coef(w)
         for known, tangent in self._near:
             if np.array_equal(known, coef):
@@ -155,7 +156,7 @@ class MapProblem(Problem):
         return self.join(tangent.gradient(dscores), float(dscores.sum()))
 
     def hessian(self, point: Point, kept: RowParts | None = None) -> Hessian:
-        """The matrix of Gauss and Newton: curvature of the loss between the Jacobians."""
+        """The Gauss-Newton matrix ``J' C J``, with C the curvature of the loss, plus the ridge."""
         near = Problem(
             self.loss,
             self.penalty,
@@ -167,11 +168,11 @@ class MapProblem(Problem):
 
     @cached_property
     def certifiable(self) -> bool:
-        """No: there are local minima."""
+        """False: the problem is not convex, so there is no duality gap."""
         return False
 
     @cached_property
     def unit(self) -> float:
-        """The largest slope at the start."""
+        """Unit of relative tolerances: the largest gradient entry at the start."""
         slope = np.abs(self.evaluate(self.start()).gradient).max(initial=0.0)
         return float(slope) or 1.0

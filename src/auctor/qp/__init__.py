@@ -1,4 +1,4 @@
-"""Convex quadratic programs by an active-set method, and the support vector machines they are."""
+"""Convex quadratic programs by an active-set method, and support vector machines as such."""
 
 from auctor.qp.chunks import by_chunks
 from auctor.qp.margin import Margin, hard_margin, soft_margin, svm_dual

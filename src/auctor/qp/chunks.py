@@ -1,4 +1,4 @@
-"""Support vector machines over few rows at a time, until no row is left that contradicts."""
+"""Support vector machines by quadratic programs over a working set of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from auctor.core.errors import DataError
 from auctor.core.rng import as_rng
 from auctor.qp.margin import Margin, hard_margin, soft_margin
 
-#: Rounds over the rows before it gives up; a round that changes nothing ends it, usually below ten.
+#: Most rounds over the rows. A round that adds no row ends the solve, usually after fewer than ten;
+#: set by hand as a guard against cycling by rounding errors.
 ROUNDS = 1000
 
 
@@ -24,24 +25,24 @@ def by_chunks(
     tol: float = 1e-8,
     random_state: int | None = 0,
 ) -> Margin:
-    """Maximum margin by quadratic programs over a few rows, exact for all rows.
+    """Maximum margin by quadratic programs over a working set of rows, exact for all rows.
 
-    Solves for some rows, keeps those that support the hyperplane, adds those of all rows that it
-    violates most, and solves again until none is violated. One pass that forgets rows for good, as
-    chunking is often described, is not exact: a forgotten row can be violated later.
+    Solves for the working set, keeps the support vectors, adds the rows that violate the margin
+    most, and solves again until no row violates it. Chunking in one pass, which drops rows for
+    good, is not exact: a dropped row can be violated later.
 
     Parameters
     ----------
     X : (n, d) array
     y : (n,) array of -1 and +1
     C : float > 0, optional
-        Price of slack; None is the hard margin.
+        Cost of a unit of slack; None is the hard margin.
     size : int
-        Rows to begin with, and most rows added at a time.
+        Rows of the first working set, and largest number of rows added at a time.
     tol : float
-        Largest violation of ``y_i h(x_i) >= 1`` that is rounding.
+        Largest violation of ``y_i h(x_i) >= 1`` that is accepted.
     random_state : int, optional
-        Shuffles the rows to begin with.
+        Seed of the first working set.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def by_chunks(
         multipliers[kept] = found.multipliers
         missed = np.maximum(1.0 - margin, 0.0)
         if C is not None:
-            # With slack a row contradicts only if its multiplier is not at the price already.
+            # With slack, a row violates optimality only if its multiplier is below C.
             missed[multipliers >= C * (1.0 - 1e-9)] = 0.0
         missed[kept] = 0.0
         new = np.flatnonzero(missed > tol)
@@ -79,15 +80,15 @@ def by_chunks(
                 found.coef, found.intercept, multipliers, slack, value, found.dual_value, total
             )
         new = new[np.argsort(-missed[new], kind="stable")[:size]]
-        # Rows stay once they support; the objective rises strictly, so no set comes back.
+        # Support vectors stay; the objective rises strictly, so no working set repeats.
         keep = np.zeros(labels.size, dtype=bool)
         keep[kept[found.multipliers > 0.0]] = True
         keep[new] = True
         kept = _both_classes(np.flatnonzero(keep), kept, labels)
     raise DataError(
         "by_chunks",
-        needs="rows whose violations end",
-        got=f"some after {ROUNDS} rounds",
+        needs="a margin without violated rows",
+        got=f"violated rows after {ROUNDS} rounds",
         todo="Increase {option}.",
         option="tol",
     )
@@ -98,13 +99,13 @@ def _solve(X: Any, y: Any, C: float | None) -> Margin:
 
 
 def _first(labels: Any, size: int, rng: np.random.Generator) -> Any:
-    """Rows to begin with, both classes among them."""
+    """A random first working set with rows of both classes."""
     order = rng.permutation(labels.size)
     return _both_classes(order[:size], order, labels)
 
 
 def _both_classes(chosen: Any, others: Any, labels: Any) -> Any:
-    """Some rows, with one of each class at least."""
+    """The chosen rows, with a row of ``others`` added for a class that is missing."""
     for label in (-1.0, 1.0):
         if not (labels[chosen] == label).any():
             chosen = np.append(chosen, others[labels[others] == label][:1])

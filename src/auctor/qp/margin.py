@@ -1,9 +1,9 @@
 """Maximum-margin hyperplanes as quadratic programs: hard and soft, primal and dual.
 
 Soft margin: minimise ``|w|^2/2 + C sum slack`` over ``y_i (x_i'w + b) >= 1 - slack_i``, slack >= 0;
-hard margin: the same with no slack. G is singular in every form (Cameron, Numerical optimization in
-the context of classification problems, (47)-(71); the dual has rank at most d), so each is solved
-in the null space, without a shift of G.
+hard margin: without slack. G is singular in every form (Cameron, Numerical optimization in the
+context of classification problems, (47)-(71); the dual has rank at most d), so each is solved in
+the null space of the active constraints, without a shift of G.
 """
 
 from __future__ import annotations
@@ -17,32 +17,29 @@ from auctor.core.checks import check_choice, check_real, check_vector
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, IntArray
 from auctor.data import as_matrix
-from auctor.kernel_machine.dual import Dual, solve_matrix
+from auctor.kernel_machine.dual import EXACT_ROUNDS, EXACT_TOL, Dual, solve_matrix
 from auctor.qp.program import QuadraticProgram
 from auctor.qp.solver import QpStatus, solve
 
 Form = Literal["primal", "dual"]
 
-#: Largest violation of the optimality conditions of the dual, in units of the margin.
-DUAL_TOL = 1e-9
-#: Rounds of pairs and exact steps before the general active set takes over; usually one or two.
-DUAL_ROUNDS = 10
-#: Multiplier, as a share of the largest one, above which its row supports the hyperplane.
+#: Multiplier, as a share of the largest, above which a row counts as a support vector: far above
+#: the rounding error of a multiplier that is zero.
 SUPPORT = 1e-8
 
 
 @dataclass(frozen=True)
 class Margin:
-    """A hyperplane ``x'coef + intercept = 0`` and what holds it in place.
+    """A hyperplane ``x'coef + intercept = 0`` with its multipliers and slacks.
 
     Attributes
     ----------
     coef : (d,) array
     intercept : float
     multipliers : (n,) array
-        Of the rows' constraints, which are the variables of the dual.
+        Multipliers of the rows' constraints: the variables of the dual.
     slack : (n,) array
-        By how much each row misses the margin: its hinge loss.
+        Violation of the margin by each row: its hinge loss.
     value, dual_value : float
         Objectives of both problems; equal at the solution.
     n_iter : int
@@ -63,9 +60,9 @@ class Margin:
 
     @property
     def support(self) -> IntArray:
-        """Rows with a multiplier above zero."""
-        top = float(self.multipliers.max(initial=0.0))
-        return np.flatnonzero(self.multipliers > SUPPORT * top)
+        """Indices of the support vectors: rows with a positive multiplier."""
+        largest = float(self.multipliers.max(initial=0.0))
+        return np.flatnonzero(self.multipliers > SUPPORT * largest)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores ``X coef + intercept``."""
@@ -74,7 +71,7 @@ class Margin:
 
 
 def hard_margin(X: Any, y: Any, *, form: Form = "primal") -> Margin:
-    """The hyperplane with the widest margin between two classes that a hyperplane separates.
+    """The hyperplane with the widest margin between two linearly separable classes.
 
     Parameters
     ----------
@@ -86,7 +83,7 @@ def hard_margin(X: Any, y: Any, *, form: Form = "primal") -> Margin:
     Raises
     ------
     DataError
-        Where no hyperplane separates the classes.
+        If no hyperplane separates the classes.
 
     Examples
     --------
@@ -109,16 +106,17 @@ def hard_margin(X: Any, y: Any, *, form: Form = "primal") -> Margin:
 
 
 def soft_margin(X: Any, y: Any, *, C: float = 1.0, form: Form = "primal") -> Margin:
-    """The hyperplane that trades the width of its margin against rows inside it.
+    """The hyperplane of a soft-margin support vector machine.
 
     Parameters
     ----------
     X : (n, d) array
     y : (n,) array of -1 and +1
     C : float > 0
-        Price of a unit of slack.
+        Cost of a unit of slack.
     form : {"primal", "dual"}
-        The primal has ``d + 1 + n`` variables and suits a few dozen rows; the dual has n in a box.
+        The primal has ``d + 1 + n`` variables and suits a few dozen rows; the dual has n variables
+        with bounds.
 
     Examples
     --------
@@ -141,7 +139,7 @@ def soft_margin(X: Any, y: Any, *, C: float = 1.0, form: Form = "primal") -> Mar
         np.block([[signed, np.eye(n)], [np.zeros((n, d + 1)), np.eye(n)]]),
         np.concatenate((np.ones(n), np.zeros(n))),
     )
-    # No hyperplane and a slack of 1 everywhere is feasible.
+    # w = 0, b = 0 with a slack of 1 for every row is feasible.
     found = solve(program, start=np.concatenate((np.zeros(d + 1), np.ones(n))))
     return _margin(
         matrix, labels, found.multipliers[:n], found.x[:d], float(found.x[d]), C, found.n_iter
@@ -186,24 +184,24 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
     caps = np.array(np.broadcast_to(np.asarray(C, dtype=np.float64), labels.shape))
     low, high = np.where(labels > 0, 0.0, -caps), np.where(labels > 0, caps, 0.0)
     dual = Dual(labels, low, high, np.arange(labels.size))
-    found = solve_matrix(matrix, dual, DUAL_TOL, DUAL_ROUNDS)
+    found = solve_matrix(matrix, dual, EXACT_TOL, EXACT_ROUNDS)
     if not found.converged:
         return _general_dual(matrix, labels, caps)
     return labels * found.beta, found.intercept, found.n_iter
 
 
 def _general_dual(K: FloatArray, y: FloatArray, caps: FloatArray) -> tuple[FloatArray, float, int]:
-    """The dual as any quadratic program; slower, and sure to end."""
+    """The dual by the general active-set method: slower, but it always terminates."""
     program = QuadraticProgram(
         K * y * y[:, None], -np.ones(y.size), E=y[None, :], e=[0.0], lower=0.0, upper=caps
     )
     found = solve(program, start=np.zeros(y.size))
-    # The equation's multiplier is minus the intercept.
+    # The multiplier of y'a = 0 is minus the intercept.
     return found.x, float(-found.multipliers[0]), found.n_iter
 
 
 def _hard_dual(X: FloatArray, y: FloatArray) -> Margin:
-    """The hard margin from its dual, a program in non-negative variables with one equation."""
+    """The hard margin from its dual: non-negative variables with one equation."""
     signed = y[:, None] * X
     program = QuadraticProgram(
         signed @ signed.T, -np.ones(y.size), E=y[None, :], e=[0.0], lower=0.0
@@ -234,7 +232,7 @@ def _margin(
 
 
 def _ridge(d: int, others: int) -> FloatArray:
-    """``|w|^2/2`` in the first d variables of a program."""
+    """Matrix of ``|w|^2/2`` for w the first d of ``d + others`` variables."""
     return np.diag(np.concatenate((np.ones(d), np.zeros(others))))
 
 
@@ -242,7 +240,7 @@ def _inseparable(distance: float) -> DataError:
     return DataError(
         "hard_margin",
         needs="classes that a hyperplane separates",
-        got=f"a weighted mean of each class that coincide (they differ by {distance:.1g})",
+        got=f"weighted means of both classes that coincide (they differ by {distance:.1g})",
         todo="Use soft_margin, or features in which the classes separate.",
     )
 

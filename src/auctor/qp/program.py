@@ -1,4 +1,4 @@
-"""A quadratic program as arrays, checked once, and how far a point is from solving it."""
+"""A quadratic program as checked arrays, and the residuals of its optimality conditions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from auctor.core.checks import check_vector
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray
 
-#: Eigenvalue of G, as a share of the largest one in size, below which it counts as negative:
-#: what rounding leaves of a zero in a product such as X'X.
+#: Negative eigenvalue of G, as a share of the largest in absolute value, up to which it counts as
+#: zero: above the rounding error of products such as X'X.
 NEGATIVE = 1e-10
-#: Smallest pivot of the Cholesky factor, as a share of the largest, of a G that counts as positive
-#: definite: below it rounding may have made a singular matrix look regular.
+#: Smallest pivot of the Cholesky factor, as a share of the largest, for which G counts as positive
+#: definite. Its square, 1e-12, is a few thousand times machine epsilon: below, G may be singular up
+#: to rounding error.
 SMALLEST_PIVOT = 1e-6
-#: Difference between G and its transpose, as a share of its largest entry, that is rounding.
+#: Difference between G and its transpose, as a share of its largest entry, up to which G counts as
+#: symmetric: above the rounding error of products.
 ASYMMETRY = 1e-10
 
 
@@ -35,12 +37,12 @@ class QuadraticProgram:
     E, e : (k, d) and (k,) arrays, optional
         Equations.
     lower, upper : (d,) arrays or numbers, optional
-        Bounds; infinite entries are none.
+        Bounds; infinite entries mean no bound.
 
     Raises
     ------
     DataError
-        Where G has a negative eigenvalue, bounds contradict each other or shapes do not fit.
+        If G has a negative eigenvalue, bounds contradict each other or shapes do not fit.
 
     Examples
     --------
@@ -114,7 +116,7 @@ class QuadraticProgram:
 
     @cached_property
     def lowest(self) -> FloatArray:
-        """The minimum without constraints where G is positive definite, else zero."""
+        """Minimiser without constraints if G is positive definite, otherwise zero."""
         if self._factor is None:
             return np.zeros(self.size)
         lowest: FloatArray = cho_solve((self._factor, True), -self.c, check_finite=False)
@@ -126,20 +128,20 @@ class QuadraticProgram:
 
 
 class KktResidual(NamedTuple):
-    """The five conditions of Karush, Kuhn and Tucker, each as the largest amount it is missed by.
+    """Largest violation of each of the five Karush-Kuhn-Tucker conditions.
 
     Parameters
     ----------
     stationarity : float
-        Of ``G x + c = rows' multipliers``.
+        Violation of ``G x + c = rows' multipliers``.
     equality : float
-        Of ``E x = e``.
+        Violation of ``E x = e``.
     inequality : float
-        Of ``A x >= b`` and the bounds.
+        Violation of ``A x >= b`` and the bounds.
     sign : float
-        Of multipliers >= 0, equations aside.
+        Violation of multipliers >= 0, for inequalities and bounds.
     complementarity : float
-        Of ``multiplier * (row x - limit) = 0``.
+        Violation of ``multiplier * (row x - limit) = 0``.
     """
 
     stationarity: float
@@ -150,12 +152,12 @@ class KktResidual(NamedTuple):
 
     @property
     def largest(self) -> float:
-        """The worst of the five."""
+        """The largest of the five violations."""
         return max(self)
 
 
 def kkt_residual(program: QuadraticProgram, x: Any, multipliers: Any) -> KktResidual:
-    """How far a point and its multipliers are from a solution; all zero at one.
+    """Violations of the optimality conditions by a point and its multipliers; 0 at a solution.
 
     Parameters
     ----------
@@ -246,7 +248,7 @@ def _bound(name: str, value: Any, d: int, none: float) -> FloatArray:
 
 
 def _convex_factor(G: FloatArray) -> FloatArray | None:
-    """The Cholesky factor, None where G is singular; a negative eigenvalue is refused by name."""
+    """Cholesky factor of G, None if G is singular; an error if G has a negative eigenvalue."""
     if np.abs(G - G.T).max(initial=0.0) > ASYMMETRY * np.abs(G).max(initial=0.0):
         raise DataError(
             WHO,

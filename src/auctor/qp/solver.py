@@ -16,47 +16,47 @@ from auctor.kernels.descent.active_set import OPTIMAL, UNBOUNDED, active_set
 from auctor.kernels.descent.phase_one import FEASIBLE, shortfall, unit_rows, with_shortfall
 from auctor.qp.program import KktResidual, QuadraticProgram, kkt_residual
 
-#: Changes of the working set allowed for each variable and constraint. Active-set methods usually
-#: need fewer than two; the worst case is exponential.
+#: Most changes of the working set per variable and constraint. Set by hand: active-set methods
+#: usually need fewer than two, but the worst case is exponential.
 STEPS_EACH = 20
-#: Price of a unit of shortfall, in units of the objective's gradient. It must exceed the sum of the
-#: multipliers; where it does not, the linear program of phase 1 is solved too.
+#: Penalty of a unit of constraint violation in phase 1, in units of the objective's gradient. It
+#: must exceed the sum of the multipliers; if it does not, the linear program of phase 1 is solved
+#: too. Set by hand: much larger ones lose digits of the objective.
 PRICE = 1e3
 
-#: Factor of a row that is divided by its length after one more entry as long as the row.
+#: 1 / sqrt(2): factor by which a row of length 1 is scaled after an entry of size 1 is appended.
 ROOT_HALF = 0.5**0.5
 
 
 class QpStatus(Enum):
     """How a solve ended; the value is the sentence a user reads."""
 
-    OPTIMAL = "The point satisfies the conditions of optimality."
+    OPTIMAL = "The point satisfies the optimality conditions."
     INFEASIBLE = "No point satisfies all constraints; the multipliers prove it."
-    UNBOUNDED = "The objective falls without end along the ray."
-    MAX_ITER = "The steps ran out before the optimum was reached."
+    UNBOUNDED = "The objective is unbounded below along the ray."
+    MAX_ITER = "The limit on steps was reached before the optimum."
 
 
 @dataclass(frozen=True)
 class QpSolution:
-    """The outcome of a solve.
+    """The result of a solve.
 
     Attributes
     ----------
     x : (d,) array
-        The solution; where there is none, the last point.
+        The solution, or the last point if there is none.
     value : float
         Objective at x.
     multipliers : (m,) array
-        One for each of ``program.rows``. Where the program is infeasible they prove it (Farkas):
-        they are non-negative on inequalities, ``rows' multipliers = 0`` and
-        ``limits' multipliers > 0``.
+        One for each of ``program.rows``. If the program is infeasible they prove it (Farkas): they
+        are non-negative on inequalities, ``rows' multipliers = 0`` and ``limits' multipliers > 0``.
     working : (k,) int array
-        Rows that were equations at the end; a warm start takes them.
+        Active constraints at the end, as rows of ``program.rows``, for a warm start.
     status : QpStatus
     n_iter : int
-        Changes of the working set, those of the search for a feasible point included.
+        Changes of the working set, including the search for a feasible point.
     ray : (d,) array, optional
-        Where the program is unbounded: ``G ray = 0``, ``rows ray >= 0`` and ``c' ray < 0``.
+        If the program is unbounded: ``G ray = 0``, ``rows ray >= 0`` and ``c' ray < 0``.
     """
 
     x: FloatArray
@@ -75,13 +75,13 @@ class QpSolution:
 
     @cached_property
     def residual(self) -> KktResidual:
-        """How far x and the multipliers are from the conditions of optimality."""
+        """Violations of the optimality conditions by x and the multipliers."""
         return kkt_residual(self.program, self.x, self.multipliers)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The constraints with rows of length one; ``norm`` turns multipliers back."""
+    """The constraints with rows of length one; multipliers are divided by ``norm`` at the end."""
 
     A: FloatArray
     b: FloatArray
@@ -94,7 +94,7 @@ class _Rows:
         return cls(A, b, norm, program.n_equal)
 
     def missed(self, x: FloatArray) -> FloatArray:
-        """By how much each constraint is missed at x, 0 where by no more than rounding."""
+        """Violation of each constraint at x; violations within rounding error are 0."""
         return shortfall(self.A, self.b, self.n_equal, x)
 
 
@@ -105,23 +105,23 @@ def solve(
     working: Any = None,
     max_iter: int | None = None,
 ) -> QpSolution:
-    """Solve a convex quadratic program exactly, up to rounding.
+    """Solve a convex quadratic program exactly, up to rounding error.
 
-    A primal active-set method in the null space of the working constraints. It needs no positive
-    definite G: directions without curvature are followed until a constraint ends them. Cycling is
-    prevented by Bland's rule. A point that satisfies the constraints is found by a linear program
-    with one more variable, solved by the same method.
+    A primal active-set method in the null space of the active constraints. G may be singular:
+    directions without curvature are followed up to the next constraint. Cycling is prevented by
+    Bland's rule. A feasible point is found by a linear program with one more variable, solved by
+    the same method.
 
     Parameters
     ----------
     program : QuadraticProgram
     start : QpSolution or (d,) array, optional
-        Where to begin: the solution of a similar program is a warm start. By default the minimum
-        without constraints, where G is positive definite, or zero.
+        Starting point: the solution of a similar program is a warm start. By default the minimiser
+        without constraints if G is positive definite, otherwise zero.
     working : ints, optional
-        Rows of ``program.rows`` to treat as equations at first; those of ``start`` by default.
+        Rows of ``program.rows`` that are active at first; those of ``start`` by default.
     max_iter : int, optional
-        Changes of the working set allowed; 20 for each variable and constraint by default.
+        Most changes of the working set; 20 per variable and constraint by default.
 
     Examples
     --------
@@ -143,6 +143,7 @@ def solve(
     x = x.copy()
     rows = _Rows.of(program)
     held = _check_working(working, rows)
+    # Phase 1: a feasible point, or multipliers that prove that there is none.
     strict = program.strictly_convex and start is None
     objective = _Quadratic(program.G, program.c) if strict else None
     first = _feasible(rows, x, held, most, objective)
@@ -150,6 +151,7 @@ def solve(
         proved = first.steps < most and float(rows.b @ first.multipliers) > 0.0
         status = QpStatus.INFEASIBLE if proved else QpStatus.MAX_ITER
         return _solution(program, rows, first.x, first.multipliers, first.working, status, first)
+    # Phase 2: the active-set method from the feasible point.
     x, slots = first.x, np.zeros(max(d, first.working.size), dtype=np.int64)
     slots[: first.working.size] = first.working
     weight, before = np.zeros(d), x.copy()
@@ -161,17 +163,17 @@ def solve(
     if code == UNBOUNDED:
         return _solution(program, rows, before, np.zeros(m), slots[:0], QpStatus.UNBOUNDED, done, x)
     multipliers = np.zeros(m)
-    real = slots[:size] < m
+    real = slots[:size] < m  # larger numbers are artificial constraints of the kernel
     multipliers[slots[:size][real]] = weight[:size][real]
     status = QpStatus.OPTIMAL if code == OPTIMAL else QpStatus.MAX_ITER
     return _solution(program, rows, x, multipliers, slots[:size][real], status, done)
 
 
 def find_feasible(program: QuadraticProgram, *, start: Any = None) -> QpSolution:
-    """A point that satisfies the constraints, or the proof that there is none.
+    """A feasible point, or the proof that there is none.
 
-    Minimises the largest shortfall t over ``(x, t)``, a linear program. The objective of the
-    program itself plays no part.
+    Minimises the largest constraint violation t over ``(x, t)``, a linear program; the objective of
+    the program is not used.
 
     Examples
     --------
@@ -194,13 +196,13 @@ class _Quadratic(NamedTuple):
     c: FloatArray
 
     def price(self, missed: FloatArray) -> float:
-        """A price of the shortfall that outweighs the objective."""
+        """Penalty of a unit of constraint violation that usually outweighs the objective."""
         return PRICE * float(np.abs(self.c).max() + np.abs(self.G).max() * (1.0 + missed.max()))
 
 
 @dataclass(frozen=True)
 class _First:
-    """A feasible point, its working rows, and multipliers where there is no such point."""
+    """A feasible point and its active rows, or multipliers that prove infeasibility."""
 
     x: FloatArray
     working: IntArray
@@ -211,11 +213,11 @@ class _First:
 def _feasible(
     rows: _Rows, x: FloatArray, held: IntArray, most: int, objective: _Quadratic | None
 ) -> _First:
-    """Phase 1: from x to a point that misses no row, with multipliers where there is none.
+    """Phase 1: from x to a feasible point, or multipliers that prove that there is none.
 
-    With a strictly convex objective the first attempt charges a high price for the shortfall
-    beside it: it then ends at the solution, in half the steps. If the price was too low, or no
-    point is feasible, the linear program decides.
+    With a strictly convex objective the first attempt minimises the objective plus a penalty on the
+    largest violation: it ends at the solution, in half the steps. If the penalty was too small, or
+    no point is feasible, the linear program decides.
     """
     k = rows.n_equal
     if k:
@@ -245,10 +247,10 @@ def _elastic(
     most: int,
     refine: bool,
 ) -> _First:
-    """Minimise the objective plus the shortfall t at a price.
+    """Minimise the objective plus ``price`` times the largest violation t.
 
-    With no objective this is the linear program of phase 1, whose multipliers may be a proof, so
-    that they are worth a second look (``refine``).
+    Without an objective this is the linear program of phase 1, whose multipliers may prove
+    infeasibility; ``refine`` then improves their accuracy.
     """
     k, m, d = rows.n_equal, rows.b.size, x.size
     G, c, A, b = with_shortfall(objective.G, objective.c, price, rows.A, rows.b, missed)
@@ -261,13 +263,16 @@ def _elastic(
     if code == OPTIMAL and not rows.missed(x)[k:].any():
         return _First(x, slots[real], None, steps)
     multipliers = np.zeros(m)
-    # A row that was shortened for its t has a multiplier that is longer by as much.
+    # Rows with an entry for t were scaled by ROOT_HALF: scale their multipliers back.
     multipliers[slots[real]] = weight[real] * np.where(missed[slots[real]] > 0.0, ROOT_HALF, 1.0)
     return _First(x, slots[real], multipliers, steps if code == OPTIMAL else most)
 
 
 def _meet_equations(rows: _Rows, x: FloatArray) -> FloatArray | None:
-    """Move x to the nearest point of the equations, in place; multipliers where there is none."""
+    """Move x to the nearest point that satisfies the equations, in place.
+
+    Returns multipliers that prove infeasibility if there is none, otherwise None.
+    """
     k = rows.n_equal
     E, miss = rows.A[:k], rows.b[:k] - rows.A[:k] @ x
     if np.abs(miss).max() > 0.0:
@@ -275,14 +280,14 @@ def _meet_equations(rows: _Rows, x: FloatArray) -> FloatArray | None:
     left = rows.b[:k] - E @ x
     if not rows.missed(x)[:k].any():
         return None
-    # What is left is orthogonal to the columns of E: E' left = 0 and e' left = |left|^2 > 0.
+    # The residual is orthogonal to the columns of E: E' left = 0 and e' left = |left|^2 > 0.
     multipliers = np.zeros(rows.b.size)
     multipliers[:k] = left / np.abs(left).max()
     return multipliers
 
 
 def _check_working(working: Any, rows: _Rows) -> IntArray:
-    """Rows to begin with, the equations left out: they always take part."""
+    """The rows of a warm start without the equations, which are always active."""
     if working is None:
         return np.zeros(0, dtype=np.int64)
     chosen = np.asarray(working, dtype=np.int64).ravel()
@@ -308,7 +313,7 @@ def _solution(
     done: _First,
     ray: FloatArray | None = None,
 ) -> QpSolution:
-    """Everything in the units of the program, the residual recomputed."""
+    """The solution with multipliers in the units of the program's rows."""
     weight = multipliers / rows.norm
     return QpSolution(
         x=x,
