@@ -55,76 +55,111 @@ def hinge_windows(
     Its moments are relative to the current ``a_i``, so that their rounding errors are relative to
     ``width`` and not to the scores.
     """
-    mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
     total = 0.0
     for g in range(a_starts.shape[0] - 1):
-        begin, end = t_starts[g], t_starts[g + 1]
-        _tail_moments(t, q, begin, end, mass, moment)
-        sum0 = sum1 = sum2 = 0.0
-        first = last = begin
-        at = 0.0
-        for i in range(a_starts[g], a_starts[g + 1]):
-            new = a[i]
-            # Rows that leave the window below, where H = 0. sum_m = sum q_j (t_j - at)^m, m <= 2.
-            while first < last and t[first] <= new:
-                z = t[first] - at
-                sum0 -= q[first]
-                sum1 -= q[first] * z
-                sum2 -= q[first] * z * z
-                first += 1
-            if first == last:
-                sum0 = sum1 = sum2 = 0.0
-                while last < end and t[last] <= new:
-                    last += 1
-                first = last
-            # The moments move to the new centre: (z - shift)^2 = z^2 - 2 shift z + shift^2.
-            shift = new - at
-            sum2 += shift * (shift * sum0 - 2.0 * sum1)
-            sum1 -= shift * sum0
-            at = new
-            # Rows that enter the window above.
-            while last < end and t[last] - new < width:
-                z = t[last] - new
-                sum0 += q[last]
-                sum1 += q[last] * z
-                sum2 += q[last] * z * z
-                last += 1
-            if low.shape[0] > 0:
-                low[i], high[i] = first, last
-            # Beyond the window H(z) = z - width/2, inside z^2 / (2 width).
-            rise = value = 0.0
-            if last < end:
-                rise = mass[last]
-                value = moment[last] + mass[last] * (t[last] - new - 0.5 * width)
-            if first < last:
-                rise += sum1 / width
-                value += sum2 / (2.0 * width)
-            slope[i] = rise
-            total += p[i] * value
-            if level is not None:
-                level[i] = value
+        rows, begin, end = (a_starts[g], a_starts[g + 1]), t_starts[g], t_starts[g + 1]
+        total += _beyond_window(a, p, rows, t, q, begin, end, width, slope, level)
+        if width > 0.0 or low.shape[0] > 0:
+            total += _inside_window(a, p, rows, t, q, begin, end, width, slope, low, high, level)
     return total
 
 
 @kernel
-def _tail_moments(
-    t: FloatArray, q: FloatArray, begin: int, end: int, mass: FloatArray, moment: FloatArray
-) -> None:
-    """Mass of ``t[j:end]`` and its moment about ``t[j]``, for every j.
+def _beyond_window(
+    a: FloatArray,
+    p: FloatArray,
+    rows: tuple[int, int],
+    t: FloatArray,
+    q: FloatArray,
+    begin: int,
+    end: int,
+    width: float,
+    slope: FloatArray,
+    level: FloatArray | None,
+) -> float:
+    """Terms of the pairs with ``t_j - a_i >= width``, where ``H(z) = z - width/2``.
 
-    All terms are non-negative, so an outlier below causes no cancellation above it. The masses are
-    slopes of the loss, so each addition is compensated (Kahan): for equal shares they are exact
-    multiples of the share up to the last bit or two, for any number of rows.
+    From the highest row down: ``mass`` is that of the rows ``t[last:end]`` and ``moment`` their
+    moment about ``t[last]``. All terms are non-negative, so an outlier below causes no cancellation
+    above it. The masses are slopes of the loss, so each addition is compensated (Kahan): for equal
+    shares they are exact multiples of the share up to the last bit or two, for any number of rows.
     """
-    mass[end] = moment[end] = 0.0
-    lost = 0.0
-    for j in range(end - 1, begin - 1, -1):
-        term = q[j] - lost
-        mass[j] = mass[j + 1] + term
-        lost = (mass[j] - mass[j + 1]) - term
-        moment[j] = 0.0
-        if j + 1 < end:
-            moment[j] = moment[j + 1] + mass[j + 1] * (t[j + 1] - t[j])
+    mass = moment = lost = total = 0.0
+    last = end
+    for i in range(rows[1] - 1, rows[0] - 1, -1):
+        new = a[i]
+        while last > begin and t[last - 1] > new and not t[last - 1] - new < width:
+            last -= 1
+            if last + 1 < end:
+                moment += mass * (t[last + 1] - t[last])
+            term = q[last] - lost
+            grown = mass + term
+            lost = (grown - mass) - term
+            mass = grown
+        value = 0.0
+        if last < end:
+            value = moment + mass * (t[last] - new - 0.5 * width)
+        slope[i] = mass
+        total += p[i] * value
+        if level is not None:
+            level[i] = value
+    return total
+
+
+@kernel
+def _inside_window(
+    a: FloatArray,
+    p: FloatArray,
+    rows: tuple[int, int],
+    t: FloatArray,
+    q: FloatArray,
+    begin: int,
+    end: int,
+    width: float,
+    slope: FloatArray,
+    low: IntArray,
+    high: IntArray,
+    level: FloatArray | None,
+) -> float:
+    """Terms of the pairs with ``0 < t_j - a_i < width``, added to those beyond the window."""
+    sum0 = sum1 = sum2 = total = 0.0
+    first = last = begin
+    at = 0.0
+    for i in range(rows[0], rows[1]):
+        new = a[i]
+        # Rows that leave the window below, where H = 0. sum_m = sum q_j (t_j - at)^m, m <= 2.
+        while first < last and t[first] <= new:
+            z = t[first] - at
+            sum0 -= q[first]
+            sum1 -= q[first] * z
+            sum2 -= q[first] * z * z
+            first += 1
+        if first == last:
+            sum0 = sum1 = sum2 = 0.0
+            while last < end and t[last] <= new:
+                last += 1
+            first = last
+        # The moments move to the new centre: (z - shift)^2 = z^2 - 2 shift z + shift^2.
+        shift = new - at
+        sum2 += shift * (shift * sum0 - 2.0 * sum1)
+        sum1 -= shift * sum0
+        at = new
+        # Rows that enter the window above.
+        while last < end and t[last] - new < width:
+            z = t[last] - new
+            sum0 += q[last]
+            sum1 += q[last] * z
+            sum2 += q[last] * z * z
+            last += 1
+        if low.shape[0] > 0:
+            low[i], high[i] = first, last
+        if first < last:  # H(z) = z^2 / (2 width)
+            value = sum2 / (2.0 * width)
+            slope[i] += sum1 / width
+            total += p[i] * value
+            if level is not None:
+                level[i] += value
+    return total
 
 
 @kernel
@@ -143,32 +178,31 @@ def square_windows(
 
     The window of row i, ``low[i]:high[i]``, holds all t above ``a_i``; empty arrays are not filled.
     """
-    mass, moment = np.empty(t.shape[0] + 1), np.empty(t.shape[0] + 1)
-    second = np.empty(t.shape[0] + 1)
     total = 0.0
     for g in range(a_starts.shape[0] - 1):
         begin, end = t_starts[g], t_starts[g + 1]
-        _tail_moments(t, q, begin, end, mass, moment)
-        # Second moments about t[j], from the moments about t[j + 1].
-        second[end] = 0.0
-        for j in range(end - 1, begin - 1, -1):
-            second[j] = 0.0
-            if j + 1 < end:
-                step = t[j + 1] - t[j]
-                second[j] = second[j + 1] + step * (2.0 * moment[j + 1] + step * mass[j + 1])
-        first = begin
-        for i in range(a_starts[g], a_starts[g + 1]):
-            while first < end and t[first] <= a[i]:
-                first += 1
+        # Mass of t[first:end], compensated as in `_beyond_window`, and moments about t[first].
+        mass = moment = second = lost = 0.0
+        first = end
+        for i in range(a_starts[g + 1] - 1, a_starts[g] - 1, -1):
+            while first > begin and t[first - 1] > a[i]:
+                first -= 1
+                if first + 1 < end:
+                    step = t[first + 1] - t[first]
+                    second += step * (2.0 * moment + step * mass)
+                    moment += mass * step
+                term = q[first] - lost
+                grown = mass + term
+                lost = (grown - mass) - term
+                mass = grown
             if low.shape[0] > 0:
                 low[i], high[i] = first, end
             slope[i] = 0.0
             if first < end:
                 # sum_j q_j (t_j - a)^2 from the moments about the first t above a.
                 step = t[first] - a[i]
-                slope[i] = 2.0 * (moment[first] + step * mass[first])
-                value = second[first] + step * (2.0 * moment[first] + step * mass[first])
-                total += p[i] * value
+                slope[i] = 2.0 * (moment + step * mass)
+                total += p[i] * (second + step * (2.0 * moment + step * mass))
     return total
 
 
