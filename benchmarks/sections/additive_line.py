@@ -31,10 +31,10 @@ FOLDS = 2
 
 def run(settings: Settings) -> dict[str, object]:
     """Every set with every pair of weights, the same folds."""
-    from auctor.training.additive import LINE, LINE_RIDGE
+    from auctor.training.additive import LINE_L1, LINE_RIDGE
 
     cells: dict[str, dict[str, float]] = dict(settings.known)
-    both = (WEIGHTS[0], (LINE, LINE_RIDGE))
+    both = (WEIGHTS[0], (LINE_L1, LINE_RIDGE))
     notes = [
         f"{FOLDS} folds of up to {ROWS} rows, {REPEATS} times on sets below {SMALL} rows; weights "
         f"were chosen on {', '.join(CHOSEN_ON)}.",

@@ -195,7 +195,7 @@ def _paths(settings: Settings) -> list[list[object]]:
     from auctor.losses import PairwiseSquaredHinge
     from auctor.problem import Problem
     from auctor.solvers import regularisation_path, strength_max
-    from auctor.training.additive import KINKED_RATIO, curve_penalty
+    from auctor.training.additive import KINKED_CURVE_RATIO, curve_penalty
     from auctor.training.bins import Bins
 
     rows: list[list[object]] = []
@@ -205,7 +205,7 @@ def _paths(settings: Settings) -> list[list[object]]:
         data = Binned(bins.encoded(X), Target(np.where(y, 1.0, -1.0)), n_threads=1)
         penalty = curve_penalty("fused", bins, np.zeros(p, dtype=np.int64))
         task = Problem(PairwiseSquaredHinge(), penalty, data)
-        strengths = np.geomspace(1.0, KINKED_RATIO, 12) * strength_max(task)
+        strengths = np.geomspace(1.0, KINKED_CURVE_RATIO, 12) * strength_max(task)
         row: list[object] = [f"{n} x {p}"]
         for solver in ("lhac", "subspace_newton"):
 

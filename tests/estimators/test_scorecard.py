@@ -9,7 +9,7 @@ import auctor
 from auctor import AdditiveClassifier
 from auctor.core.errors import DataError
 from auctor.reports import column_curves
-from auctor.training.scorecard import SHIFTS
+from auctor.training.rounding import SHIFTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 

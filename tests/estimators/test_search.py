@@ -116,7 +116,7 @@ def test_folds_that_are_not_copied_give_the_same(metric, rows, make, monkeypatch
     surrogate = "square" if metric == "auc" else "auto"
     model = MetricClassifierCV(metric, surrogate=surrogate, n_strengths=4, cv=folds, tol=1e-8)
     copied = clone(model).fit(make(table), labels, weight)
-    monkeypatch.setattr(targets, "UNCOPIED", 0)
+    monkeypatch.setattr(targets, "MAX_COPIED_ENTRIES", 0)
     whole = clone(model).fit(make(table), labels, weight)
     np.testing.assert_allclose(whole.scores_, copied.scores_, atol=2e-3)
     assert whole.strength_ == copied.strength_
@@ -274,7 +274,7 @@ def test_strengths_that_time_did_not_reach_are_not_picked():
     model = MetricClassifierCV("log_loss", penalty="l1", max_seconds=0.0, cv=2)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, Y)
-    assert "time ended before every strength was scored" in str(caught[0].message)
+    assert "ran out of time before every strength was scored" in str(caught[0].message)
     assert "missed" in str(caught[1].message)
     assert np.isnan(model.scores_).all()
     assert model.coef_.shape == (1, 8)

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from auctor.training.additive import curve_penalty, screen_pairs
-from auctor.training.bins import FINE, Bins, bin_column
+from auctor.training.bins import MAX_VALUE_CODES, Bins, bin_column
 
 
 def test_few_distinct_values_keep_a_bin_each():
@@ -19,7 +19,7 @@ def test_bins_hold_about_equal_weight():
     rng = np.random.default_rng(0)
     values, weight = rng.lognormal(size=5000), rng.uniform(size=5000)
     bins = bin_column(values, weight, 10)
-    assert bins.size <= FINE + 2
+    assert bins.size <= MAX_VALUE_CODES + 2
     assert bins.steps.size == 9
     inside = np.digitize(values, bins.edges, right=True)
     shares = np.bincount(inside, weight) / weight.sum()

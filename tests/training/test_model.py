@@ -38,7 +38,9 @@ def test_a_file_read_without_scikit_learn_predicts_the_same(model, y, tmp_path):
         if hasattr(model, "predict_proba"):
             assert np.array_equal(other.predict_proba(X), model.predict_proba(X))
         else:
-            with pytest.raises(ParameterError, match="a calibrated model, or one of log_loss"):
+            with pytest.raises(
+                ParameterError, match="a calibrated model, or one trained on log_loss"
+            ):
                 other.predict_proba(X)
 
 

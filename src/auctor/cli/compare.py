@@ -303,13 +303,13 @@ def _own_units(rows: Iterable[Row], rules: Rules) -> list[Row]:
 
 def _cells(row: Row, others: list[str], best: str) -> list[str]:
     """The cells of a model's row; ``best`` is the name of the best model, "" without a test."""
-    from auctor.training.verdict import said
+    from auctor.training.verdict import model_name
 
     against = [f"{row.difference:+.4f}", _p_value(row.p_value)] if best else ["", ""]
     if row.name == best:
         against = ["best", ""]
     return [
-        f"{said(row)}{'*' if row.stopped_early else ''}{'^' if row.on_edge else ''}",
+        f"{model_name(row)}{'*' if row.stopped_early else ''}{'^' if row.on_edge else ''}",
         f"{row.mean:.4f} ±{row.deviation:.3f}",
         *(f"{getattr(row, name):.3f}" for name in others),
         f"{row.seconds:.2f}",

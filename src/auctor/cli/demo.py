@@ -108,7 +108,7 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
     from auctor.estimators.baselines import baselines
     from auctor.reports import DataInfo
     from auctor.tables.schema import Column, Schema
-    from auctor.training.describe import Told, describe, path_info
+    from auctor.training.describe import ReportContext, describe, path_info
     from auctor.training.evaluate import Scored
     from auctor.training.folds import stratified_folds
 
@@ -117,7 +117,7 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
     start = time.perf_counter()
     model = MetricClassifierCV(goal.metric, random_state=seed).fit(train, table.hit[half])
     seconds = time.perf_counter() - start
-    told = Told(
+    told = ReportContext(
         seconds=seconds,
         train_auc=metrics.auc(table.hit[half], model.decision_function(train)),
         train_score=model.score(train, table.hit[half]),

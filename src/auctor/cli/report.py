@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from auctor.reports import DataInfo, ReportInfo
     from auctor.saved import Saved
     from auctor.tables.read import Table
-    from auctor.training.describe import Told
+    from auctor.training.describe import ReportContext
     from auctor.training.evaluate import Scored
 
 WHO = "auctor report"
@@ -179,7 +179,7 @@ def _read(
 def _describe(
     saved: Saved,
     inputs: Inputs,
-    told: Told,
+    told: ReportContext,
     title: str | None,
     costs: tuple[float, float | None],
     beta: float,
@@ -241,7 +241,7 @@ def _scored(saved: Saved, table: Table, seed: int) -> Scored:
     return Scored(codes, decision, proba, seed, positive_of(model))
 
 
-def _told(saved: Saved, inputs: Inputs, command: str, seed: int) -> Told:
+def _told(saved: Saved, inputs: Inputs, command: str, seed: int) -> ReportContext:
     """What the report says beyond the test rows: training, warnings, slices, baselines."""
     from auctor.tables.check import unseen_note
 
@@ -257,17 +257,17 @@ def _told(saved: Saved, inputs: Inputs, command: str, seed: int) -> Told:
     return _with_train(saved, inputs.train, inputs.table, seed, told)
 
 
-def _from_notes(saved: Saved, command: str) -> Told:
+def _from_notes(saved: Saved, command: str) -> ReportContext:
     """What the notes in the model file say of its training."""
     from auctor.reports import MetricStep
-    from auctor.training.describe import Told, path_info
+    from auctor.training.describe import ReportContext, path_info
 
     notes = saved.notes
     steps = [
         MetricStep(*(_number(step, name) for name in MetricStep._fields))
         for step in _list(notes, "metric_steps")
     ]
-    return Told(
+    return ReportContext(
         seconds=_number(notes, "seconds"),
         train_auc=_number(notes, "train_auc"),
         train_score=_number(notes, "train_score"),
@@ -278,7 +278,9 @@ def _from_notes(saved: Saved, command: str) -> Told:
     )
 
 
-def _with_train(saved: Saved, train: Table, test: Table, seed: int, told: Told) -> Told:
+def _with_train(
+    saved: Saved, train: Table, test: Table, seed: int, told: ReportContext
+) -> ReportContext:
     """Add the metric on the training rows, and the baselines trained on them."""
     from auctor import metrics
     from auctor.estimators.baselines import baselines

@@ -31,13 +31,8 @@ from auctor.training.additive_model import (
 )
 from auctor.training.curve_bands import classifier_samples, regressor_samples
 from auctor.training.parameters import parameters_of
-from auctor.training.scorecard import (
-    JUDGED_ROWS,
-    Judge,
-    Scorecard,
-    card_points,
-    make_scorecard,
-)
+from auctor.training.rounding import JUDGED_ROWS, Judge
+from auctor.training.scorecard import Scorecard, card_points, make_scorecard
 from auctor.training.targets import Rows, known_labels
 from auctor.training.train import Trained, unconverged
 

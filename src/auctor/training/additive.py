@@ -14,9 +14,8 @@ from auctor.core.checks import check_choice, check_int, check_real, meant
 from auctor.core.errors import ParameterError
 from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, IntArray
-from auctor.data.codebook import MOST_CODES
 from auctor.penalties import BoundedElasticNet, GroupL2, SignedGroupL2
-from auctor.training.bins import Bins, PairBins, levels_of, most_levels
+from auctor.training.bins import MAX_VALUE_CODES, Bins, PairBins, levels_of, most_levels
 from auctor.training.parameters import (
     RULES,
     ClassifierParameters,
@@ -27,26 +26,27 @@ from auctor.training.parameters import (
     check_regressor,
 )
 
-#: Ways to penalise the curves.
+#: Names of the penalties on curves.
 PENALTIES = ("fused", "group", "smooth")
-#: Weight of the l1 norm on a straight line beside that on a jump at the median: below 1, so that a
-#: strong penalty leaves lines and a weaker one bends them. Source: additive.md (line): chosen on
-#: four sets; on nine others, some of which had been looked at, it gains nothing on average but for
-#: one of them.
-LINE = 0.03
-#: Weight of the ridge on a straight line beside the l1 weight of a jump at the median: lines that
-#: shrink together do better than few of them, and less is made of far values. Source: as `LINE`;
-#: 3 with an l1 weight of 0.1 ranks as well, but stairs then replace the lines of strong columns.
+#: l1 weight of a column's straight line, relative to that of a jump at the median. Below 1, so that
+#: a strong penalty leaves straight lines and a weaker one adds jumps. Source: additive.md
+#: (additive_line): chosen on four sets; on the nine other sets the mean gain comes from one set.
+LINE_L1 = 0.03
+#: Ridge weight of a column's straight line, relative to the l1 weight of a jump at the median. It
+#: shrinks all slopes together instead of dropping some, and limits the effect of extreme values.
+#: Source: additive.md (additive_line). The pair (0.1, 3) ranks as well there, but then jumps
+#: replace the lines of strong columns.
 LINE_RIDGE = 1.0
-#: Weight of the ridge on the line beside that on a jump, for "smooth"; set by hand.
+#: Ridge weight of the line relative to that of a jump, for the penalty "smooth". Set by hand: at 1
+#: a strong penalty flattens lines as much as jumps; at 0 the lines are not penalised at all.
 SMOOTH_LINE = 0.01
-#: Smallest over largest strength that "auto" tries with "smooth"; set by hand.
-SMOOTH_RATIO = 1e-6
-#: Smallest over largest strength that "auto" tries with the other penalties: lines leave the model
-#: at 1 / `LINE` times the strength at which jumps do, and below 1e-3 of that nothing changes.
-KINKED_RATIO = 1e-5
-#: Bins, at most: the codes of a byte less those of missing values and of one end.
-MOST_BINS = MOST_CODES - 2
+#: Smallest over largest strength that "auto" tries with "smooth". Set by hand: a larger ratio may
+#: miss the best strength, a smaller one spreads the same number of strengths more thinly.
+SMOOTH_CURVE_RATIO = 1e-6
+#: Smallest over largest strength that "auto" tries with the other penalties. Set by hand: lines
+#: leave the model at 1 / `LINE_L1` times the strength at which jumps do, so that the range must be
+#: about that factor wider than the usual 1e-3.
+KINKED_CURVE_RATIO = 1e-5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,9 +83,9 @@ class AdditiveRegressorParameters(CurveParameters, RegressorParameters):
 
 
 def check_curves(who: str, given: CurveParameters) -> None:
-    """Refuse parameters of the curves that nothing could be fitted with."""
+    """Raise for invalid parameters of the curves."""
     check_int(who, "n_bins", given.n_bins, low=2)
-    check_real(who, "n_bins", given.n_bins, low=2, high=MOST_BINS)
+    check_real(who, "n_bins", given.n_bins, low=2, high=MAX_VALUE_CODES)
     check_int(who, "interactions", given.interactions, low=0)
     check_int(who, "n_strengths", given.n_strengths, low=1)
     if isinstance(given.cv, Integral):
@@ -95,17 +95,17 @@ def check_curves(who: str, given: CurveParameters) -> None:
 
 
 def check_additive(who: str, given: AdditiveParameters) -> None:
-    """Refuse parameters that an additive classifier could not be fitted with."""
+    """Raise for invalid parameters of an additive classifier."""
     check_curves(who, given)
     folds = None if auto_folds(given) else given.threshold_cv
-    part = plain(ClassifierParameters, given, "l2", _number(given), threshold_cv=folds)
+    part = linear_parameters(ClassifierParameters, given, "l2", _number(given), threshold_cv=folds)
     check_classifier(who, part)
 
 
 def check_additive_regressor(who: str, given: AdditiveRegressorParameters) -> None:
-    """Refuse parameters that an additive regressor could not be fitted with."""
+    """Raise for invalid parameters of an additive regressor."""
     check_curves(who, given)
-    check_regressor(who, plain(RegressorParameters, given, "l2", _number(given)))
+    check_regressor(who, linear_parameters(RegressorParameters, given, "l2", _number(given)))
 
 
 def auto_strength(given: LinearParameters) -> bool:
@@ -114,7 +114,7 @@ def auto_strength(given: LinearParameters) -> bool:
 
 
 def auto_folds(given: AdditiveParameters) -> bool:
-    """Whether it is left open on which scores the threshold is picked."""
+    """Whether ``threshold_cv`` is "auto"."""
     return isinstance(given.threshold_cv, str) and given.threshold_cv == "auto"
 
 
@@ -122,8 +122,14 @@ def _number(given: LinearParameters) -> Any:
     return 1.0 if auto_strength(given) else given.strength
 
 
-def plain(kind: Any, given: LinearParameters, penalty: Any, strength: float, **more: Any) -> Any:
-    """The parameters of a linear fit on binned data, whose columns are scaled by their weights."""
+def linear_parameters(
+    kind: Any, given: LinearParameters, penalty: Any, strength: float, **more: Any
+) -> Any:
+    """Parameters, of class ``kind``, of the linear fit on binned data that fits the curves.
+
+    Values come from ``given``, but for ``penalty``, ``strength`` and ``more``. Columns are not
+    standardised: the weights of the penalty take their place.
+    """
     own = {"penalty": penalty, "strength": strength, "l1_ratio": None, "standardise": False}
     named = {
         one.name: own[one.name] if one.name in own else getattr(given, one.name)
@@ -134,8 +140,10 @@ def plain(kind: Any, given: LinearParameters, penalty: Any, strength: float, **m
 
 
 def search_parameters(given: AdditiveParameters, penalty: Penalty, strengths: Any) -> Any:
-    """The parameters of a search for the strength."""
-    return plain(SearchParameters, given, penalty, 1.0, strengths=strengths, ratio=KINKED_RATIO)
+    """The parameters of a cross-validated search for the strength."""
+    return linear_parameters(
+        SearchParameters, given, penalty, 1.0, strengths=strengths, ratio=KINKED_CURVE_RATIO
+    )
 
 
 # --- signs ----------------------------------------------------------------------------------------
@@ -202,19 +210,20 @@ def curve_penalty(
     name: str,
     bins: Bins,
     signs: IntArray,
-    line_weights: tuple[float, float] = (LINE, LINE_RIDGE),
+    line_weights: tuple[float, float] = (LINE_L1, LINE_RIDGE),
 ) -> Penalty:
     """The penalty of the curves, with a strength of one.
 
-    A jump weighs ``2 sqrt(q (1 - q))``, q the share of rows above it, which is 1 at the median: as
-    if all indicators had one variance. l1 on jumps is the total variation of the curve; lines have
-    a light l1 norm and a ridge, whose weights are ``line_weights``.
+    A jump with a share q of the rows above it has the weight ``2 sqrt(q (1 - q))``, twice the
+    standard deviation of its indicator, which is 1 at the median. The l1 norm of the jumps is the
+    total variation of the curve. ``line_weights`` are the l1 and the ridge weight of the lines.
     """
     weight, line = np.empty(bins.n_params), np.zeros(bins.n_params, dtype=bool)
     lower, upper = np.full(bins.n_params, -np.inf), np.full(bins.n_params, np.inf)
     for k, (part, book) in enumerate(zip(bins.parts, bins.books, strict=True)):
         here = slice(int(bins.bounds[k]), int(bins.bounds[k + 1]))
         steps = list(book.steps)
+        # Share of the training rows at each code or above it.
         above = np.cumsum(part.share[::-1])[::-1]
         share = np.concatenate([above[steps], part.share[list(book.own)]])
         jumps = 2.0 * np.sqrt(share * (1.0 - share).clip(0.0))
@@ -222,9 +231,12 @@ def curve_penalty(
         line[here.start : here.stop - jumps.size] = True
         if k < signs.size and signs[k]:
             bound = lower if signs[k] > 0 else upper
-            bound[here.start : here.stop - len(book.own)] = 0.0  # a missing value has no place
-    weight = np.maximum(weight, 1e-3)  # cells of hardly any row still shrink
+            # A monotone curve has a line and jumps of one sign. The weight of missing values comes
+            # last and stays free: it has no place in the order of the values.
+            bound[here.start : here.stop - len(book.own)] = 0.0
+    weight = np.maximum(weight, 1e-3)  # parameters of very few rows are penalised, too
     if name == "group":
+        # One group per column or pair, so that whole curves leave the model.
         parts = [
             list(range(int(a), int(b)))
             for a, b in zip(bins.bounds[:-1], bins.bounds[1:], strict=True)
@@ -241,10 +253,10 @@ def curve_penalty(
 
 
 def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatArray:
-    """Strengths of a ridge to try, decreasing: from the mean squared length of a row."""
+    """Strengths of a ridge to try, decreasing from the mean squared norm of a row."""
     lengths = data.row_lengths(np.ones(data.n_columns))
     top = float(np.average(lengths, weights=weight)) or 1.0
-    return np.geomspace(top, top * SMOOTH_RATIO, count)
+    return np.geomspace(top, top * SMOOTH_CURVE_RATIO, count)
 
 
 # --- pairs of columns -----------------------------------------------------------------------------
@@ -253,24 +265,26 @@ def smooth_strengths(data: Any, weight: FloatArray | None, count: int) -> FloatA
 def screen_pairs(
     bins: Bins,
     codes: Any,
-    pull: FloatArray,
+    gradients: FloatArray,
     count: int,
     free: IntArray,
     weight: FloatArray | None,
 ) -> list[PairBins]:
-    """The pairs of columns whose cells would lower the loss most.
+    """The pairs of columns whose cells would lower the loss most, by a second-order estimate.
 
-    A cell's own weight lowers a loss of slopes ``pull`` by about ``(sum of pull)^2 / (2 h share)``,
-    h the curvature of a row, which is the same for all pairs; the sums are histograms over the
-    rows. What the curves of single columns explain, the slopes do not show any more.
+    A weight for one cell lowers the loss by about ``g^2 / (2 h share)``: g is the sum of the
+    gradients over the rows of the cell, share their weight, h the curvature per row, which is
+    taken as equal everywhere and dropped. The gradients are those at the fitted curves of single
+    columns, so that only what those curves leave unexplained counts. One histogram over the rows
+    per pair.
 
     Parameters
     ----------
     bins : Bins
     codes : (columns, n) array
         Codes of the training rows.
-    pull : (n, k) array
-        Slopes of the loss in the scores, for each score.
+    gradients : (n, k) array
+        Gradient of the loss in the scores, a column for each score.
     count : int
         Pairs to return.
     free : int array
@@ -289,9 +303,10 @@ def screen_pairs(
         share = np.bincount(cells, mass, minlength=size).astype(np.float64)
         there = share > 0.0
         gain = 0.0
-        for slopes in pull.T:
-            total = np.bincount(cells, slopes, minlength=size)[there]
+        for gradient in gradients.T:
+            total = np.bincount(cells, gradient, minlength=size)[there]
             gain += float((total**2 / share[there]).sum())
+        # Per degree of freedom: more cells lower the loss by chance alone.
         found.append((gain / max(1, int(there.sum()) - 1), j, k, share))
     found.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
     return [PairBins(j, k, (levels[j], levels[k]), share) for _, j, k, share in found[:count]]
@@ -304,7 +319,7 @@ def pair_columns(bins: Bins, signs: IntArray) -> IntArray:
 
 
 def contributions(bins: Bins, theta: FloatArray, codes: Any) -> FloatArray:
-    """What each part adds to the score of each row, less its mean over the training rows."""
+    """What each column or pair adds to the scores, minus its training mean: (n, parts)."""
     found = []
     for part, table, line in zip(bins.parts, bins.tables(theta), codes, strict=True):
         found.append(table[line] - float(part.share @ table))

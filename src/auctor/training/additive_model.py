@@ -19,15 +19,15 @@ from auctor.problem import Problem
 from auctor.solvers import regularisation_path, strength_max
 from auctor.solvers.sparse.path import with_strength
 from auctor.training.additive import (
-    KINKED_RATIO,
+    KINKED_CURVE_RATIO,
     AdditiveParameters,
     AdditiveRegressorParameters,
     auto_folds,
     auto_strength,
     contributions,
     curve_penalty,
+    linear_parameters,
     pair_columns,
-    plain,
     read_monotone,
     screen_pairs,
     search_parameters,
@@ -54,27 +54,27 @@ from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import ERRORS, cut_of
 from auctor.training.train import Trained, train_classifier, train_regressor
 
-#: Smooth stand-ins, by metric, where the first surrogate of a metric has kinks: curves have many
-#: parameters, on which smooth losses are solved many times as fast.
+#: Smooth surrogate, by metric, where the default surrogate of the metric is not smooth: curves have
+#: many parameters, for which smooth losses are solved many times as fast.
 SMOOTH_SURROGATES = {"auc": "squared_hinge"}
-#: The smooth stand-in for other metrics, where they have it.
+#: Smooth surrogate of the other metrics that offer it.
 OTHER_SURROGATE = "logistic"
-#: Folds of rows left out on whose scores the threshold is picked, set by hand. The F1 of held-out
-#: rows is about that of a cut on training scores (additive.md, checks), but such a cut fails where
-#: one class weighs much more than the others (scikit-learn's check of class weights).
+#: Folds whose held-out scores pick the threshold: the usual 5. Test F1 is about that of a threshold
+#: on training scores (Source: additive.md, additive_checks), but the latter fails where one class
+#: weighs much more than the others (scikit-learn's check of class weights).
 CUT_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Curves:
-    """What an additive model adds to a linear one.
+    """The fields that an additive model has besides those of a linear one.
 
     Parameters
     ----------
     bins : Bins
-        From values to codes.
+        The bins of the columns, which turn values into codes.
     signs : int array
-        Direction of every column, 0 where it is free.
+        Direction of every column: 1 rising, -1 falling, 0 free.
     """
 
     bins: Bins
@@ -137,7 +137,10 @@ def _explained(model: AdditiveModel | AdditiveRegressionModel, X: Any) -> FloatA
 
 @dataclass(frozen=True, eq=False)
 class TrainedCurves:
-    """An additive model, how it was solved, and the search for its strength."""
+    """An additive model, its solutions, and the cross-validation of its strength.
+
+    ``strengths`` and ``scores`` are ``None`` where the strength was given.
+    """
 
     model: Any
     solutions: list[Solution]
@@ -148,10 +151,10 @@ class TrainedCurves:
 
 
 def odds_slope(model: AdditiveModel, rows: Rows) -> float:
-    """Log-odds of the positive class for a score more of 1, by Platt scaling on the rows.
+    """Increase of the log-odds of the positive class per unit of score, by Platt scaling.
 
-    Where the scores separate the classes there is no such number; it is then at most the one that
-    gives the largest score the odds of all rows to one.
+    Where the scores separate the classes the maximum-likelihood slope is infinite. The slope is
+    therefore limited so that the largest score has odds of at most n + 1 to one, for n rows.
     """
     if isinstance(model.metric, str) and model.metric.strip() == "log_loss":
         return 1.0
@@ -165,7 +168,7 @@ def odds_slope(model: AdditiveModel, rows: Rows) -> float:
 
 
 def smooth_surrogate(who: str, metric: Any, surrogate: str) -> str:
-    """The surrogate that "auto" stands for: a smooth one where the metric has any."""
+    """The surrogate that "auto" stands for in an additive model: a smooth one if there is one."""
     chosen = resolve_metric(who, metric, surrogate)
     if surrogate != "auto" or not isinstance(metric, str) or chosen.loss.smooth:
         return surrogate
@@ -174,12 +177,12 @@ def smooth_surrogate(who: str, metric: Any, surrogate: str) -> str:
 
 
 def cut_folds(who: str, given: AdditiveParameters, rows: Rows, chosen: Chosen) -> int | None:
-    """Folds for the threshold where that is "auto"; ``None`` takes the training scores.
+    """Number of folds that pick the threshold; ``None`` picks it on the training scores.
 
-    Curves follow the training rows, and a cut on their scores is too good to be true: beside a
-    search for the strength the few fits of rows left out are cheap. There are none without a rule
-    that needs scores, with a class too small for folds, or where ``cv`` states splits, such as in
-    time: random folds might leak what those keep apart.
+    Curves overfit the training rows, and so does a threshold on their scores. Next to a search for
+    the strength a few more fits are cheap. ``None`` is returned for "auto" where the strength is
+    given, where the threshold needs no scores, where a class is too small for two folds, and where
+    ``cv`` is a list of splits: random folds could mix rows that these splits keep apart in time.
     """
     if not auto_folds(given):
         folds: int | None = given.threshold_cv
@@ -187,6 +190,7 @@ def cut_folds(who: str, given: AdditiveParameters, rows: Rows, chosen: Chosen) -
     cut = cut_of(who, given, chosen)
     if not auto_strength(given) or not isinstance(given.cv, Integral) or not isinstance(cut, Cut):
         return None
+    # With several classes the highest score wins, and these criteria set no threshold.
     if rows.classes.size > 2 and cut.criterion in ERRORS and not states_cut(given):
         return None
     kept = np.ones(rows.codes.size, dtype=bool) if rows.weight is None else rows.weight > 0.0
@@ -220,11 +224,12 @@ def train_additive(
     _check_columns(who, bins)
     found = _train_on(who, given, rows, bins, signs, previous, splits)
     if given.interactions:
+        # Pairs are chosen by the gradients at the fitted curves, then all is fitted once more.
         binned = bins.encoded(rows.matrix)
-        pull = _pull(who, given, replace(rows, matrix=binned), found.model, chosen)
+        gradients = _score_gradients(who, given, replace(rows, matrix=binned), found.model, chosen)
         free = pair_columns(bins, signs)
         codes = binned.codes()
-        pairs = screen_pairs(bins, codes, pull, given.interactions, free, rows.weight)
+        pairs = screen_pairs(bins, codes, gradients, given.interactions, free, rows.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
             given = _with(given, strength=found.strength)
@@ -234,17 +239,17 @@ def train_additive(
 
 
 def _as_searched(found: TrainedCurves, search: TrainedCurves) -> TrainedCurves:
-    """A model with pairs, at the strength that was picked for the curves of single columns.
+    """A model with pairs, with the warnings and scores of the search without pairs.
 
-    All rows have a say in which pairs there are, so that folds of them are too kind to pairs, and
-    would pick too small a strength.
+    The strength is that of the search without pairs: the pairs are chosen on all rows, so that
+    held-out scores of models with pairs would be optimistic and pick too small a strength.
     """
     warned = [*search.warnings, *found.warnings]
     return replace(found, warnings=warned, strengths=search.strengths, scores=search.scores)
 
 
 def _with(given: Any, **changes: Any) -> Any:
-    """The same parameters with some changes, as a plain instance."""
+    """A copy of the parameters with some changes."""
     named = {one.name: getattr(given, one.name) for one in fields(given) if one.init}
     return type(given)(**(named | changes))
 
@@ -268,12 +273,14 @@ def _train_on(
     previous: Sequence[Solution | None] | None,
     splits: Sequence[Split] | None,
 ) -> TrainedCurves:
-    """Fit the curves of some bins, at the given strength or at the best one."""
-    penalty = curve_penalty(given.penalty, bins, signs)  # the fit is of the positive class
+    """Fit the curves of some bins, at the given strength or at that picked by cross-validation."""
+    penalty = curve_penalty(given.penalty, bins, signs)  # signs are those of the positive class
     binned = replace(rows, matrix=bins.encoded(rows.matrix))
     if not auto_strength(given):
         strength = float(given.strength)
-        part = plain(ClassifierParameters, given, with_strength(penalty, strength), strength)
+        part = linear_parameters(
+            ClassifierParameters, given, with_strength(penalty, strength), strength
+        )
         trained = train_classifier(who, part, binned, previous)
         return _curves(trained, bins, signs, strength)
     strengths = None
@@ -291,7 +298,7 @@ def _train_on(
 def with_curves(
     linear: LinearModel | RegressionModel, bins: Bins, signs: IntArray
 ) -> AdditiveModel | AdditiveRegressionModel:
-    """The additive model whose lines, jumps and cells have the weights of a linear one."""
+    """The additive model whose lines, jumps and cells have the weights of a linear model."""
     named = {one.name: getattr(linear, one.name) for one in fields(linear)}
     kind = AdditiveModel if isinstance(linear, LinearModel) else AdditiveRegressionModel
     return kind(bins=bins, signs=signs, **named)
@@ -302,17 +309,18 @@ def _curves(trained: Trained, bins: Bins, signs: IntArray, strength: float) -> T
     return TrainedCurves(model, trained.solutions, list(trained.warnings), strength)
 
 
-def _pull(
+def _score_gradients(
     who: str, given: AdditiveParameters, rows: Rows, model: AdditiveModel, chosen: Chosen
 ) -> FloatArray:
-    """Slopes of the loss in the scores of the fitted curves."""
+    """Gradient of the loss in the scores at the fitted curves, shape (n, k)."""
     targets = targets_of(who, given.class_weight, rows, chosen)
+    # The intercept of a model includes minus its threshold; the loss takes scores without it.
     scores = rows.sign * linear_scores(rows.data(1), model.coef, model.intercept + model.threshold)
-    slopes = [
+    gradients = [
         chosen.loss.value_grad(column, target)[1]
         for column, target in zip(scores.T, targets, strict=True)
     ]
-    return np.column_stack(slopes)
+    return np.column_stack(gradients)
 
 
 # --- regression -----------------------------------------------------------------------------------
@@ -339,10 +347,10 @@ def train_additive_regressor(
         scores = Binned(binned, target, n_threads=1).scores(
             found.model.coef[0], float(found.model.intercept[0])
         )
-        pull = resolve_loss(who, given.loss).value_grad(scores, target)[1][:, None]
+        gradients = resolve_loss(who, given.loss).value_grad(scores, target)[1][:, None]
         free = pair_columns(bins, signs)
         codes = binned.codes()
-        pairs = screen_pairs(bins, codes, pull, given.interactions, free, target.weight)
+        pairs = screen_pairs(bins, codes, gradients, given.interactions, free, target.weight)
         if pairs:
             bins = replace(bins, pairs=tuple(pairs))
             given = _with(given, strength=found.strength)
@@ -361,6 +369,7 @@ def _regression_on(
     previous: Solution | None,
     splits: Sequence[Split] | None,
 ) -> TrainedCurves:
+    """Fit the curves of a regression, at the given strength or at that picked by folds."""
     penalty = curve_penalty(given.penalty, bins, signs)
     data = Binned(bins.encoded(matrix), target, n_threads=given.n_threads)
     strengths = scores = None
@@ -373,7 +382,7 @@ def _regression_on(
         strength = float(strengths[at])
     else:
         strength = float(given.strength)
-    part = plain(RegressorParameters, given, with_strength(penalty, strength), strength)
+    part = linear_parameters(RegressorParameters, given, with_strength(penalty, strength), strength)
     linear, solution = train_regressor(who, part, data.matrix, target, previous)
     model = with_curves(linear, bins, signs)
     return TrainedCurves(model, [solution], [], strength, strengths, scores)
@@ -386,16 +395,17 @@ def _regression_search(
     penalty: Penalty,
     splits: Sequence[Split] | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Strengths, decreasing, and minus the loss of held-out rows at each, by fold."""
+    """Decreasing strengths, and minus the loss of held-out rows: (folds, strengths)."""
     loss = resolve_loss(who, given.loss)
     intercept = bool(given.fit_intercept)
     if given.penalty == "smooth":
         strengths = smooth_strengths(data, data.target.weight, given.n_strengths)
     else:
         top = strength_max(Problem(loss, penalty, data, fit_intercept=intercept)) or 1.0
-        strengths = np.geomspace(top, top * KINKED_RATIO, given.n_strengths)
+        strengths = np.geomspace(top, top * KINKED_CURVE_RATIO, given.n_strengths)
     folds: Iterable[Split] = splits or ()
     if splits is None:
+        # Folds of the rows that have weight; all in one class, so that nothing is stratified.
         weight = data.target.weight
         kept = np.arange(data.n_rows) if weight is None else np.flatnonzero(weight)
         alike = np.zeros(kept.size, dtype=np.int64)
@@ -414,7 +424,7 @@ def _regression_search(
             on_failure="ignore",
         )
         held = data.rows(test)
-        line = np.full(strengths.size, -np.inf)
+        line = np.full(strengths.size, -np.inf)  # strengths that the path did not reach lose
         for k, solution in enumerate(path.solutions):
             line[k] = -loss.value(held.scores(solution.coef, solution.intercept), held.target)
         scores.append(line)
@@ -422,6 +432,6 @@ def _regression_search(
 
 
 def curve_of(model: AdditiveModel | AdditiveRegressionModel, column: int, k: int = 0) -> Array:
-    """Level of every code of a column, less the mean over the training rows."""
+    """What every code of a column adds to the score, minus the mean over the training rows."""
     table = model.bins.tables(model.coef[k])[column]
     return table - float(model.bins.columns[column].share @ table)

@@ -1,4 +1,4 @@
-"""Rows that a metric counts: what an integer k means for a part of the rows, and what it allows."""
+"""Metrics with an integer k: what k means for a part of the rows, and the best possible value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Parameters = TypeVar("Parameters", bound=ClassifierParameters)
 
 
 def per_row(who: str, metric: Any, total: float) -> Any:
-    """A metric (or a threshold) that counts rows, for parts of a batch: as a share of its rows.
+    """The metric or threshold with an integer k replaced by the share ``k / total`` of the rows.
 
-    ``k`` counts rows of the batch that a model is used on, taken to be as large as what it is
-    trained on. A fold with a tenth of these rows stands for a tenth of the batch, so that a tenth
-    of ``k`` is right for it: the share ``k / total``. Others come back as they are.
+    ``k`` counts rows of the batch that the model will be used on, which is taken to be as large as
+    the training set. A fold with a tenth of the rows stands for a tenth of that batch, so that
+    ``k / 10`` rows of the fold are counted. Other metrics are returned unchanged.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def per_row(who: str, metric: Any, total: float) -> Any:
 
 
 def for_parts(who: str, given: Parameters, total: float) -> Parameters:
-    """Parameters of a fit with every integer k as a share of its rows, for the folds inside it."""
+    """The parameters with every integer k as a share of the rows, for fits of single folds."""
     metric = per_row(who, given.metric, total)
     return replace(given, metric=metric, threshold=per_row(who, given.threshold, total))
 
 
 def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> str:
-    """What an integer k means for parts of the rows, in words; empty where there is none.
+    """A sentence on what an integer k means for parts of the rows; empty without such a k.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> str:
     total : float
         Rows of the batch.
     y : (n,) bool array, optional
-        Labels of a part of it that is measured on, for the best possible value there.
+        Labels of the rows that are measured on; adds the best possible value on these rows.
 
     Examples
     --------
@@ -92,7 +92,9 @@ def counted_rows(who: str, metric: Any, total: float, y: Any = None) -> str:
 
 
 def best_possible(chosen: Chosen, y: Any, weight: Any = None) -> float:
-    """The metric of a perfect ranking of these rows: 6 positives give a precision at 100 of 0.06.
+    """The metric of a perfect ranking of these rows; it can be below 1.
+
+    With 6 positives the precision at 100 is at most 0.06.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Bins of numeric columns: from values to codes, and what the codes stand for.
+"""Bins of numeric columns: from values to codes, and what each code adds to a score.
 
-Values are coded finely, up to 254 codes by quantiles, so that a straight line loses next to nothing
-in one byte; the curve may jump at few of the boundaries between codes.
+Values get up to 254 codes by quantiles, so that one byte per value represents a straight line
+almost exactly. The curve may jump at a few of the boundaries between codes, the edges of the bins.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from auctor.data.coerce import LARGEST
 from auctor.data.matrices import column_values, largest_size
 from auctor.kernels.linalg.binned import search_codes
 
-#: Codes of values, at most; code 0 is for missing ones, and the number is even for round quantiles.
-FINE = MOST_CODES - 2
+#: Codes of values, at most, and with it the largest ``n_bins``: a byte has 256 codes, of which code
+#: 0 means missing; one more is left free so that the number is even and the median is a boundary.
+MAX_VALUE_CODES = MOST_CODES - 2
 #: Code of a missing value.
 MISSING = 0
-#: Rows for every bin, at least, set by hand: below, curves follow single rows. LightGBM's leaves
-#: have 20.
+#: Training rows per bin, at least, by weight. Set by hand, half of LightGBM's 20 rows per leaf:
+#: with far fewer, curves follow single rows; with far more, small tables have only straight lines.
 ROWS_PER_BIN = 10
-#: Levels of a column in a pair, at most, set by hand: 64 cells.
+#: Levels of a column in a pair, at most. Set by hand: 8 by 8 levels are 64 cells per pair; many
+#: more have too few rows each, and their codes must fit into one byte.
 LEVELS = 8
-#: Rows for every cell of a pair, on average, at least, set by hand: fewer rows have fewer levels.
+#: Training rows per cell of a pair, on average, at least; with fewer rows there are fewer levels.
+#: Set by hand: far fewer rows fit noise.
 ROWS_PER_CELL = 30
 
 
@@ -46,7 +49,7 @@ class ColumnBins:
         Increasing. A value has code 1 plus the number of cuts below it, so that values outside
         the range of the training rows are in the end bins.
     line : array
-        Mean of the values of each code less that of all, in standard deviations; 0 for the missing.
+        Standardised mean value of each code; 0 for the code of missing values.
     share : array
         Weight of the training rows by code, the sum being 1.
     steps : array
@@ -81,7 +84,7 @@ class ColumnBins:
 
     @property
     def constant(self) -> bool:
-        """Whether there is nothing to learn from the values: one of them, or none."""
+        """Whether the training rows have at most one distinct value."""
         return not self.cuts.size
 
     @property
@@ -91,14 +94,14 @@ class ColumnBins:
 
     @cached_property
     def book(self) -> Codebook:
-        """A line, a jump at every step, and a weight for missing values if there were any."""
+        """The parameters: a line, a jump at every step, a weight for missing values if any."""
         own = (MISSING,) if self.has_missing and self.share[MISSING] < 1.0 else ()
         line = None if self.constant else self.line
         return Codebook(self.size, line, tuple(self.steps.tolist()), own)
 
     @cached_property
     def edges(self) -> FloatArray:
-        """Boundaries of the bins in which the curve is a line: where the steps are."""
+        """Boundaries between the bins: the values at which the curve may jump."""
         found: FloatArray = self.cuts[self.steps - 2]
         return found
 
@@ -110,28 +113,28 @@ class ColumnBins:
 
 
 def bin_column(values: Array, weight: FloatArray | None, n_bins: int) -> ColumnBins:
-    """Bins of a column by quantiles of its weighted values.
-
-    Columns with few distinct values keep them all apart.
-    """
+    """Bins of a column by weighted quantiles; few distinct values have a code each."""
     values = np.asarray(values, dtype=np.float64)
     mass = np.ones(values.size) if weight is None else weight
     total = float(mass.sum())
     there = ~np.isnan(values) & (mass > 0.0)
-    if not there.any():
+    if not there.any():  # only missing values: one code, no parameters
         none, nothing = np.empty(0), np.zeros(0, dtype=np.int64)
         return ColumnBins(none, np.zeros(2), np.array([1.0, 0.0]), nothing, 0.0, 1.0, 0.0, 0.0)
     distinct, slot = np.unique(values[there], return_inverse=True)
     amount = np.bincount(slot, mass[there], minlength=distinct.size).astype(np.float64)
-    code = _together(amount, FINE)
+    # Fine codes by quantiles of the distinct values, with their weight and mean value.
+    code = _equal_weight_groups(amount, MAX_VALUE_CODES)
     size = int(code[-1]) + 1
     share: FloatArray = np.bincount(code, amount, minlength=size).astype(np.float64)
     centre = np.bincount(code, amount * distinct, minlength=size) / share
+    # A cut lies half-way between the last value of a code and the first of the next.
     ends = np.flatnonzero(np.diff(code))
     cuts = 0.5 * distinct[ends] + 0.5 * distinct[ends + 1]
     middle = float(share @ centre / share.sum())
     scale = float(np.sqrt(share @ (centre - middle) ** 2 / share.sum())) if size > 1 else 1.0
-    bin_of = _together(share, n_bins) if size > 2 else np.zeros(size)  # two values: a line
+    # Bins group the fine codes; with two values a line says all there is, and no jump is needed.
+    bin_of = _equal_weight_groups(share, n_bins) if size > 2 else np.zeros(size)
     return ColumnBins(
         cuts=cuts,
         line=np.append(0.0, (centre - middle) / scale),
@@ -145,14 +148,14 @@ def bin_column(values: Array, weight: FloatArray | None, n_bins: int) -> ColumnB
 
 
 def row_count(n: int, weight: FloatArray | None) -> float:
-    """Rows by weight, in units of the smallest: the same for weights as for repeated rows."""
+    """Sum of the weights over the smallest weight: a row of weight 2 counts as two rows."""
     if weight is None:
         return float(n)
     return float(weight.sum() / weight[weight > 0.0].min())
 
 
-def _together(amount: FloatArray, most: int) -> IntArray:
-    """The group of each ordered value, out of at most ``most`` groups of about equal weight."""
+def _equal_weight_groups(amount: FloatArray, most: int) -> IntArray:
+    """Group number of each of the ordered values: at most ``most`` groups of about equal weight."""
     if amount.size <= most:
         return np.arange(amount.size)
     before = np.cumsum(amount) - 0.5 * amount
@@ -198,7 +201,7 @@ class PairBins:
 
 
 def most_levels(n: int, weight: FloatArray | None) -> int:
-    """Levels of a column in a pair that so many weighted rows allow.
+    """Number of levels of a column in a pair, by `ROWS_PER_CELL` and the weighted row count.
 
     Examples
     --------
@@ -209,8 +212,12 @@ def most_levels(n: int, weight: FloatArray | None) -> int:
 
 
 def levels_of(bins: ColumnBins, most: int) -> Array:
-    """Level of each code for pairs: missing, and at most ``most`` of about equal weight."""
-    groups = _together(bins.share[1:], most) if bins.share[1:].any() else np.zeros(1, dtype=int)
+    """Level of each code in a pair: 0 for missing, then at most ``most`` of about equal weight."""
+    groups = (
+        _equal_weight_groups(bins.share[1:], most)
+        if bins.share[1:].any()
+        else np.zeros(1, dtype=int)
+    )
     return np.append(0, groups + 1).astype(np.uint8)
 
 
@@ -247,7 +254,7 @@ class Bins:
 
     @property
     def books(self) -> list[Codebook]:
-        """What the codes stand for: of the columns, then of the pairs."""
+        """The codebooks, which map codes to parameters: of the columns, then of the pairs."""
         return [part.book for part in self.parts]
 
     @cached_property
@@ -261,7 +268,7 @@ class Bins:
         return int(self.bounds[-1])
 
     def codes(self, matrix: Any) -> Array:
-        """One line of codes for each column and pair."""
+        """Codes of the rows, shape (columns + pairs, n)."""
         out = np.empty((len(self.columns) + len(self.pairs), matrix.shape[0]), dtype=np.uint8)
         for k, values in enumerate(column_values(matrix)):
             out[k] = self.columns[k].codes(values)
@@ -274,9 +281,9 @@ class Bins:
         return BinnedMatrix(pack(self.codes(matrix)), self.books)
 
     def tables(self, theta: FloatArray) -> list[FloatArray]:
-        """What each code of each part adds to the score.
+        """What each code of each column and pair adds to the score: an array per part.
 
-        A missing value in a column that had none in training counts as the average row does.
+        In a column without missing values in training, a missing value adds the training mean.
         """
         found = []
         for k, book in enumerate(self.books):
@@ -322,7 +329,7 @@ def read_values(
             who,
             needs=f"entries of X that are missing, or below {LARGEST:g} in size",
             got="infinity" if np.isinf(largest) else f"{largest:g}",
-            todo="Input X contains infinity or a value too large: replace it, or set it missing.",
+            todo="Input X contains infinity or a value too large: replace it, or mark it missing.",
         )
     if n_columns is not None and matrix.shape[1] != n_columns:
         raise DataError(

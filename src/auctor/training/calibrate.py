@@ -1,4 +1,4 @@
-"""Probabilities from scores, fitted on scores of rows that the model has not seen."""
+"""Calibration: probabilities from scores, fitted on the scores of held-out rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import Newton
 
-#: Ridge on the slope of Platt scaling, for scores of size 1: it only bounds separable scores.
+#: Ridge on the slope of Platt scaling, for scores of at most 1 in size. It only keeps the slope
+#: finite where the scores separate the classes. Set by hand: a much larger one flattens the slope.
 SLOPE_STRENGTH = 1e-8
-#: Tolerance of Platt scaling, relative to the log-loss of a constant.
+#: Tolerance of Platt scaling, relative to the log-loss of a constant. Newton's method reaches it in
+#: a few more steps; set by hand, well below what changes a printed probability.
 SLOPE_TOL = 1e-8
 
-#: Added to probabilities before they are divided by their sum, so that all zero means all equal.
+#: Added to probabilities before they are divided by their sum: classes that all have probability 0
+#: get equal ones instead of 0/0. Near the smallest positive float, so that it changes nothing else.
 TINY = 1e-300
 
 
@@ -42,7 +45,8 @@ class Sigmoid:
 
     @classmethod
     def fit(cls, scores: FloatArray, positive: Array, weight: FloatArray | None) -> Sigmoid:
-        """The most likely slope and offset for scores of which some are ``positive``."""
+        """Maximum-likelihood slope and offset, given which scores are ``positive``."""
+        # Scores are scaled to at most 1 in size, for which the ridge is meant.
         unit = float(np.abs(scores).max()) or 1.0
         data = as_data(scores[:, None] / unit, np.where(positive, 1.0, -1.0), weight=weight)
         problem = Problem(Logistic(), L2(SLOPE_STRENGTH), data)
@@ -57,20 +61,20 @@ class Sigmoid:
 
 @dataclass(frozen=True, eq=False)
 class Isotonic:
-    """Monotone function by pool-adjacent-violators, linear between increasing ``points``."""
+    """Isotonic regression (pool adjacent violators), linear between increasing ``points``."""
 
     points: FloatArray
     levels: FloatArray
 
     @classmethod
     def fit(cls, scores: FloatArray, positive: Array, weight: FloatArray | None) -> Isotonic:
-        """The function nearest to 0 and 1 for scores of which some are ``positive``."""
+        """The non-decreasing least-squares fit to 0 and 1, given which scores are ``positive``."""
         weight = np.ones(scores.size) if weight is None else weight
         points, place = np.unique(scores, return_inverse=True)
         total = np.bincount(place, weights=weight)
         share = np.bincount(place, weights=weight * positive) / total
         levels = np.clip(isotonic_regression(share, weights=total).x, 0.0, 1.0)
-        # Inside a flat piece only its two ends matter.
+        # Interpolation needs only the two ends of a flat piece.
         changes = np.diff(levels) != 0.0
         ends = np.concatenate(([True], changes)) | np.concatenate((changes, [True]))
         return cls(points[ends], levels[ends])
@@ -80,15 +84,15 @@ class Isotonic:
         return np.asarray(np.interp(scores, self.points, self.levels))
 
 
-#: Ways to calibrate, by name.
+#: Calibration methods by name.
 KINDS: dict[str, type[Sigmoid] | type[Isotonic]] = {"sigmoid": Sigmoid, "isotonic": Isotonic}
 
-#: What turns log-odds into probabilities.
+#: The calibrator of scores that are log-odds already.
 LOG_ODDS = Sigmoid(1.0, 0.0)
 
 
 def log_odds(metric: object, calibrate: str | None) -> bool:
-    """Whether the scores are log-odds as they are: those of log-loss that nobody calibrates."""
+    """Whether the scores themselves are log-odds: the metric is log-loss, without calibration."""
     return calibrate is None and isinstance(metric, str) and metric.strip() == "log_loss"
 
 
@@ -105,7 +109,10 @@ def fit_calibrators(
 
 
 def joint_probabilities(calibrators: Sequence[Calibrator], scores: FloatArray) -> FloatArray:
-    """Probabilities of all classes from a column of scores for each, or for the second of two."""
+    """Probabilities (n, classes) from scores (n, classes), or (n, 1) for two classes.
+
+    With several classes each is calibrated against the rest, and the sum is then scaled to 1.
+    """
     positive = np.column_stack(
         [c.probability(s) for c, s in zip(calibrators, scores.T, strict=True)]
     )

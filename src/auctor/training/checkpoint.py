@@ -1,4 +1,4 @@
-"""Checkpoints of a fit: the best point of every solve, so that a fit that was ended can go on."""
+"""Checkpoints of a fit: the best point of every solve, so that an ended fit can be resumed."""
 
 from __future__ import annotations
 
@@ -21,32 +21,34 @@ from auctor.core.watching import Watcher, watch
 
 WHO = "Checkpoint"
 KIND = "fit checkpoint"
-#: Version of the file.
+#: Version of the file format.
 FORMAT = 1
-#: Steps between two writes, unless said otherwise.
+#: Default number of solver steps between two writes. Set by hand: an interrupted run loses this
+#: many.
 EVERY = 10
-#: Writing may take this share of the time: where it is slow, fewer steps are written.
+#: Share of the run time that writing may take; where a write is slow, fewer steps are written. Set
+#: by hand.
 SHARE = 0.1
 
 
 class Checkpoint(Watcher):
-    """Keeps the best point of every solve in a file, and lets the same fit go on from there.
+    """Writes the best point of every solve to a file, from which the same fit can be resumed.
 
-    What is kept are the best parameters of every solve, in the order of the solves of a fit, and of
-    the last one the state of its solver: curvature, cuts, widths, random numbers.
+    The file has the best parameters of every solve, in the order in which a fit runs them, and the
+    solver state of the last solve: curvature, cutting planes, smoothing widths, random numbers.
 
     Parameters
     ----------
     path : path
-        Read if it exists. It is written whole or not at all.
+        Read if it exists. Writes are atomic: the file is never half written.
     data : mapping
-        What the rows are known by; a file of other rows is refused. `Sharded.fingerprint` has it.
+        Identifies the rows, such as `Sharded.fingerprint`; a file of other rows is refused.
     parameters : mapping
-        Of the fit; a file of others is refused.
+        Parameters of the fit; a file with other values is refused.
     every : int >= 1
         Steps between two writes.
     inner : Watcher, optional
-        Told everything, too.
+        Another watcher, to which all calls are passed on.
 
     Examples
     --------
@@ -87,7 +89,7 @@ class Checkpoint(Watcher):
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Watch the fits of the block; at its end, whatever ended it, the best point is written."""
+        """Watch the fits of the block; the best point is written at its end, also on an error."""
         try:
             with watch(self):
                 yield
@@ -96,22 +98,22 @@ class Checkpoint(Watcher):
                 self.write()
 
     def start(self) -> Array | None:
-        """Where the next solve begins: the best point that is known of it."""
+        """Start of the next solve: its best point in the file, or ``None``."""
         return self._points.get(f"w{self._count}")
 
     def state(self) -> bytes | None:
-        """The state of the solver that the next solve goes on from."""
+        """Solver state from which the next solve continues, or ``None``."""
         known = self._points.get(f"s{self._count}")
         return None if known is None else known.tobytes()
 
     def on_fit(self, target: float) -> None:
-        """A solve begins."""
+        """Called when a solve begins."""
         self._solve, self._steps = f"w{self._count}", 0
         self._count += 1
         self._inner.on_fit(target)
 
     def on_step(self, step: Step) -> bool | None:
-        """Keep the best point, and write it now and then."""
+        """Keep the best point; write it every ``every`` steps, within `SHARE` of the time."""
         if step.value <= self._lowest.get(self._solve, float("inf")):
             self._lowest[self._solve] = step.value
             self._points[self._solve] = step.w.copy()
@@ -123,17 +125,18 @@ class Checkpoint(Watcher):
         return self._inner.on_step(step)
 
     def on_stage(self, stage: str, number: int, total: int) -> None:
-        """A part of the fit begins."""
+        """Called when a stage of the fit begins."""
         self._inner.on_stage(stage, number, total)
 
     def on_point(self, strength: float, solution: Any, number: int, total: int) -> bool | None:
-        """A path has come to a strength."""
+        """Called when a path of strengths has solved one of them."""
         return self._inner.on_point(strength, solution, number, total)
 
     def write(self) -> None:
-        """Write what is known now."""
+        """Write the best points and the solver state to the file."""
         start = time.perf_counter()
         state = None if self._freeze is None else self._freeze()
+        # Only the solve that is running has a state; that of an earlier one is dropped.
         for name in [name for name in self._points if name.startswith("s")]:
             del self._points[name]
         if state is not None:
@@ -144,7 +147,7 @@ class Checkpoint(Watcher):
 
 
 def _read(path: Path, wanted: Mapping[str, Any]) -> dict[str, Array]:
-    """The points of a file, which must be of the same rows and parameters."""
+    """The points in a file; raises if it was written for other rows or parameters."""
     meta, points = read_archive(path, who=WHO, format=FORMAT, kind=KIND)
     for what in ("data", "parameters"):
         found, now = meta.get(what), wanted[what]

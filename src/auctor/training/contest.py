@@ -1,9 +1,9 @@
-"""A comparison of classifiers: equal folds, equal strengths, equal thresholds.
+"""A comparison of classifiers on equal terms: the same folds, strengths and threshold rule.
 
-Every contender gets the same training rows, scaled the same way, tries the same strengths on the
-same inner folds (more where the best is the last one tried), is judged by the same metric, and cuts
-its scores by the same rule. A metric that counts rows counts them of all rows: of a part it takes
-the same share.
+Every contender gets the same training rows, scaled the same way, and tries the same strengths on
+the same inner folds; the grid is extended where its best strength is the first or the last. All are
+measured by the same metric, with thresholds by the same rule. A metric at k rows takes the same
+share of the rows of every fold (`auctor.training.batch`).
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from auctor.training.batch import best_possible, per_row
 from auctor.training.folds import stratified_folds
 from auctor.training.metric import Chosen, resolve_metric
 from auctor.training.registry import resolve_penalty
+from auctor.training.select import SMOOTH_RATIO
 from auctor.training.verdict import LINEAR, Row, compared, recommendation
 
 WHO = "contest"
-#: Whose model a contender is.
+#: Libraries that the contenders come from.
 OURS = "auctor"
 THEIRS = "scikit-learn"
-#: Smallest strength over the largest, of smooth penalties: from next to no weights to next to no
-#: penalty, whatever the scale of the data.
-SMOOTH_RATIO = 1e-7
-#: The same of penalties that make models sparse, whose largest strength is where the first column
-#: enters, so that the range is shorter.
-KINKED_RATIO = 1e-4
-#: Strengths that are added at a time beyond an edge of the grid at which the metric still rises.
-EXTRA = 3
-#: Times that strengths are added; with ten to begin with, the range grows by about three times.
+#: Smallest over largest strength of penalties that make models sparse. At the largest one the first
+#: column enters, so that the range can be shorter than for smooth penalties. Set by hand.
+SPARSE_RATIO = 1e-4
+#: Strengths added at a time beyond an end of the grid where the metric still rises. Set by hand:
+#: more cost fits, fewer may not reach the best strength.
+EXTRA_STRENGTHS = 3
+#: Times that strengths are added, at most. Set by hand: a grid of ten strengths grows to sixteen,
+#: in decades by about two thirds.
 EXTENSIONS = 2
-#: The metric rises at an edge where it gains more than this share of its range over the grid by
-#: the last step; less is the flat end of a curve.
-RISES = 0.01
+#: The metric still rises at an end of the grid if its last step gains more than this share of the
+#: metric's range over the grid. Set by hand: a smaller gain is taken as the flat end of a curve.
+RISING_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What every contender is held to.
+    """Settings of a comparison, equal for all contenders.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class Rules:
     penalty : {"l2", "l1", "elastic_net"}
     l1_ratio : float, optional
     folds, repeats, inner_folds : int
-        Outer folds, how often they are drawn, folds for tuning inside the training part.
+        Number of outer folds, of repetitions of them, and of inner folds for tuning.
     n_strengths : int
     standardise : bool
     tol, max_seconds : float
-        Of our fits; the time is per path of strengths.
+        Tolerance and time limit in seconds, per path of strengths, of auctor's fits.
     n_threads : int, optional
     seed : int
     """
@@ -98,9 +98,10 @@ class Part(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Scores of new rows, positive where a positive is predicted, and the strength picked.
+    """A tuned and fitted contender.
 
-    ``on_edge`` says that the metric was still rising at the last strength that was tried.
+    ``scores`` maps new rows to scores, above 0 where the positive class is predicted. ``strength``
+    is the one picked. ``on_edge`` says that the metric was still rising at the end of the grid.
     """
 
     scores: Callable[[Any], FloatArray]
@@ -109,10 +110,10 @@ class Fitted(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """A model: its name, whose it is, how it is tuned and fitted to a part.
+    """A model to compare: its name, its library, and how it is tuned and fitted to a `Part`.
 
-    ``early`` is the kind of warning that a fit gives when it stops before its tolerance, ``kind``
-    what it is made of.
+    ``early`` is the class of the warning that a fit gives when it stops before its tolerance.
+    ``kind`` is linear, trees or constant, which the recommendation depends on.
     """
 
     name: str
@@ -123,10 +124,10 @@ class Contender(NamedTuple):
 
 
 class Contest(NamedTuple):
-    """The table and what it is about.
+    """The outcome of a comparison: a row per contender, and facts about the data.
 
     ``best`` is the name of the row that the others are compared with, ``best_possible`` the mean
-    over the test folds of the metric of a perfect ranking, ``advice`` the sentence that recommends.
+    over the test folds of the metric of a perfect ranking, ``advice`` the recommendation.
     """
 
     rows: tuple[Row, ...]
@@ -153,10 +154,10 @@ def contest(
     hits : (n,) bool array
         Which rows are positive.
     contenders : list of Contender
-        Ours first.
+        Those of auctor first.
     rules : Rules
     on_stage : callable, optional
-        Told who is at work, how many fits of how many are done.
+        Called with the name of the contender, the number of fits done and their total.
     """
     _check_rows(hits, rules)
     rules = replace(rules, metric=per_row(WHO, rules.metric, hits.size))
@@ -168,6 +169,7 @@ def contest(
         X, held = _scaled(matrix[train], matrix[test], rules)
         possible.append(best_possible(rules.chosen, hits[test]))
         part = make_part(X, hits[train], rules)
+        # Kernels are compiled before the first fit, so that no contender's time includes it.
         for contender in contenders if not done else ():
             if contender.library == OURS:
                 on_stage("compiling", 0, 1)
@@ -180,6 +182,7 @@ def contest(
             try:
                 measured[contender.name].append(_measure(contender, part, held, hits[test], rules))
             except (AuctorError, ValueError) as error:
+                # The others go on; the table shows the reason in place of numbers.
                 refused[contender.name] = " ".join(str(error).split())
     rows = [
         Row(c.name, c.library, c.kind, refused=refused[c.name])
@@ -195,6 +198,8 @@ def contest(
 
 
 class _Measured(NamedTuple):
+    """Metrics and seconds of one contender on one test fold."""
+
     value: float
     auc: float
     prbep: float
@@ -206,6 +211,7 @@ class _Measured(NamedTuple):
 
 
 def _check_rows(hits: Array, rules: Rules) -> None:
+    """Raise if a class has fewer than two rows per outer fold."""
     smallest = int(min(hits.sum(), hits.size - hits.sum()))
     least = max(rules.folds, 2) * 2
     if smallest < least:
@@ -218,27 +224,27 @@ def _check_rows(hits: Array, rules: Rules) -> None:
 
 
 def _warm_up(contender: Contender, part: Part, rules: Rules) -> None:
-    """Fit the same rows with one fold, so that compiling and loading kernels is not on the clock.
+    """Fit with one inner fold, so that later times exclude compiling and loading kernels.
 
-    Fewer rows would not do: which kernels are used depends on how many there are.
+    All rows are used, because the choice of kernels depends on their number.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             contender.fit(part._replace(inner=part.inner[:1]), rules)
         except (AuctorError, ValueError):
-            return  # it will say so again
+            return  # the measured fit raises the same error
 
 
 def outer_folds(hits: Array, rules: Rules) -> Iterator[tuple[IntArray, IntArray]]:
-    """Training and test rows of every fold that is measured on."""
+    """Training and test rows of every outer fold, repetition by repetition."""
     seeds = np.random.default_rng(rules.seed).integers(2**31, size=rules.repeats)
     for seed in (rules.seed, *seeds[1:].tolist()):
         yield from stratified_folds(hits.astype(np.int64), rules.folds, seed)
 
 
 def make_part(X: Any, hits: Array, rules: Rules) -> Part:
-    """Training rows, scaled already, with the folds and strengths that everyone tunes on."""
+    """Training rows, already scaled, with the inner folds and strengths that all tune on."""
     return Part(X, hits, _inner(hits, rules), _grid(X, hits, rules))
 
 
@@ -249,7 +255,7 @@ def _inner(hits: Array, rules: Rules) -> list[tuple[IntArray, IntArray]]:
 
 
 def _scaled(train: Any, held: Any, rules: Rules) -> tuple[Any, Any]:
-    """Both parts with columns of unit deviation in the first, dense ones of mean 0."""
+    """Training and test rows, standardised by the training rows; sparse columns are not centred."""
     if not rules.standardise:
         return train, held
     scaling = standardise(train, centre=True)
@@ -257,49 +263,53 @@ def _scaled(train: Any, held: Any, rules: Rules) -> tuple[Any, Any]:
 
 
 def _grid(X: Any, hits: Array, rules: Rules) -> FloatArray:
-    """Strengths for everyone, decreasing: from where models begin to differ from none."""
+    """Decreasing strengths for all contenders, from one that makes all weights almost zero."""
     data = wrap(as_matrix(X, who=WHO), Target(np.where(hits, 1.0, -1.0)), n_threads=rules.n_threads)
     penalty = resolve_penalty(WHO, rules.penalty, 1.0, rules.l1_ratio)
     if penalty.smooth:
+        # The mean squared norm of a row.
         top, ratio = float(data.row_lengths(np.ones(data.n_columns)).mean()), SMOOTH_RATIO
     else:
+        # The strength from which on all weights are zero, the larger one of two losses.
         losses = (rules.chosen.loss, Logistic())
         top = max(strength_max(Problem(loss, penalty, data)) for loss in losses)
-        ratio = KINKED_RATIO
+        ratio = SPARSE_RATIO
     top = top if top > 0.0 else 1.0
     return np.geomspace(top, top * ratio, rules.n_strengths)
 
 
 def tuned(strengths: FloatArray, judge: Callable[[FloatArray], FloatArray]) -> tuple[float, bool]:
-    """The best of decreasing strengths, with more of them where the best is the first or last.
+    """The best of decreasing strengths; the grid is extended where its first or last is best.
 
     Parameters
     ----------
     strengths : array
-        At least two for any to be added.
+        Decreasing; a single strength is not extended.
     judge : callable
-        The mean of the metric over the inner folds at each of some decreasing strengths.
+        From decreasing strengths to the mean of the metric over the inner folds at each.
 
     Returns
     -------
     strength : float
-        Of equal ones the largest.
+        The best one; the largest of several equally good ones.
     on_edge : bool
-        Whether the metric still rises at the last strength on that side.
+        Whether the metric still rises at the end of the extended grid.
     """
     grid, means = strengths, judge(strengths)
     for left in reversed(range(EXTENSIONS + 1)):
         best = int(np.nanargmax(means))
+        # Stop where the best strength has two neighbours, or where the metric is flat at the end.
         inside = best + 1 if best == 0 else best - 1
         if grid.size < 2 or 0 < best < grid.size - 1:
             break
         rise = float(means[best] - means[inside])
-        if not rise > RISES * float(np.nanmax(means) - np.nanmin(means)):
+        if not rise > RISING_SHARE * float(np.nanmax(means) - np.nanmin(means)):
             break
         if not left:
             return float(grid[best]), True
+        # Continue the geometric grid beyond that end.
         step = float(grid[best] / grid[inside])
-        more = grid[best] * step ** np.arange(1, EXTRA + 1)
+        more = grid[best] * step ** np.arange(1, EXTRA_STRENGTHS + 1)
         more = more[::-1] if best == 0 else more
         parts = [(more, judge(more)), (grid, means)]
         grid, means = map(np.concatenate, zip(*(parts if best == 0 else parts[::-1]), strict=True))
@@ -307,6 +317,7 @@ def tuned(strengths: FloatArray, judge: Callable[[FloatArray], FloatArray]) -> t
 
 
 def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: Rules) -> _Measured:
+    """Tune and fit a contender to a part, timed, and measure it on the held-out rows."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
@@ -326,6 +337,7 @@ def _measure(contender: Contender, part: Part, held: Any, truth: Array, rules: R
 
 
 def _row(contender: Contender, folds: list[_Measured]) -> Row:
+    """Means over the folds, for the table."""
     values = np.array([fold.value for fold in folds])
 
     def mean(name: str) -> float:

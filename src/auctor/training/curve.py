@@ -1,4 +1,4 @@
-"""Scores of one surrogate by strength and fold, and which strength they speak for."""
+"""Cross-validation curve of one surrogate: scores by strength and fold, and the best strength."""
 
 from __future__ import annotations
 
@@ -15,32 +15,36 @@ from auctor.core.watching import tell_plan, tell_stage
 from auctor.training.fold_scores import FoldScorer, OutOfTimeError, Scored
 from auctor.training.metric import Chosen
 
-#: Mean scores closer than this, relative and absolute, are equal: what rounding leaves of sums.
+#: Mean scores that differ by less than this, relative or absolute, count as equal: several thousand
+#: times machine epsilon, the rounding error of a mean over many rows.
 EQUAL = 1e-12
-#: Rounding of a mean over folds beside its standard error.
+#: Rounding error of a mean over folds, relative to its standard error: far above machine epsilon,
+#: far below any difference that matters.
 ROUNDING = 1e-9
-#: Stands in for a strength of zero in ratios.
+#: Replaces a strength of zero in ratios, against division by zero.
 TINY = 1e-300
-#: Share of the tolerance that models must meet that start from a model of another fold: it has
-#: seen the rows that they are scored on, of which nothing may be left. A step of Newton's method
-#: from there leaves less.
-APART = 0.1
+#: Factor on the tolerance of a fit that is warm-started from a model of another fold. That model
+#: was trained on the held-out rows of this fold; a tighter tolerance makes sure that nothing of it
+#: is left in the scores. Set by hand: it costs about one Newton step.
+OTHER_FOLD_TOL = 0.1
 
 
 @dataclass
 class Budget:
-    """How exactly models are fitted whose scores are compared, and how far a search has come.
+    """Tolerance and iterations of the fits of a search, and its progress.
 
     Parameters
     ----------
     tol : float
-        Of every fit, as in `auctor.minimise`.
+        Tolerance of every fit, as in `auctor.minimise`.
     max_iter : int
-        Of every fit.
+        Largest number of iterations of every fit.
     planned : int
-        Paths that the search will need, as far as it knows.
+        Number of paths that the search is expected to solve.
     points : int
-        Strengths on these paths, all together.
+        Number of strengths on these paths in total that are still to be solved.
+    done : int
+        Number of paths begun.
     """
 
     tol: float
@@ -50,7 +54,7 @@ class Budget:
     done: int = 0
 
     def step(self, points: int) -> None:
-        """Say that another path begins, of so many strengths."""
+        """Report that another path begins, with ``points`` strengths."""
         self.done += 1
         self.planned = max(self.planned, self.done)
         self.points = max(self.points - points, 0)
@@ -60,7 +64,7 @@ class Budget:
 
 @dataclass(eq=False)
 class Curve:
-    """Models of one surrogate at some strengths on some folds.
+    """Held-out scores of one surrogate at several strengths on several folds.
 
     Parameters
     ----------
@@ -70,7 +74,9 @@ class Curve:
     penalty : Penalty
         With a strength of one.
     name : str
-        Of the surrogate.
+        Name of the surrogate.
+    table : dict
+        The scored models: strength -> fold -> `Scored`.
     """
 
     scorer: FoldScorer
@@ -80,26 +86,29 @@ class Curve:
     table: dict[float, dict[int, Scored]] = field(default_factory=dict)
 
     def add(self, folds: Iterable[int], strengths: Sequence[float], budget: Budget) -> None:
-        """Score the strengths on the folds, those that are not there yet.
+        """Score those of the strengths that have not been scored yet on the folds.
 
-        A fold in which the time ends, or somebody ends it, counts only if it is the first.
+        An incomplete fold, by an interrupt or the end of the time, is kept only if these strengths
+        have no scores on another fold: means over different folds cannot be compared.
         """
         for fold in folds:
             new = sorted({s for s in strengths if fold not in self.table.get(s, {})}, reverse=True)
             if not new:
                 continue
             budget.step(len(new))
+            # One path per fold, from the largest strength down.
             start, own = self._start(fold, new[0])
             found = self.scorer.score(
                 fold,
                 self.chosen,
                 self.penalty,
                 np.array(new),
-                tol=budget.tol if own else APART * budget.tol,
+                tol=budget.tol if own else OTHER_FOLD_TOL * budget.tol,
                 max_iter=budget.max_iter,
                 start=start,
             )
             last = found[-1].solutions[-1].status if found else Status.CONVERGED
+            # A path that is too short was ended, unless the metric was undefined (a NaN score).
             ended = last is Status.INTERRUPTED or (
                 len(found) < len(new) and not np.isnan(found[-1].score)
             )
@@ -112,13 +121,13 @@ class Curve:
                 raise OutOfTimeError
 
     def _start(self, fold: int, strength: float) -> tuple[Sequence[Solution], bool]:
-        """A model to start from, and whether it is of the same fold; none where zero is near.
+        """Warm start for a path on a fold, and whether it is a model of the same fold.
 
-        That of the nearest strength; a path that begins at the largest of all starts from zero.
-        Searches on five tables took 0.96 to 1.5 times the CPU seconds without it, those with more
-        columns and weaker penalties the most.
-        So does a loss with kinks on a new fold: it gains nothing from another fold's model, and
-        may take it as it is.
+        It is the model of the nearest strength, of this fold if there is one. A path that begins
+        at the largest strength of all starts from zero, which is near its solution. Without warm
+        starts, searches on five tables took 0.96 to 1.5 times the CPU seconds, most with many
+        columns and weak penalties. A loss with kinks starts from zero on a new fold: it gains
+        nothing from another fold's model and may stop at once there, within its tolerance.
         """
         near = sorted(self.table, key=lambda s: max(s, strength) / max(min(s, strength), TINY))
         own = [self.table[s][fold] for s in near if fold in self.table[s]]
@@ -130,11 +139,14 @@ class Curve:
 
     @property
     def strengths(self) -> FloatArray:
-        """What was tried, decreasing."""
+        """The strengths that were scored, decreasing."""
         return np.array(sorted(self.table, reverse=True))
 
     def scores(self, *, second: bool = False) -> FloatArray:
-        """Scores by fold and strength, NaN where there are none."""
+        """Scores, shape (folds, strengths), NaN where there are none.
+
+        ``second`` asks for the scores that break ties, the average precision.
+        """
         found = np.full((len(self.scorer.folds), len(self.table)), np.nan)
         for k, strength in enumerate(self.strengths.tolist()):
             for fold, one in self.table[strength].items():
@@ -144,6 +156,7 @@ class Curve:
     def means(self, *, second: bool = False) -> FloatArray:
         """Mean scores by strength; NaN where another strength was scored on more folds."""
         scores = self.scores(second=second)
+        # Means over different numbers of folds cannot be compared.
         counts = (~np.isnan(scores)).sum(axis=0)
         full = (counts == counts.max(initial=0)) & (counts > 0)
         means = np.full(counts.size, np.nan)
@@ -151,7 +164,7 @@ class Curve:
         return means
 
     def best(self, who: str) -> int:
-        """Position of the best mean score; of equal ones the best by the second score."""
+        """Position of the best mean score; ties are broken by the second score."""
         means = self.means()
         if not means.size or np.isnan(means).all():
             raise DataError(
@@ -171,48 +184,49 @@ class Curve:
         return within_error(self.means(), best, self.scores()[:, best])
 
     def lead(self, mine: int, other: FloatArray) -> tuple[float, float]:
-        """Mean lead of a strength over other scores, by fold, and its standard error."""
+        """Mean and standard error over folds of a strength's scores minus ``other`` scores."""
         apart = self.scores()[:, mine] - other
         return mean_and_error(apart[~np.isnan(apart)])
 
-    def ahead(self, mine: int, other: FloatArray) -> bool:
-        """Whether a strength leads other scores by more than one standard error.
+    def leads(self, mine: int, other: FloatArray) -> bool:
+        """Whether a strength has a mean lead over other scores of more than one standard error.
 
-        A lead on a single fold is one standard error, up to rounding, and does not count.
+        A lead on only one of the folds equals one standard error, up to rounding errors, and does
+        not count.
         """
         mean, error = self.lead(mine, other)
         return mean > (1.0 + ROUNDING) * error
 
     def rising_edge(self, at: int) -> bool:
-        """Whether a strength ends the range that was tried, with scores that still rise there."""
-        beside = self._beside(at)
+        """Whether a strength is the first or last one tried and scores still rise there."""
+        beside = self._inner_neighbour(at)
         if beside is None:
             return False
-        return self.ahead(at, self.scores()[:, beside])
+        return self.leads(at, self.scores()[:, beside])
 
-    def level(self, at: int) -> bool:
-        """Whether a strength ends the range that was tried, and the one beside it scores the same.
+    def flat_edge(self, at: int) -> bool:
+        """Whether a strength is the first or last one tried and its neighbour scores the same.
 
-        By the second score too: under a very strong penalty all models rank alike.
+        The second score must be the same, too. Under a very strong penalty all models rank alike.
         """
-        beside = self._beside(at)
+        beside = self._inner_neighbour(at)
         if beside is None:
             return False
         pairs = [self.means(second=second)[[at, beside]] for second in (False, True)]
         return all(bool(np.isclose(a, b, rtol=EQUAL, atol=EQUAL, equal_nan=True)) for a, b in pairs)
 
-    def inside(self, at: int) -> int:
-        """A strength that does not end the range that was tried, unless scores rise there.
+    def off_edge(self, at: int) -> int:
+        """Position to use for ``at``: its inner neighbour if scores are flat at this end.
 
-        Where they are level up to their noise, the one beside the end is as good.
+        At the end of the range, a neighbour within the noise of the folds is as good and safer.
         """
-        beside = self._beside(at)
+        beside = self._inner_neighbour(at)
         if beside is None or self.rising_edge(at) or np.isnan(self.means()[beside]):
             return at
         return beside
 
-    def _beside(self, at: int) -> int | None:
-        """The neighbour of a strength that ends the range, where three or more were tried."""
+    def _inner_neighbour(self, at: int) -> int | None:
+        """Position next to the first or last of three or more strengths, else ``None``."""
         last = len(self.table) - 1
         if last < 2 or at not in (0, last):
             return None
@@ -220,23 +234,23 @@ class Curve:
 
 
 def mean_and_error(values: FloatArray) -> tuple[float, float]:
-    """Mean and its standard error; infinite for fewer than two values."""
+    """Mean and its standard error, which is infinite for fewer than two values."""
     if values.size < 2:
         return float(values.mean()) if values.size else 0.0, np.inf
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
 
 
 def within_error(means: FloatArray, best: int, scores: FloatArray) -> int:
-    """The first position whose mean is within one standard error of the best one's.
+    """The first position whose mean is within one standard error of the best mean.
 
     Parameters
     ----------
     means : array
-        By strength, decreasing.
+        Mean scores, by decreasing strength.
     best : int
-        Position of the best one.
+        Position of the best mean.
     scores : array
-        Scores of the best one by fold; NaN where there is none.
+        Scores at the best position, by fold; NaN where there is none.
 
     Examples
     --------

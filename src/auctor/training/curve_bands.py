@@ -1,4 +1,4 @@
-"""Bands of the curves of an additive model: how far they move from one sample to another."""
+"""Bootstrap bands of the curves of an additive model: how much they vary between samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auctor.training.additive import (
     AdditiveParameters,
     AdditiveRegressorParameters,
     curve_penalty,
-    plain,
+    linear_parameters,
 )
 from auctor.training.additive_model import (
     AdditiveModel,
@@ -26,12 +26,12 @@ from auctor.training.parameters import ClassifierParameters, RegressorParameters
 from auctor.training.targets import Rows
 from auctor.training.train import train_classifier, train_regressor
 
-#: Shares of the bootstrap curves between which a band lies: 95 % of them.
+#: Quantiles of the bootstrap curves between which a band lies: the usual 95 %.
 BAND = (0.025, 0.975)
 
 
 def draws(n: int, weight: FloatArray | None, repeats: int, seed: int) -> Iterator[FloatArray]:
-    """Row weights of bootstrap samples: how often each of n rows is drawn, times its weight."""
+    """Row weights (n,) of bootstrap samples: how often a row is drawn, times its weight."""
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
         times = rng.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)
@@ -47,12 +47,12 @@ def classifier_samples(
     solutions: Sequence[Solution],
     samples: Iterator[FloatArray],
 ) -> Iterator[FloatArray]:
-    """Weights of lines, jumps and cells fitted to each bootstrap sample, from the fitted ones on.
+    """Coefficients fitted to each bootstrap sample, warm-started from those of the model.
 
-    Bins, pairs and strength are those of the model.
+    Bins, pairs and strength are those of the model. A sample that lacks a class is skipped.
     """
     penalty = curve_penalty(given.penalty, model.bins, model.signs)
-    part = plain(
+    part = linear_parameters(
         ClassifierParameters,
         given,
         with_strength(penalty, strength),
@@ -80,16 +80,22 @@ def regressor_samples(
     solution: Solution,
     samples: Iterator[FloatArray],
 ) -> Iterator[FloatArray]:
-    """The same for a regression."""
+    """Coefficients of a regression fitted to each bootstrap sample, warm-started.
+
+    Bins, pairs and strength are those of the model.
+    """
     penalty = with_strength(curve_penalty(given.penalty, model.bins, model.signs), strength)
-    part = plain(RegressorParameters, given, penalty, strength, warm_start=True)
+    part = linear_parameters(RegressorParameters, given, penalty, strength, warm_start=True)
     binned = model.bins.encoded(matrix)
     for weight in samples:
         yield train_regressor(who, part, binned, Target(y, weight), solution)[0].coef
 
 
 def bands(bins: Bins, thetas: Sequence[FloatArray]) -> dict[int, FloatArray]:
-    """Quantiles of the curves of some weight vectors, by column: arrays (2, values)."""
+    """Quantiles `BAND` of the curves of several coefficient vectors.
+
+    Returns an array (2, codes) for each column. Curves have mean 0 over the training rows.
+    """
     curves: dict[int, list[FloatArray]] = {j: [] for j in range(len(bins.columns))}
     for theta in thetas:
         tables = bins.tables(theta)

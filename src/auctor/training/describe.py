@@ -1,4 +1,4 @@
-"""The numbers of a report on a model: its own metric, its columns, its errors, its rivals."""
+"""The numbers of a report on a model: its metric, columns and errors, and other models."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ from auctor.tables.schema import Schema
 from auctor.training.evaluate import Scored, is_curved, part_names
 from auctor.training.metric import ALIASES, falling_base, parse, resolve_metric
 
-#: What a metric without a name, a loss object, is judged by.
+#: For a metric that is a loss object: the metric that the report shows, by the name it resolves to.
 UNNAMED = {"auc": "auc", "error": "accuracy"}
-#: What one more of a column is, by its kind; a category is there or not.
+#: Unit of a column in texts such as "per day", by the kind of the column; else "1".
 UNITS = {"date": "day", "category": "category"}
 
 
-class Told(NamedTuple):
-    """What is known of a model besides the rows it is measured on.
+class ReportContext(NamedTuple):
+    """What a report shows besides the model and the rows it is measured on.
 
     Parameters
     ----------
     seconds, train_auc, train_score : float
-        Of the fit and of its training rows; NaN if they are not known. The score is by the metric
-        that the model was trained for, greater is better.
+        Time of the fit, and AUC and score on its training rows; NaN if not known. The score is the
+        metric that the model was trained for, greater is better.
     metric_steps : sequence of MetricStep
         The metric on held-out rows during the fit.
     path : PathInfo, optional
     warnings : sequence of str
     command : str
-        What reproduces the model.
+        The command line that reproduces the model.
     rivals : sequence of Rival
-        Other models on the same rows.
+        Other models, measured on the same rows.
     numbers : sequence of int, optional
-        Places of the rows in their file, counted from 1.
+        Row numbers in the file, from 1.
     slices : mapping
-        Columns to show metrics by, each with its text in every row.
+        Columns to break metrics down by: name -> value in every row, as text.
     """
 
     seconds: float = math.nan
@@ -90,7 +90,7 @@ def judge_of(model: Any, *, who: str = "report") -> Judge:
 
 
 def costs_of(model: Any) -> tuple[float, float]:
-    """What a false alarm and a miss cost, by the metric of a model; 1 and 1 by most.
+    """Costs of a false positive and a false negative under a model's metric; usually 1 and 1.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def describe(
     rows: Scored,
     matrix: Any,
     schema: Schema,
-    told: Told,
+    told: ReportContext,
     *,
     data: DataInfo,
     columns: Sequence[tuple[Any, ...]] = (),
@@ -126,20 +126,20 @@ def describe(
     title : str
     model : fitted classifier
     rows : Scored
-        The rows under the model.
+        Labels and scores of the rows.
     matrix : (n, d) array or CSR matrix
-        The rows themselves.
+        The columns of the rows.
     schema : Schema
-    told : Told
+    told : ReportContext
     data : DataInfo
     columns : sequence of tuples
         Summaries of the columns of the file.
     costs : pair of floats, optional
-        Of a false alarm and of a miss; by default those of the metric.
+        Of a false positive and of a false negative; by default those of the metric.
     beta : float
-        Of F-beta.
+        Weight of recall in the F-beta of the report.
     who : str
-        Who needs something, in error messages.
+        Name used in error messages.
     """
     parts: _Curved | _Linear
     if is_curved(model):
@@ -187,18 +187,18 @@ def describe(
 
 
 def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
-    """How the strength of a model was found, where it was looked for.
+    """Scores of the cross-validation that picked the strength; ``None`` if there was none.
 
     Parameters
     ----------
     model : MetricClassifierCV
-        Others have no path.
+        Other models return ``None``.
     nonzeros : sequence of float
-        Mean number of columns in the models at each strength, if it is known.
+        Mean number of non-zero columns at each strength, if known.
     """
     if not hasattr(model, "scores_"):
         return None
-    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]
+    judged = model.scores_[~np.isnan(model.scores_).all(axis=1)]  # folds that have scores
     count = model.strengths_.size
     seen = (~np.isnan(judged)).sum(axis=0)
     mean, spread = np.full(count, np.nan), np.full(count, np.nan)
@@ -216,7 +216,7 @@ def path_info(model: Any, nonzeros: Sequence[float] = ()) -> PathInfo | None:
 
 
 def units_of(schema: Schema) -> list[str] | None:
-    """What one more of each encoded column is.
+    """Unit of each encoded column, for texts such as "0.3 per day".
 
     Examples
     --------
@@ -230,7 +230,7 @@ def units_of(schema: Schema) -> list[str] | None:
 
 
 class _Linear:
-    """The columns of a linear model: weights, and what each adds to the score of a row."""
+    """Coefficients of a linear model, and what each column adds to the score of a row."""
 
     curves: CurvesInfo | None = None
 
@@ -241,15 +241,15 @@ class _Linear:
         self.names, self.units = schema.feature_names, units_of(schema)
 
     def reasons(self, position: int) -> list[Reason]:
-        """The strongest reasons of one row in either direction, against the mean of the column."""
+        """Largest contributions to the score of a row, both signs, relative to column means."""
         row = wrap(self.matrix[[position]], Target(np.empty(0)))
-        values = row.gradient(np.ones(1))  # the row itself
+        values = row.gradient(np.ones(1))  # X.T @ [1]: the row as a dense vector
         parts = self.coef * (values - self.mean)
         return _strongest(self.names, self.first, values.tolist(), parts, self.units)
 
 
 class _Curved:
-    """The same of an additive model, which has curves in the place of weights."""
+    """Curves of an additive model, and what each column or pair adds to the score of a row."""
 
     coef: FloatArray = np.empty(0)
     names: tuple[str, ...] | None = None
@@ -264,7 +264,7 @@ class _Curved:
         self.curves = curves_info(model, schema.feature_names, matrix, striking)
 
     def reasons(self, position: int) -> list[Reason]:
-        """The strongest reasons of one row in either direction, against the average row."""
+        """Largest contributions to the score of a row, both signs, relative to the mean row."""
         row = self.matrix[[position]]
         parts = self.sign * self.model.explain(row)[0]
         values = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64)[0]
@@ -281,7 +281,7 @@ def _strongest(
     parts: FloatArray,
     units: Sequence[str] | None,
 ) -> list[Reason]:
-    """The columns that add most to a score, and those that take most off it."""
+    """The `MAX_REASONS` largest and smallest contributions, as `Reason` objects."""
     known = dict(enumerate(units or ()))
     order = np.argsort(parts, kind="stable")
     chosen = dict.fromkeys([*order[:MAX_REASONS].tolist(), *order[-MAX_REASONS:].tolist()])

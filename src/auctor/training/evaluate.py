@@ -1,4 +1,4 @@
-"""What a model is worth on some rows: scores in chunks, every metric, intervals."""
+"""Evaluation of a model on labelled rows: scores by chunks, all metrics, intervals."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from auctor.training.targets import code_of
 
 @dataclass(frozen=True)
 class Scored:
-    """Rows of a file under a model: class codes, scores minus the threshold, probabilities.
+    """Class codes of rows, with a model's scores minus its threshold and its probabilities.
 
-    ``seed`` is that of the bootstrap, ``positive`` the code of the positive class of two.
+    ``seed`` is that of the bootstrap, ``positive`` the code of the positive one of two classes.
     """
 
     codes: IntArray
@@ -37,7 +37,7 @@ class Scored:
 
     @property
     def sign(self) -> float:
-        """-1 where the positive class is the first, whose scores are below 0."""
+        """-1 where the positive class is the first one, which has scores below 0; else 1."""
         return 1.0 if self.positive else -1.0
 
     @property
@@ -47,22 +47,22 @@ class Scored:
 
     @property
     def scores(self) -> FloatArray:
-        """Scores of the positive class of two, above 0 where it is predicted."""
+        """Scores, above 0 where the positive one of two classes is predicted."""
         return self.sign * self.decision
 
     @property
     def likely(self) -> FloatArray | None:
-        """Probabilities of the positive class of two, if there are some."""
+        """Probabilities of the positive one of two classes, if the model gives any."""
         return None if self.probabilities is None else self.probabilities[:, self.positive]
 
     @cached_property
     def headline(self) -> Headline:
-        """What they are worth, where there are two classes."""
+        """The main metrics of two classes, with intervals."""
         return headline(self.hit, self.scores, seed=self.seed)
 
 
 def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
-    """How the columns of a file become those of a model.
+    """The schema by which columns of a file become those of a model.
 
     Parameters
     ----------
@@ -76,7 +76,10 @@ def schema_of(model: Any, described: Mapping[str, Any] | None) -> Schema:
 
 
 def schema_for(width: int, names: Any, described: Mapping[str, Any] | None) -> Schema:
-    """The same for a number of columns and their names, if they have some."""
+    """The schema of a model with ``width`` columns; see `schema_of`.
+
+    ``names`` are the names of the columns, or ``None``.
+    """
     if described is not None:
         schema = Schema.from_json(dict(described))
         if schema.n_features != width:
@@ -102,7 +105,7 @@ def is_curved(model: Any) -> bool:
 
 
 def part_names(model: Any, schema: Schema) -> tuple[str, ...] | None:
-    """Names of the columns as a model sees them, and of the pairs of an additive one."""
+    """Names of the encoded columns of a model, then of the pairs of an additive model."""
     names = schema.feature_names
     if names is None or not is_curved(model):
         return names
@@ -121,7 +124,7 @@ def has_probabilities(model: Any) -> bool:
 
 
 def apply(model: Any, method: str, matrix: Any) -> Array:
-    """Call a method of a model on columns that were matched by name already."""
+    """Call a method of a model on matched columns, without scikit-learn's warning on names."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         found: Array = getattr(model, method)(matrix)
@@ -131,7 +134,7 @@ def apply(model: Any, method: str, matrix: Any) -> Array:
 def score_chunks(
     model: Any, chunks: Iterable[Chunk], *, seed: int = 0, who: str = "evaluate"
 ) -> Scored:
-    """Every row of some labelled chunks under a model."""
+    """Scores of all rows of labelled chunks."""
     codes, decision, likely = [], [], []
     for chunk in chunks:
         codes.append(codes_of(chunk.labels, model.classes_, who=who))
@@ -148,7 +151,7 @@ def score_chunks(
 
 
 def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, Any]:
-    """All metrics of a classifier on some rows, those of two classes with 95 % intervals."""
+    """All metrics of a classifier on labelled rows, for two classes with 95 % intervals."""
     check_classes(rows.codes, model.classes_, who=who)
     counts = np.bincount(rows.codes, minlength=model.classes_.size)
     found = {
@@ -166,7 +169,7 @@ def evaluation(model: Any, rows: Scored, *, who: str = "evaluate") -> dict[str, 
 def own_score(model: Any, rows: Scored) -> float:
     """The metric that a model was trained for, as its `score` returns it; NaN if not defined."""
     try:
-        if not hasattr(model, "to_model"):  # a learner, which ranks
+        if not hasattr(model, "to_model"):  # an online learner, measured by its ranking
             return float(metrics.auc(rows.hit, rows.scores))
         return float(model.to_model().score_at(rows.decision, model.classes_[rows.codes]))
     except AuctorError:
@@ -174,6 +177,7 @@ def own_score(model: Any, rows: Scored) -> float:
 
 
 def _of_two(rows: Scored) -> dict[str, Any]:
+    """All metrics of two classes."""
     hit, above = rows.hit, rows.scores > 0.0
     head = rows.headline
     table = metrics.confusion(hit, above)
@@ -195,9 +199,10 @@ def _of_two(rows: Scored) -> dict[str, Any]:
 
 
 def _of_several(model: Any, rows: Scored) -> dict[str, Any]:
-    """Accuracy, and every class against the rest."""
+    """Accuracy, and AUC and F1 of every class against the rest."""
     best = rows.decision.argmax(axis=1)
     k = model.classes_.size
+    # Confusion matrix: rows are the true classes, columns the predicted ones.
     counts = np.zeros((k, k), dtype=np.int64)
     np.add.at(counts, (rows.codes, best), 1)
     each: dict[str, dict[str, Any]] = {
@@ -220,6 +225,7 @@ def _of_several(model: Any, rows: Scored) -> dict[str, Any]:
 
 
 def _log_loss(rows: Scored) -> float:
+    """Mean of minus the logarithm of the probability of the true class."""
     assert rows.probabilities is not None
     own = rows.probabilities[np.arange(rows.codes.size), rows.codes]
     return float(-np.log(np.maximum(own, np.finfo(np.float64).tiny)).mean())

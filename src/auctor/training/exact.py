@@ -1,4 +1,4 @@
-"""Training on the metric itself: a search over directions from the surrogate's solution."""
+"""Training on the metric itself: a derivative-free search from the surrogate's solution."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ from auctor.training.parameters import LinearParameters
 
 
 class Maximiser(Protocol):
-    """What ``surrogate="exact"`` needs of a solver; `auctor.tune.DfoTr` has it."""
+    """A solver that ``surrogate="exact"`` can use, such as `auctor.tune.DfoTr`."""
 
     def maximise(
         self, value_of: Callable[[FloatArray], float], start: FloatArray, *, budget: int
     ) -> Any:
-        """``coef``, ``value``, ``evaluations``, ``converged``, ``radius``, ``last_radius``."""
+        """Maximise ``value_of`` from ``start`` with at most ``budget`` evaluations.
+
+        Returns an object with ``coef``, ``value``, ``evaluations``, ``converged``, ``radius`` and
+        ``last_radius``.
+        """
         ...
 
 
 def check_maximiser(who: str, given: LinearParameters) -> None:
-    """Refuse a solver that cannot maximise a metric."""
+    """Raise for a solver that cannot maximise a metric."""
     if isinstance(given.solver, str | type) or not hasattr(given.solver, "maximise"):
         raise ParameterError(
             who,
@@ -41,13 +45,15 @@ def check_maximiser(who: str, given: LinearParameters) -> None:
 def maximise_exact(
     given: LinearParameters, data: StoredData, chosen: Chosen, start: Solution
 ) -> Solution:
-    """Turn the surrogate's solution into the direction of the largest metric.
+    """Improve the metric itself from the solution of the surrogate.
 
-    Columns are searched in units of their standard deviation, so that one radius suits all. The
-    value of the solution is one minus the metric, its gap the last radius: no bound.
+    The search runs in units of the columns' standard deviations, so that one trust-region radius
+    suits all. The value of the returned solution is one minus the metric. Its gap is the last
+    radius, which is no bound, so that it is not certified.
     """
     y, weight = data.target.wide_y, data.target.weight
     share = np.full(data.n_rows, 1.0 / data.n_rows)
+    # Variance of the columns as mean of squares minus squared mean; constant columns get scale 1.
     variance = data.square_gradient(share) - data.gradient(share) ** 2
     scale = np.sqrt(np.maximum(variance, 0.0))
     scale[scale == 0.0] = 1.0

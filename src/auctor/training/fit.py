@@ -1,4 +1,4 @@
-"""Solving the problems of a fit: one, one per class against the rest, or one of all classes."""
+"""Solving the problems of a fit: one for two classes, else one per class or one joint problem."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def solve(
     loss : Loss
     penalty : Penalty
     start : array, optional
-        Coefficients, and the intercept where there is one; ignored if they do not fit the problem.
+        Coefficients, then the intercept where there is one; ignored if the size is wrong or the
+        objective there is not finite.
     solver : solver object, optional
-        Instead of the one that ``given`` names.
+        Used instead of the one in ``given``.
     """
     problem = Problem(loss, penalty, data, fit_intercept=bool(given.fit_intercept))
     return solve_problem(given, problem, start, solver)
@@ -59,7 +60,8 @@ def solve_problem(
     start: FloatArray | None = None,
     solver: Solver[Any] | None = None,
 ) -> Solution:
-    """Minimise a problem, from a start that is ignored if it does not fit."""
+    """Minimise a problem; see `solve` for ``start`` and ``solver``."""
+    # Without a start, a checkpoint may offer one, with the state of its solver.
     state = watched_state() if start is None else None
     start = start if start is not None else watched_start()
     if start is not None and (
@@ -88,9 +90,10 @@ def solve_classes(
     chosen: Chosen,
     previous: Sequence[Solution | None] | None = None,
 ) -> list[Solution]:
-    """One solution per target; an interrupt before the last leaves no model."""
+    """One solution per target; an interrupt before the last target raises KeyboardInterrupt."""
     starts = previous if previous and len(previous) == len(targets) else [None] * len(targets)
     if chosen.joint(len(targets)):
+        # One problem with the weights of all classes, such as multinomial logistic regression.
         penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
         problem = joint_problem(chosen, penalty, data, targets, bool(given.fit_intercept))
         known = [last.coef for last in starts if last is not None and given.warm_start]
@@ -105,6 +108,7 @@ def solve_classes(
         penalty = penalty_for(who, given, rows, chosen)
         start = start_from(given, last, chosen.loss)
         if chosen.exact:
+            # The surrogate's solution is the start of the search on the metric itself.
             check_maximiser(who, given)
             first = solve(replace(given, solver="auto"), rows, chosen.loss, penalty, start)
             solutions.append(maximise_exact(given, rows, chosen, first))
@@ -121,7 +125,7 @@ def joint_problem(
     targets: Sequence[Target],
     fit_intercept: bool,
 ) -> Problem:
-    """The problem of all classes at once; every row has a score for each of them."""
+    """The joint problem of all classes, in which every row has a score for each class."""
     assert chosen.several is not None
     k = len(targets)
     codes = np.argmax([target.y for target in targets], axis=0)
@@ -137,7 +141,7 @@ def class_problems(
     targets: Sequence[Target],
     fit_intercept: bool,
 ) -> list[Problem]:
-    """One problem for each target, or one of all classes."""
+    """One problem for each target, or a list with the joint problem of all classes."""
     if chosen.joint(len(targets)):
         return [joint_problem(chosen, penalty, data, targets, fit_intercept)]
     return [
@@ -147,7 +151,7 @@ def class_problems(
 
 
 def each_class(problem: Problem, solution: Solution) -> list[Solution]:
-    """The solution of a problem as one for each class that it has."""
+    """One solution per class from that of a joint problem; else a list with the solution."""
     if not isinstance(problem.loss, Softmax):
         return [solution]
     scores = problem.data.scores(solution.coef)
@@ -158,14 +162,16 @@ def each_class(problem: Problem, solution: Solution) -> list[Solution]:
 
 
 def start_at(problem: Problem, solutions: Sequence[Solution]) -> FloatArray | None:
-    """The parameters of a problem that some solutions have; none if they do not fit.
+    """Parameter vector of a problem at given solutions; ``None`` if it cannot be a start.
+
+    That is the case if its size is wrong or the objective there is not finite.
 
     Parameters
     ----------
     problem : Problem
-        Of one class against the rest, or of all classes.
+        Of one class against the rest, or the joint problem of all classes.
     solutions : sequence of Solution
-        One, or one per class.
+        One, or one per class for a joint problem.
     """
     if not solutions:
         return None
@@ -178,7 +184,7 @@ def start_at(problem: Problem, solutions: Sequence[Solution]) -> FloatArray | No
 
 
 def check_not_interrupted(solutions: Sequence[Solution]) -> None:
-    """Raise if somebody ended the last solve."""
+    """Raise KeyboardInterrupt if the last solve was interrupted."""
     if solutions and solutions[-1].status is Status.INTERRUPTED:
         raise KeyboardInterrupt
 
@@ -186,8 +192,8 @@ def check_not_interrupted(solutions: Sequence[Solution]) -> None:
 def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Chosen) -> Penalty:
     """The penalty of a problem.
 
-    Where a class has fewer rows than columns, surrogates made of the sum of its covariance and the
-    other class's get at least the ridge that shrinks that sum best (Ledoit-Wolf).
+    Where a class has fewer rows than columns, surrogates that depend on the sum of the two class
+    covariances get at least the ridge of the Ledoit-Wolf shrinkage of that sum.
     """
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     covariances = _shrinks(given, data, chosen) and not chosen.loss.scale_invariant
@@ -199,11 +205,11 @@ def penalty_for(who: str, given: LinearParameters, data: StoredData, chosen: Cho
 def solver_for(
     given: LinearParameters, data: StoredData, chosen: Chosen
 ) -> GaussianDiscriminant | None:
-    """A solver other than the usual one.
+    """The solver for Gaussian expected error with few rows, or ``None`` for the usual choice.
 
-    Where a class has fewer rows than columns, the expected error, in which the covariances stand
-    apart, has each of them shrunk by itself (Ledoit-Wolf): a common ridge would be too much for the
-    larger class.
+    Where a class has fewer rows than columns, each class covariance is shrunk separately
+    (Ledoit-Wolf), because the expected error depends on both: a common ridge would shrink the
+    covariance of the larger class too much.
     """
     alone = given.solver == "auto" and chosen.loss.scale_invariant
     if alone and _shrinks(given, data, chosen):
@@ -212,7 +218,7 @@ def solver_for(
 
 
 def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
-    """Whether covariances are to be shrunk."""
+    """Whether the surrogate is made of covariances and a class has fewer rows than columns."""
     ridge = isinstance(given.penalty, str) and given.penalty == "l2"
     if not chosen.shrinks or not ridge or isinstance(data, Binned | Sharded):
         return False
@@ -220,7 +226,7 @@ def _shrinks(given: LinearParameters, data: StoredData, chosen: Chosen) -> bool:
 
 
 def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> FloatArray | None:
-    """Parameters of the last solution to continue from under ``warm_start``."""
+    """Start at the last solution under ``warm_start``, else ``None``."""
     if not given.warm_start or last is None:
         return None
     if loss.shift_invariant or not given.fit_intercept:
@@ -229,11 +235,11 @@ def start_from(given: LinearParameters, last: Solution | None, loss: Loss) -> Fl
 
 
 def linear_scores(data: StoredData, coef: FloatArray, intercept: FloatArray) -> FloatArray:
-    """Scores of every row for every weight vector, shape (n, k)."""
+    """Scores of every row for each of k coefficient vectors, shape (n, k)."""
     return np.column_stack([data.scores(w, float(b)) for w, b in zip(coef, intercept, strict=True)])
 
 
 def stacked(solutions: Sequence[Solution]) -> tuple[FloatArray, FloatArray]:
-    """Coefficients (k, d) and intercepts (k,) of some solutions."""
+    """Coefficients (k, d) and intercepts (k,) of k solutions."""
     coef = np.vstack([solution.coef for solution in solutions])
     return coef, np.array([solution.intercept for solution in solutions])

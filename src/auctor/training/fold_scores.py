@@ -1,4 +1,4 @@
-"""Scores of models on rows that they have not seen, for every fold and strength."""
+"""Scores of models on held-out rows, for every fold and strength."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from auctor.training.folds import stratified_folds
 from auctor.training.metric import Chosen, check_count
 from auctor.training.model import LinearModel
 from auctor.training.parameters import SearchParameters, fold_seed, generator
-from auctor.training.scale import in_units
+from auctor.training.scale import to_data_units
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import COUNTS, check_cut, thresholds
 from auctor.training.train import model_from
 
 #: Score of a model on some rows, greater is better.
 Judge = Callable[[LinearModel, Rows], float]
-#: Rows to train on and rows to score on, by their numbers.
+#: Indices of the training rows and of the held-out rows of a fold.
 Split = tuple[IntArray, IntArray]
 
 
 class OutOfTimeError(Exception):
-    """The time of a search is over."""
+    """The time limit of a search is reached."""
 
 
 class Scored(NamedTuple):
@@ -45,13 +45,13 @@ class Scored(NamedTuple):
     Parameters
     ----------
     score : float
-        On the rows held out; NaN where the metric is not defined.
+        The metric on the held-out rows; NaN where it is not defined.
     second : float
-        Average precision there, which decides between equal scores.
+        Average precision on the held-out rows, which breaks ties.
     solutions : list of Solution
         One for two classes, else one per class.
     cut : array
-        Where the scores are cut.
+        Thresholds, one per solution.
     """
 
     score: float
@@ -62,7 +62,7 @@ class Scored(NamedTuple):
 
 @dataclass(eq=False)
 class FoldScorer:
-    """Trains on a part of the rows, along a path of strengths, and scores on the rest.
+    """Trains along a path of strengths on the training rows of a fold and scores its held-out rows.
 
     Parameters
     ----------
@@ -70,15 +70,20 @@ class FoldScorer:
         Name used in messages.
     given : SearchParameters
     rows : Rows
-        With their columns scaled, where they are.
+        With scaled columns, where the fit scales them.
     raw : Rows
-        With their columns as they were, which a judge is shown.
+        With the original columns, for ``judge``.
     splits : sequence of (train, test) rows, optional
         Folds; by default ``given.cv`` stratified ones.
     judge : callable, optional
-        Scores a model on rows, greater is better; by default the metric does.
+        Scores a model on rows, greater is better; by default the metric is used.
     end : float
-        When `time.perf_counter` says this, the search is over.
+        Time limit, as a value of `time.perf_counter`.
+
+    Attributes
+    ----------
+    fits, missed : int
+        Number of solves, and of those that missed their tolerance.
     """
 
     who: str
@@ -98,12 +103,12 @@ class FoldScorer:
     # --- folds --------------------------------------------------------------------------------
 
     def _folds(self) -> list[Split]:
-        """Training and test rows, without those of no weight."""
+        """Training and held-out rows of every fold, without rows of weight zero."""
         rows = self.rows
         everything = np.arange(rows.codes.size)
         kept = everything if rows.weight is None else np.flatnonzero(rows.weight)
         if self.splits is None:
-            seen = rows.beside(kept)
+            seen = rows.select_labels(kept)
             count = self._fold_count(seen)
             folds = stratified_folds(seen.codes, count, fold_seed(self.given), seen.groups)
             return [(kept[train], kept[test]) for train, test in folds]
@@ -114,6 +119,7 @@ class FoldScorer:
         return found
 
     def _check_split(self, train: IntArray, test: IntArray) -> None:
+        """Raise if the training rows lack a class or there are no held-out rows."""
         classes, several = np.unique(self.rows.codes[train]).size, self.rows.classes.size
         if classes < several or not test.size:
             raise DataError(
@@ -128,7 +134,7 @@ class FoldScorer:
             )
 
     def _fold_count(self, rows: Rows) -> int:
-        """Folds, no more than the smallest class has rows, or than there are groups."""
+        """Number of folds: ``cv``, but at most the rows of the smallest class and the groups."""
         sizes = np.bincount(rows.codes)
         count, smallest = check_int(self.who, "cv", self.given.cv, low=2), int(sizes.min())
         rarest = rows.classes.tolist()[sizes.argmin()]
@@ -176,11 +182,11 @@ class FoldScorer:
         max_iter: int,
         start: Sequence[Solution] = (),
     ) -> list[Scored]:
-        """Models of a fold at decreasing strengths, with their scores on the rest of the rows.
+        """Models of a fold at decreasing strengths, with their scores on the held-out rows.
 
-        The first starts from ``start``, the solutions of another model, one per class. Fewer than
-        there are strengths if the time ends or the metric is not defined; an interrupt is raised
-        after the models that were done.
+        ``start`` are the solutions of another model, one per class, as a warm start. There are
+        fewer models than strengths if the time ends, the metric is not defined, or the fit is
+        interrupted.
         """
         left = self.end - time.perf_counter()
         if left <= 0.0:
@@ -189,9 +195,10 @@ class FoldScorer:
         if self.splits is not None:
             self._check_split(train, test)
         rows = self.rows
-        check_cut(self.who, self.given, chosen, rows.beside(train).total)
+        # A threshold or a metric at k rows needs folds of at least k rows.
+        check_cut(self.who, self.given, chosen, rows.select_labels(train).total)
         if self.judge is None and chosen.cut is not None and chosen.cut.criterion in COUNTS:
-            total = rows.beside(test).total
+            total = rows.select_labels(test).total
             check_count(self.who, chosen.cut.value, total, f"a fold of {test.size} rows")
         run = partial(
             regularisation_path,
@@ -203,19 +210,20 @@ class FoldScorer:
             rng=generator(self.given),
             on_failure="ignore",
         )
-        models = self._train(rows.only(train), chosen, penalty, run, strengths.size, start)
+        models = self._train(rows.training_part(train), chosen, penalty, run, strengths.size, start)
         return self._scored(test, chosen, models)
 
     def _scored(
         self, test: IntArray, chosen: Chosen, models: list[tuple[list[Solution], FloatArray]]
     ) -> list[Scored]:
-        score = self._measure(test)  # the copy of the training rows is gone by now
+        """Scores of the models on the held-out rows; stops where the metric is not defined."""
+        score = self._measure(test)  # the copy of the training rows has been freed by now
         done: list[Scored] = []
         for solutions, cut in models:
             value = second = math.nan
             try:
                 if self._undefined(chosen, self.rows.codes[test]):
-                    raise DataError("F-beta needs positives; got none.")
+                    raise DataError("F-beta", needs="positives", got="none")
                 value, second = score(self._model(solutions, cut))
             except DataError as error:
                 self.warnings.append(
@@ -232,13 +240,13 @@ class FoldScorer:
         return done
 
     def _model(self, solutions: Sequence[Solution], cut: FloatArray) -> LinearModel:
-        """A model of the scaled columns, or for a judge of the columns as they were."""
+        """A model of the scaled columns, or of the original columns for ``judge``."""
         if self.judge is not None:
-            solutions = in_units(self.rows.scaling, solutions)
+            solutions = to_data_units(self.rows.scaling, solutions)
         return model_from(self.who, self.given, self.rows, *stacked(solutions), cut)
 
     def _undefined(self, chosen: Chosen, codes: IntArray) -> bool:
-        """Whether the metric would return 0 where it should say nothing."""
+        """Whether the metric is 0 by convention because the held-out rows have no positive."""
         own = self.judge is None and chosen.needs_positives
         return own and self.rows.classes.size == 2 and not (codes == self.rows.positive).any()
 
@@ -251,7 +259,7 @@ class FoldScorer:
         count: int,
         start: Sequence[Solution],
     ) -> list[tuple[list[Solution], FloatArray]]:
-        """At each strength that all classes reached, their solutions and where to cut scores."""
+        """Solutions and thresholds at each strength that the paths of all classes reached."""
         data = rows.data(self.given.n_threads)
         targets = targets_of(self.who, self.given.class_weight, rows, chosen)
         intercept = bool(self.given.fit_intercept)
@@ -262,6 +270,7 @@ class FoldScorer:
                 raise KeyboardInterrupt
             if len(problems) > 1:
                 tell_stage("class", len(paths) + 1, len(problems))
+            # A joint problem starts from the solutions of all classes, others from their own.
             w0 = start_at(problem, start if len(problems) == 1 else start[len(paths) :][:1])
             paths.append(run(problem, w0=w0, on_point=point_callback(self.given.verbose, count)))
         self.fits += sum(map(len, paths))
@@ -276,17 +285,20 @@ class FoldScorer:
         return models
 
     def stopped(self, path: Path) -> bool:
-        """Whether someone ended a path, as opposed to its time."""
-        asked = path.solutions[-1].status is Status.INTERRUPTED
-        return asked or (not path.complete and math.isinf(self.end))
+        """Whether a path was interrupted by the user rather than by the time limit."""
+        interrupted = path.solutions[-1].status is Status.INTERRUPTED
+        return interrupted or (not path.complete and math.isinf(self.end))
 
     def _measure(self, test: IntArray) -> Callable[[LinearModel], tuple[float, float]]:
-        """Scores models on some rows; large data are not copied for the metric itself."""
+        """A function from a model to its two scores on the held-out rows.
+
+        Large data are not copied: the model then scores all rows, of which some are selected.
+        """
         judge = self.judge
         if judge is not None:
             held_out = self.raw.take(test)
             return lambda model: (judge(model, held_out), math.nan)
-        rest = self.rows.beside(test)
+        rest = self.rows.select_labels(test)
         large = self.rows.large
         data = (self.rows if large else self.rows.take(test)).data(self.given.n_threads)
         labels, binary = rest.labels, rest.classes.size == 2

@@ -16,7 +16,7 @@ from auctor.core.types import Array, FloatArray, IntArray
 def stratified_folds(
     codes: IntArray, count: int, seed: int, groups: IntArray | None = None
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Training and test rows of each fold.
+    """Indices of the training and the test rows of each fold.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def stratified_folds(
     count : int
         Number of folds, at most the rows of the smallest class and the number of groups.
     seed : int
-        Of the shuffling.
+        Seed of the shuffling.
     groups : (n,) int array, optional
         Rows of one group stay in one fold.
 
@@ -45,10 +45,11 @@ def stratified_folds(
 
 
 def _fold_of_rows(codes: IntArray, count: int, random: np.random.RandomState) -> IntArray:
-    """The fold of each row: the rows of a class are dealt out evenly, then shuffled."""
+    """Fold number of each row: the rows of a class are spread evenly over folds, at random."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     ranked = np.argsort(np.argsort(first))[inverse]  # classes in the order of their first rows
     ordered = np.sort(ranked)
+    # Rows of each class in each fold, (folds, classes), as scikit-learn allocates them.
     sizes = np.array([np.bincount(ordered[k::count], minlength=first.size) for k in range(count)])
     fold = np.empty(codes.size, dtype=np.int64)
     for label in range(first.size):
@@ -61,7 +62,11 @@ def _fold_of_rows(codes: IntArray, count: int, random: np.random.RandomState) ->
 def _fold_of_groups(
     codes: IntArray, groups: IntArray, count: int, random: np.random.RandomState
 ) -> IntArray:
-    """The fold of each row: groups, the most uneven first, go where classes stay most even."""
+    """Fold number of each row, by a greedy allocation of groups.
+
+    Groups are taken by decreasing variation of their class counts. Each goes to the fold for which
+    the class shares of all folds then vary least.
+    """
     _, label, totals = np.unique(codes, return_inverse=True, return_counts=True)
     names, group = np.unique(groups, return_inverse=True)
     counts = np.zeros((names.size, totals.size))
@@ -79,7 +84,11 @@ def _fold_of_groups(
 
 
 def _most_even_fold(held: FloatArray, extra: FloatArray, totals: Array) -> int:
-    """The fold that may take ``extra`` rows; of equally even folds the one with fewest rows."""
+    """The fold that should get the class counts ``extra``; ties go to the fold with fewest rows.
+
+    ``held`` has the class counts of the folds so far, (folds, classes), ``totals`` those of all
+    rows.
+    """
     best, least, fewest = 0, np.inf, np.inf
     for k in range(held.shape[0]):
         tried = held.copy()

@@ -1,4 +1,4 @@
-"""The metrics one can train on: what stands in for each, how it is measured, where to cut."""
+"""The metrics that models can be trained on, with their surrogates, measures and thresholds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def _ranking(function: Callable[..., float]) -> Callable[..., float]:
-    """A measure of the ranking alone."""
+    """A measure, for the table, from a metric function that uses only the ranking."""
 
     def measure(value: float | None, y: Any, scores: FloatArray, weight: Any) -> float:
         return function(y, scores, *(() if value is None else (value,)), weight=weight)
@@ -65,7 +65,7 @@ def _ranking(function: Callable[..., float]) -> Callable[..., float]:
 
 
 def _partial_auc(fpr: float, y: Any, scores: FloatArray, weight: Any) -> float:
-    """McClish's standardised area, which is in [0, 1] whatever the range, as AUC is."""
+    """McClish's standardised partial AUC, which is in [0, 1] for any ``fpr``, as the AUC is."""
     return metrics.partial_auc(y, scores, fpr, standardised=True, weight=weight)
 
 
@@ -91,24 +91,28 @@ def _fbeta(beta: float, y: Any, scores: FloatArray, weight: Any) -> float:
 
 
 def _rule(criterion: str) -> Callable[[float | None], Cut]:
-    """A rule without a value of its own."""
+    """A threshold rule that does not depend on the metric's value."""
     return lambda _: Cut(criterion)
 
 
 def _plain(loss: Callable[[], Loss]) -> Surrogate:
-    """A surrogate that has no use for the metric's value."""
+    """A surrogate that does not depend on the metric's value."""
     return Surrogate(lambda *_: loss())
 
 
 def _max_margin(loss: Callable[..., Loss]) -> dict[str, Surrogate]:
-    """The max-margin loss of a set of rows, after losses that know nothing of the set."""
+    """The cheap surrogates, then the max-margin loss over sets of rows."""
     return _CHEAP | {"max_margin": Surrogate(loss, can_be_vacuous=True)}
 
 
+#: Smooth surrogates, quick to solve, that do not depend on the value of the metric.
 _CHEAP = {"logistic": _plain(Logistic), "pairwise": _plain(PairwiseSquaredHinge)}
-#: Surrogates that folds choose from, the cheapest first: of the top rows, of one row at a time.
-_TOP, _ROWS = ("logistic", "pairwise", "max_margin"), ("logistic", "hinge")
+#: Surrogates that cross-validation chooses from, the cheapest first, for metrics of the top rows.
+_TOP = ("logistic", "pairwise", "max_margin")
+#: Surrogates that cross-validation chooses from, the cheapest first, for metrics of single rows.
+_ROWS = ("logistic", "hinge")
 
+#: Surrogates that are sums over single rows.
 _BY_ROW = {
     "hinge": _plain(Hinge),
     "logistic": _plain(Logistic),
@@ -153,7 +157,7 @@ METRICS: dict[str, Metric] = {
         positive_weight=lambda _, ratio: ratio,
     ),
     "auc": Metric(
-        {  # First what is never clearly below logistic regression: benchmarks/results/metrics.md.
+        {  # The default is never clearly below logistic regression: benchmarks/results/metrics.md.
             "logistic": Surrogate(PairwiseLogistic),
             "hinge": Surrogate(PairwiseHinge),
             "squared_hinge": Surrogate(PairwiseSquaredHinge),
@@ -178,7 +182,7 @@ METRICS: dict[str, Metric] = {
         contest=("logistic", "pairwise", "hinge"),
     ),
     "average_precision": Metric(
-        # First what ranks better on more sets: benchmarks/results/average_precision.md.
+        # The default ranks better on more sets: benchmarks/results/average_precision.md.
         {"logistic": _plain(Logistic)} | _max_margin(AveragePrecision),
         _ranking(metrics.average_precision),
         _rule("break_even"),
@@ -246,9 +250,9 @@ def falling_base(metric: str) -> float | None:
 
 
 def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
-    """Name and number of ``name`` or ``name(number)``; an integer stays one.
+    """Name and number of ``name`` or ``name(number)``; an integer stays an integer.
 
-    ``name(parameter=number)`` is the same where that is the parameter's name.
+    ``name(parameter=number)`` is allowed, too, with the metric's own name of the parameter.
 
     Examples
     --------
@@ -290,8 +294,10 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
 
 
 def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
-    """The loss to train on and what comes with it, for a metric's name or a loss object."""
+    """The loss, the measure and the threshold rule of a metric's name or a loss object."""
     if not isinstance(metric, str):
+        # A loss object: measured by AUC if the loss ignores a common offset of the scores (it is
+        # about pairs), else by accuracy.
         loss = as_loss(who, "metric", metric)
         if surrogate != "auto":
             raise ParameterError(
@@ -318,6 +324,7 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
     spec = METRICS[known(who, "metric", name, METRICS, ALIASES)]
     value = _value(who, name, spec, value)
     table = spec.surrogates
+    # The exact metric is searched from the solution of the default surrogate.
     exact = surrogate == EXACT and not (spec.by_label or spec.by_level)
     stand_in = next(iter(table)) if surrogate == "auto" or exact else surrogate
     row = table[known(who, f"surrogate for metric={metric!r}", stand_in, table)]
@@ -339,7 +346,7 @@ def resolve_metric(who: str, metric: object, surrogate: str) -> Chosen:
 
 
 def _surrogate_of(loss: Loss) -> Surrogate:
-    """The row of the table that makes losses of this class; one without facts if there is none."""
+    """The table's surrogate with a loss of this class; if there is none, one with defaults."""
     rows = (row for metric in METRICS.values() for row in metric.surrogates.values())
     return next((row for row in rows if row.make is type(loss)), Surrogate(type(loss)))
 
@@ -347,7 +354,7 @@ def _surrogate_of(loss: Loss) -> Surrogate:
 def _value(
     who: str, name: str, spec: Metric, value: float | None, what: str = "metric"
 ) -> float | None:
-    """The number of a metric, or of a threshold that is best for it; or its default."""
+    """The checked number of a metric (or of a threshold of that name), or its default."""
     if not spec.parameter:
         if value is not None:
             raise ParameterError(
@@ -370,7 +377,7 @@ def _value(
 
 
 def check_count(who: str, k: float | None, total: float = math.inf, of: str = "the rows") -> None:
-    """Refuse a number of top rows that is no integer, or above the weight of those there are."""
+    """Raise if k is above 1 and no integer, or above ``total``, the weight of the rows ``of``."""
     if k is not None and k > 1 and not isinstance(k, Integral):
         raise ParameterError(
             who,
@@ -378,7 +385,7 @@ def check_count(who: str, k: float | None, total: float = math.inf, of: str = "t
             got=f"{k!r}",
             todo="Pass one of these.",
         )
-    if k is not None and k > 1 and k > total * (1.0 + 1e-12):
+    if k is not None and k > 1 and k > total * (1.0 + 1e-12):  # up to rounding of the sum
         raise DataError(
             who,
             needs=f"k of at most the total weight of {of}, {total:g}",
@@ -395,6 +402,6 @@ def resolve_cut(who: str, threshold: object) -> Cut | float:
     check_criterion(who, name, value, what="threshold")
     if name == "top":
         check_count(who, value)
-    if name in METRICS:  # the same range as that of the metric
+    if name in METRICS:  # its number has the range of the metric's number
         _value(who, name, METRICS[name], value, what="threshold")
     return Cut(name, value)

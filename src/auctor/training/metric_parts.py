@@ -1,4 +1,4 @@
-"""What an entry of the table of metrics is made of."""
+"""The types of an entry in the table of metrics."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from auctor.losses.softmax import Softmax
 
 
 class Cut(NamedTuple):
-    """A rule of `auctor.metrics.best_threshold`."""
+    """A threshold rule: criterion and value of `auctor.metrics.best_threshold`."""
 
     criterion: str
     value: float | None = None
 
 
-#: The surrogate that is none: metrics of the ranking alone are maximised themselves.
+#: Name for training without a surrogate: the metric, which must depend on the ranking alone, is
+#: maximised itself.
 EXACT = "exact"
-#: ``measure(y, scores, weight)``, greater is better; labels are those of ``scores > 0``.
+#: ``measure(y, scores, weight)``, greater is better; predicted positives have ``scores > 0``.
 Measure = Callable[[Any, FloatArray, Any], float]
 
 
-#: The loss of several classes at once, from their number and whether each has an intercept.
+#: Makes the joint loss of several classes: ``(number of classes, whether each has an intercept)``.
 Several = Callable[[int, bool], Softmax]
 
 
 class Surrogate(NamedTuple):
-    """A loss that stands in for a metric.
+    """A loss that is minimised in place of a metric.
 
     Parameters
     ----------
     make : callable
-        The loss, from the metric's value where it has one.
+        Returns the loss, given the metric's value where it has one.
     can_be_vacuous : bool
-        Whether there are rows on which no weights do better than none. Only such losses are
-        examined after a fit.
+        Whether there are data on which no weights give a lower loss than zero weights. Only such
+        losses are examined after a fit.
     shrinks : bool
-        Whether it is made of covariances, which are shrunk where columns outnumber rows.
+        Whether the loss is made of class covariances, which are shrunk where columns outnumber
+        rows.
     """
 
     make: Callable[..., Loss]
@@ -48,34 +50,36 @@ class Surrogate(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """A metric with the losses that stand in for it.
+    """A metric with its surrogates.
 
     Parameters
     ----------
     surrogates : mapping from name to `Surrogate`, the default first
     measure : callable
-        Takes the value first, ``None`` where there is none.
+        ``measure(value, y, scores, weight)``; the value is ``None`` where the metric has none.
     cut : callable
-        The rule for the threshold, from the value; ``None`` leaves it at 0.
+        From the value to the threshold rule; ``None`` leaves the threshold at 0.
     summary : str
+        A few words for ``auctor list``.
     parameter : str
         What the number in ``name(number)`` means; empty where the metric takes none.
     default : float, optional
-        Value of a bare name; without one the number must be given.
+        Value where the number is left out; if ``None`` the number must be given.
     least, most : float
-        The range of the number; a least of 0 is not in it.
+        The range of the number; a ``least`` of 0 is excluded.
     by_label : bool
-        Whether the metric judges predicted labels, not the ranking.
+        Whether the metric depends on the predicted labels, not on the ranking.
     by_level : bool
-        Whether the metric judges the scores themselves, as log-odds, not the ranking alone.
+        Whether the metric depends on the values of the scores, as log-odds.
     needs_positives : bool
-        Whether the metric is 0 by convention on rows without a positive, where it means nothing.
+        Whether the metric is 0 by convention on rows without a positive, where it is undefined.
     positive_weight : callable, optional
         Factor on the weight of positives in training, from (negatives / positives, value).
     several : callable, optional
-        The loss of more than two classes at once; without it each class goes against the rest.
+        Makes the joint loss of more than two classes; if ``None``, one problem per class against
+        the rest.
     contest : tuple of str
-        Surrogates that folds choose from, the cheapest first; if empty the default alone.
+        Surrogates that cross-validation chooses from, the cheapest first; if empty, the default.
     """
 
     surrogates: Mapping[str, Surrogate]
@@ -95,7 +99,7 @@ class Metric(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What training and scoring need of a metric: its row of the table with the value filled in."""
+    """A metric of the table with its value and surrogate filled in; see `Metric` for the fields."""
 
     name: str
     loss: Loss
@@ -108,9 +112,9 @@ class Chosen(NamedTuple):
     can_be_vacuous: bool = False
     shrinks: bool = False
     several: Several | None = None
-    #: Whether the metric itself is maximised, from the surrogate's solution on.
+    #: Whether the metric itself is maximised, starting from the surrogate's solution.
     exact: bool = False
 
     def joint(self, n_classes: int) -> bool:
-        """Whether a target of this many classes is trained as one problem."""
+        """Whether ``n_classes`` classes are trained as one joint problem."""
         return self.several is not None and n_classes > 2

@@ -1,4 +1,4 @@
-"""A fitted linear model: numbers that predict, without scikit-learn."""
+"""Fitted linear models: coefficients and prediction, without scikit-learn."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from auctor.training.targets import known_labels, sign_of
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Linear:
-    """What linear models share: coefficients, and columns that must be those of the fit.
+    """Base of linear models: coefficients, and checks that the columns are those of the fit.
 
     Parameters
     ----------
     coef : (k, d) array
-        A row of weights per score.
+        Weights of the columns, one row for each of k scores.
     intercept : (k,) array
         For a classifier the fitted intercept minus ``threshold``.
     feature_names : tuple of str, optional
-        Names of the columns, where they were fitted with names.
+        Names of the columns, if the training data had names.
     schema : dict, optional
         How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
     n_threads : int, optional
@@ -88,6 +88,7 @@ def softmax(scores: FloatArray) -> FloatArray:
 
 
 def _first_other(names: Sequence[str], wanted: tuple[str, ...] | None) -> str:
+    """The first name that differs from the wanted one."""
     pairs = zip(names, wanted or (), strict=False)
     return next((name for name, other in pairs if name != other), "")
 
@@ -118,14 +119,14 @@ class LinearModel(Linear):
     Parameters
     ----------
     classes : array
-        Labels, increasing.
+        Labels in increasing order.
     threshold : (k,) array
-        Already taken off the intercept.
+        Already subtracted from the intercept.
     calibrators : sequence of calibrators, optional
         One per score; without them there are no probabilities.
     positive : int
-        Of two classes, the position of the one that the metric, the threshold and the calibrator
-        are about. Decision values are those of the second class in any case.
+        Position of the positive one of two classes, for the metric, the threshold and the
+        calibrator. Decision values are always those of the second class.
     metric, surrogate, average
         What `score` measures, as in `auctor.MetricClassifier`.
     coef, intercept, feature_names, schema, n_threads, who
@@ -159,7 +160,7 @@ class LinearModel(Linear):
 
     @property
     def joint(self) -> bool:
-        """Whether the scores are the log-odds of several classes trained at once."""
+        """Whether the scores are log-odds of several classes that were trained jointly."""
         several = not self.binary and self.calibrators is not None
         return several and all(one == LOG_ODDS for one in self.calibrators or ())
 
@@ -169,7 +170,7 @@ class LinearModel(Linear):
         return scores.ravel() if self.binary else scores
 
     def predict(self, X: Any) -> Array:
-        """Labels: by the threshold for two classes, the highest score for more."""
+        """Labels: by the threshold for two classes, by the highest score for more."""
         return self.labels_at(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -183,7 +184,7 @@ class LinearModel(Linear):
     # --- from decision values -----------------------------------------------------------------
 
     def labels_at(self, decision: FloatArray) -> Array:
-        """Labels for what `decision_function` returned."""
+        """Predicted labels from decision values."""
         if decision.ndim == 1:
             best = np.where(self.positive_scores(decision) > 0.0, self.positive, 1 - self.positive)
         else:
@@ -192,19 +193,20 @@ class LinearModel(Linear):
         return labels
 
     def positive_scores(self, decision: FloatArray) -> FloatArray:
-        """Decision values of two classes, greater for the positive one."""
+        """Decision values with the sign of the positive one of two classes."""
         return sign_of(self.classes, self.positive) * decision
 
     def probabilities_at(self, decision: FloatArray) -> FloatArray:
-        """Probabilities for what `decision_function` returned."""
+        """Probabilities (n, n_classes) from decision values."""
         if self.calibrators is None:
             raise ParameterError(
                 self.who,
-                needs="a calibrated model, or one of log_loss, for probabilities",
-                got="another",
+                needs="a calibrated model, or one trained on log_loss, for probabilities",
+                got=f"metric={self.metric!r} without calibration",
                 todo="Fit it with {option}.",
                 option=Option("calibrate", "sigmoid"),
             )
+        # Calibrators take scores before the threshold was subtracted.
         columns = (decision[:, None] if decision.ndim == 1 else decision) + self.threshold
         if self.joint:
             return softmax(columns)
@@ -217,14 +219,15 @@ class LinearModel(Linear):
     ) -> float:
         """The metric of decision values, greater is better.
 
-        Errors, costs and losses count negatively or from 1. With ``groups`` it is the mean over
-        the groups in which it can be computed, by their weight. Several classes are joined by
-        ``average``. Rankings are those of the decision values, from which the thresholds are
-        taken off, because scores of several classes can be compared only after that.
+        Costs and log-loss are returned with a minus sign, error rates as one minus the rate. With
+        ``groups`` it is the weighted mean over the groups in which the metric is defined. Several
+        classes are averaged by ``average``. The ranking is that of the decision values, after the
+        thresholds are subtracted: only then are the scores of several classes comparable.
         """
         chosen = resolve_metric(self.who, self.metric, self.surrogate)
         y = self._one_per_row(y, decision.shape[0])
         if chosen.name == "error" and groups is None:
+            # Plain accuracy, also with labels that the model does not know: these are errors.
             right = self.labels_at(decision) == y
             if sample_weight is None:
                 return float(np.mean(right))
@@ -241,7 +244,7 @@ class LinearModel(Linear):
         return self._joined(chosen.measure, hits, scores, groups, sample_weight)
 
     def _minus_log_loss(self, decision: FloatArray, y: Array, sample_weight: Any) -> float:
-        """Mean logarithm of the probability of the own class, whatever the groups and averages."""
+        """Mean logarithm of the probability of the true class; ignores groups and ``average``."""
         own = np.searchsorted(self.classes, y)
         shares = softmax(decision + self.threshold)
         if self.calibrators is not None:
@@ -253,6 +256,7 @@ class LinearModel(Linear):
         return float(np.average(np.log(likely), weights=weight))
 
     def _one_per_row(self, y: Array, n: int) -> Array:
+        """The labels, if there is one for each of n rows."""
         if y.shape != (n,):
             raise DataError(
                 self.who,
@@ -263,7 +267,7 @@ class LinearModel(Linear):
         return y
 
     def _judged(self, decision: FloatArray, chosen: Chosen) -> FloatArray:
-        """What the metric is measured on: labels as signs, log-odds, or a ranking."""
+        """Input of the measure: log-odds, predicted labels as 1 and -1, or decision values."""
         if chosen.by_level:
             return decision + (self.threshold[0] if decision.ndim == 1 else self.threshold)
         if chosen.by_label and decision.ndim == 2:
@@ -274,9 +278,9 @@ class LinearModel(Linear):
     def _joined(
         self, measure: Measure, hits: Array, scores: FloatArray, groups: Any, weight: Any
     ) -> float:
-        """One value for several classes; ``hits`` and ``scores`` have a column for each."""
+        """Average of the metric over classes; ``hits`` and ``scores`` have a column for each."""
         n, k = scores.shape
-        if self.average == "micro":
+        if self.average == "micro":  # all (row, class) pairs as one binary problem
             every = [None if x is None else np.repeat(x, k) for x in (groups, weight)]
             flat = hits.ravel(), scores.ravel()
             return metrics.by_group(measure, *flat, every[0], weight=every[1])
@@ -286,5 +290,6 @@ class LinearModel(Linear):
         ]
         if self.average == "macro":
             return float(np.mean(values))
+        # "weighted": by the weight of the rows of each class.
         share = (np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)) @ hits
         return float(np.average(values, weights=share))

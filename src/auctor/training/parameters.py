@@ -1,7 +1,7 @@
-"""The parameters of a fit, named as users name them, and their checks.
+"""The parameters of a fit, with the names that users type, and their checks.
 
 The estimators inherit these dataclasses, so that a parameter and its default are written once. A
-training function takes a plain instance, never an estimator.
+training function takes an instance of these classes, never an estimator.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from auctor.training.calibrate import KINDS
 from auctor.training.metric import resolve_cut, resolve_metric
 from auctor.training.registry import resolve_loss, resolve_penalty
 
-#: Ways to join the scores of several classes.
+#: Ways to average a metric over several classes.
 AVERAGES = ("macro", "micro", "weighted")
-#: Ways to pick a strength by its mean score over the folds.
+#: Rules that pick a strength from the mean scores over the folds.
 RULES = ("best", "one_standard_error")
-#: No machine has more threads; a file that asks for more is refused.
+#: Largest ``n_threads`` in a model file, more than any machine has. Set by hand: a damaged or
+#: malicious file must not start millions of threads.
 MOST_THREADS = 4096
 
 
@@ -71,7 +72,7 @@ class ClassifierParameters(LinearParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SearchParameters(ClassifierParameters):
-    """Parameters of `auctor.MetricClassifierCV`; it finds the strength itself."""
+    """Parameters of `auctor.MetricClassifierCV`, which picks the strength by cross-validation."""
 
     strength: float = field(default=1.0, init=False)
     strengths: Any = None
@@ -87,7 +88,7 @@ P = TypeVar("P", bound=LinearParameters)
 
 
 def parameters_of(kind: type[P], source: LinearParameters) -> P:
-    """The parameters of one kind that an object with the same fields has.
+    """An instance of ``kind`` with the values of an object that has at least its fields.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def parameters_of(kind: type[P], source: LinearParameters) -> P:
 
 
 def check_linear(who: str, given: LinearParameters) -> None:
-    """Refuse values of the parameters that every fit has."""
+    """Raise for invalid values of the parameters that every fit has."""
     if isinstance(given.strength, str):
         raise ParameterError(
             who,
@@ -121,14 +122,14 @@ def check_linear(who: str, given: LinearParameters) -> None:
 
 
 def check_regressor(who: str, given: RegressorParameters) -> None:
-    """Refuse parameters that a regressor could not be fitted with."""
+    """Raise for invalid parameters of a regressor."""
     check_linear(who, given)
     resolve_loss(who, given.loss)
     resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
 
 
 def check_classifier(who: str, given: ClassifierParameters) -> None:
-    """Refuse parameters that a classifier could not be fitted with."""
+    """Raise for invalid parameters of a classifier."""
     check_linear(who, given)
     resolve_metric(who, given.metric, given.surrogate)
     resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
@@ -142,7 +143,7 @@ def check_classifier(who: str, given: ClassifierParameters) -> None:
 
 
 def check_search(who: str, given: SearchParameters) -> None:
-    """Refuse parameters that a search for the strength could not be run with."""
+    """Raise for invalid parameters of a search for the strength."""
     check_classifier(who, given)
     if given.n_strengths is not None:
         check_int(who, "n_strengths", given.n_strengths, low=1)
@@ -154,9 +155,9 @@ def check_search(who: str, given: SearchParameters) -> None:
 
 
 def check_solver(who: str, given: LinearParameters) -> None:
-    """Refuse a solver that does not exist, and more threads than a machine has.
+    """Raise for an unknown solver or too many threads; for parameters read from a model file.
 
-    A fit finds out by itself; a file is checked before it makes a model.
+    A fit raises by itself; this check comes before a model is made from a file.
     """
     named = isinstance(given.solver, str) and given.solver in ("auto", *SOLVERS)
     if not named and (isinstance(given.solver, str | type) or not hasattr(given.solver, "step")):
@@ -172,7 +173,7 @@ def check_solver(who: str, given: LinearParameters) -> None:
 
 
 def check_bool(who: str, name: str, value: object) -> None:
-    """Refuse what is neither True nor False; 0 and 1 are allowed."""
+    """Raise for a value that is neither a bool nor an int."""
     if not isinstance(value, bool | np.bool_ | int):
         raise ParameterError(
             who, needs=f"{name} to be True or False", got=f"{value!r}", todo="Pass a bool."
@@ -180,17 +181,17 @@ def check_bool(who: str, name: str, value: object) -> None:
 
 
 def states_cut(given: ClassifierParameters) -> bool:
-    """Whether the user asks for another threshold than the metric's own."""
+    """Whether ``threshold`` is given, instead of "auto", the rule of the metric."""
     return not (isinstance(given.threshold, str) and given.threshold == "auto")
 
 
 def unit_penalty(who: str, given: LinearParameters) -> Penalty:
-    """The penalty with a strength of one, for paths that multiply it."""
+    """The penalty with a strength of one, which paths multiply by their strengths."""
     return with_strength(resolve_penalty(who, given.penalty, 1.0, given.l1_ratio), 1.0)
 
 
 def generator(given: LinearParameters) -> np.random.Generator:
-    """Randomness of one fit; by default always the same, so that equal fits are equal."""
+    """Random generator of one fit; without ``random_state`` the seed is 0, for repeatable fits."""
     return as_rng(0 if given.random_state is None else given.random_state)
 
 

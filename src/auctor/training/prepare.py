@@ -1,4 +1,4 @@
-"""From a table to the rows that are trained on and those held out, without needless copies."""
+"""From a table to training rows and held-out rows, with as few copies as possible."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from auctor.tables.read import Table
 from auctor.tables.schema import Schema
 from auctor.training.targets import positive_code
 
-#: Numbers per column that training needs at least: the weights, their gradient, the step and what
-#: a quasi-Newton solver remembers. Wider files are refused before memory runs out.
-VECTORS = 10
+#: Vectors of one float per column that training needs at least: the weights, their gradient, the
+#: step and the history of a quasi-Newton solver. Set by hand, a low estimate: wider files are
+#: refused before memory runs out.
+VECTORS_PER_COLUMN = 10
 
 
 class Parts(NamedTuple):
-    """What is trained on and what is measured on; the same rows if none are held out.
+    """Training rows and test rows, which are the same if none are held out.
 
-    ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``, ``positive`` that
-    of the class that the metric is about, where there are two. ``test_rows`` are the positions of
-    the rows to measure on in their file; all, in their order, where it is ``None``.
+    ``train`` and ``test`` are matrices, ``test_codes`` positions in ``classes``, ``positive`` the
+    position of the positive one of two classes. ``test_rows`` are the positions of the test rows
+    in their file; ``None`` means all rows, in their order.
     """
 
     train: Any
@@ -42,11 +43,11 @@ class Parts(NamedTuple):
 
     @property
     def pos_label(self) -> Any:
-        """The positive class of two; ``None`` where there are more."""
+        """The positive one of two classes; ``None`` where there are more classes."""
         return self.classes.tolist()[self.positive] if self.classes.size == 2 else None
 
     def counts(self) -> dict[str, int]:
-        """Rows, positives and columns."""
+        """Numbers of rows, positives and columns."""
         train_positives = np.count_nonzero(self.train_labels == self.classes[self.positive])
         return {
             "train_rows": int(self.train_labels.size),
@@ -72,18 +73,19 @@ def prepare(
     Parameters
     ----------
     table : Table
-        What `auctor.tables.read_table` returned. Its matrix is used up where rows are held out.
+        From `auctor.tables.read_table`. Where rows are held out, its matrix is split in place and
+        must not be used again.
     test : Table, optional
         Rows to measure on, read with the schema of the first table.
     share : float
-        Without ``test``: the share of the rows of every class to hold out; 0 measures on the rows
-        that were trained on.
+        Without ``test``: the share of the rows of every class to hold out; with 0 the training
+        rows are measured on.
     seed : int
-        Of the rows that are held out.
+        Seed of the choice of held-out rows.
     pos_label : label, optional
         The positive class, or its text; by default as in `auctor.MetricClassifier`.
     source, who : str
-        How messages call the table and who asks for it.
+        Names of the table and of the caller in error messages.
 
     Examples
     --------
@@ -115,7 +117,7 @@ def prepare(
 
 
 def check_labels(table: Table, source: str, *, who: str) -> Array:
-    """The labels of a table as they are shown; refuses a table that cannot be trained on."""
+    """The labels of a table, see `tidy_labels`; raises if a classifier cannot be trained on it."""
     labels = tidy_labels(np.asarray(table.labels), who=who)
     check_whole(labels, source, who=who)
     check_width(table.matrix.shape[1], table.schema.first_index, who=who)
@@ -131,7 +133,7 @@ def check_labels(table: Table, source: str, *, who: str) -> Array:
 
 
 def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
-    """Refuse rows to measure on that lack a class."""
+    """Raise if the rows to measure on lack a class."""
     absent = classes[np.bincount(codes, minlength=classes.size) == 0].tolist()
     if absent:
         raise DataError(
@@ -143,7 +145,7 @@ def check_classes(codes: IntArray, classes: Array, *, who: str) -> None:
 
 
 def tidy_labels(labels: Array, *, who: str) -> Array:
-    """Labels as they are shown: whole numbers as integers; refuses numbers mixed with text.
+    """Labels with whole numbers as integers; raises for numbers mixed with text.
 
     Examples
     --------
@@ -155,6 +157,7 @@ def tidy_labels(labels: Array, *, who: str) -> Array:
     auctor.core.errors.DataError: auctor train needs labels of one kind; got numbers and text: '1' and 'no'. Correct the label column.
     """  # noqa: E501
     if labels.dtype.kind == "f":
+        # Beyond 2^53 not every integer is a float, and labels could collide.
         whole = np.isfinite(labels).all() and (labels == np.rint(labels)).all()
         return labels.astype(np.int64) if whole and np.abs(labels).max() < 2**53 else labels
     if labels.dtype.kind in "OU":
@@ -179,7 +182,7 @@ def _is_number(text: str) -> bool:
 
 
 def check_whole(labels: Array, source: str, *, who: str) -> None:
-    """Refuse labels that are numbers with a fraction.
+    """Raise for labels that are numbers with a fractional part.
 
     Examples
     --------
@@ -200,20 +203,20 @@ def check_whole(labels: Array, source: str, *, who: str) -> None:
 
 
 def check_width(n_columns: int, first_index: int | None, *, who: str) -> None:
-    """Refuse a number of columns for which a solver's vectors do not fit into memory."""
-    most = memory() // (VECTORS * 8)
+    """Raise for so many columns that a solver's vectors do not fit into memory."""
+    most = memory() // (VECTORS_PER_COLUMN * 8)
     if n_columns > most:
         last = n_columns - 1 + (first_index or 0)
         raise DataError(
             who,
             needs=f"at most {most:,} columns to fit the memory",
-            got=f"{n_columns:,}, the largest index is {last}",
+            got=f"{n_columns:,} (the largest index is {last})",
             todo="Number the columns without gaps.",
         )
 
 
 def memory() -> int:
-    """Bytes that this process may use: what the machine has, or its container."""
+    """Bytes of memory of the machine, or of its container if that is less."""
     try:
         size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not on this system
@@ -225,7 +228,7 @@ def memory() -> int:
 
 
 def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
-    """Positions of labels among the classes of a model; refuses others.
+    """Positions of labels in the classes of a model; raises for missing or unknown labels.
 
     Examples
     --------
@@ -244,12 +247,14 @@ def codes_of(labels: Array, classes: Array, *, who: str) -> IntArray:
             option="label",
         )
     if numbers and found.dtype.kind not in "iufb":
+        # The model's labels are numbers, those of the file text: read the text as numbers.
         text = np.unique(found)
         if not all(map(_is_number, text.tolist())):
             raise _unknown(classes, text, who)
         found = found.astype(np.float64)
     elif not numbers:
         found = found.astype(str)
+    # Binary search for every label, then a check that the nearest class is equal.
     order = np.argsort(table, kind="stable")
     place = np.searchsorted(table, found, sorter=order).clip(max=table.size - 1)
     codes: IntArray = order[place]
@@ -274,7 +279,7 @@ def _listed(values: Array) -> str:
 
 
 def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntArray, IntArray]:
-    """Rows to train on and rows to hold out, the same share of every class, in their order.
+    """Indices of training rows and of held-out rows, the same share of every class, sorted.
 
     Examples
     --------
@@ -301,7 +306,7 @@ def hold_out(labels: Array, share: float, seed: int, *, who: str) -> tuple[IntAr
 
 
 def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> None:
-    """Refuse values that no column can be scaled by, with the names of their columns."""
+    """Raise for columns with NaN, infinity or a sum that overflows, and name them."""
     with np.errstate(invalid="ignore", over="ignore"):
         bad = np.flatnonzero(~np.isfinite(matrix.sum(axis=0)))
     if bad.size:
@@ -309,6 +314,6 @@ def check_finite(matrix: Any, names: tuple[str, ...] | None, *, who: str) -> Non
         raise DataError(
             who,
             needs="finite values",
-            got=f"infinity, NaN or a sum beyond all numbers in column {_listed(found)}",
+            got=f"infinity, NaN or a sum that overflows in column {_listed(found)}",
             todo="Correct these values, or drop the column.",
         )

@@ -43,14 +43,14 @@ PENALTIES: dict[str, Callable[[float, float | None], Penalty]] = {
 
 
 def resolve_loss(who: str, loss: object) -> Loss:
-    """A regression loss for a name or an object."""
+    """The regression loss of a name; a loss object is returned unchanged."""
     if isinstance(loss, str):
         return LOSSES[known(who, "loss", loss, LOSSES)]()
     return as_loss(who, "loss", loss)
 
 
 def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float | None) -> Penalty:
-    """A penalty for a name with its strength, or an object that carries its own."""
+    """The penalty of a name and a strength; a penalty object has its own strength."""
     if l1_ratio is not None and penalty != "elastic_net":
         raise ParameterError(
             who,
@@ -76,7 +76,10 @@ def resolve_penalty(who: str, penalty: object, strength: float, l1_ratio: float 
 def known(
     who: str, what: str, name: object, table: Mapping[str, object], also: Iterable[str] = ()
 ) -> str:
-    """The name, if the table has it; ``also`` are other names that may be meant."""
+    """The name, if the table has it, else an error that suggests a similar name.
+
+    ``also`` are further names to suggest, such as aliases.
+    """
     if not isinstance(name, str) or name not in table:
         raise ParameterError(
             who,
@@ -88,7 +91,7 @@ def known(
 
 
 def as_loss(who: str, what: str, loss: object) -> Loss:
-    """The object, if it is a loss."""
+    """The object, if it is a loss; else an error."""
     if isinstance(loss, type) or not hasattr(loss, "value_grad"):
         raise ParameterError(
             who,

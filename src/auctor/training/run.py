@@ -1,4 +1,4 @@
-"""A training run: a model is fitted to rows, measured on others and described for people."""
+"""A training run: fit a model, measure it on held-out rows, collect the numbers of a report."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from auctor.reports.judged import Rival
 from auctor.reports.progress import Measure, Progress
 from auctor.training.additive import CurveParameters
 from auctor.training.bins import Bins, read_values
-from auctor.training.describe import Told, describe, path_info
+from auctor.training.describe import ReportContext, describe, path_info
 from auctor.training.evaluate import Scored, evaluation, has_probabilities, own_score
 from auctor.training.metric import resolve_metric
 from auctor.training.prepare import Parts, check_finite
-from auctor.training.scale import in_units, scaling_for
+from auctor.training.scale import scaling_for, to_data_units
 from auctor.training.surrogate import default_surrogate
 
 
@@ -44,29 +44,28 @@ def train(
     warned: Sequence[Warning] = (),
     who: str = "train",
 ) -> Run:
-    r"""Fit a model to the training rows; Ctrl-C leaves the best model so far, or raises.
+    r"""Fit a model to the training rows; Ctrl-C keeps the best model so far, or raises.
 
     Parameters
     ----------
     model : MetricClassifier or MetricClassifierCV
-        Fitted in place. It applies to the columns as they are, whether they were scaled or not.
+        Fitted in place. Its coefficients are for the original columns, scaled or not.
     parts : Parts
-        What `auctor.training.prepare.prepare` made.
+        From `auctor.training.prepare.prepare`.
     scale : bool, optional
-        Whether to scale columns to deviation one, in place; by default as ``standardise`` of the
-        model says.
+        Whether to standardise the columns, in place; by default ``standardise`` of the model.
     progress : Progress, optional
-        Told how far the fit is.
+        Shows the progress of the fit.
     seed : int
-        Of the bootstrap of `Run.measure`.
+        Seed of the bootstrap of `Run.measure`.
     command : str
-        What reproduces the run, for the model file and the report.
+        Command line that reproduces the run, for the model file and the report.
     word : callable
-        How a warning is put into words.
+        Turns a warning into text.
     warned : sequence of Warning
-        What was warned of before, such as while the rows were read.
+        Earlier warnings, such as those of reading the rows.
     who : str
-        Who needs something, in error messages.
+        Name used in error messages.
 
     Examples
     --------
@@ -90,22 +89,22 @@ def train(
 
 @dataclass
 class Run:
-    """A model with the rows it is made from; `train` makes one.
+    """A model with its training and test rows; `train` makes one.
 
     Parameters
     ----------
     model : MetricClassifier or MetricClassifierCV
     parts : Parts
     command : str
-        What reproduces it.
+        Command line that reproduces the run.
     seed : int
     progress : Progress
     word : callable
-        How a warning is put into words.
+        Turns a warning into text.
     warned : list of Warning
-        What was warned of so far.
+        The warnings so far.
     who : str
-        Who needs something, in error messages.
+        Name used in error messages.
     """
 
     model: Any
@@ -131,30 +130,31 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What was warned of, in words, each sentence once."""
+        """The texts of the warnings, without repetitions."""
         return list(dict.fromkeys(map(self.word, self.warned)))
 
     @property
     def solutions(self) -> list[Solution]:
-        """One for two classes, else one per class."""
+        """The solutions: one for two classes, else one per class."""
         found = self.model.solution_
         return found if isinstance(found, list) else [found]
 
     # --- training -----------------------------------------------------------------------------
 
     def fit(self, scale: bool | None) -> None:
-        """Train; Ctrl-C leaves the best model so far, or raises if there is none."""
+        """Train; Ctrl-C keeps the best model so far, or raises if there is none."""
         parts = self.parts
         if self.curved and scale:
             raise ParameterError(
                 self.who,
-                needs="columns as they are for curves, whose bins scale them",
+                needs="columns that are not standardised for an additive model, whose bins do not "
+                "depend on the scale",
                 got="standardise",
                 todo="Drop {option}.",
                 option=Option("standardise", bare=True),
             )
-        asked = self.model.standardise if scale is None else scale
-        self._standardise(asked)
+        standardise = self.model.standardise if scale is None else scale
+        self._set_standardise(standardise)
         matrix = self._scaled()
         self._weigh(parts.classes)
         self.model.set_params(pos_label=parts.pos_label)
@@ -162,22 +162,25 @@ class Run:
         start = time.perf_counter()
         try:
             with watch(self.progress), gathered(self.warned):
-                self._standardise(False)  # done, in place
+                # The columns are scaled by now; the model's parameter is restored below.
+                self._set_standardise(False)
                 self.model.fit(matrix, parts.train_labels)
         except KeyboardInterrupt:
             if not hasattr(self.model, "coef_"):
                 raise
             self.interrupted = True
         finally:
-            self._standardise(asked)
+            self._set_standardise(standardise)
         self.seconds = time.perf_counter() - start
         self.interrupted |= any(s.status is Status.INTERRUPTED for s in self.solutions)
         if self.model.calibrate is not None and not has_probabilities(self.model):
-            self.model.set_params(calibrate=None)  # there was no time for it
+            self.model.set_params(calibrate=None)  # interrupted before the calibration
             self.interrupted = True
         if self.interrupted:
-            said = Status.INTERRUPTED.value
-            self.warned = [one for one in self.warned if said not in str(one)]
+            # The user knows of the interrupt; the warning of the solver would only repeat it.
+            reason = Status.INTERRUPTED.value
+            self.warned = [one for one in self.warned if reason not in str(one)]
+        # Scores of the training rows, for comparison with those of the test rows.
         if self.binary:
             decision = self.model.decision_function(matrix)
             codes = np.searchsorted(self.model.classes_, parts.train_labels)
@@ -190,15 +193,15 @@ class Run:
 
     @property
     def curved(self) -> bool:
-        """Whether the model has curves, which take columns as they are, missing values included."""
+        """Whether the model is additive: unscaled columns, missing values allowed."""
         return isinstance(self.model, CurveParameters)
 
-    def _standardise(self, asked: bool | str) -> None:
+    def _set_standardise(self, value: bool | str) -> None:
         if not self.curved:
-            self.model.set_params(standardise=asked)
+            self.model.set_params(standardise=value)
 
     def _scaled(self) -> Any:
-        """The training rows, scaled where that is asked for; in place unless they are shared."""
+        """The training rows, scaled if the model standardises; in place where that is safe."""
         matrix = self.parts.train
         if self.curved:
             return matrix
@@ -207,13 +210,14 @@ class Run:
         self.scaling = scaling_for(self.model, matrix)
         if self.scaling is None:
             return matrix
+        # A copy where the rows are also the test rows, or belong to someone else.
         if matrix is self.parts.test or not writeable(matrix):
             return self.scaling.apply(matrix)
         self.scaling.apply_in_place(matrix)
         return matrix
 
     def _weigh(self, classes: Array) -> None:
-        """Class weights by the labels themselves, not their text."""
+        """Replace text keys of ``class_weight``, from the command line, by the labels."""
         given = self.model.class_weight
         if not isinstance(given, dict):
             return
@@ -230,14 +234,17 @@ class Run:
         self.model.set_params(class_weight={by_text[name]: w for name, w in given.items()})
 
     def _columns_of_fit(self, rows: Any) -> Any:
-        """Rows as the solver sees them: curves are linear in the lines and jumps of their bins."""
+        """The matrix that the solver sees: an additive model is linear in its binned columns."""
         if not self.curved:
             return as_matrix(rows, who=self.who)
         train = read_values(self.parts.train, self.who)
         return Bins.of(train, None, self.model.n_bins).encoded(read_values(rows, self.who))
 
     def _measure(self) -> tuple[Measure, str]:
-        """The metric of some parameters on the held-out rows, and its name; AUC for labels."""
+        """A function from solver parameters to the metric on test rows, and the metric's name.
+
+        AUC replaces metrics of predicted labels, for which the threshold is not known yet.
+        """
         parts = self.parts
         chosen = resolve_metric(self.who, self.model.metric, self.model.surrogate)
         matrix = self._columns_of_fit(parts.test)
@@ -245,7 +252,7 @@ class Run:
         d, scaling = data.n_columns, self.scaling
 
         def measure(w: FloatArray, position: int) -> float:
-            # All classes at once, without their intercepts, or curves with pairs of columns.
+            # Joint problems of all classes and curves of pairs have more parameters: no value.
             if w.size > d + 1:
                 return float("nan")
             coef, offset = w[:d], float(w[d]) if w.size > d else 0.0
@@ -262,10 +269,10 @@ class Run:
 
         return measure, "auc" if chosen.by_label else str(self.model.metric)
 
-    # --- what comes out -----------------------------------------------------------------------
+    # --- results ------------------------------------------------------------------------------
 
     def measure(self) -> dict[str, Any]:
-        """All metrics on the rows held out."""
+        """All metrics on the test rows."""
         parts = self.parts
         if not parts.held_out:
             self.warned.append(
@@ -287,7 +294,7 @@ class Run:
         return evaluation(self.model, self.rows, who=self.who)
 
     def notes(self, found: dict[str, Any] | None) -> dict[str, Any]:
-        """How the model was made, to be saved with it; ``found`` is what `measure` returned."""
+        """Facts about the training, saved with the model; ``found`` is from `measure`."""
         return {
             "command": self.command,
             "metric": str(self.model.metric),
@@ -307,13 +314,13 @@ class Run:
         }
 
     def path(self) -> PathInfo | None:
-        """How the strength was found, where it was looked for."""
+        """Scores of the cross-validation that picked the strength, if there was one."""
         strengths = getattr(self.model, "strengths_", np.empty(0))
         counts = [self.progress.nonzeros.get(s, [np.nan]) for s in strengths.tolist()]
         return path_info(self.model, [float(np.mean(count)) for count in counts])
 
     def halves(self) -> tuple[Any, Array, Any]:
-        """Training rows as the model saw them, which are positive, and test rows scaled alike."""
+        """Training rows as the solver saw them, which are positive, and test rows scaled alike."""
         test = as_matrix(self.parts.test, who=self.who, finite=not self.curved)
         hit = self.parts.train_labels == self.parts.pos_label
         return self.trained_on, hit, test if self.scaling is None else self.scaling.apply(test)
@@ -324,27 +331,27 @@ class Run:
         rivals: Sequence[Rival] = (),
         slices: Mapping[str, Sequence[str]] | None = None,
     ) -> ReportInfo:
-        """The numbers of a report on the rows that were measured.
+        """The numbers of a report on the test rows; `measure` must have been called.
 
         Parameters
         ----------
         source : str
-            Names the data.
+            File name of the data.
         rivals : sequence of Rival
-            Other models on the same rows.
+            Other models, measured on the same rows.
         slices : mapping, optional
-            Columns to show metrics by, each with its text in every row that was measured.
+            Columns to break metrics down by: name -> value in every test row, as text.
         """
         parts, rows = self.parts, self.rows
         assert rows is not None
         names = [str(label) for label in parts.classes.tolist()]
-        told = Told(
+        told = ReportContext(
             seconds=self.seconds,
             train_auc=self.train_auc,
             train_score=self.train_score,
             metric_steps=self.progress.steps,
             path=self.path(),
-            # The report itself says how the solution shown stopped early.
+            # The report has its own sentence on a solution that stopped early.
             warnings=[
                 self.word(one) for one in self.warned if str(one) != self.solutions[0].advice()
             ],
@@ -374,20 +381,20 @@ class Run:
         )
 
     def _used(self) -> int:
-        """Columns in the model."""
+        """Number of columns with a non-zero weight."""
         if self.curved:
             return int(np.count_nonzero(self.model.importances_[: self.parts.train.shape[1]]))
         return int(np.count_nonzero(np.abs(self.model.coef_).max(axis=0)))
 
     def described(self) -> str:
-        """How good the model is as the solution of its problem, in a few words."""
+        """Strength, if it was searched, and the largest gap, as a short text."""
         gap = max(solution.gap for solution in self.solutions)
         strength = getattr(self.model, "strength_", None)
         where = "" if strength is None else f"strength {strength:.3g}, "
         return f"{where}gap {gap:.3g}"
 
     def summary(self, found: dict[str, Any]) -> dict[str, Any]:
-        """What came of the run, as plain values; ``found`` is what `measure` returned."""
+        """The results of the run as plain values for JSON; ``found`` is from `measure`."""
         parts = self.parts
         worst = max(self.solutions, key=lambda solution: solution.gap)
         strength = getattr(self.model, "strength_", getattr(self.model, "strength", None))
@@ -418,7 +425,7 @@ class Run:
 
 @contextmanager
 def gathered(warned: list[Warning]) -> Iterator[None]:
-    """Add the warnings of a block to a list instead of showing them."""
+    """Append the warnings of a block to a list instead of showing them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -431,8 +438,8 @@ def gathered(warned: list[Warning]) -> Iterator[None]:
 
 
 def unscale(model: Any, scaling: Scaling) -> None:
-    """Make a model of scaled columns one of the columns as they were."""
+    """Convert, in place, a model of scaled columns to the original columns."""
     model.coef_, model.intercept_ = scaling.undo(model.coef_, model.intercept_)
     several = isinstance(model.solution_, list)
-    back = in_units(scaling, model.solution_ if several else [model.solution_])
+    back = to_data_units(scaling, model.solution_ if several else [model.solution_])
     model.solution_ = back if several else back[0]

@@ -1,4 +1,4 @@
-"""Columns of deviation one inside a fit, weights in the units of the data outside it."""
+"""Standardisation: fits use columns of unit deviation, models have weights in data units."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from auctor.training.targets import Rows
 def scaling_for(
     given: LinearParameters, matrix: Any, weight: FloatArray | None = None
 ) -> Scaling | None:
-    """How the columns of a matrix are scaled before a fit, ``None`` where they are not.
+    """The scaling of the columns of a matrix before a fit; ``None`` for no scaling.
 
     Parameters
     ----------
     given : LinearParameters
-        Its ``standardise`` decides; without an intercept nothing is centred.
+        Its ``standardise`` decides. Without an intercept the columns are not centred.
     matrix : array or sparse matrix
         As `auctor.data.as_matrix` returns it.
     weight : (n,) array, optional
@@ -42,7 +42,7 @@ def scaling_for(
 
 
 def _bounds_weights(penalty: Any, d: int) -> bool:
-    """Whether a penalty keeps weights in a box, which is stated in the units of the data."""
+    """Whether a penalty has finite bounds on weights other than 0, which are in data units."""
     separable = getattr(penalty, "separable", None)
     spec = None if separable is None else separable(d)
     if spec is None:
@@ -52,7 +52,7 @@ def _bounds_weights(penalty: Any, d: int) -> bool:
 
 
 def scaled_rows(given: LinearParameters, rows: Rows) -> Rows:
-    """The rows with their columns scaled as the parameters ask for; as they are if they were."""
+    """The rows with columns scaled by `scaling_for`; unchanged if they were scaled before."""
     if rows.scaling is not None:
         return rows
     scaling = scaling_for(given, rows.matrix, rows.weight)
@@ -61,8 +61,8 @@ def scaled_rows(given: LinearParameters, rows: Rows) -> Rows:
     return replace(rows, matrix=scaling.apply(rows.matrix), scaling=scaling)
 
 
-def in_units(scaling: Scaling | None, solutions: Sequence[Solution]) -> list[Solution]:
-    """Solutions for scaled columns as solutions for the columns as they were."""
+def to_data_units(scaling: Scaling | None, solutions: Sequence[Solution]) -> list[Solution]:
+    """Convert solutions from scaled columns to the original columns."""
     if scaling is None:
         return list(solutions)
     back = []
@@ -72,10 +72,13 @@ def in_units(scaling: Scaling | None, solutions: Sequence[Solution]) -> list[Sol
     return back
 
 
-def out_of_units(
+def to_scaled_units(
     scaling: Scaling | None, solutions: Sequence[Solution | None] | None
 ) -> list[Solution | None] | None:
-    """The other way round, for a start from an earlier fit."""
+    """Convert solutions from the original columns to scaled ones, for a warm start.
+
+    A solution with another number of columns becomes ``None``.
+    """
     if solutions is None:
         return None
     if scaling is None:

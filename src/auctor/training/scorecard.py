@@ -1,4 +1,4 @@
-"""Scorecards: an additive model as a table of points, and as a function that needs no library."""
+"""Scorecards: an additive model as a table of points, in Python, SQL, CSV or HTML."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,17 +18,8 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.matrices import column_values
 from auctor.training.additive_model import AdditiveModel
 from auctor.training.bins import MISSING, Bins, ColumnBins, PairBins
+from auctor.training.rounding import Judge, best_shift, judged_shifts
 from auctor.training.targets import sign_of
-
-#: Shifts of a column's points before they are rounded, tried one after the other: whole points are
-#: added to all rows alike, so that a fraction of one may be chosen freely.
-SHIFTS = np.arange(0.0, 1.0, 0.1)
-#: Passes over the columns in which shifts are tried on the metric, at most, set by hand.
-PASSES = 3
-#: Further searches, from shifts at random, set by hand: columns one by one may end beside the best.
-RESTARTS = 3
-#: Rows on which shifts are tried, at most, evenly spaced: an AUC of so many is good to 0.003.
-JUDGED_ROWS = 20_000
 
 
 class Interval(NamedTuple):
@@ -39,7 +30,7 @@ class Interval(NamedTuple):
     missing: bool = False
 
     def text(self) -> str:
-        """The range in words."""
+        """The range as text, such as "above 1, up to 2"."""
         if self.missing:
             return "missing"
         if math.isinf(self.low) and math.isinf(self.high):
@@ -58,7 +49,7 @@ class Interval(NamedTuple):
         return inside
 
     def test(self, name: str, missing: str, joint: str = " and ") -> str:
-        """The condition in Python or SQL; ``missing`` is how that language asks for it."""
+        """The condition in Python or SQL; ``missing`` is the test for a missing value there."""
         if self.missing:
             return missing.format(name)
         parts = [] if math.isinf(self.low) else [f"{name} > {self.low!r}"]
@@ -67,7 +58,7 @@ class Interval(NamedTuple):
 
 
 class CardRow(NamedTuple):
-    """Points of rows whose values of one column, or of two, are in some ranges."""
+    """A line of a scorecard: the points for values of one column, or of two, in given ranges."""
 
     columns: tuple[str, ...]
     ranges: tuple[Interval, ...]
@@ -79,30 +70,30 @@ class CardRow(NamedTuple):
         return " x ".join(self.columns)
 
     def text(self) -> str:
-        """The ranges in words."""
+        """The ranges as text."""
         return "; ".join(interval.text() for interval in self.ranges)
 
 
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """A table of points: the points of a row are ``start`` plus those of its ranges.
+    """A table of points: a row scores ``start`` plus the points of the ranges its values are in.
 
     Parameters
     ----------
     rows : list of CardRow
         Column by column, the range of missing values first.
     start : float
-        Points before any range.
+        Points to which those of the ranges are added.
     points_to_double_odds : float
-        Points more for which the odds of the positive class double.
+        Number of points that doubles the odds of the positive class.
     rounded : bool
         Whether points are whole numbers.
     largest_error : float
-        By how many points rounding may move a row, at most.
+        Largest possible change of a row's points by rounding.
     factor : float
-        Points for a decision value more of 1; negative where the positive class is the first.
+        Points per unit of the decision value; negative where the positive class is the first.
     metric : (float, float), optional
-        The metric of the model's scores and of the points, on the rows that were given for it.
+        The metric of the model's scores and of the points, on rows passed by the user.
 
     Examples
     --------
@@ -127,7 +118,7 @@ class Scorecard:
 
     @property
     def metric_loss(self) -> float | None:
-        """By how much rounding lowers the metric, where it was measured."""
+        """Decrease of the metric by rounding, if it was measured."""
         return None if self.metric is None else self.metric[0] - self.metric[1]
 
     def records(self) -> list[dict[str, Any]]:
@@ -153,7 +144,7 @@ class Scorecard:
         return out.getvalue()
 
     def to_html(self) -> str:
-        """The table as HTML, without a style of its own."""
+        """The table as HTML, without styles."""
         lines = [
             "<tr><td>{}</td><td>{}</td><td>{}</td></tr>".format(
                 *(html.escape(str(line[key])) for key in ("column", "range", "points"))
@@ -167,7 +158,7 @@ class Scorecard:
         return self.to_html()
 
     def to_python(self, name: str = "points") -> str:
-        """A Python function of a dictionary of values that returns the points; needs no library."""
+        """Source of a Python function, without imports, from a dictionary of values to points."""
         lines = [
             f"def {name}(row):",
             '    """Points of a row: a dictionary from column to number, None where missing."""',
@@ -177,6 +168,7 @@ class Scorecard:
             names = [f"v{k}" for k in range(len(group[0].columns))]
             for short, column in zip(names, group[0].columns, strict=True):
                 lines.append(f"    {short} = row.get({column!r})")
+                # A value that differs from itself is NaN, which counts as missing.
                 lines.append(
                     f"    {short} = None if {short} is None or {short} != {short} else {short}"
                 )
@@ -191,9 +183,9 @@ class Scorecard:
         return "\n".join([*lines, "    return total"]) + "\n"
 
     def to_sql(self, columns: Mapping[str, str] | None = None) -> str:
-        """An SQL expression of the columns that is the points; missing values are NULL.
+        """An SQL expression for the points; missing values are NULL.
 
-        ``columns`` has an expression for columns that the database does not have as they are.
+        ``columns`` maps columns that the database does not have to SQL expressions for them.
         """
         given = columns or {}
         parts = [repr(self.start)]
@@ -210,7 +202,7 @@ class Scorecard:
         return "\n  + ".join(parts)
 
     def _groups(self) -> list[list[CardRow]]:
-        """Rows of the same columns together."""
+        """The lines of the card, grouped by their columns."""
         groups: dict[tuple[str, ...], list[CardRow]] = {}
         for row in self.rows:
             groups.setdefault(row.columns, []).append(row)
@@ -218,12 +210,12 @@ class Scorecard:
 
 
 def sql_name(column: str) -> str:
-    """The name of a column as SQL writes it."""
+    """The name of a column as a quoted SQL identifier."""
     return '"' + column.replace('"', '""') + '"'
 
 
 def _guarded(interval: Interval, short: str) -> str:
-    """A condition in Python that a missing value does not reach."""
+    """A condition in Python that is safe for ``None``: it tests for missing values first."""
     if interval.missing:
         return f"{short} is None"
     test = interval.test(short, "")
@@ -231,7 +223,7 @@ def _guarded(interval: Interval, short: str) -> str:
 
 
 def card_points(card: Scorecard, bins: Bins, names: Sequence[str], matrix: Any) -> FloatArray:
-    """Points of the rows of a matrix, read off the table as its functions do."""
+    """Points (n,) of the rows of a matrix, by the lines of the card."""
     values = np.column_stack(list(column_values(matrix)))
     where = {name: k for k, name in enumerate(names[: len(bins.columns)])}
     total = np.full(values.shape[0], float(card.start))
@@ -253,7 +245,7 @@ def make_scorecard(
     rounded: bool = True,
     judge: Judge | None = None,
 ) -> Scorecard:
-    """The points of an additive classifier of two classes.
+    """The scorecard of an additive classifier of two classes.
 
     Parameters
     ----------
@@ -261,15 +253,15 @@ def make_scorecard(
     names : sequence of str
         Names of the columns.
     slope : float > 0
-        Log-odds of the positive class for a score more of 1.
+        Increase of the log-odds of the positive class per unit of score.
     points_to_double_odds : float > 0
     base : float
-        Points of a row at the threshold of the model, where its decision value is 0.
+        Points of a row at the threshold of the model, where the decision value is 0.
     rounded : bool
-        Whole numbers; otherwise points are those of the model exactly.
+        Whether to round points to whole numbers.
     judge : Judge, optional
-        Rows and a metric on which the rounding is chosen; otherwise the one that moves the points
-        of the training rows least, in the mean of squares.
+        Rows and a metric to choose the rounding by; by default the rounding with the least mean
+        squared change of the training rows' points.
     """
     who = "scorecard"
     check_real(who, "points_to_double_odds", points_to_double_odds, low=0.0, open_low=True)
@@ -281,19 +273,22 @@ def make_scorecard(
             got=f"{model.classes.size}",
             todo="Fit one class against the rest.",
         )
+    # Points are linear in the log-odds: log(2) more of these are points_to_double_odds.
     factor = slope * points_to_double_odds / math.log(2.0)
     factor *= sign_of(model.classes, model.positive)
     start, error = base + factor * float(model.intercept[0]), 0.0
     rows: list[CardRow] = []
     exact = [factor * table for table in model.bins.tables(model.coef[0])]
     shifts = np.zeros(len(exact))
+    # Shifts that round well, then better ones by the metric.
     if rounded:
         shifts[:] = [
-            _best_shift(points, part.share)
+            best_shift(points, part.share)
             for points, part in zip(exact, model.bins.parts, strict=True)
         ]
         if judge is not None:
-            shifts = _judged_shifts(exact, shifts, start, judge, base, factor)
+            shifts = judged_shifts(exact, shifts, start, judge, base, factor)
+    # Lines of the card; the start takes the shifts of the columns back.
     for k, part in enumerate(model.bins.parts):
         points = exact[k]
         if rounded:
@@ -312,91 +307,8 @@ def make_scorecard(
     return Scorecard(rows, start, points_to_double_odds, rounded, error, factor)
 
 
-class Judge(NamedTuple):
-    """Rows and a metric, on which a rounding is chosen.
-
-    Parameters
-    ----------
-    codes : (parts, n) array
-        Codes of the rows in columns and pairs.
-    measure : callable
-        From the decision values of the rows to the metric, greater is better.
-    """
-
-    codes: Array
-    measure: Callable[[FloatArray], float]
-
-
-def _judged_shifts(
-    exact: Sequence[FloatArray],
-    shifts: FloatArray,
-    start: float,
-    judge: Judge,
-    base: float,
-    factor: float,
-) -> FloatArray:
-    """Shifts of the columns, one after the other, by which the whole points have the best metric.
-
-    A shift is the same for all values of a column, so that monotone curves stay monotone and no
-    points are off by more than half.
-    """
-    rng = np.random.default_rng(0)
-    starts = [shifts, *(rng.choice(SHIFTS, shifts.size) for _ in range(RESTARTS))]
-    found = [_search_shifts(exact, first, start, judge, base, factor) for first in starts]
-    return max(found, key=lambda entry: entry[0])[1]
-
-
-def _search_shifts(
-    exact: Sequence[FloatArray],
-    first: FloatArray,
-    start: float,
-    judge: Judge,
-    base: float,
-    factor: float,
-) -> tuple[float, FloatArray]:
-    """The metric and the shifts that a search by columns ends at."""
-    shifts = first.copy()
-    whole = [np.round(points + shift) for points, shift in zip(exact, shifts, strict=True)]
-    total = np.zeros(judge.codes.shape[1])
-    for points, line in zip(whole, judge.codes, strict=True):
-        total += points[line]
-
-    def measure(points: FloatArray, off: float) -> float:
-        return judge.measure((points + round(start - off) - base) / factor)
-
-    best = measure(total, shifts.sum())
-    for _ in range(PASSES):
-        before = best
-        for k, line in enumerate(judge.codes):
-            if not np.ptp(exact[k]):
-                continue
-            rest, others = total - whole[k][line], shifts.sum() - shifts[k]
-            for shift in SHIFTS:
-                tried = np.round(exact[k] + shift)
-                moved = rest + tried[line]
-                found = measure(moved, others + shift)
-                if found > best:
-                    best, shifts[k], whole[k], total = found, shift, tried, moved
-        if best == before:
-            break
-    return best, shifts
-
-
-def _best_shift(points: FloatArray, share: FloatArray) -> float:
-    """The fraction of a point to add before rounding that leaves the least error, by rows.
-
-    An error that all rows have in common moves nobody's rank, so that its mean is taken off.
-    """
-
-    def error(shift: float) -> float:
-        off = np.round(points + shift) - points
-        return float(share @ (off - share @ off) ** 2)
-
-    return float(min(SHIFTS, key=error))
-
-
 def _column_rows(bins: ColumnBins, points: FloatArray, name: str) -> list[CardRow]:
-    """The ranges of a column; neighbours with equal points are one."""
+    """The lines of a column; neighbouring ranges with equal points are merged."""
     if not np.ptp(points):
         return [] if not points[0] else _flat(name, float(points[0]))
     ends = np.append(bins.cuts, math.inf)
@@ -412,6 +324,7 @@ def _column_rows(bins: ColumnBins, points: FloatArray, name: str) -> list[CardRo
 
 
 def _flat(name: str, points: float) -> list[CardRow]:
+    """The lines of a column whose values all have the same points."""
     both = (Interval(0.0, 0.0, True),), (Interval(-math.inf, math.inf),)
     return [CardRow((name,), ranges, points) for ranges in both]
 
@@ -419,7 +332,7 @@ def _flat(name: str, points: float) -> list[CardRow]:
 def _pair_rows(
     pair: PairBins, points: FloatArray, columns: Sequence[ColumnBins], names: Sequence[str]
 ) -> list[CardRow]:
-    """The cells of a pair that have points."""
+    """The lines of a pair: its cells whose points are not zero."""
     sides = [
         _levels(columns[j], level)
         for j, level in zip((pair.first, pair.second), pair.levels, strict=True)

@@ -1,4 +1,4 @@
-"""The strength of the penalty, and the surrogate, picked by scores on held-out rows."""
+"""Cross-validation that picks the strength of the penalty and the surrogate."""
 
 from __future__ import annotations
 
@@ -26,31 +26,42 @@ from auctor.training.parameters import (
     parameters_of,
     unit_penalty,
 )
-from auctor.training.scale import in_units, scaled_rows
-from auctor.training.surrogate import NEAR, contest, contestants, default_surrogate
+from auctor.training.scale import scaled_rows, to_data_units
+from auctor.training.surrogate import (
+    RIVAL_FACTORS,
+    RIVAL_FOLDS,
+    contest,
+    contestants,
+    default_surrogate,
+)
 from auctor.training.targets import Rows, targets_of
 from auctor.training.train import Trained, model_from, train_classifier
 
-#: Smallest over largest default strength for penalties that make models sparse: below it nearly
-#: all columns are in the model.
+#: Smallest over largest default strength for penalties that make models sparse; the usual ratio of
+#: lasso paths: below it nearly all columns are in the model.
 KINKED_RATIO = 1e-3
-#: Smallest over largest default strength for other penalties.
+#: Smallest over largest default strength for smooth penalties, from weights of almost zero to
+#: almost no penalty for columns of any scale. Set by hand; defaults.md measures the whole search.
 SMOOTH_RATIO = 1e-7
-#: Strengths by which a search may go beyond its default range, on either side.
-BEYOND = 3
-#: Folds that every strength of the coarse grid is scored on, at least; later folds see the best.
+#: Strengths, at most, by which a search extends its default range on either side. Set by hand: each
+#: costs a fit per fold.
+MAX_EXTENSIONS = 3
+#: Folds on which every strength of the coarse grid is scored, at least; only the best strengths are
+#: scored on the others. Set by hand: with one fold, chance drops good strengths.
 FIRST_FOLDS = 2
-#: Rows of the rarest class that these folds hold out together, where there are so many: on fewer
-#: the best of a grid is chosen by chance.
-ENOUGH = 100
-#: Strengths of the coarse grid that the later folds see.
+#: Rows of the rarest class that these first folds hold out together, if there are enough. Set by
+#: hand: with fewer, the order of the strengths is mostly chance; with more, searches are slower.
+ENOUGH_RARE_ROWS = 100
+#: Strengths of the coarse grid that are scored on the other folds. Set by hand: the best one and
+#: usually its two neighbours.
 SURVIVORS = 3
-#: Standard errors that a strength must be behind the best to be dropped before the last fold.
-CLEARLY = 2.0
-#: Gap to reach inside a search, as a fraction of the loss of the best constant score: models this
-#: close to their optimum have the same scores on held-out rows up to the noise of those rows.
-LOOSE = 1e-3
-#: Share of ``max_seconds`` that a search may take; the final fit has the rest.
+#: Standard errors by which a strength must be behind the best to be dropped early. The usual two.
+CLEAR_ERRORS = 2.0
+#: Tolerance of fits inside a search, relative to the loss of the best constant score. Set by hand:
+#: held-out scores of such models differ from those at the optimum by less than their sampling
+#: noise.
+SEARCH_TOL = 1e-3
+#: Share of ``max_seconds`` that a search may take; the final fit has the rest. Set by hand.
 SEARCH_SHARE = 0.6
 
 
@@ -58,11 +69,11 @@ SEARCH_SHARE = 0.6
 class StrengthSearch:
     """A search for the strength with the best mean score over folds.
 
-    Without stated strengths it goes from coarse to fine: a grid of decades on two folds, or on as
-    many as hold out enough rows of the rarest class, its best three on the other folds while they
-    cannot be told apart, then half-way points beside the best. Where scores rise at an end of the
-    grid, the grid goes on. With stated ones, or a stated number of them, every strength is scored
-    on every fold.
+    By default the search goes from coarse to fine. A grid of decades is scored on the first two
+    folds, or on as many as hold out enough rows of the rarest class, and is extended where scores
+    rise at its end. Its best three strengths are scored on the other folds, as long as they are not
+    clearly worse than the best. Last come the strengths half a step on either side of the best. If
+    the user passes strengths, or their number, every strength is scored on every fold.
 
     Parameters
     ----------
@@ -74,7 +85,7 @@ class StrengthSearch:
     splits : sequence of (train, test) rows, optional
         Folds; by default ``given.cv`` stratified ones.
     judge : callable, optional
-        Scores a model on rows, greater is better; by default the metric does.
+        Scores a model on rows, greater is better; by default the metric is used.
 
     Attributes
     ----------
@@ -87,10 +98,10 @@ class StrengthSearch:
     surrogate : str
         Name of the surrogate that was chosen.
     trained : Trained or None
-        The model: of all rows at the chosen strength, or of a fold if the search was interrupted;
-        ``None`` without ``refit``.
+        The model: fitted to all rows at the chosen strength, or to the training rows of a fold if
+        the search was interrupted; ``None`` without ``refit``.
     warnings : list of Warning
-        What the user should be told.
+        Warnings for the user.
     """
 
     who: str
@@ -134,7 +145,7 @@ class StrengthSearch:
     def run(self, previous: Sequence[Solution | None] | None = None) -> None:
         """Score strengths on folds, then fit to all rows.
 
-        An interrupt leaves the best model so far in ``trained`` and is raised again.
+        On an interrupt the best model so far is kept in ``trained`` and the interrupt is raised.
         """
         try:
             try:
@@ -142,13 +153,14 @@ class StrengthSearch:
             except OutOfTimeError:
                 self.warnings.append(
                     ConvergenceWarning(
-                        f"{self.who}: the time ended before every strength was scored; the best "
-                        "so far is taken.",
+                        self.who,
+                        does="ran out of time before every strength was scored, and takes the "
+                        "best so far",
                         todo="Increase {option}.",
                         option=Option("max_seconds", bare=True),
                     )
                 )
-            self._settle()
+            self._pick_best()
             self._warn_of_edge()
             if self.given.refit:
                 self.trained = self._train(previous)
@@ -160,6 +172,7 @@ class StrengthSearch:
     # --- the search ---------------------------------------------------------------------------
 
     def _search(self) -> None:
+        """Score strengths of the first surrogate, then compare it with the other surrogates."""
         folds = range(len(self.scorer.folds))
         if self.stated:
             points = len(folds) * self.strengths.size
@@ -168,12 +181,13 @@ class StrengthSearch:
             return
         rivals, first = len(self.names) - 1, self._first_folds()
         budget = Budget(
-            max(self.given.tol, LOOSE),
+            max(self.given.tol, SEARCH_TOL),
             self.given.max_iter,
-            planned=2 * len(folds) + rivals * FIRST_FOLDS,
-            # The coarse grid, its best, half-way points; then a few strengths of every rival.
+            planned=2 * len(folds) + rivals * RIVAL_FOLDS,
+            # The coarse grid, a few strengths of every rival, the best of the grid on the other
+            # folds, and two strengths beside the best.
             points=first * self.strengths.size
-            + FIRST_FOLDS * rivals * len(NEAR)
+            + RIVAL_FOLDS * rivals * len(RIVAL_FACTORS)
             + SURVIVORS * (len(folds) - first)
             + 2 * len(folds),
         )
@@ -183,14 +197,17 @@ class StrengthSearch:
             self.curve = contest(self.curve, self._curve(name), budget, rows, who=self.who)
 
     def _coarse_to_fine(self, budget: Budget) -> None:
+        """Score the coarse grid, extend it, thin it out over the folds, refine it at the best."""
         curve, who = self.curve, self.who
         folds = list(range(len(self.scorer.folds)))
         first, later = folds[: self._first_folds()], folds[self._first_folds() :]
         curve.add(first, self.strengths.tolist(), budget)
         step = float(self.strengths[0] / self.strengths[1])
-        for _ in range(BEYOND):
+        # Extend the grid while its best strength is at an end. Sparse models need no larger
+        # strengths: the first one of the grid makes all weights zero.
+        for _ in range(MAX_EXTENSIONS):
             best, tried = curve.best(who), curve.strengths
-            if curve.level(best):
+            if curve.flat_edge(best):
                 break
             if best == 0 and self.penalty.smooth:
                 curve.add(first, [float(tried[0]) * step], budget)
@@ -198,6 +215,7 @@ class StrengthSearch:
                 curve.add(first, [float(tried[-1]) / step], budget)
             else:
                 break
+        # The rule of one standard error needs all strengths; "best" only the leading ones.
         kept = curve.strengths.tolist()
         if self.given.rule == "best":
             order = np.argsort(-np.nan_to_num(curve.means(), nan=-np.inf), kind="stable")
@@ -205,18 +223,19 @@ class StrengthSearch:
         for fold in later:
             curve.add([fold], kept, budget)
             kept = self._undecided(kept)
+        # Half a step of the geometric grid on either side of the best.
         found = float(curve.strengths[curve.best(who)])
-        beside = [found * math.sqrt(step), found / math.sqrt(step)]
-        curve.add(sorted(curve.table[found]), beside, budget)
+        neighbours = [found * math.sqrt(step), found / math.sqrt(step)]
+        curve.add(sorted(curve.table[found]), neighbours, budget)
 
     def _first_folds(self) -> int:
-        """Folds for every strength of the coarse grid: more where a class has few rows in each."""
+        """Number of folds for the coarse grid: more where the rarest class has few rows in each."""
         total = len(self.scorer.folds)
         rarest = int(np.bincount(self.rows.codes, minlength=self.rows.classes.size).min())
-        return min(total, max(FIRST_FOLDS, math.ceil(ENOUGH * total / max(rarest, 1))))
+        return min(total, max(FIRST_FOLDS, math.ceil(ENOUGH_RARE_ROWS * total / max(rarest, 1))))
 
     def _undecided(self, kept: list[float]) -> list[float]:
-        """The strengths that are not clearly behind the best."""
+        """Those strengths whose mean is within `CLEAR_ERRORS` standard errors of the best."""
         if self.given.rule != "best":
             return kept
         curve = self.curve
@@ -225,11 +244,12 @@ class StrengthSearch:
         left = []
         for strength in kept:
             mean, error = curve.lead(best, scores[:, all_of.index(strength)])
-            if mean <= CLEARLY * error:
+            if mean <= CLEAR_ERRORS * error:
                 left.append(strength)
         return left
 
     def _curve(self, name: str) -> Curve:
+        """A curve without scores for the surrogate of this name."""
         chosen = resolve_metric(self.who, self.given.metric, name)
         return Curve(self.scorer, chosen, self.penalty, name)
 
@@ -240,17 +260,18 @@ class StrengthSearch:
             return check_strengths(self.who, given.strengths)
         data = rows.data(given.n_threads)
         if self.penalty.smooth:
-            # The mean squared length of a row: the sum of the columns' mean squares.
+            # The mean squared norm of a row: the sum of the columns' mean squares.
             share = Target(np.empty(data.n_rows), rows.weight).share
             top = float(data.square_gradient(share).sum())
             ratio, per_decade = SMOOTH_RATIO, 1.0
         else:
+            # The smallest strength at which all weights of all classes are zero.
             targets = targets_of(self.who, given.class_weight, rows, chosen)
             intercept = bool(given.fit_intercept)
             problems = class_problems(chosen, self.penalty, data, targets, intercept)
             top = max(map(strength_max, problems))
             ratio, per_decade = KINKED_RATIO, 2.0
-        top = top if top > 0.0 else 1.0  # columns that say nothing: any strength will do
+        top = top if top > 0.0 else 1.0  # uninformative columns: any strength will do
         ratio = given.ratio or ratio
         count = given.n_strengths
         if count is None:
@@ -259,8 +280,8 @@ class StrengthSearch:
 
     # --- choice and final fit -----------------------------------------------------------------
 
-    def _settle(self) -> None:
-        """Take the best strength of what was scored; the middle one if there was no time."""
+    def _pick_best(self) -> None:
+        """Pick the best of the scored strengths; the middle one if none was scored in time."""
         curve = self.curve
         if not curve.table:
             self.scores = np.full((len(self.scorer.folds), self.strengths.size), np.nan)
@@ -268,8 +289,9 @@ class StrengthSearch:
             return
         best = (curve.best if self.given.rule == "best" else curve.simplest)(self.who)
         if self.given.rule == "best" and not self.stated:
-            best = curve.inside(best)
+            best = curve.off_edge(best)
         chosen = float(curve.strengths[best])
+        # Strengths that the user passed appear in the results even where they have no score.
         tried = set(curve.table) | (set(self.strengths.tolist()) if self.stated else set())
         scored = dict(zip(curve.strengths.tolist(), curve.scores().T, strict=True))
         self.strengths = np.array(sorted(tried, reverse=True))
@@ -278,6 +300,7 @@ class StrengthSearch:
         self.best_index = self.strengths.tolist().index(chosen)
 
     def _warn_of_edge(self) -> None:
+        """Warn if the best strength is the first or last one tried and scores still rise there."""
         curve = self.curve
         if self.strength not in curve.table:
             return
@@ -288,9 +311,9 @@ class StrengthSearch:
             self.warnings.append(
                 DataWarning(
                     self.who,
-                    does=f"chose the strength {self.strength:.3g}, at which next to no column is "
-                    "in the model: at smaller ones the scores on held-out rows fall",
-                    todo="Look for columns that tell more of the label.",
+                    does=f"chose the strength {self.strength:.3g}, at which almost no column is "
+                    "in the model: with smaller strengths the held-out scores fall",
+                    todo="Look for columns that tell more about the label.",
                 )
             )
             return
@@ -300,14 +323,14 @@ class StrengthSearch:
                 self.who,
                 does=f"chose the {end} strength that it tried, {self.strength:.3g}, and scores "
                 "still rise there",
-                todo=f"Pass {{option}} with {further} ones, or look for a column that tells the "
-                "label.",
+                todo=f"Pass {{option}} with {further} values, or look for a column that gives the "
+                "label away.",
                 option=Option("strengths", bare=True),
             )
         )
 
     def _train(self, previous: Sequence[Solution | None] | None) -> Trained:
-        """Fit to all rows at the chosen strength, in the time that is left."""
+        """Fit to all rows at the chosen strength, within the remaining time."""
         tell_stage("fit", 1, 1)
         left = self.given.max_seconds
         if left is not None:
@@ -320,25 +343,25 @@ class StrengthSearch:
             max_seconds=left,
         )
         trained = train_classifier(self.who, given, self.rows, previous)
-        # The model keeps the name that the user gave.
+        # The model keeps the surrogate that the user passed, such as "auto".
         return replace(trained, model=replace(trained.model, surrogate=self.given.surrogate))
 
     def _keep_best(self) -> None:
-        """Take the best model of an interrupted search: of a fold, at the best strength."""
+        """Keep a model of an interrupted search: that of a fold at the best strength."""
         try:
-            self._settle()
+            self._pick_best()
         except DataError:
             return
         found = self.curve.table.get(self.strength)
         if not found:
             return
         last = found[max(found)]
-        solutions = in_units(self.rows.scaling, last.solutions)
+        solutions = to_data_units(self.rows.scaling, last.solutions)
         model = model_from(self.who, self.given, self.rows, *stacked(solutions), last.cut)
         self.trained = Trained(model, solutions)
 
     def _report(self) -> None:
-        """Say how many of the fits missed the tolerance."""
+        """Collect the warnings; add one if fits missed their tolerance."""
         solutions = [] if self.trained is None else self.trained.solutions
         missed = self.scorer.missed + sum(not s.converged for s in solutions)
         self.warnings = self.scorer.warnings + self.warnings
@@ -346,14 +369,14 @@ class StrengthSearch:
             self.warnings += self.trained.warnings
         worst = next((s for s in solutions if not s.converged), None)
         if not missed or (worst is None and not self.stated):
-            return  # inside a search fits may be cut short
-        said = f"{missed} of {self.scorer.fits + len(solutions)} fits missed the tolerance."
+            return  # fits inside a default search may be cut short
+        count = f"{missed} of {self.scorer.fits + len(solutions)} fits missed the tolerance."
         self.warnings.append(
             ConvergenceWarning(
-                said,
+                count,
                 todo="Increase {option} or {option2}, or drop the smallest strengths.",
                 option=(Option("max_iter", bare=True), Option("tol", bare=True)),
             )
             if worst is None
-            else worst.warning(before=f"{said} ")
+            else worst.warning(before=f"{count} ")
         )

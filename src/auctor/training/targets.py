@@ -1,4 +1,4 @@
-"""From labels, weights and groups of rows to targets: one class against the rest."""
+"""From labels, weights and groups to the targets of a fit: each class against the rest."""
 
 from __future__ import annotations
 
@@ -17,36 +17,39 @@ from auctor.data.preparation import Scaling
 from auctor.metrics.grouped import group_codes
 from auctor.training.metric import Chosen
 
-#: Stored entries from which a part of the rows is not copied; the others weigh nothing instead.
-UNCOPIED = 10_000_000
-#: Labels, in lower case, that say of themselves that they are the positive class.
+#: Stored entries (80 MB of floats) from which the rows of a fold are not copied: all rows are used,
+#: and those outside the fold get weight zero. Set by hand: copies cost memory, zero weights time.
+MAX_COPIED_ENTRIES = 10_000_000
+#: Labels, in lower case, that always mean the positive class.
 YES = ("true", "yes")
-#: Labels that say so beside one of `NOT_ONE`; beside 2, for example, 1 is a number like others.
+#: Labels that mean the positive class if the other label is in `NOT_ONE`. With the labels 1 and 2,
+#: for example, they do not.
 ONE = ("1", "1.0")
-#: What stands beside 1 where that means yes.
+#: Labels of the other class where 1 means positive.
 NOT_ONE = ("0", "0.0", "-1", "-1.0")
-#: Classes whose weights differ by less than this share count as equally rare: rounding of sums.
+#: Classes whose total weights differ by less than this share count as equally rare: well above the
+#: rounding error of a sum of weights.
 EQUAL_SHARES = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A matrix with what goes with its rows.
+    """A matrix with the labels, weights and groups of its rows.
 
     Parameters
     ----------
     matrix : array or sparse matrix
         As `auctor.data.as_matrix` returns it.
     classes : array
-        The labels there are, increasing.
+        The distinct labels in increasing order.
     codes : (n,) int array
         Position of each row's label in ``classes``.
     weight : (n,) array, optional
     groups : (n,) int array, optional
     positive : int
-        Of two classes, the position of the one that the metric is about.
+        Position of the positive one of two classes.
     scaling : Scaling, optional
-        How the columns of the matrix were scaled, where they were.
+        How the columns of the matrix were scaled, if they were.
     """
 
     matrix: Any
@@ -59,7 +62,7 @@ class Rows:
 
     @property
     def sign(self) -> float:
-        """-1 where the positive class is the first of two, so that its scores are negated."""
+        """-1 where the positive class is the first of two, else 1: factor on its scores."""
         return sign_of(self.classes, self.positive)
 
     @property
@@ -70,28 +73,28 @@ class Rows:
 
     @property
     def large(self) -> bool:
-        """Whether the rows are too many to copy some of them."""
+        """Whether the matrix is too large to copy a part of it."""
         n, d = self.matrix.shape
-        return bool(getattr(self.matrix, "nnz", n * d) >= UNCOPIED)
+        return bool(getattr(self.matrix, "nnz", n * d) >= MAX_COPIED_ENTRIES)
 
     @property
     def total(self) -> float:
-        """Sum of the weights."""
+        """Sum of the weights; the number of rows without weights."""
         return float(self.codes.size if self.weight is None else self.weight.sum())
 
     def take(self, index: IntArray) -> Rows:
-        """A copy of some rows, which must be in memory."""
+        """A copy of the rows of an index; raises if they are not in memory."""
         if isinstance(self.matrix, Sharded):
             raise DataError(
-                "calibrate and threshold_cv",
+                "A fit with calibrate or threshold_cv",
                 needs="rows in memory",
                 got="data in shards",
                 todo="Set both to None, or calibrate on a sample of the rows.",
             )
-        return replace(self.beside(index), matrix=self.matrix[index])
+        return replace(self.select_labels(index), matrix=self.matrix[index])
 
-    def beside(self, index: IntArray) -> Rows:
-        """What goes with some rows, beside the whole matrix."""
+    def select_labels(self, index: IntArray) -> Rows:
+        """Labels, weights and groups of the rows of an index, with the whole matrix unchanged."""
         return replace(
             self,
             codes=self.codes[index],
@@ -99,8 +102,8 @@ class Rows:
             groups=None if self.groups is None else self.groups[index],
         )
 
-    def only(self, index: IntArray) -> Rows:
-        """Some rows to train on; of large data all rows, the others without weight."""
+    def training_part(self, index: IntArray) -> Rows:
+        """The rows of an index, to train on; of large data all rows, the others with weight 0."""
         if not self.large:
             return self.take(index)
         times = np.bincount(index, minlength=self.codes.size).astype(np.float64)
@@ -131,7 +134,7 @@ def encode(who: str, labels: Array, weight: FloatArray | None) -> tuple[Array, I
 
 
 def known_labels(who: str, labels: Array, classes: Array) -> Array:
-    """The labels, if all of them are classes of the model that is measured."""
+    """The labels, if all of them are classes of the model; else an error."""
     unknown = labels[~np.isin(labels, classes)]
     if unknown.size:
         raise DataError(
@@ -144,14 +147,14 @@ def known_labels(who: str, labels: Array, classes: Array) -> Array:
 
 
 def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | None:
-    """Group codes of the rows; refused where the loss has no use for them."""
+    """Group codes of the rows; raises if the loss cannot use groups."""
     if groups is None:
         return None
     codes = group_codes(who, groups, n)
     try:
         if chosen.loss.coupling is Coupling.ROW:
             raise DataError("A loss over rows", needs="no groups", got="some", todo="Drop them.")
-        # Losses over sets of rows refuse groups themselves; two rows are enough to ask one.
+        # Losses over sets of rows refuse groups themselves; a target of two rows tells.
         pair = np.array([1.0, -1.0])
         chosen.loss.check_target(Target(pair, None, np.zeros(2, dtype=np.int64)))
     except DataError as error:
@@ -168,10 +171,11 @@ def read_groups(who: str, groups: Any, chosen: Chosen, n: int) -> IntArray | Non
 def positive_code(
     who: str, classes: Array, codes: IntArray, *, pos_label: Any = None, weight: Any = None
 ) -> int:
-    """Position of the positive class of two: the one that is asked for, else the likely one.
+    """Position of the positive one of two classes: that of ``pos_label``, else a guess.
 
-    That is 1 beside 0 or -1, true or yes (in any case, as text too), else the class with less
-    weight, else the second. Of several classes none is the positive one, and 1 is returned.
+    The guess is 1 if the other label is 0 or -1; true or yes, in upper or lower case; else the
+    class with less weight; for equal weights the second class. With more than two classes there is
+    no positive class, and 1 is returned.
 
     Examples
     --------
@@ -212,7 +216,7 @@ def sign_of(classes: Array, positive: int) -> float:
 
 
 def code_of(classes: Array, pos_label: Any) -> int:
-    """Position of the positive class of a fitted model; of several classes, 1."""
+    """Position of the positive class of a fitted model; 1 for several classes."""
     return 1 if pos_label is None else int(np.flatnonzero(classes == pos_label)[0])
 
 
@@ -229,7 +233,7 @@ def row_weight(who: str, class_weight: Any, rows: Rows) -> FloatArray | None:
 
 
 def _class_factors(who: str, class_weight: Any, classes: Array, size: FloatArray) -> FloatArray:
-    """A factor for each class; ``size`` is the weight of its rows."""
+    """The factor of each class; ``size`` is the total weight of its rows."""
     if isinstance(class_weight, str):
         check_choice(who, "class_weight", class_weight, ("balanced",))
         balanced: FloatArray = size.sum() / (size.size * size)
@@ -259,7 +263,10 @@ def _class_factors(who: str, class_weight: Any, classes: Array, size: FloatArray
 
 
 def targets_of(who: str, class_weight: Any, rows: Rows, chosen: Chosen) -> list[Target]:
-    """One class against the rest, weighted as the metric has it; one target for two classes."""
+    """Targets +1 and -1 of each class against the rest; one target for two classes.
+
+    Weights are those of the rows and classes, with positives weighted as the metric demands.
+    """
     weight = row_weight(who, class_weight, rows)
     targets = []
     for code in [rows.positive] if rows.classes.size == 2 else range(rows.classes.size):

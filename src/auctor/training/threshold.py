@@ -1,4 +1,4 @@
-"""Where predictions cut the scores."""
+"""The threshold on the scores from which a row is predicted positive."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from auctor.core.types import FloatArray, Target
 from auctor.training.metric import Chosen, Cut, check_count, resolve_cut
 from auctor.training.parameters import ClassifierParameters, states_cut
 
-#: Criteria of a threshold that weigh errors. With several classes the highest score wins, so that
-#: what errors cost one of the classes says nothing about its threshold.
+#: Threshold criteria that are sums of errors. With several classes the highest score wins, and the
+#: errors of one class against the rest do not tell where its threshold should be.
 ERRORS = ("error", "balanced_error", "cost")
-#: Criteria of a threshold that count rows, by their sample weights.
+#: Threshold criteria that count rows, by their sample weights.
 COUNTS = ("top",)
 
 
 def cut_of(who: str, given: ClassifierParameters, chosen: Chosen) -> Cut | float | None:
-    """The rule of the threshold, or the threshold itself: the user's, else the metric's."""
+    """The threshold rule, or the threshold itself: the user's, else that of the metric.
+
+    Without an intercept the metric's rule is not used, and ``None`` means a threshold of 0.
+    """
     if states_cut(given):
         return resolve_cut(who, given.threshold)
     return chosen.cut if given.fit_intercept else None
 
 
 def check_cut(who: str, given: ClassifierParameters, chosen: Chosen, total: float) -> None:
-    """Refuse a cut after more rows than there are, before anything is trained."""
+    """Raise, before training, for a threshold rule that counts more rows than there are."""
     cut = cut_of(who, given, chosen)
     if isinstance(cut, Cut) and cut.criterion in COUNTS:
         check_count(who, cut.value, total, "the rows")
@@ -40,7 +43,7 @@ def thresholds(
     targets: Sequence[Target],
     weight: FloatArray | None,
 ) -> FloatArray:
-    """Where to cut the scores of each class.
+    """The threshold of each score, shape (k,).
 
     Parameters
     ----------
@@ -49,11 +52,11 @@ def thresholds(
     given : ClassifierParameters
     chosen : Chosen
     scores : callable
-        The scores (n, k) before any threshold; called only where a rule needs them.
+        Returns the scores (n, k) before any threshold; called only where a rule needs them.
     targets : sequence of k targets
-        With the weights of training, by which the metric's own rule goes unless it counts rows.
+        With training weights, which the metric's own rule uses unless it counts rows.
     weight : (n,) array, optional
-        Sample weights, by which a rule that counts rows, and one that the user states, go.
+        Sample weights, used by rules that count rows and by rules that the user passed.
     """
     cut, stated = cut_of(who, given, chosen), states_cut(given)
     if isinstance(cut, Cut) and cut.criterion in ERRORS and len(targets) > 1 and not stated:

@@ -1,7 +1,7 @@
 """From rows and parameters to a fitted model.
 
-A training function warns nobody: what there is to say comes back with the model, and whoever was
-called by the user says it.
+Training functions issue no warnings. They return them with the model, and the estimator or command
+that the user called issues them.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from auctor.training.metric import Chosen, resolve_metric
 from auctor.training.model import LinearModel, RegressionModel
 from auctor.training.parameters import ClassifierParameters, RegressorParameters, fold_seed
 from auctor.training.registry import resolve_loss, resolve_penalty
-from auctor.training.scale import in_units, out_of_units, scaled_rows, scaling_for
+from auctor.training.scale import scaled_rows, scaling_for, to_data_units, to_scaled_units
 from auctor.training.targets import Rows, targets_of
 from auctor.training.threshold import check_cut, thresholds
 
-#: Folds of calibration where ``threshold_cv`` names no other number.
+#: Folds of calibration if ``threshold_cv`` is not given: the usual 5.
 FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A model and how its problems were solved.
+    """A model, the solutions of its problems, and warnings.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Trained:
     solutions : list of Solution
         One for two classes, else one per class.
     warnings : list of Warning
-        What the user should be told, beside what `unconverged` says of the solutions.
+        Warnings for the user, besides those of `unconverged` about the solutions.
     """
 
     model: LinearModel
@@ -66,16 +66,16 @@ def train_regressor(
     target: Target,
     previous: Solution | None = None,
 ) -> tuple[RegressionModel, Solution]:
-    """Fit a regression to rows and their target; ``previous`` is where a warm start begins."""
+    """Fit a regression to rows and their target; ``previous`` is the warm start."""
     loss = resolve_loss(who, given.loss)
     penalty = resolve_penalty(who, given.penalty, given.strength, given.l1_ratio)
     scaling = scaling_for(given, matrix, target.weight)
     data = stored(
         matrix if scaling is None else scaling.apply(matrix), target, n_threads=given.n_threads
     )
-    (last,) = out_of_units(scaling, [previous]) or [None]
+    (last,) = to_scaled_units(scaling, [previous]) or [None]
     solution = solve(given, data, loss, penalty, start_from(given, last, loss))
-    (solution,) = in_units(scaling, [solution])
+    (solution,) = to_data_units(scaling, [solution])
     coef, intercept = stacked([solution])
     model = RegressionModel(
         coef=coef, intercept=intercept, loss=given.loss, n_threads=given.n_threads, who=who
@@ -89,7 +89,7 @@ def train_classifier(
     rows: Rows,
     previous: Sequence[Solution | None] | None = None,
 ) -> Trained:
-    """Fit one class against the rest, or all at once, cut the scores, calibrate them.
+    """Fit each class against the rest, or all jointly; then pick thresholds and calibrate.
 
     Parameters
     ----------
@@ -99,35 +99,37 @@ def train_classifier(
         Checked already.
     rows : Rows
     previous : sequence of solutions, optional
-        Where a warm start begins.
+        Solutions of an earlier fit, for a warm start.
     """
     chosen = resolve_metric(who, given.metric, given.surrogate)
     check_cut(who, given, chosen, rows.total)
     rows = scaled_rows(given, rows)
-    previous = out_of_units(rows.scaling, previous)
+    previous = to_scaled_units(rows.scaling, previous)
     data = rows.data(given.n_threads)
     targets = targets_of(who, given.class_weight, rows, chosen)
     solutions = solve_classes(who, given, data, targets, chosen, previous)
     coef, intercept = stacked(solutions)
-    said: list[Warning] = []
+    warned: list[Warning] = []
 
     def training_scores() -> FloatArray:
         return linear_scores(data, coef, intercept)
 
+    # A loss of pairs fixes the scores only up to a constant. Scores of folds are shifted to the
+    # mean of the training scores, so that one threshold and one calibrator suit all of them.
     level = None
     if chosen.loss.shift_invariant and (given.calibrate or given.threshold_cv):
         level = np.average(training_scores(), axis=0, weights=rows.weight)
-    held_out = _held_out(who, given, chosen, rows, solutions, level, said)
+    held_out = _held_out(who, given, chosen, rows, solutions, level, warned)
     cut_on = training_scores if given.threshold_cv is None or held_out is None else lambda: held_out
     threshold = thresholds(who, given, chosen, cut_on, targets, rows.weight)
     calibrators = None
     if given.calibrate is not None and held_out is not None:
         hits = [target.y > 0.0 for target in targets]
         calibrators = fit_calibrators(given.calibrate, held_out, hits, rows.weight)
-    said += _advice(who, given, data, solutions, targets, chosen)
-    solutions = in_units(rows.scaling, solutions)
+    warned += _advice(who, given, data, solutions, targets, chosen)
+    solutions = to_data_units(rows.scaling, solutions)
     model = model_from(who, given, rows, *stacked(solutions), threshold, calibrators)
-    return Trained(model, solutions, said)
+    return Trained(model, solutions, warned)
 
 
 def model_from(
@@ -139,7 +141,7 @@ def model_from(
     threshold: FloatArray,
     calibrators: Sequence[Calibrator] | None = None,
 ) -> LinearModel:
-    """The model of some coefficients; the threshold is taken off the intercept."""
+    """The model with these coefficients; the threshold is subtracted from the intercept."""
     if log_odds(given.metric, given.calibrate):
         calibrators = [LOG_ODDS] * coef.shape[0]
     return LinearModel(
@@ -158,9 +160,9 @@ def model_from(
 
 
 def unconverged(solutions: Sequence[Solution]) -> list[Warning]:
-    """A warning for each solution that missed its tolerance; classes solved at once have one."""
-    said = [solution.warning() for solution in solutions if not solution.converged]
-    return list({str(warning): warning for warning in said}.values())
+    """A warning for each solution that missed its tolerance; one for a joint problem."""
+    warned = [solution.warning() for solution in solutions if not solution.converged]
+    return list({str(warning): warning for warning in warned}.values())
 
 
 def _advice(
@@ -171,11 +173,11 @@ def _advice(
     targets: Sequence[Target],
     chosen: Chosen,
 ) -> list[Warning]:
-    """Warnings where a fit converged and still means little."""
+    """Warnings about fits that converged but are of little use, one per class at most."""
     found: list[Warning] = []
     for solution, target in zip(solutions, targets, strict=True):
         rows = data.with_target(target)
-        said = advice(
+        warned = advice(
             who,
             chosen.loss,
             penalty_for(who, given, rows, chosen),
@@ -184,12 +186,12 @@ def _advice(
             fit_intercept=bool(given.fit_intercept),
             examine=chosen.can_be_vacuous,
         )
-        if said is not None:
-            found.append(said)
+        if warned is not None:
+            found.append(warned)
     return found
 
 
-# --- scores of rows that the model has not seen ---------------------------------------------------
+# --- scores of held-out rows ----------------------------------------------------------------------
 
 
 def _held_out(
@@ -199,20 +201,22 @@ def _held_out(
     rows: Rows,
     solutions: Sequence[Solution],
     level: FloatArray | None,
-    said: list[Warning],
+    warned: list[Warning],
 ) -> FloatArray | None:
-    """Scores by models that have not seen the row, where parameters ask and time is left."""
+    """Out-of-fold scores if calibration or the threshold needs them; ``None`` if interrupted."""
     if given.calibrate is None and given.threshold_cv is None:
         return None
     if solutions[-1].status is not Status.INTERRUPTED:
         try:
-            return out_of_fold_scores(who, given, chosen, rows, level, said)
+            return out_of_fold_scores(who, given, chosen, rows, level, warned)
         except KeyboardInterrupt:
             pass
-    said.append(
+    warned.append(
         ConvergenceWarning(
-            f"{who} was interrupted before its folds were fitted: the threshold is that of the "
-            "training scores, and there are no probabilities. Fit again for both."
+            who,
+            does="was interrupted before its folds were fitted: the threshold is that of the "
+            "training scores, and there are no probabilities",
+            todo="Fit again for both.",
         )
     )
     return None
@@ -224,23 +228,23 @@ def out_of_fold_scores(
     chosen: Chosen,
     rows: Rows,
     level: FloatArray | None,
-    said: list[Warning],
+    warned: list[Warning],
 ) -> FloatArray:
-    """Scores, before any threshold, by models that have not seen the row: (n, number of scores).
+    """Scores (n, k), before any threshold, of each row by the model of the fold that holds it out.
 
     Parameters
     ----------
     who, given, chosen, rows
         As in `train_classifier`.
     level : (k,) array, optional
-        Scores are moved until those of a fold's own training rows have this mean: models of a loss
-        that does not depend on a common offset agree in nothing else.
-    said : list of Warning
-        Gets what the user should be told.
+        The scores of a fold are shifted so that its training rows have this mean score. Needed for
+        losses of pairs, which leave the offset of the scores open.
+    warned : list of Warning
+        Warnings for the user are appended.
     """
     kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
-    seen = rows.beside(kept)
-    count = _fold_count(who, given, seen, said)
+    seen = rows.select_labels(kept)
+    count = _fold_count(who, given, seen, warned)
     part = replace(given, warm_start=False)
     scores = np.zeros((rows.codes.size, 1 if rows.classes.size == 2 else rows.classes.size))
     folds = stratified_folds(seen.codes, count, fold_seed(given), seen.groups)
@@ -254,11 +258,13 @@ def out_of_fold_scores(
             solutions = solve_classes(who, part, data, targets, chosen)
         except DataError as error:
             raise DataError(
-                "calibrate and threshold_cv need folds that can be trained on; got one of "
-                f"{train.size} rows of {rows.codes.size}: {error} Or set both to None."
+                who,
+                needs="folds that can be trained on for calibrate and threshold_cv",
+                got=f"one of {train.size} rows of {rows.codes.size}: {error}",
+                todo="Or set both to None.",
             ) from error
         check_not_interrupted(solutions)
-        said += unconverged(solutions)
+        warned += unconverged(solutions)
         coef, intercept = stacked(solutions)
         if level is not None:
             own = linear_scores(data, coef, intercept)
@@ -269,7 +275,7 @@ def out_of_fold_scores(
 
 
 def check_every_class(who: str, rows: Rows) -> None:
-    """Refuse rows to train on that lack a class."""
+    """Raise if the training rows lack a class."""
     present = np.bincount(rows.codes, minlength=rows.classes.size) > 0
     if not present.all():
         raise DataError(
@@ -280,8 +286,8 @@ def check_every_class(who: str, rows: Rows) -> None:
         )
 
 
-def _fold_count(who: str, given: ClassifierParameters, rows: Rows, said: list[Warning]) -> int:
-    """Folds of calibration, no more than the smallest class has rows, or than there are groups."""
+def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
+    """Number of folds, but at most the rows of the smallest class and the number of groups."""
     smallest = int(np.bincount(rows.codes).min())
     if smallest < 2:
         raise DataError(
@@ -301,11 +307,11 @@ def _fold_count(who: str, given: ClassifierParameters, rows: Rows, said: list[Wa
             )
     count = given.threshold_cv or FOLDS
     if given.threshold_cv is not None and smallest < count:
-        said.append(
+        warned.append(
             DataWarning(
                 who,
-                does=f"uses {smallest} folds for the threshold instead of {count}: there are no "
-                "more rows of a class, or groups",
+                does=f"uses {smallest} folds for the threshold instead of {count}: a class has no "
+                "more rows, or there are no more groups",
                 todo="Set {option}.",
                 option=Option("threshold_cv", smallest),
             )

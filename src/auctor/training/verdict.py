@@ -1,4 +1,4 @@
-"""What a comparison of classifiers comes to: paired tests, and one sentence that recommends."""
+"""The conclusion of a comparison of classifiers: paired tests and a recommendation."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-#: What a model is made of, for the recommendation.
+#: Kinds of models, for the recommendation.
 LINEAR = "linear"
 TREES = "trees"
 CONSTANT = "constant"
-#: A difference is clear where its corrected p-value is below this, the usual level.
-LEVEL = 0.05
-#: Share of the lead of trees over a constant score that a linear model may be behind them and still
-#: be recommended for being readable, where the difference is not clear; a matter of taste.
-SMALL = 0.1
+#: A difference is significant if its corrected p-value is below this; the usual level.
+SIGNIFICANCE = 0.05
+#: A linear model that is not significantly worse than trees is recommended, because it can be read,
+#: if it is behind by at most this share of the trees' lead over a constant score. Set by hand, a
+#: matter of taste.
+SMALL_LEAD = 0.1
 
 
 class Row(NamedTuple):
-    """A contender over the test folds.
+    """Results of a contender over the test folds.
 
-    ``difference`` and ``p_value`` are against the best mean, the p-value corrected for the number
-    of contenders (Holm) and NaN where one of the two was tuned to the edge of its strengths;
-    ``stopped_early`` is the number of folds in which some fit missed its tolerance, ``on_edge`` of
-    those in which the best strength was the last one tried; ``refused`` says why there are no
-    numbers.
+    ``difference`` and ``p_value`` compare it with the contender of the best mean. The p-value is
+    corrected for the number of contenders (Holm) and NaN where the best strength of one of the two
+    is at the end of its grid. ``stopped_early`` is the number of folds in which a fit missed its
+    tolerance, ``on_edge`` the number of folds whose best strength is at the end of the grid.
+    ``refused`` is the reason why there are no numbers.
     """
 
     name: str
@@ -74,9 +75,9 @@ def corrected_t_test(
 ) -> tuple[float, float]:
     """Mean difference over the folds of cross-validation and its two-sided p-value.
 
-    The corrected resampled t-test of Nadeau and Bengio: training parts overlap, so the variance of
-    the mean of J differences is taken as ``(1 / J + test / train)`` times theirs, which is
-    ``1 / J + 1 / (folds - 1)``.
+    The corrected resampled t-test of Nadeau and Bengio (2003): because training sets overlap, the
+    variance of the mean of J differences is taken as their variance times
+    ``1 / J + test / train``, which is ``1 / J + 1 / (folds - 1)`` for cross-validation.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def corrected_t_test(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for how many there are, by Holm's steps; NaN stays NaN and counts not.
+    """P-values corrected for their number by Holm's method; NaN stays NaN and is not counted.
 
     Examples
     --------
@@ -109,10 +110,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def compared(rows: Sequence[Row], folds: int) -> tuple[list[Row], str]:
-    """The rows with their difference from the best mean, and the name of the best.
+    """The rows with difference and p-value against the best mean, and the name of the best.
 
-    No test is made where either strength is on its grid's edge: a model that was not tuned as far
-    as it goes loses for that reason, and the difference says nothing about the methods.
+    There is no test where the best strength of one of the two is at the end of its grid: that model
+    is not fully tuned, and the difference says nothing about the methods.
     """
     present = [row for row in rows if not row.refused]
     if len(present) < 2:
@@ -137,100 +138,103 @@ def compared(rows: Sequence[Row], folds: int) -> tuple[list[Row], str]:
 
 
 def recommendation(rows: Sequence[Row], best: str) -> str:
-    """One sentence: which model to take, and why.
+    """A sentence that says which model to take, and why.
 
     Parameters
     ----------
     rows : sequence of Row
-        What `compared` returned.
+        From `compared`.
     best : str
-        The name of the best, likewise.
+        Name of the best row, from `compared`.
     """
     present = sorted((row for row in rows if not row.refused), key=_merit, reverse=True)
     if not best:
         return "Nothing to recommend: fewer than two models could be measured."
     first, *rest = present
-    level = [row for row in rest if not row.p_value < LEVEL]  # not clearly worse; NaN is not clear
+    # Rows that are not significantly worse than the best; an untested one (NaN) is among them.
+    level = [row for row in rest if not row.p_value < SIGNIFICANCE]
     constant = next((row for row in present if row.kind == CONSTANT), None)
     if first.kind == CONSTANT:
         return (
-            f"Take none of these yet: no model is better than a constant score; {said(rest[0])} "
-            f"comes closest, {-rest[0].difference:.4f} behind. Look at the columns and the labels "
-            "first."
+            "Take none of these yet: no model is better than a constant score; "
+            f"{model_name(rest[0])} comes closest, {-rest[0].difference:.4f} behind. Look at the "
+            "columns and the labels first."
         )
     if constant is not None and constant in level:
         return (
-            f"Take none of these yet: {said(first)} has the best mean, but {_chance(constant)} "
-            "a constant score. More rows or other columns may help."
+            f"Take none of these yet: {model_name(first)} has the best mean, but "
+            f"{_chance(constant)} a constant score. More rows or other columns may help."
         )
     if first.kind == TREES:
         return _trees(first, rest, level)
     told = _told_apart(first, rest, level)
     trees = next((row for row in rest if row.kind == TREES), None)
     nothing = trees is not None and trees not in level
-    return f"Take {said(first)}: {told}{'; trees find nothing more here' if nothing else ''}."
+    return f"Take {model_name(first)}: {told}{'; trees find nothing more here' if nothing else ''}."
 
 
 def _trees(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
     """The sentence where boosted trees have the best mean."""
     linear = next((row for row in rest if row.kind == LINEAR), None)
     if linear is None:
-        return f"Take {said(first)}: no linear model could be measured."
-    ahead = f"{-linear.difference:.4f} ahead of the best linear model, {said(linear)}"
+        return f"Take {model_name(first)}: no linear model could be measured."
+    ahead = f"{-linear.difference:.4f} ahead of the best linear model, {model_name(linear)}"
     if linear not in level:
         return (
-            f"Take {said(first)}: trees win here, {ahead} (p = {linear.p_value:.3f}); bends and "
-            "interactions of the columns matter that no linear model sees."
+            f"Take {model_name(first)}: trees win here, {ahead} (p = {linear.p_value:.3f}); they "
+            "fit curves and interactions of the columns that a linear model cannot."
         )
     lead = max((-row.difference for row in rest if row.kind == CONSTANT), default=math.inf)
-    if -linear.difference > SMALL * lead:
+    if -linear.difference > SMALL_LEAD * lead:
         return (
-            f"Take {said(first)}: trees are {ahead}, which {_why_not(linear)}; more --repeats "
-            "would tell."
+            f"Take {model_name(first)}: trees are {ahead}, which {_why_not(linear)}; more "
+            "--repeats would tell."
         )
     return (
-        f"Take {said(linear)}: {said(first)} is ahead of it by {-linear.difference:.4f}, which "
-        f"{_why_not(linear)}, and a linear model can be read."
+        f"Take {model_name(linear)}: {model_name(first)} is ahead of it by "
+        f"{-linear.difference:.4f}, which {_why_not(linear)}, and a linear model can be read."
     )
 
 
 def _told_apart(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
-    """Why the model with the best mean, a linear one."""
+    """The reason to take the model with the best mean, a linear one."""
     models = [row for row in level if row.kind != CONSTANT]
     if not models:
         return (
-            f"it is ahead of the next best, {said(rest[0])}, by {-rest[0].difference:.4f} "
+            f"it is ahead of the next best, {model_name(rest[0])}, by {-rest[0].difference:.4f} "
             f"(p = {rest[0].p_value:.3f})"
         )
     nearest = models[0]
     others = f" and {len(models) - 1} more" if len(models) > 1 else ""
     text = (
-        f"it has the best mean, though {said(nearest)}{others} may be as good "
+        f"it has the best mean, though {model_name(nearest)}{others} may be as good "
         f"({-nearest.difference:.4f} behind, which {_why_not(nearest)})"
     )
     quick = min(models, key=lambda row: row.seconds)
     if quick.seconds < 0.5 * first.seconds:
-        text += f"; {said(quick)} is the quickest of these"
+        text += f"; {model_name(quick)} is the quickest of these"
     return text
 
 
 def _why_not(row: Row) -> str:
+    """Why a difference from the best is not significant."""
     if math.isnan(row.p_value):
-        return "was not tested, because a strength is on the edge of those tried"
+        return "was not tested, because the best strength is at the end of its grid"
     return f"may be chance, p = {row.p_value:.3f}"
 
 
 def _chance(constant: Row) -> str:
+    """Why the best model is not significantly better than a constant score."""
     if math.isnan(constant.p_value):
         return "it was not tested against"
     return f"chance alone (p = {constant.p_value:.3f}) may explain its lead over"
 
 
 def _merit(row: Row) -> tuple[float, float]:
-    """What rows are ordered by: the metric, of equal ones the AUC."""
+    """Sort key of rows: the metric, then the AUC for ties."""
     return row.mean, row.auc
 
 
-def said(row: Row) -> str:
-    """The name of a model with whose it is, where it is ours."""
+def model_name(row: Row) -> str:
+    """The name of a model, with "auctor" in front if it is auctor's."""
     return f"auctor {row.name}" if row.library == "auctor" else row.name
