@@ -285,7 +285,7 @@ def test_probabilities_only_where_asked_for():
 
 
 def test_a_shift_of_the_squared_loss_is_refused():
-    with pytest.raises(ParameterError, match="epsilon tube"):
+    with pytest.raises(ParameterError, match="epsilon-insensitive loss for a shift"):
         KernelRegressor(loss="squared", shift=1.0).fit(np.eye(3), [1.0, 2.0, 3.0])
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.errors import DataError
 from auctor.core.types import FloatArray, Target
-from auctor.estimators.base import tell
+from auctor.estimators.base import issue_warnings
 from auctor.estimators.classifier import MetricClassifier
 from auctor.estimators.curves import CurveEstimator
 from auctor.estimators.regressor import LinearRegressor
@@ -41,9 +41,9 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
     """Classifier with a curve for each column, trained on the metric that you report.
 
     The score of a row is a sum of curves, one for each column: a straight line plus jumps between
-    bins, and a level for missing values. A strong penalty leaves the lines, a weaker one bends
-    them. The model is linear in lines and jumps, so that everything that holds for
-    `MetricClassifier` holds here: all metrics, weights, groups and certified gaps.
+    bins, and a constant for missing values. A strong penalty leaves straight lines, a weaker one
+    adds jumps. The model is linear in the slopes and jumps, so that it has all that
+    `MetricClassifier` has: all metrics, weights, groups and certified gaps.
 
     Parameters
     ----------
@@ -51,30 +51,31 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         As in `MetricClassifier`.
     n_bins : int in [2, 254]
         Bins of a column, by quantiles of its weighted values; a column with fewer distinct values
-        keeps them all. Values outside the range of the training rows are in the end bins.
+        has one bin per value. Values outside the training range fall into the first or last bin.
     penalty : {"fused", "group", "smooth"}
-        "fused" is l1 on the jumps, the total variation of a curve: few jumps; lines have a light l1
-        norm and a ridge. "group" drops whole columns. "smooth" is a ridge on the jumps.
+        "fused" is the l1 norm of the jumps, the total variation of a curve, which leaves few jumps;
+        lines have a small l1 weight and a ridge. "group" drops whole columns. "smooth" is a ridge
+        on the jumps.
     strength : "auto" or float >= 0
         Multiplier of the penalty. "auto" picks it by the metric on ``cv`` folds.
     monotone : dict, optional
-        Direction of some columns by name or number: ``{"age": 1, "income": -1}``; or one of
-        -1, 0 and 1 per column, for the score of the positive class. Such curves never go the other
-        way. Two classes only.
+        Direction of columns by name or number, ``{"age": 1, "income": -1}``; or one of -1, 0 and 1
+        per column. 1 means that the score of the positive class never falls as the value grows, -1
+        that it never rises. Two classes only.
     interactions : int >= 0
-        Pairs of columns to add: those whose cells would lower the loss most. Monotone columns take
-        no part; "auto" picks the strength before there are pairs.
+        Number of pairs of columns to add: those that would lower the loss most. Monotone columns
+        are not paired. With "auto" the strength is picked before pairs are added.
     n_strengths : int
-        Strengths that "auto" tries.
-    cv : int >= 2
-        Folds of "auto".
+        Number of strengths that "auto" tries.
+    cv : int >= 2, splitter or iterable of (train, test) rows
+        Folds for "auto".
     rule : {"best", "one_standard_error"}
         As in `MetricClassifierCV`.
     surrogate : str
-        As in `MetricClassifier`, but that "auto" is a smooth loss wherever the metric has one.
+        As in `MetricClassifier`, except that "auto" is a smooth loss if the metric has one.
     threshold_cv : "auto", int or None
-        As in `MetricClassifier`; "auto" is five folds beside a search for the strength, because
-        curves follow the training rows; otherwise, or with splits as ``cv``, it is None.
+        As in `MetricClassifier`. "auto" is five folds if ``strength`` is "auto" and ``cv`` is a
+        number, because curves overfit the training rows; otherwise it is None.
     solver, fit_intercept, threshold, class_weight, calibrate, average, tol, max_iter
         As in `MetricClassifier`.
     max_seconds, n_threads, warm_start, random_state, verbose
@@ -88,14 +89,15 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         Weights of lines, jumps, missing values and cells.
     strength_ : float
     odds_slope_ : float
-        Log-odds for a score more of 1, with two classes; the scale of `scorecard`.
+        Increase of the log-odds per unit of score, with two classes; the scale of `scorecard`.
     strengths_, scores_, best_index_
-        What "auto" tried, decreasing, the scores by fold, and the position of the best.
+        The strengths that "auto" tried, decreasing; the scores by fold and strength; the position
+        of the chosen strength.
     names_, importances_
-        Names of columns and pairs, and how far each moves the score: the standard deviation of
-        what it adds over the training rows.
+        Names of columns and pairs, and the standard deviation of what each adds to the score over
+        the training rows.
     bands_ : dict
-        What `curve_bands` found last.
+        The result of the last call of `curve_bands`.
     classes_, intercept_, threshold_, gap_, n_iter_, solution_
         As in `MetricClassifier`.
 
@@ -141,7 +143,7 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         if self.classes_.size == 2:
             self.odds_slope_ = odds_slope(found.model, rows)
         searched = found.strengths is not None
-        tell(([] if searched else unconverged(found.solutions)) + found.warnings)
+        issue_warnings(([] if searched else unconverged(found.solutions)) + found.warnings)
         return self
 
     def scorecard(
@@ -159,16 +161,16 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         Parameters
         ----------
         points_to_double_odds : float > 0
-            Points more for which the odds of the positive class double.
+            Number of points that doubles the odds of the positive class.
         base : float
             Points of a row at the threshold, where the decision value is 0.
         rounded : bool
-            Whole numbers, so that neighbouring ranges with equal points become one. Otherwise
-            points are an exact straight line of the decision value.
+            Whether to round points to whole numbers; neighbouring ranges with equal points are
+            then merged. Otherwise points are a linear function of the decision value.
         X, y, sample_weight : rows, labels and weights, optional
-            Rows on which the rounding is chosen, so that the metric loses least by it, and on
-            which that loss is measured. Without them the rounding moves the points of the training
-            rows least.
+            Rows on which the rounding is chosen so that the metric falls least, and on which that
+            fall is measured. Without them, the rounding with the least mean squared change of the
+            training rows' points.
         """
         check_is_fitted(self)
         model = self.to_model()
@@ -220,7 +222,7 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
 
 
 def _judge(model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None) -> Judge:
-    """What chooses the rounding of a scorecard: the metric of the model on some rows."""
+    """The metric of the model on at most `JUDGED_ROWS` rows, to choose the rounding by."""
     every = slice(None, None, -(-matrix.shape[0] // JUDGED_ROWS))
     labels = labels[every]
     weight = None if weight is None else weight[every]
@@ -239,7 +241,7 @@ class AdditiveRegressor(CurveEstimator, AdditiveRegressorParameters, LinearRegre
     loss : str or loss object
         As in `LinearRegressor`.
     n_bins, penalty, strength, monotone, interactions, n_strengths, cv
-        As in `AdditiveClassifier`; "auto" picks the strength by the loss of held-out rows.
+        As in `AdditiveClassifier`; "auto" picks the strength by the loss on held-out rows.
     rule, solver, fit_intercept, tol, max_iter, max_seconds, n_threads, warm_start, random_state
         As in `AdditiveClassifier`.
     verbose : int
@@ -284,7 +286,7 @@ class AdditiveRegressor(CurveEstimator, AdditiveRegressorParameters, LinearRegre
         self.coef_, self.intercept_ = self.solution_.coef, self.solution_.intercept
         self.gap_, self.n_iter_ = self.solution_.gap, self.solution_.n_iter
         self._keep_curves(found)
-        tell(unconverged([self.solution_]))
+        issue_warnings(unconverged([self.solution_]))
         return self
 
     def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:

@@ -1,4 +1,4 @@
-"""What the estimators share: reading what scikit-learn users pass, and saying what happened."""
+"""Base classes of the estimators: checks of what users pass to `fit`, and warnings."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class FitWarning(ConvergenceWarning, SklearnConvergenceWarning):  # type: ignore
 
 
 def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., T]], Offered[T]]:
-    """Make a method one that an estimator has only while ``check`` raises no error for it.
+    """Decorator of a method that an estimator has only while ``check(estimator)`` does not raise.
 
-    ``hasattr`` then says whether it is there, as with `sklearn.utils.metaestimators.available_if`;
-    who calls it all the same sees the error of the check itself.
+    As with `sklearn.utils.metaestimators.available_if`, ``hasattr`` is False otherwise; a call
+    raises the error of the check.
     """
     return lambda method: Offered(method, check)
 
 
 class Offered(Generic[T]):
-    """A method behind a check; the check raises `NotOfferedError`."""
+    """Descriptor of a method with a check, which raises `NotOfferedError`."""
 
     def __init__(self, method: Callable[..., T], check: Callable[[Any], None]) -> None:
         self.method, self.check = method, check
@@ -55,9 +55,9 @@ class Offered(Generic[T]):
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
-    """Reading tables, targets and weights, with scikit-learn's checks and messages."""
+    """Reads and checks X, y and weights, with scikit-learn's checks and messages."""
 
-    #: The estimator to use for labels where this one takes numbers, and the other way around.
+    #: For error messages: the classifier to use instead of this regressor, or the reverse.
     _for_the_other_kind: str
 
     def __sklearn_tags__(self) -> Any:
@@ -70,7 +70,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return type(self).__name__
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """The matrix of a table, its names and width checked against those of `fit`."""
+        """The matrix of X; names and number of columns are stored, or checked against `fit`."""
         if not reset:
             check_is_fitted(self)
         matrix = as_matrix(X, who=self._who)
@@ -88,7 +88,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return matrix
 
     def _read_shards(self, data: Sharded, reset: bool) -> Sharded:
-        """Data in shards, their width checked against that of `fit`."""
+        """Data in shards; names and number of columns are stored, or checked against `fit`."""
         if reset:
             self.n_features_in_ = data.n_columns
             if data.names is not None:
@@ -104,7 +104,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_target(self, y: Any, n: int) -> Array:
         """One label or number per row."""
-        if y is None:
+        if y is None:  # the wording is that of scikit-learn's check of estimators
             raise DataError(
                 f"{self._who} requires y to be passed, but the target y is None. Pass y to fit."
             )
@@ -113,8 +113,10 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             flat: Array = column_or_1d(y, warn=True)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"{self._who} needs one target per row; got: {sentence(error)}. "
-                "Pass a one-dimensional y."
+                self._who,
+                needs="one target per row",
+                got=sentence(error),
+                todo="Pass a one-dimensional y.",
             ) from error
         if flat.shape[0] != n:
             raise DataError(
@@ -167,12 +169,15 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             check_classification_targets(labels)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"{self._who} needs class labels of one type; got: {sentence(error)}. "
-                f"Use {self._for_the_other_kind} for numbers."
+                self._who,
+                needs="class labels of one type",
+                got=sentence(error),
+                todo=f"Use {self._for_the_other_kind} for numbers.",
             ) from error
         return labels
 
     def _read_weight(self, sample_weight: Any, n: int) -> FloatArray | None:
+        """Checked row weights; a single number is the weight of every row."""
         if sample_weight is None:
             return None
         if isinstance(sample_weight, Real):
@@ -180,27 +185,27 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return check_weight(sample_weight, n, who=self._who)
 
     def _feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns, where they were fitted with names."""
+        """Names of the columns, if the data of `fit` had names."""
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
 
 class LinearEstimator(TableEstimator, LinearParameters):
-    """An estimator with a weight for each column."""
+    """An estimator with one coefficient per column."""
 
     coef_: FloatArray
     _start: list[Solution] | None = None
 
     def continue_from(self, other: LinearEstimator) -> Self:
-        """Let the next `fit` under ``warm_start`` begin at another fitted model's weights.
+        """Warm-start the next `fit` from another fitted model; needs ``warm_start=True``.
 
-        They are ignored where they do not fit the columns of that `fit`.
+        Its coefficients are ignored if that `fit` has another number of columns.
         """
         self._start = other._previous()
         return self
 
     def _previous(self) -> list[Solution] | None:
-        """Solutions that a warm start begins from: those of `continue_from`, or of the last fit."""
+        """Solutions for a warm start: those of `continue_from`, used once, or of the last fit."""
         if self._start is not None:
             start, self._start = self._start, None
             return start
@@ -208,17 +213,17 @@ class LinearEstimator(TableEstimator, LinearParameters):
         return last if last is None or isinstance(last, list) else [last]
 
     def _last(self) -> Solution | None:
-        """The solution that a warm start of one problem begins from."""
+        """The solution for the warm start of a single problem, or ``None``."""
         previous = self._previous()
         return previous[0] if previous else None
 
 
-#: Rooms that know how to keep the rows of a collection where they are, by what marks it.
+#: Modules that handle the collections of a cluster, by an attribute that such collections have.
 ENGINES = {"__dask_graph__": "auctor.dask"}
 
 
-def on_workers(X: Any, y: Any) -> tuple[Any, Any]:
-    """Rows of a cluster's collection as data in shards, and their labels; others as they are."""
+def as_shards(X: Any, y: Any) -> tuple[Any, Any]:
+    """A cluster's collection as data in shards, with its labels; other data unchanged."""
     for mark, room in ENGINES.items():
         if hasattr(X, mark):
             data, labels = import_module(room).with_labels(X, y)
@@ -227,7 +232,7 @@ def on_workers(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def by_partition(method: Callable[[Own, Any], T]) -> Callable[[Own, Any], T]:
-    """Let a method that predicts answer for a cluster's collection too: lazily, where it is."""
+    """Decorator of a predicting method: a cluster's collection is predicted lazily, in place."""
 
     @wraps(method)
     def answer(self: Own, X: Any) -> T:
@@ -240,12 +245,12 @@ def by_partition(method: Callable[[Own, Any], T]) -> Callable[[Own, Any], T]:
     return answer
 
 
-def tell(said: Iterable[Warning]) -> None:
-    """Give warnings at the line that called `fit`, which calls this function.
+def issue_warnings(found: Iterable[Warning]) -> None:
+    """Issue warnings that point at the line that called `fit`; only `fit` may call this.
 
-    Those on convergence are of a kind that can be caught as scikit-learn's, too.
+    A warning on convergence can also be caught as scikit-learn's ConvergenceWarning.
     """
-    for warning in said:
+    for warning in found:
         if isinstance(warning, ConvergenceWarning):
             warning = warning.of_kind(FitWarning)
         warnings.warn(warning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""What a report sets beside a model: simpler and other models on the same rows."""
+"""Baselines in a report: a constant score, logistic regression and boosted trees."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from auctor.training.metric import resolve_metric
 from auctor.training.verdict import TREES
 
 WHO = "baselines"
-#: Penalties that log-loss is tuned with; any other becomes the first.
+#: Penalties that the log-loss baseline can have; it has the first one for any other penalty.
 PENALTIES = ("l2", "l1", "elastic_net")
-#: Columns beyond which boosted trees are left out of a report. Their time grows with the columns:
-#: on 2,000 rows, 3,922 columns of categories took ten times as long as the rest of the command.
+#: Columns beyond which a report has no boosted trees, whose time grows with the columns. Set by
+#: hand: on 2,000 rows and 3,922 columns of categories they took ten times as long as the rest of
+#: the command.
 MOST_TREE_COLUMNS = 500
-#: What each baseline is, in a few words.
+#: A short description of each baseline.
 NOTES = {
     "constant score": "the same for every row",
     "log-loss": "a linear model with the same penalty, tuned by the metric",
@@ -43,23 +44,23 @@ def baselines(
     seed: int = 0,
     on_stage: Callable[[str], None] = lambda stage: None,
 ) -> list[Rival]:
-    """Scores of test rows by a constant, by log-loss and by boosted trees.
+    """Scores of the test rows by a constant, by logistic regression and by boosted trees.
 
-    All are trained on the same rows as the model and cut their scores by the rule of its metric,
-    as `auctor compare` does; columns of numbers are scaled for all of them. Missing numbers, which
-    an additive model takes as they are, become the mean of their column. Trees are left out beyond
-    500 columns, and the report says so.
+    All are trained on the same rows as the model, with columns standardised and the threshold
+    picked by the rule of the model's metric, as in `auctor compare`. Missing numbers, which an
+    additive model accepts, are replaced by the mean of their column. With more than 500 columns
+    trees are left out, and the report says so.
 
     Parameters
     ----------
     model : fitted classifier
-        Its metric, penalty and limits hold for the others too.
+        Its metric, penalty, time limit and number of threads are used for the baselines.
     train, test : (n, d) array or CSR matrix
     hit : (n,) bool array
         Which training rows are positive.
     seed : int
     on_stage : callable, optional
-        Told who is trained.
+        Called with a text that says which baseline is trained.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def baselines(
         n_threads=getattr(model, "n_threads", None),
         seed=seed,
     )
-    if is_curved(model):  # which takes missing numbers as they are
+    if is_curved(model):  # the baselines need numbers where an additive model allows missing ones
         fill = SimpleImputer(keep_empty_features=True).fit(train)
         train, test = fill.transform(train), fill.transform(test)
     train, test = as_matrix(train, who=WHO), as_matrix(test, who=WHO)
@@ -106,17 +107,17 @@ def baselines(
 
 
 def untrained(model: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Rival]:
-    """Baselines where the training rows are not at hand: the constant alone.
+    """Baselines for a report without training rows: only the constant score has numbers.
 
     Parameters
     ----------
     model : fitted classifier
     hit : (n,) bool array
-        Which of the rows that are measured on are positive; the constant is the best for them.
+        Which of the measured rows are positive; the constant is the best one for them.
     needed : str
-        What the others need, in words.
+        Text on what the other baselines need.
     who : str
-        Who needs something, in error messages.
+        Name used in error messages.
 
     Examples
     --------
@@ -127,7 +128,8 @@ def untrained(model: Any, hit: Array, needed: str, *, who: str = WHO) -> list[Ri
     """
     chosen = resolve_metric(who, getattr(model, "metric", "auc"), "auto")
     share = float(np.mean(hit))
-    scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))  # all rows, none, the log-odds
+    # Predict all rows positive, none, or the log-odds of the share of positives.
+    scores = (1.0, -1.0, float(np.log(share / (1.0 - share))))
     best = max(scores, key=lambda score: chosen.measure(hit, np.full(hit.size, score), None))
     return [
         Rival("constant score", np.full(hit.size, best), NOTES["constant score"]),

@@ -11,7 +11,13 @@ from auctor.core.errors import NotOfferedError
 from auctor.core.result import Solution
 from auctor.core.types import Array, FloatArray
 from auctor.data import Sharded
-from auctor.estimators.base import LinearEstimator, by_partition, offered_if, on_workers, tell
+from auctor.estimators.base import (
+    LinearEstimator,
+    as_shards,
+    by_partition,
+    issue_warnings,
+    offered_if,
+)
 from auctor.training.batch import for_parts
 from auctor.training.calibrate import LOG_ODDS, Calibrator, log_odds
 from auctor.training.metric import resolve_metric
@@ -21,8 +27,8 @@ from auctor.training.targets import Rows, code_of, encode, positive_code, read_g
 from auctor.training.train import Trained, train_classifier, unconverged
 
 
-def wants_probabilities(estimator: Any) -> None:
-    """Refuse `predict_proba` to a classifier that was not asked for probabilities."""
+def check_has_probabilities(estimator: Any) -> None:
+    """Raise if a classifier has no `predict_proba`: neither calibrated nor trained on log-loss."""
     if estimator.calibrate is None and not log_odds(estimator.metric, None):
         raise NotOfferedError(
             type(estimator).__name__,
@@ -36,18 +42,18 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     """Linear classifier that is trained on the metric that you report.
 
     The weights minimise ``loss(X w) + strength * penalty(w)``. The loss, called the surrogate,
-    stands in for the metric, which itself goes in steps and cannot be minimised well. With more
-    than two classes each class is trained against the rest, except for "log_loss", which trains all
-    classes at once (multinomial regression).
+    replaces the metric, which is piecewise constant and therefore hard to optimise directly. With
+    more than two classes each class is trained against the rest, except for "log_loss", which
+    trains all classes jointly (multinomial logistic regression).
 
     Parameters
     ----------
     metric : str or loss object
-        A name of the table below, with its number where it takes one: ``"precision_at_k(100)"``.
-        ``auctor list metrics`` prints them all. An object such as
-        ``auctor.losses.PairwiseHinge(0.1)`` is the loss itself.
+        A name from the table below, with its number if it has one: ``"precision_at_k(100)"``.
+        ``auctor list metrics`` prints all names. A loss object such as
+        ``auctor.losses.PairwiseHinge(0.1)`` is minimised itself.
     surrogate : str
-        The loss that stands in for the metric. "auto" is the first that the table names:
+        The loss that is minimised in place of the metric. "auto" is the first one in the table:
 
         =================  ========================================================================
         metric             surrogates
@@ -67,11 +73,12 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
 
         "gaussian" shrinks covariances (Ledoit-Wolf) where columns outnumber the rows of a class.
         "f1" is ``fbeta(1)``. A k that is a fraction, up to 1.0, is a share of the rows.
-        ``cost(10)`` says that a missed positive costs as much as ten false alarms.
+        ``cost(10)`` means that a false negative costs as much as ten false positives.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
-        An object carries its own strength.
+        A penalty object has its own strength.
     strength : float >= 0
-        Multiplier of the penalty; ``C = 1 / (n strength)``. `auctor.MetricClassifierCV` finds it.
+        Multiplier of the penalty; ``C = 1 / (n strength)``. `auctor.MetricClassifierCV` picks it
+        by cross-validation.
     l1_ratio : float in [0, 1], optional
         Share of l1 in the elastic net, 0.5 by default.
     solver : str or solver object
@@ -79,48 +86,48 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     fit_intercept : bool
         The intercept is never penalised. Without it the threshold is 0.
     standardise : "auto" or bool
-        Whether columns are scaled to deviation one, by the sample weights, before the fit. The
-        penalty then acts on the scaled columns, so that it treats columns alike whatever their
-        units; ``coef_`` is always on the scale of the data. Columns of 0 and 1, such as those of a
-        one-hot encoding, stay as they are, and so do constant ones. With an intercept, dense
-        columns (and sparse ones that store every entry) are centred too, which changes no
-        solution, only how soon it is found. "auto" scales unless the columns already have mean 0
-        and deviation 1, the rows of a sparse matrix have length one, as those of tf-idf have, or
-        the penalty keeps weights in a box.
+        Whether columns are scaled to unit standard deviation, with sample weights, before the fit.
+        The penalty then acts on the scaled columns and does not depend on their units; ``coef_`` is
+        always in the units of the data. Columns of 0 and 1, such as those of a one-hot encoding,
+        and constant columns are not scaled. With an intercept, dense columns (and sparse ones that
+        store every entry) are also centred, which does not change the solution but speeds up the
+        solver. "auto" scales unless the columns already have mean 0 and deviation 1, the rows of a
+        sparse matrix have unit norm, as those of tf-idf have, or the penalty bounds the weights.
         Scaled data are a copy; of a sparse matrix only the values are copied.
     threshold : "auto", float or str
-        Where `predict` cuts the scores. "auto" takes the best cut for the metric on the training
-        scores (for "auc", "partial_auc", "average_precision" and "prbep" the break-even cut,
-        which predicts as many positives as there are; for "log_loss" 0, probability one half). A
-        rule of `auctor.metrics.best_threshold` such as "precision(0.9)", "recall(0.8)", "cost(5)"
-        or "top(100)" does that instead. ``intercept_`` contains the threshold, so that `predict`
-        is ``decision_function > 0``.
+        The score above which `predict` returns the positive class. "auto" is the best threshold
+        for the metric on the training scores (for "auc", "partial_auc", "average_precision" and
+        "prbep" the break-even point, which predicts as many positives as there are; for "log_loss"
+        0, probability one half). A rule of `auctor.metrics.best_threshold` can be given instead:
+        "precision(0.9)", "recall(0.8)", "cost(5)" or "top(100)". ``intercept_`` contains the
+        threshold, so that `predict` is ``decision_function > 0``.
     threshold_cv : int, optional
-        Choose the threshold on scores from this many stratified folds, each scored by a model that
-        has not seen it; by default on the training scores.
+        Number of stratified folds for the threshold: each fold is scored by a model trained on the
+        others. By default the threshold is picked on the training scores.
     class_weight : None, "balanced" or dict
         Multipliers of the row weights by class. With two classes, "auc" and "partial_auc" do not
-        depend on them, but their cut does. The k of "precision_at_k" and "recall_at_k" counts
-        weights in training, and rows, by their sample weights, in the cut and in `score`; folds
-        inside a fit take the share that an integer k is of all rows.
+        depend on them, but their threshold does. The k of "precision_at_k" and "recall_at_k" counts
+        weights in training. In the threshold and in `score` it counts rows, by their sample
+        weights. Folds inside a fit use k as a share of all rows.
     calibrate : None, "sigmoid" or "isotonic"
         How `predict_proba` turns scores into probabilities, fitted on out-of-fold scores of
-        ``threshold_cv`` or five stratified folds; None leaves `predict_proba` out, but for
-        "log_loss", whose scores are log-odds.
+        ``threshold_cv`` or five stratified folds. Without it there is no `predict_proba`, except
+        for "log_loss", whose scores are log-odds.
     average : {"macro", "micro", "weighted"}
-        How `score` joins more than two classes, each against the rest: "macro" is the mean over
-        the classes, "weighted" their mean by the weight of the classes, and "micro" the metric of
-        the decision values of all classes together. For "error" it is the accuracy of `predict`
-        whatever the average, for "log_loss" minus the log-loss of `predict_proba`.
+        How `score` averages over more than two classes, each against the rest: "macro" is the mean
+        over the classes, "weighted" the mean weighted by the classes' rows, and "micro" the metric
+        of the decision values of all classes together. It has no effect on "error", the accuracy
+        of `predict`, and on "log_loss", minus the log-loss of `predict_proba`.
     pos_label : label, optional
-        The class that the metric, the threshold and `score` are about, where there are two. By
-        default 1 (beside 0 or -1), true or yes, also as text and in any case, else the class with
-        less weight, else the second. ``pos_label_`` says which it was.
+        The positive one of two classes, for the metric, the threshold and `score`. By default 1 if
+        the other label is 0 or -1; true or yes, also as text, in upper or lower case; else the
+        class with less weight; for equal weights the second class. It is stored as ``pos_label_``.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant score.
     max_iter : int
+        Largest number of iterations of a solve.
     max_seconds : float, optional
-        Per problem (per class with more than two).
+        Time limit of each problem (one per class with more than two classes).
     n_threads : int, optional
     warm_start : bool
         Start from the previous fit.
@@ -134,17 +141,17 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
     classes_ : array
     pos_label_ : label, or None for several classes
     coef_ : (1, d) array, or (n_classes, d)
-        Of two classes, the weights of ``classes_[1]``, as everywhere in scikit-learn:
-        `decision_function` is above 0 where that class is predicted, whichever is positive.
+        For two classes the weights of ``classes_[1]``, as in scikit-learn: `decision_function` is
+        above 0 where that class is predicted, whichever class is positive.
     intercept_ : (1,) or (n_classes,) array
         Fitted intercept minus ``threshold_``.
     threshold_ : (1,) or (n_classes,) array
     gap_ : float
         Largest certified gap over the problems (see ``solution_.certified``).
     n_iter_ : int
-        Most iterations over the problems.
+        Largest number of iterations over the problems.
     solution_ : Solution, or a list of them
-        With the trace.
+        Outcome of each solve, with its trace.
 
     Examples
     --------
@@ -178,10 +185,10 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         Parameters
         ----------
         X : table, array, sparse matrix, or data in shards
-            Dask arrays and frames are fitted where they are, on the workers of the current client.
+            Dask arrays and frames stay on the workers of the current client.
         y : labels
-            May be left out with `auctor.data.open_shards` and `auctor.data.spark`, whose rows have
-            labels, and weights where ``sample_weight`` is not given.
+            Optional with `auctor.data.open_shards` and `auctor.data.spark`, whose rows have labels,
+            and weights if ``sample_weight`` is not given.
         sample_weight : array, optional
         groups : array, optional
             A label per row, such as a query or a day: losses on pairs then compare only rows of
@@ -189,16 +196,16 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
 
         Notes
         -----
-        After a fit that learnt next to nothing, a second solve with almost no penalty finds out
-        whether the surrogate can teach anything on these rows, and a warning says so. It takes at
-        most as long as the fit, or one second.
+        If a fit hardly lowers the loss, a second solve with almost no penalty checks whether any
+        weights can lower the surrogate on these rows, and a warning is issued if none can. It takes
+        at most as long as the fit, or one second.
         """
         self.check_parameters()
         rows = self._rows(X, y, sample_weight, groups)
         given = for_parts(self._who, parameters_of(ClassifierParameters, self), rows.total)
         trained = train_classifier(self._who, given, rows, self._previous())
         self._keep(trained)
-        tell(unconverged(trained.solutions) + trained.warnings)
+        issue_warnings(unconverged(trained.solutions) + trained.warnings)
         return self
 
     @by_partition
@@ -209,11 +216,11 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
 
     @by_partition
     def predict(self, X: Any) -> Array:
-        """Labels: by the threshold for two classes, the highest score for more."""
+        """Labels: by the threshold for two classes, by the highest score for more."""
         matrix = self._read(X, reset=False)
         return self.to_model().predict(matrix)
 
-    @offered_if(wants_probabilities)
+    @offered_if(check_has_probabilities)
     @by_partition
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
@@ -222,16 +229,17 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         return self.to_model().predict_proba(matrix)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
-        """The metric, greater is better: errors, costs and losses count negatively or from 1.
+        """The metric, greater is better.
 
-        With ``groups`` it is the mean over the groups in which it can be computed, by their weight.
+        Costs and log-loss are returned with a minus sign, error rates as one minus the rate. With
+        ``groups`` it is the weighted mean over the groups in which the metric is defined.
         """
         decision = self.decision_function(X)
         labels = self._read_target(y, decision.shape[0])
         return self.to_model().score_at(decision, labels, sample_weight, groups)
 
     def to_model(self) -> LinearModel:
-        """The fitted numbers as a model that predicts without scikit-learn."""
+        """The fitted coefficients as a model that predicts without scikit-learn."""
         calibrators: list[Calibrator] | None = None
         if log_odds(self.metric, self.calibrate):
             calibrators = [LOG_ODDS] * self.coef_.shape[0]
@@ -252,12 +260,12 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
             who=self._who,
         )
 
-    # --- what a fit reads and keeps -----------------------------------------------------------
+    # --- inputs and results of a fit ----------------------------------------------------------
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Rows:
-        """What is trained on; sets ``classes_`` and ``pos_label_``."""
+        """The checked training rows; sets ``classes_`` and ``pos_label_``."""
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
-        X, y = on_workers(X, y)
+        X, y = as_shards(X, y)
         matrix = self._read(X, reset=True)
         if y is None and isinstance(matrix, Sharded):
             y = matrix.row_labels()
@@ -274,7 +282,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         return Rows(matrix, self.classes_, classes_of_rows, weight, codes, positive)
 
     def _keep(self, trained: Trained) -> None:
-        """Take over a fitted model, and nothing of an earlier fit."""
+        """Store a fitted model as attributes; those of an earlier fit are overwritten."""
         model, solutions = trained.model, trained.solutions
         self.coef_, self.intercept_ = model.coef, model.intercept
         self.threshold_ = model.threshold

@@ -1,7 +1,7 @@
-"""Who takes part in a comparison: our metrics and surrogates, and what people use instead.
+"""The contenders of a comparison: auctor's surrogates, and the usual models of scikit-learn.
 
-That is scikit-learn's logistic regression (as it comes, tuned, balanced), LinearSVC, its boosted
-trees and a constant score; `auctor.boosting` adds LightGBM.
+The latter are logistic regression (default, tuned, balanced), LinearSVC, boosted trees and a
+constant score; `auctor.boosting` adds LightGBM.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ from auctor.training.metric import ALIASES, METRICS, Chosen, Cut, parse, resolve
 from auctor.training.registry import known
 from auctor.training.verdict import CONSTANT, TREES
 
-#: Most iterations of scikit-learn's solvers. Their defaults (100 to 1,000) stop before the
-#: tolerance on many sets, which would be unfair to them.
+#: Iterations of scikit-learn's solvers, at most. Set by hand: their defaults (100 to 1,000) stop
+#: before the tolerance on many sets, which would be unfair to them.
 MAX_ITER = 10_000
-#: The same for saga, whose passes over the data are many times slower.
+#: Iterations of the solver saga, at most. Set by hand: each is a pass over the data, many times
+#: slower than an iteration of the other solvers.
 SAGA_ITER = 1_000
-#: Most entries of a matrix that trees are grown on, which need all of them: 1.6 GB of numbers.
+#: Entries of a dense matrix for trees, at most: 1.6 GB of floats. Set by hand; larger ones may not
+#: fit into memory.
 MOST_ENTRIES = 200_000_000
 
 
@@ -47,7 +49,7 @@ MOST_ENTRIES = 200_000_000
 def our_contenders(
     metric: str, surrogates: list[str] | None = None, solvers: list[str] | None = None
 ) -> list[Contender]:
-    """The metric with each of its surrogates and each solver, and log-loss beside them."""
+    """The metric with each surrogate and solver, then log-loss if none of these is logistic."""
     name, _ = parse(WHO, "metric", ALIASES.get(metric, metric))
     resolve_metric(WHO, metric, "auto")
     pairs = [(metric, surrogate) for surrogate in surrogates or METRICS[name].surrogates]
@@ -69,12 +71,14 @@ def our_contenders(
 
 
 def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rules) -> Fitted:
+    """Tune a strength on the inner folds by the metric, then fit to all training rows."""
     chosen = rules.chosen
-    # Of its own metric the rows are weighted as that says; of another they are as they come.
+    # A model of the metric itself is trained with its class weights, and so is its threshold; a
+    # model of another metric needs the rule for unweighted rows.
     cut = chosen.cut if trained == rules.metric else unweighted_cut(chosen)
     given: dict[str, Any] = {
         "surrogate": surrogate,
-        "standardise": False,  # the same scaling for everyone is done already
+        "standardise": False,  # the rows are scaled already, equally for all contenders
         "penalty": rules.penalty,
         "l1_ratio": rules.l1_ratio,
         "solver": solver,
@@ -109,18 +113,18 @@ def _judge(chosen: Chosen, model: Any, X: Any, y: Array) -> float:
 
 
 def _written(criterion: str, value: float | None) -> str:
-    """A rule for the threshold as the estimators take it."""
+    """A threshold rule as the text that the estimators accept."""
     return criterion if value is None else f"{criterion}({value})"
 
 
 # --- scikit-learn's -------------------------------------------------------------------------
 
-#: A classifier for a strength, a number of rows and the rules.
+#: Makes an unfitted classifier from a strength, a number of rows and the rules.
 Maker = Callable[[float, int, Rules], Any]
 
 
 def their_contenders(penalty: str) -> list[Contender]:
-    """What people use instead: linear classifiers that have the penalty, trees, a constant."""
+    """Models of scikit-learn: linear classifiers with the penalty, trees, a constant score."""
     logistic = partial(_logistic, None)
     named: dict[str, Maker] = {
         "LogisticRegression, tuned": logistic,
@@ -137,7 +141,7 @@ def their_contenders(penalty: str) -> list[Contender]:
 
 
 def baseline_contenders() -> dict[str, Contender]:
-    """What every model should beat, by the name that a report gives it."""
+    """The baselines that every model should beat, by their name in a report."""
     log_loss = partial(_fit_ours, "log_loss", "logistic", "auto")
     return {
         "constant score": _constant(),
@@ -155,7 +159,7 @@ def _trees() -> Contender:
 
 
 def tree_contender(name: str, library: str, make: Callable[[Rules], Any]) -> Contender:
-    """Boosted trees with their own settings; ``make`` gives an unfitted classifier."""
+    """Boosted trees with default parameters; ``make`` returns an unfitted classifier."""
     return Contender(name, library, partial(_fit_trees, make), TheirWarning, TREES)
 
 
@@ -164,10 +168,10 @@ def _hist_boosting(rules: Rules) -> HistGradientBoostingClassifier:
 
 
 def _fit_trees(make: Callable[[Rules], Any], part: Part, rules: Rules) -> Fitted:
-    """Its own settings; the cut on inner folds, because trees nearly memorise training rows."""
+    """Fit trees; the threshold is picked on inner folds, because trees overfit training scores."""
     X, chosen = _dense(part.matrix), rules.chosen
     with warnings.catch_warnings():
-        # LightGBM names the columns of an array and then misses these names.
+        # LightGBM names the columns of an array and later warns that the names are missing.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         scores = np.zeros(part.hits.size)
         for train, test in part.inner if chosen.cut is not None else ():
@@ -178,7 +182,7 @@ def _fit_trees(make: Callable[[Rules], Any], part: Part, rules: Rules) -> Fitted
 
 
 def _log_odds(model: Any, X: FloatArray) -> FloatArray:
-    """Scores of boosted trees, whatever they call them."""
+    """Log-odds by boosted trees, from `decision_function` or from LightGBM's raw scores."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         if hasattr(model, "decision_function"):
@@ -187,7 +191,7 @@ def _log_odds(model: Any, X: FloatArray) -> FloatArray:
 
 
 def _dense(matrix: Any) -> FloatArray:
-    """The matrix with all its zeros; refuses one that would not fit."""
+    """The matrix as a dense array; raises if it has more than `MOST_ENTRIES` entries."""
     if is_dense(matrix):
         return np.asarray(matrix)
     if math.prod(matrix.shape) > MOST_ENTRIES:
@@ -201,9 +205,9 @@ def _dense(matrix: Any) -> FloatArray:
 
 
 def _fit_constant(part: Part, rules: Rules) -> Fitted:
-    """The same score for every row, cut by the same rule: what knowing nothing gives.
+    """The same score for every row, with the threshold by the same rule.
 
-    Where the metric judges log-odds, it is those of the share of positives.
+    For metrics of log-odds the score is the log-odds of the share of positives.
     """
     share = float(np.mean(part.hits))
     score = math.log(share / (1.0 - share)) if rules.chosen.by_level else 0.0
@@ -212,7 +216,7 @@ def _fit_constant(part: Part, rules: Rules) -> Fitted:
 
 
 def _fit_untuned(part: Part, rules: Rules) -> Fitted:
-    """Logistic regression as it comes, C = 1, cut as it comes unless the metric says where."""
+    """Default logistic regression, C = 1, with the threshold of the metric if it has one."""
     n = part.hits.size
     model = _logistic(None, 1.0 / n, n, rules).fit(part.matrix, part.hits)
     cut = _cut(rules.chosen, part.hits, model.decision_function(part.matrix))
@@ -220,9 +224,10 @@ def _fit_untuned(part: Part, rules: Rules) -> Fitted:
 
 
 def _logistic(weight: str | None, strength: float, n: int, rules: Rules) -> LogisticRegression:
+    """An unfitted logistic regression of the penalty; ``C = 1 / (n strength)``."""
     solver = {"l2": "lbfgs", "l1": "liblinear"}.get(rules.penalty, "saga")
     ratio = {"l2": 0.0, "l1": 1.0}.get(rules.penalty, _ratio(rules))
-    if LogisticRegression().penalty == "deprecated":  # since 1.8
+    if LogisticRegression().penalty == "deprecated":  # since scikit-learn 1.8
         penalty: dict[str, Any] = {"l1_ratio": ratio}
     else:
         kind = {"elastic_net": "elasticnet"}.get(rules.penalty, rules.penalty)
@@ -263,7 +268,7 @@ def _fit_theirs(make: Maker, part: Part, rules: Rules) -> Fitted:
             held, truth = part.matrix[test], part.hits[test]
             model = make(1.0, y.size, rules)
             for k, strength in enumerate(strengths):
-                # The same object throughout, so that those that can start from the last one do.
+                # One object for all strengths, so that models with warm_start can use it.
                 model.set_params(**_strength_of(make(float(strength), y.size, rules)))
                 model.fit(X, y)
                 cut = _cut(chosen, y, model.decision_function(X))
@@ -281,15 +286,16 @@ def _strength_of(model: Any) -> dict[str, float]:
 
 
 def _cut(chosen: Chosen, hits: Array, scores: FloatArray) -> float:
+    """The threshold on the scores by the metric's rule; 0 if it has none."""
     cut = unweighted_cut(chosen)
     return 0.0 if cut is None else float(metrics.best_threshold(hits, scores, *cut))
 
 
 def unweighted_cut(chosen: Chosen) -> Cut | None:
-    """The rule for the threshold of a model that was trained without the weights of the metric.
+    """The threshold rule for a model that was trained without the class weights of the metric.
 
-    Under cost a fit weights positives, so that its least error is the least cost; a model whose
-    rows have no such weights needs the cost itself.
+    auctor trains on "cost" by weighting positives, so that the threshold of least weighted error
+    has the least cost. A model without these weights needs the rule of least cost.
 
     Examples
     --------

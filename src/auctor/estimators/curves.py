@@ -1,4 +1,4 @@
-"""What additive classifiers and regressors share: curves, bands, contributions, pictures."""
+"""Base class of the additive estimators: curves, bands, contributions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from auctor.training.curve_bands import bands, draws
 
 
 class CurveEstimator(LinearEstimator):
-    """What additive classifiers and regressors share."""
+    """Base class of `AdditiveClassifier` and `AdditiveRegressor`."""
 
     bins_: Bins
     signs_: IntArray
@@ -33,7 +33,7 @@ class CurveEstimator(LinearEstimator):
         return tags
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """The matrix of a table, missing values allowed."""
+        """The matrix of X, in which values may be missing; checked against `fit`."""
         if not reset:
             check_is_fitted(self)
         matrix = read_values(X, self._who)
@@ -49,6 +49,7 @@ class CurveEstimator(LinearEstimator):
         return matrix
 
     def _keep_curves(self, found: TrainedCurves) -> None:
+        """Store bins, strength and cross-validation scores; drop those of an earlier fit."""
         self.bins_, self.signs_ = found.model.bins, found.model.signs
         self.strength_ = found.strength
         for name in ("strengths_", "scores_", "best_index_", "bands_"):
@@ -66,9 +67,10 @@ class CurveEstimator(LinearEstimator):
 
     @property
     def importances_(self) -> FloatArray:
-        """How far each column and pair moves the score: its standard deviation over the rows.
+        """Importance of each column and pair, in the order of ``names_``.
 
-        Over the training rows, in the order of ``names_``; with several classes the largest.
+        It is the standard deviation over the training rows of what the column or pair adds to the
+        score; with several classes the largest one.
         """
         spreads = [self.bins_.spread(theta) for theta in np.atleast_2d(self.coef_)]
         found: FloatArray = np.max(spreads, axis=0)
@@ -77,13 +79,13 @@ class CurveEstimator(LinearEstimator):
     def curve(self, column: str | int, score: int = 0) -> tuple[FloatArray, FloatArray]:
         """Values of a column, one per bin, and what the column adds to the score there.
 
-        Contributions are less their mean over the training rows.
+        The mean over the training rows is subtracted.
 
         Parameters
         ----------
         column : name or number
         score : int
-            Which class, where there are more than two.
+            Number of the class, if there are more than two.
         """
         check_is_fitted(self)
         j = self._column(column)
@@ -92,6 +94,7 @@ class CurveEstimator(LinearEstimator):
         return bins.middle + bins.scale * bins.line[1:], level[1:]
 
     def _column(self, column: str | int) -> int:
+        """Number of the column of this name or number; else an error."""
         names = self.names_[: len(self.bins_.columns)]
         if isinstance(column, str) and column in names:
             return names.index(column)
@@ -107,11 +110,10 @@ class CurveEstimator(LinearEstimator):
     def curve_bands(
         self, X: Any, y: Any, *, sample_weight: Any = None, repeats: int = 20, score: int = 0
     ) -> dict[int, FloatArray]:
-        """Bands of the curves: between which 95 % of those of bootstrap samples lie.
+        """Bootstrap bands of the curves, which contain 95 % of the curves of the samples.
 
         Each of the ``repeats`` samples of the rows is fitted with the bins, the pairs and the
-        strength of this model. The bands are remembered as ``bands_``: pictures and model files
-        have them then.
+        strength of this model. The bands are stored as ``bands_``, which plots and model files use.
 
         Returns
         -------
@@ -129,14 +131,14 @@ class CurveEstimator(LinearEstimator):
         return self.bands_
 
     def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
-        """Weights fitted to each of some samples of the rows, shape (k, p)."""
+        """Coefficients (k, p) fitted to each of the samples, which are row weights."""
         raise NotImplementedError
 
     def explain(self, X: Any) -> FloatArray:
         """What each column and pair adds to the score of each row of X.
 
-        Contributions are less their mean over the training rows, so that they say why a row scores
-        more or less than the average one. ``names_`` has what the columns of the result are.
+        The mean over the training rows is subtracted, so that contributions explain why a row
+        scores above or below the average. ``names_`` has the names of the columns and pairs.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What the kernel machines share: the kernel, the solver's limits, the fitted model."""
+"""Base class of the kernel machines: the kernel, the solver's limits, the fitted model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import ConvergenceWarning, DataError
+from auctor.core.errors import ConvergenceWarning, DataError, Option
 from auctor.core.types import FloatArray, IntArray
 from auctor.data.coerce import LARGEST
 from auctor.estimators.base import TableEstimator
@@ -21,7 +21,7 @@ Kernel = str | Callable[[Any, Any], Any]
 
 
 class KernelEstimator(TableEstimator):
-    """What the kernel machines share: parameters of the kernel and of the solver."""
+    """Base class of `KernelClassifier` and `KernelRegressor`."""
 
     kernel: Kernel
     C: float
@@ -44,6 +44,7 @@ class KernelEstimator(TableEstimator):
         return tags
 
     def _check_shared(self) -> None:
+        """Raise for invalid parameters that both estimators have."""
         who = self._who
         if not callable(self.kernel):
             check_choice(who, "kernel", self.kernel, tuple(KERNELS))
@@ -62,7 +63,7 @@ class KernelEstimator(TableEstimator):
         return Limits(self.tol, self.max_iter, self.cache_bytes, self.n_threads, self._who)
 
     def _matrix(self, X: Any, *, reset: bool) -> Any:
-        """Rows as the kernel takes them: C-contiguous or CSR."""
+        """Rows in the format that kernels need: a C-contiguous array or a CSR matrix."""
         matrix = self._read(X, reset=reset)
         if not isinstance(matrix, np.ndarray):
             matrix = matrix.tocsr()
@@ -80,8 +81,8 @@ class KernelEstimator(TableEstimator):
         return matrix
 
     def _points(self, matrix: Any, kept: IntArray, weight: FloatArray | None) -> Points:
-        """The rows that take part, with the kernel; sets ``gamma_``."""
-        self.gamma_ = self._width(matrix, weight)
+        """The rows ``kept``, those with weight, with the kernel; sets ``gamma_``."""
+        self.gamma_ = self._resolve_gamma(matrix, weight)
         kernel: Any = self.kernel
         if isinstance(kernel, str):
             kernel = KERNELS[kernel](self)
@@ -99,9 +100,10 @@ class KernelEstimator(TableEstimator):
         gamma: float,
         double: bool,
     ) -> None:
-        """Take a fitted model: the rows ``matrix`` that support it, None for a given kernel.
+        """Set the attributes of a fitted model, such as one read from a file.
 
-        ``double`` says whether products are in float64.
+        ``matrix`` has the support vectors, None for a precomputed kernel. ``double`` says whether
+        products are computed in float64 rather than float32.
         """
         self.gamma_ = gamma
         kernel = KERNELS[self.kernel](self) if isinstance(self.kernel, str) else None
@@ -112,15 +114,15 @@ class KernelEstimator(TableEstimator):
         model = KernelModel(points, coef, intercept, self.n_threads)
         self._keep(support, model, np.arange(support.size))
 
-    def _width(self, matrix: Any, weight: FloatArray | None) -> float:
-        """The number that ``gamma`` stands for."""
+    def _resolve_gamma(self, matrix: Any, weight: FloatArray | None) -> float:
+        """The value of ``gamma``; "scale" and "auto" as in scikit-learn, with row weights."""
         if not isinstance(self.gamma, str):
             return float(self.gamma)
         n, columns = matrix.shape
         if self.gamma == "auto":
             return float(1.0 / columns)
         share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-        # The variance of all entries, each row by its weight.
+        # Variance of all entries, rows by their weight; of a sparse matrix without centring it.
         mean = float(np.asarray(matrix.T @ share).sum()) / columns
         if isinstance(matrix, np.ndarray):
             spread = float(squared_lengths(matrix - mean) @ share) / columns
@@ -129,16 +131,18 @@ class KernelEstimator(TableEstimator):
         return float(1.0 / (columns * spread)) if spread > 0.0 else 1.0
 
     def _warn(self, found: list[DualSolution]) -> list[Warning]:
+        """A warning if solves missed the tolerance, with their largest violation."""
         late = [one for one in found if not one.converged]
         if not late:
             return []
         worst = max(one.violation for one in late)
         return [
             ConvergenceWarning(
-                f"{self._who} stopped after {self.max_iter} blocks: the optimality conditions are "
-                f"violated by {worst:.3g}, the tolerance is {self.tol:.3g}.",
+                self._who,
+                does=f"stopped after {self.max_iter} blocks: the optimality conditions are "
+                f"violated by {worst:.3g}, the tolerance is {self.tol:.3g}",
                 todo="Increase {option} or {option2}, or scale the columns.",
-                option=("max_iter", "tol"),
+                option=(Option("max_iter", bare=True), Option("tol", bare=True)),
             )
         ]
 
@@ -147,7 +151,7 @@ class KernelEstimator(TableEstimator):
         self.dual_coef_, self.intercept_ = model.coef.T, model.intercept
 
 
-#: Kernels by name; a callable is the other way, and None stands for a matrix of kernel values.
+#: Kernel functions by name; None means that X holds kernel values.
 KERNELS: dict[str, Callable[[KernelEstimator], KernelFunction | None]] = {
     "linear": lambda given: Linear(),
     "poly": lambda given: Polynomial(given.gamma_, given.degree, given.coef0),

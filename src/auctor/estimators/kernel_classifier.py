@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from auctor.core.checks import check_choice
-from auctor.core.errors import DataError, NotOfferedError
+from auctor.core.errors import DataError, NotOfferedError, Option
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.estimators.base import offered_if, tell
+from auctor.estimators.base import issue_warnings, offered_if
 from auctor.estimators.kernel import Kernel, KernelEstimator
 from auctor.kernel_machine.dual import DualSolution
 from auctor.kernel_machine.machine import KernelModel, classification, combine, solve_dual
@@ -20,12 +20,12 @@ from auctor.training.calibrate import KINDS, Calibrator, fit_calibrators, joint_
 from auctor.training.folds import stratified_folds
 from auctor.training.targets import Rows, encode, row_weight
 
-#: Folds whose scores calibrate probabilities.
+#: Folds whose held-out scores calibrate probabilities: the usual 5.
 FOLDS = 5
 
 
 def _calibrated(estimator: KernelClassifier) -> None:
-    """Refuse `predict_proba` to a classifier that was not asked for probabilities."""
+    """Raise if a classifier is not calibrated and therefore has no `predict_proba`."""
     if estimator.calibrate is None:
         raise NotOfferedError(
             "KernelClassifier",
@@ -39,8 +39,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """Support vector machine: the hinge loss of a score that is linear in a kernel's features.
 
     Minimises ``|f|^2/2 + C sum_i w_i max(0, 1 - y_i (f(x_i) + b))`` over the functions f of the
-    kernel, by its dual: blocks of variables, kernel rows by one matrix product, pairs chosen to the
-    second order. Up to 1,000 rows the solution is exact.
+    kernel. The dual is solved by decomposition: blocks of variables whose kernel rows come from one
+    matrix product, and inside a block pairs by the second-order working set selection of libsvm.
+    Up to 1,000 rows the solution is exact.
 
     Parameters
     ----------
@@ -48,27 +49,27 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         A callable gets two matrices and returns the (rows, rows) array of kernel values, which must
         be positive semi-definite. With "precomputed", X holds kernel values.
     C : float > 0
-        Price of a row's loss; ``1 / (n strength)`` elsewhere in auctor.
+        Weight of the loss of a row; ``1 / (n strength)`` elsewhere in auctor.
     gamma : {"scale", "auto"} or float > 0
         Width of "rbf", ``exp(-gamma |x - z|^2)``, and factor of "poly". "scale" is one over the
         columns times the variance of X (weighted), "auto" one over the columns.
     degree : int >= 1
-        Of "poly".
+        Degree of "poly".
     coef0 : float >= 0
         Constant of "poly", ``(gamma <x, z> + coef0)^degree``.
     multiclass : {"ovo", "ovr"}
-        More than two classes: every pair of classes, or every class against the rest.
+        With more than two classes: every pair of classes, or every class against the rest.
     class_weight : None, "balanced" or dict
         Multipliers of the row weights by class.
     calibrate : None, "sigmoid" or "isotonic"
-        How `predict_proba` turns scores into probabilities, fitted on the scores of five stratified
-        folds; None leaves `predict_proba` out.
+        How `predict_proba` turns scores into probabilities, fitted on the held-out scores of five
+        stratified folds. Without it there is no `predict_proba`.
     tol : float > 0
         Violation of the optimality conditions to reach, in units of the margin, as in libsvm.
     max_iter : int
-        Blocks of up to 1,024 variables to solve.
+        Largest number of blocks, of up to 1,024 variables each, to solve.
     cache_bytes : int
-        Memory for kernel rows, half a gibibyte by default; two rows at least.
+        Size of the cache for kernel rows, half a gibibyte by default; at least two rows are kept.
     n_threads : int, optional
     random_state : int, optional
         Shuffles the folds of ``calibrate``; None is the same seed every time.
@@ -77,17 +78,17 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     ----------
     classes_ : array
     support_ : (n_support,) int array
-        Rows that support the scores.
+        Indices of the support vectors.
     dual_coef_ : (k, n_support) array
-        Their coefficients, for each of the k score functions.
+        Coefficients of the support vectors in each of the k score functions.
     intercept_ : (k,) array
     gap_ : float
-        Objective minus that of the dual, which bounds the distance to the optimum, divided by
-        ``C sum_i w_i``: in units of the mean loss. The largest over the score functions.
+        Duality gap, which bounds the distance to the optimum, divided by ``C sum_i w_i``: in units
+        of the mean loss. The largest one over the score functions.
     dual_value_ : float
         Objective of the dual, summed over the score functions.
     n_iter_ : int
-        Pairs of variables changed, the most over the score functions.
+        Number of pair updates, the largest over the score functions.
     gamma_ : float
 
     Examples
@@ -144,6 +145,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         labels = self._read_labels(y, n)
         weight = self._read_weight(sample_weight, n)
         self.classes_, codes = encode(self._who, labels, weight)
+        # Upper bounds of the dual variables: C times the row and class weights.
         caps = row_weight(self._who, self.class_weight, Rows(matrix, self.classes_, codes, weight))
         caps = np.full(n, float(self.C)) if caps is None else self.C * caps
         kept = np.flatnonzero(caps)
@@ -155,21 +157,21 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         self.dual_value_ = sum(one.value for one, _ in found)
         self.n_iter_ = max(one.n_iter for one, _ in found)
         self._calibrate(points, codes, caps)
-        tell(self._warn([one for one, _ in found]))
+        issue_warnings(self._warn([one for one, _ in found]))
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores: (n,) for two classes, else (n, n_classes).
 
-        Of pairs of classes a class gets the pairs it wins, and a part below one half for how
-        clearly.
+        With "ovo" the score of a class is the number of pairs that it wins, plus a number below one
+        half in size that grows with its pairwise scores and breaks ties.
         """
         matrix = self._matrix(X, reset=False)
         scores = self._joined(self.model_.scores(matrix))
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:
-        """Labels: by the sign of the score for two classes, the highest score for more."""
+        """Labels: by the sign of the score for two classes, by the highest score for more."""
         decision = self.decision_function(X)
         best = decision > 0.0 if decision.ndim == 1 else decision.argmax(axis=1)
         labels: Array = self.classes_[best.astype(np.intp)]
@@ -184,26 +186,26 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
 
     @property
     def n_scores(self) -> int:
-        """Score functions: one for two classes, else one for each class or pair of classes."""
+        """Number of score functions: 1 for two classes, else one per class or pair of classes."""
         return len(self._pairs())
 
     # --- parts of a fit -----------------------------------------------------------------------
 
     def _pairs(self) -> list[tuple[int, int]]:
-        """The two sides of each score function: class codes, -1 for all others."""
+        """Positive and negative class code of each score function; -1 for all other classes."""
         count = self.classes_.size
         if count == 2 or self.multiclass == "ovr":
             return [(code, -1) for code in self._against_the_rest()]
         return list(itertools.combinations(range(count), 2))
 
     def _against_the_rest(self) -> list[int]:
-        """Codes of the classes that are set against the rest: of two classes the second alone."""
+        """Codes of the classes with a score against the rest: of two classes only the second."""
         return [1] if self.classes_.size == 2 else list(range(self.classes_.size))
 
     def _solve(
         self, points: Points, codes: IntArray, caps: FloatArray
     ) -> tuple[KernelModel, IntArray, list[tuple[DualSolution, float]]]:
-        """Every score function, in one model."""
+        """Solve every score function: the joint model, its support, solutions with their gaps."""
         parts, found = [], []
         for positive, negative in self._pairs():
             if negative < 0:
@@ -219,7 +221,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         return *combine(points, parts, intercepts, self.n_threads), found
 
     def _joined(self, scores: FloatArray) -> FloatArray:
-        """One column for each class from one for each pair of classes."""
+        """Scores per class (n, classes) from scores per pair of classes, by votes."""
         count = self.classes_.size
         if count == 2 or self.multiclass == "ovr":
             return scores
@@ -231,12 +233,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
             votes[~first, other] += 1.0
             total[:, one] += scores[:, k]
             total[:, other] -= scores[:, k]
-        # Below one half in size, so that it decides between equal votes alone.
+        # The second term is below 1/3 in size, so that it only breaks ties between votes.
         joined: FloatArray = votes + total / (3.0 * (np.abs(total) + 1.0))
         return joined
 
     def _calibrate(self, points: Points, codes: IntArray, caps: FloatArray) -> None:
-        """Fit the calibrators on scores by models that have not seen the row."""
+        """Fit the calibrators on the held-out scores of stratified folds."""
         if hasattr(self, "calibrators_"):
             del self.calibrators_
         if self.calibrate is None:
@@ -247,8 +249,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
                 self._who,
                 needs="two rows of every class to calibrate",
                 got="a class with one",
-                todo="Set {option}, or drop that class.",
-                option="calibrate",
+                todo="Set {option} to None, or drop that class.",
+                option=Option("calibrate", bare=True),
             )
         scores = np.empty((codes.size, 1 if self.classes_.size == 2 else self.classes_.size))
         seed = 0 if self.random_state is None else self.random_state

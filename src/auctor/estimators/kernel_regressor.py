@@ -1,4 +1,4 @@
-"""Kernel regression with scikit-learn's API: the epsilon tube and kernel ridge."""
+"""Kernel regression with scikit-learn's API: support vector regression and kernel ridge."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from auctor.core.checks import check_choice, check_real
-from auctor.core.errors import ParameterError
+from auctor.core.errors import Option, ParameterError
 from auctor.core.types import FloatArray
-from auctor.estimators.base import tell
+from auctor.estimators.base import issue_warnings
 from auctor.estimators.kernel import Kernel, KernelEstimator
 from auctor.kernel_machine.machine import combine, regression, solve_dual, solve_ridge
 
@@ -18,36 +18,36 @@ from auctor.kernel_machine.machine import combine, regression, solve_dual, solve
 class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     """Regression by a function that is linear in a kernel's features.
 
-    Minimises ``|f|^2/2 + C sum_i w_i loss(y_i - f(x_i) - b)``. The loss is the epsilon tube,
-    ``max(0, |r + shift| - epsilon)``, or the square ``r^2/2``, which is kernel ridge regression
-    with strength ``1 / C`` and an intercept.
+    Minimises ``|f|^2/2 + C sum_i w_i loss(y_i - f(x_i) - b)``. The loss of a residual r is the
+    epsilon-insensitive one, ``max(0, |r + shift| - epsilon)``, or ``r^2/2``, which is kernel ridge
+    regression with strength ``1 / C`` and an intercept.
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable
         As in `KernelClassifier`.
     loss : {"epsilon_insensitive", "squared"}
-        "squared" factorises the kernel matrix: at most 20,000 rows.
+        "squared" factorises the kernel matrix and takes at most 20,000 rows.
     C : float > 0
-        Price of a row's loss.
+        Weight of the loss of a row.
     epsilon : float >= 0
-        Half the width of the tube inside which residuals cost nothing.
+        Half the width of the tube of residuals without loss.
     shift : float
-        Moves the tube up by this amount: where it is positive, forecasts below the target are
-        penalised earlier than those above.
+        Shift of the tube. If it is positive, predictions below the target are penalised earlier
+        than those above it.
     gamma, degree, coef0, tol, max_iter, cache_bytes, n_threads
         As in `KernelClassifier`; ``tol`` in units of the target.
 
     Attributes
     ----------
     support_ : (n_support,) int array
-        Rows that support the function.
+        Indices of the support vectors.
     dual_coef_ : (1, n_support) array
     intercept_ : (1,) array
     gap_ : float
-        Objective minus that of the dual, divided by ``C sum_i w_i``.
+        Duality gap divided by ``C sum_i w_i``.
     n_iter_ : int
-        Pairs of variables changed; 1 for the squared loss.
+        Number of pair updates; 1 for the squared loss.
     gamma_ : float
 
     Examples
@@ -93,10 +93,10 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         if self.loss == "squared" and self.shift != 0.0:
             raise ParameterError(
                 self._who,
-                needs="the epsilon tube for a shift",
+                needs="the epsilon-insensitive loss for a shift",
                 got=f"shift={self.shift:g} with the squared loss",
                 todo="Use {option}, or add the shift to y.",
-                option="loss",
+                option=Option("loss", "epsilon_insensitive"),
             )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -117,6 +117,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         else:
             dual = regression(target, caps, self.epsilon, self.shift)
             one = solve_dual(points, dual, self._limits())
+            # Each row has two dual variables, one for either side of the tube.
             beta, intercept, gap = (
                 one.beta[: kept.size] + one.beta[kept.size :],
                 one.intercept,
@@ -129,7 +130,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         )
         self._keep(kept, model, support)
         self.gap_ = gap / float(caps.sum())
-        tell(self._warn(found))
+        issue_warnings(self._warn(found))
         return self
 
     def predict(self, X: Any) -> FloatArray:

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from auctor.core.result import Solution
 from auctor.core.types import FloatArray, Target
-from auctor.estimators.base import LinearEstimator, by_partition, tell
+from auctor.estimators.base import LinearEstimator, by_partition, issue_warnings
 from auctor.training.model import RegressionModel
 from auctor.training.parameters import RegressorParameters, check_regressor, parameters_of
 from auctor.training.train import train_regressor, unconverged
@@ -26,7 +26,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
         "squared", "huber", "absolute", "quantile", "epsilon_insensitive", "poisson" (log link), or
         an object such as ``auctor.losses.Quantile(0.9)``.
     penalty : {"l2", "l1", "elastic_net", "none"} or penalty object
-        An object carries its own strength.
+        A penalty object has its own strength.
     strength : float >= 0
         Multiplier of the penalty.
     l1_ratio : float in [0, 1], optional
@@ -36,8 +36,8 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
     fit_intercept : bool
         The intercept is never penalised.
     standardise : "auto" or bool
-        Whether number columns are scaled to deviation one inside the fit, as in `MetricClassifier`:
-        the penalty acts on the scaled columns, ``coef_`` is in the units of the data.
+        Whether columns are scaled to unit standard deviation inside the fit, as in
+        `MetricClassifier`: the penalty acts on the scaled columns, ``coef_`` is in data units.
     tol : float
         Gap to reach, as a fraction of the loss of the best constant prediction.
     max_iter : int
@@ -55,7 +55,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
     coef_ : (d,) array
     intercept_ : float
     gap_ : float
-        Certified bound on the distance to the optimal objective (see ``solution_.certified``).
+        Bound on the distance to the optimal objective (see ``solution_.certified``).
     n_iter_ : int
     solution_ : Solution
 
@@ -90,7 +90,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator, RegressorParameters):  # 
         self.intercept_ = self.solution_.intercept
         self.gap_ = self.solution_.gap
         self.n_iter_ = self.solution_.n_iter
-        tell(unconverged([self.solution_]))
+        issue_warnings(unconverged([self.solution_]))
         return self
 
     @by_partition

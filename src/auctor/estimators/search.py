@@ -1,4 +1,4 @@
-"""A classifier that picks its strength on regularisation paths, by the metric, out of fold."""
+"""A classifier that picks its strength by cross-validation on regularisation paths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from auctor.core.errors import ParameterError
 from auctor.core.types import Array, FloatArray, IntArray
-from auctor.estimators.base import sentence, tell
+from auctor.estimators.base import issue_warnings, sentence
 from auctor.estimators.classifier import MetricClassifier
 from auctor.training.batch import for_parts
 from auctor.training.fold_scores import Judge, Split
@@ -24,14 +24,14 @@ from auctor.training.parameters import (
 from auctor.training.select import StrengthSearch
 from auctor.training.targets import Rows
 
-#: What a fit of `MetricClassifier` leaves behind.
+#: Attributes that a fit of `MetricClassifier` sets.
 MODEL = ("coef_", "intercept_", "threshold_", "gap_", "n_iter_", "solution_", "calibrators_")
 
 
 def splits_of(
     who: str, cv: Any, labels: Array, groups: IntArray | None = None, *, classifier: bool
 ) -> list[Split] | None:
-    """Folds of a splitter or of given rows; none where ``cv`` is a number."""
+    """Training and test rows of each fold of a splitter or iterable; None if ``cv`` is a number."""
     if isinstance(cv, Integral):
         return None
     from sklearn.model_selection import check_cv
@@ -58,46 +58,48 @@ def splits_of(
 class MetricClassifierCV(SearchParameters, MetricClassifier):
     """`MetricClassifier` with its strength and surrogate picked by the metric on held-out rows.
 
-    Each fold is a warm-started `regularisation_path` on the training part (one per class with more
-    than two; all share the strength), scored on the rest. By default the search goes from coarse
-    to fine: decades of strengths on two folds, the best three on the others while they cannot be
-    told apart, then half-way points beside the best; fits inside it are loose. Where the best
-    strength ends the grid, the grid is extended, and a warning says so if scores still rise there.
-    With ``surrogate="auto"`` the folds choose between surrogates too: the cheapest is tuned first,
-    and another takes its place where it leads by more than one standard error. The model is then
-    fitted to all rows.
+    For each fold a warm-started `regularisation_path` is solved on the training rows (one per class
+    with more than two; all share the strength) and scored on the held-out rows. By default the
+    search goes from coarse to fine: decades of strengths on two folds; the best three on the other
+    folds, as long as they are not clearly worse than the best; then half a step on either side of
+    the best. Fits inside the search have a loose tolerance. Where the best strength is at the end
+    of the grid, the grid is extended, and a warning is issued if scores still rise there. With
+    ``surrogate="auto"`` the folds also choose between surrogates: the cheapest is tuned first, and
+    another one replaces it if it leads by more than one standard error. The model is then fitted
+    to all rows.
 
     Parameters
     ----------
     metric, surrogate, penalty, l1_ratio, solver, fit_intercept, threshold, class_weight, calibrate
-        As in `MetricClassifier`. The strength of a penalty object does not matter.
+        As in `MetricClassifier`. The strength of a penalty object is ignored.
     pos_label
         As in `MetricClassifier`.
     strengths : sequence of floats, optional
-        The candidates, used in decreasing order, each on every fold. By default they are in
-        geometric progression: from `auctor.solvers.strength_max` (the largest over the classes) for
+        The candidates, in any order, each scored on every fold. By default they are a decreasing
+        geometric sequence: from `auctor.solvers.strength_max` (the largest over the classes) for
         penalties that make models sparse, from the mean squared row norm for others.
     n_strengths : int >= 1, optional
-        The number of candidates, each on every fold; by default the search is coarse to fine.
-        With stated candidates or a stated number ``surrogate="auto"`` is that of
-        `MetricClassifier`.
+        The number of candidates, each scored on every fold; by default the search is coarse to
+        fine. If ``strengths`` or ``n_strengths`` is given, ``surrogate="auto"`` is the default
+        surrogate, as in `MetricClassifier`.
     ratio : float in (0, 1), optional
         Smallest default strength over the largest; 1e-3 for sparse penalties, 1e-7 for others.
     cv : int >= 2, splitter or iterable of (train, test) rows
         A number of stratified, shuffled folds, fewer if a class has fewer rows.
     scoring : str or callable, optional
-        Anything scikit-learn takes, greater is better; by default the metric, as `score` of
-        `MetricClassifier` returns it.
+        A scorer of scikit-learn, greater is better; by default the metric, as in
+        `MetricClassifier.score`.
     rule : {"best", "one_standard_error"}
-        Of equal mean scores "best" takes the one with the higher average precision, then the
-        larger strength. "one_standard_error" takes the largest strength within one standard error
-        of the best mean score.
+        "best" picks the best mean score; ties are broken by the average precision, then by the
+        larger strength. "one_standard_error" picks the largest strength whose mean score is within
+        one standard error of the best.
     refit : bool
         Whether to fit to all rows at the end; without it there is no model, only the scores.
     tol, max_iter
-        Of the final fit, and of every point of a path where candidates are stated.
+        Tolerance and iterations of the final fit, and of every fit if ``strengths`` or
+        ``n_strengths`` is given.
     max_seconds : float, optional
-        For everything; the best strength of what was scored by then is taken.
+        Time limit of search and final fit; the best strength scored by then is used.
     n_threads : int, optional
     warm_start : bool
         Start the final fit from the previous one.
@@ -113,9 +115,9 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
     surrogate_ : str
         Name of the chosen surrogate.
     strengths_ : (n_strengths,) array
-        What was tried, decreasing.
+        The strengths that were tried, decreasing.
     scores_ : (n_folds, n_strengths) array
-        NaN where a strength was dropped before a fold.
+        Held-out scores, NaN where a strength was not scored on a fold.
     best_index_ : int
         Position of the chosen strength.
     classes_, coef_, intercept_, threshold_, gap_, n_iter_, solution_
@@ -167,7 +169,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
             self._take_over(search)
             raise
         self._take_over(search)
-        tell(search.warnings)
+        issue_warnings(search.warnings)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
@@ -177,7 +179,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
         return self._scored(self, X, y, sample_weight)
 
     def _take_over(self, search: StrengthSearch) -> None:
-        """What the search found; the model of an earlier fit goes."""
+        """Store the results of the search; attributes of an earlier fit are removed."""
         for name in MODEL:
             if hasattr(self, name):
                 delattr(self, name)
@@ -191,11 +193,11 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
             self._keep(search.trained)
 
     def _splits(self, rows: Rows) -> list[Split] | None:
-        """Folds of a splitter or of given rows; none where ``cv`` is a number."""
+        """Training and test rows of each fold; None if ``cv`` is a number."""
         return splits_of(self._who, self.cv, rows.labels, rows.groups, classifier=True)
 
     def _judge_of(self, rows: Rows) -> Judge:
-        """Scores models by ``scoring``, which takes estimators."""
+        """A function that scores models by ``scoring``, for which it wraps them in an estimator."""
         part = MetricClassifier(**vars(parameters_of(ClassifierParameters, self)))
         part.classes_, part.pos_label_ = rows.classes, self.pos_label_
         part.n_features_in_ = rows.matrix.shape[1]
@@ -208,7 +210,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
         return judge
 
     def _scored(self, model: MetricClassifier, X: Any, y: Any, weight: Any) -> float:
-        """What ``scoring`` says of a fitted classifier."""
+        """The score of a fitted classifier by ``scoring``."""
         from sklearn.exceptions import NotFittedError
         from sklearn.metrics import check_scoring
 

@@ -1,4 +1,4 @@
-"""What ``auctor demo`` compares: four ways to train on a table that ships with scikit-learn."""
+"""The comparison of ``auctor demo``: four classifiers on a table that ships with scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from sklearn.preprocessing import StandardScaler
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.search import MetricClassifierCV
 
-#: False alarms that a missed tumour costs as much as: a further examination is unpleasant, a
-#: missed tumour dangerous. The number is ours; nothing was tried before it was chosen.
+#: Cost of a false negative in false positives: a further examination is unpleasant, a missed tumour
+#: dangerous. Set by hand, before any result was seen.
 MISS_COST = 10.0
-#: Folds that predict every row once, by models that have not seen it.
+#: Outer folds: the usual 5. Every row is predicted once, by a model trained without it.
 FOLDS = 5
-#: Folds on which the tuned models look for their strength and their cut.
+#: Inner folds on which the tuned models pick strength and threshold. Set by hand: fewer than 5, so
+#: that the demo stays quick.
 INNER_FOLDS = 3
-#: Strengths that the tuned logistic regression tries, evenly spaced in logarithms.
+#: Number of strengths, on a logarithmic grid, that the tuned logistic regression tries. Set by
+#: hand, to keep the demo quick.
 STRENGTHS = 5
-#: Iterations of logistic regression: enough for it to converge on this table.
+#: Iterations of logistic regression, at most: enough to converge on this table.
 ITERATIONS = 1000
-#: Draws of the rows with replacement for the 95 % intervals; the ends are then good to 0.002.
+#: Bootstrap samples for the 95 % intervals. Set by hand: the ends are then accurate to 0.002.
 DRAWS = 1000
-#: Names that the verdict speaks of.
+#: Names of two classifiers that the verdict mentions.
 PLAIN = "logistic regression"
 OURS = "auctor, trained on the metric"
 
 
 class ShowTable(NamedTuple):
-    """A table with two classes; ``hit`` marks the rows of the positive one."""
+    """A table with two classes; ``hit`` marks the positive rows, ``chosen`` says why this one."""
 
     title: str
     chosen: str
@@ -50,33 +52,35 @@ class ShowTable(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What one way to train came to for one metric, with a 95 % interval over the rows."""
+    """The metric of one classifier, with a 95 % bootstrap interval."""
 
     name: str
     value: float
     low: float
     high: float
-    #: Value minus that of the best, and its interval over the same draws of rows.
+    #: Value minus that of the best classifier, with its interval over the same bootstrap samples.
     behind: float
     behind_low: float
     behind_high: float
 
     @property
     def tied(self) -> bool:
-        """Whether these rows cannot tell it from the best."""
+        """Whether the difference from the best is not significant."""
         return self.behind_low <= 0.0 <= self.behind_high
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A metric, by the name that auctor and people call it.
+    """A metric of the demo.
 
     Parameters
     ----------
     metric : str
+        Its name in auctor.
     title : str
+        Its description for people.
     measure : callable
-        Of the rows that are positive and the rows that are predicted so.
+        From the true and the predicted positives, boolean arrays, to the value.
     greater_is_better : bool
     """
 
@@ -87,12 +91,12 @@ class Goal:
 
     @property
     def scorer(self) -> Any:
-        """The same for scikit-learn, greater is better."""
+        """The metric as a scorer of scikit-learn, greater is better."""
         return make_scorer(self.measure, greater_is_better=self.greater_is_better)
 
 
 def cost_per_row(hit: Array, predicted: Array) -> float:
-    """False alarms per row, a miss counting `MISS_COST` times.
+    """Cost per row: 1 for a false positive, `MISS_COST` for a false negative.
 
     Examples
     --------
@@ -104,7 +108,7 @@ def cost_per_row(hit: Array, predicted: Array) -> float:
 
 
 def _f1(hit: Array, predicted: Array) -> float:
-    """Twice the hits over the hits, misses and alarms; 0 without any hit."""
+    """F1: ``2 TP / (2 TP + FP + FN)``; 0 if nothing is positive or predicted positive."""
     marked = int(np.sum(hit)) + int(np.sum(predicted))
     return 2.0 * float(np.sum(hit & predicted)) / marked if marked else 0.0
 
@@ -132,8 +136,8 @@ def show_table() -> ShowTable:
     found = load_breast_cancer()
     return ShowTable(
         "Breast tumours (Wisconsin), as they ship with scikit-learn",
-        "It is the only table with two classes among those that scikit-learn installs, so nobody "
-        "could pick one that suits them; no row or column was changed.",
+        "It is the only table with two classes that is installed with scikit-learn, so it was not "
+        "picked for its result; no row or column was changed.",
         found.data,
         found.target == 0,
         tuple(str(name) for name in found.feature_names),
@@ -143,7 +147,7 @@ def show_table() -> ShowTable:
 
 
 def entrants(seed: int) -> Mapping[str, Callable[[Goal], Any]]:
-    """Ways to train, by name: what makes an unfitted classifier for a goal."""
+    """The classifiers by name, each as a function from a goal to an unfitted estimator."""
 
     def tuned_logistic(goal: Goal) -> Any:
         search = LogisticRegressionCV(Cs=STRENGTHS, cv=INNER_FOLDS, max_iter=ITERATIONS)
@@ -174,7 +178,7 @@ def held_out(make: Callable[[], Any], table: ShowTable, seed: int) -> Array:
     predicted = np.zeros(table.hit.size, dtype=bool)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        # scikit-learn announces changes of its own defaults here; they change nothing below.
+        # Warnings of scikit-learn on future changes of its defaults, which do not matter here.
         warnings.simplefilter("ignore", FutureWarning)
         for train, test in folds.split(table.matrix, table.hit):
             model = make().fit(table.matrix[train], table.hit[train])
@@ -183,7 +187,7 @@ def held_out(make: Callable[[], Any], table: ShowTable, seed: int) -> Array:
 
 
 def measured(hit: Array, predicted: Mapping[str, Array], goal: Goal, seed: int) -> list[Measured]:
-    """Every way to train by a goal, the best first; intervals by drawing rows with replacement."""
+    """The classifiers by a metric, the best first, with bootstrap intervals."""
     rng = np.random.default_rng(seed)
     draws = rng.integers(hit.size, size=(DRAWS, hit.size))
     values = {name: goal.measure(hit, found) for name, found in predicted.items()}
@@ -204,7 +208,7 @@ def measured(hit: Array, predicted: Mapping[str, Array], goal: Goal, seed: int) 
 
 
 def verdict(goal: Goal, rows: list[Measured]) -> str:
-    """One sentence: what to use for a goal, and why.
+    """A sentence that says which classifier to use for a metric, and why.
 
     Examples
     --------
@@ -214,6 +218,7 @@ def verdict(goal: Goal, rows: list[Measured]) -> str:
     'For f1 use trees: it is best here, and auctor, trained on the metric is behind by 0.100.'
     """
     best, *others = rows
+    # In this order: ours is clearly behind; one is clearly best; the simplest of those that tie.
     ours = next(row for row in rows if row.name == OURS)
     tied = [row.name for row in others if row.tied]
     if best is not ours and not ours.tied:
@@ -242,11 +247,11 @@ def verdict(goal: Goal, rows: list[Measured]) -> str:
 
 
 def where_trees_win(results: Mapping[str, list[Measured]]) -> str:
-    """For which metrics boosted trees come first here, and where they do on other tables."""
+    """A sentence on the metrics for which boosted trees win here, and when they win elsewhere."""
     first = [metric for metric, rows in results.items() if "trees" in rows[0].name]
     here = f"for {' and '.join(first)}" if first else "for none of these metrics"
     return (
-        f"Boosted trees come first {here} on this table. Where columns act together, so that one "
-        "matters only for some values of another, they are often far ahead of every linear model, "
-        "ours too."
+        f"Boosted trees come first {here} on this table. Where columns interact, so that the "
+        "effect of one depends on the value of another, they are often far ahead of every linear "
+        "model, including auctor's."
     )

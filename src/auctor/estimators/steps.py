@@ -1,7 +1,7 @@
-"""Steps of a scikit-learn pipeline as parameters and numbers, and back.
+"""Steps of a scikit-learn pipeline as parameters and fitted values, for model files, and back.
 
-Scalers are their public fitted attributes. An imputer is fitted again to the one row of its
-statistics, an encoder to rows that have each of its categories: both give exactly what there was.
+A scaler is restored by setting its public fitted attributes. An imputer is fitted to a row with its
+statistics, an encoder to rows that have all its categories: both then equal the original.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from auctor.core.errors import ParameterError
 
-#: Scalers and the attributes that a fit gives them.
+#: Scalers by class name, with their fitted attributes.
 SCALERS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "StandardScaler": (StandardScaler, ("mean_", "var_", "scale_", "n_samples_seen_")),
     "MinMaxScaler": (
@@ -26,16 +26,16 @@ SCALERS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     ),
     "MaxAbsScaler": (MaxAbsScaler, ("max_abs_", "scale_", "n_samples_seen_")),
 }
-#: Steps that are fitted again to what they learnt.
+#: Steps that are restored by another fit, by class name.
 REFITTED: dict[str, type[Any]] = {"SimpleImputer": SimpleImputer, "OneHotEncoder": OneHotEncoder}
-#: What stands for a step that does nothing.
+#: scikit-learn's name of a step that does nothing.
 PASS = "passthrough"
-#: What else a fitted step says of its columns.
+#: Attributes of fitted steps on their input columns.
 COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
-def taken_apart(name: str, step: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Class, parameters and fitted values of a step; refuses those that are not known."""
+def describe_step(name: str, step: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Class name, parameters and fitted values of a step; raises for other classes."""
     if step is None or (isinstance(step, str) and step == PASS):
         return PASS, {}, {}
     kind = type(step).__name__
@@ -78,8 +78,8 @@ def _refittable(
     return params, fitted
 
 
-def put_together(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
-    """The step that `taken_apart` described; raises ``ValueError`` or others for nonsense."""
+def rebuild_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
+    """The step from the values of `describe_step`; invalid values raise ValueError or others."""
     if kind == PASS:
         return PASS
     made, names = SCALERS.get(kind) or (REFITTED[kind], ())

@@ -1,4 +1,4 @@
-"""A classifier of raw tables: what ``auctor train`` does, as one estimator."""
+"""A classifier for raw tables, which does what ``auctor train`` does to files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from auctor.core.errors import DataError, DataTypeError, Option, ParameterError
 from auctor.core.types import Array, FloatArray
 from auctor.estimators.additive import AdditiveClassifier
 from auctor.estimators.base import offered_if, sentence
-from auctor.estimators.classifier import MetricClassifier, wants_probabilities
+from auctor.estimators.classifier import MetricClassifier, check_has_probabilities
 from auctor.estimators.search import MetricClassifierCV
 from auctor.tables.blocks import Block
 from auctor.tables.check import unseen_note
@@ -30,7 +30,7 @@ from auctor.training.model import LinearModel
 from auctor.training.parameters import ClassifierParameters, parameters_of
 from auctor.training.registry import known
 
-#: What messages call a table that has no file name.
+#: Name, in messages, of a table without a file name.
 TABLE = "the table"
 
 
@@ -56,19 +56,21 @@ class TableParameters(ClassifierParameters):
     decimal: str = "."
 
     def missing_rule(self) -> str:
-        """What becomes of a missing number: "auto" keeps it where the model can take it."""
+        """The rule for missing numbers: for "auto" they are kept if the model is additive."""
         keeps = self.model == "additive" and self.missing == "auto"
         return KEEP if keeps else self.missing
 
 
 def linear(given: TableParameters) -> MetricClassifier:
-    """A linear classifier; it looks for the strength itself where that is "auto"."""
+    """An unfitted linear classifier; with a search for the strength if that is "auto"."""
     who = type(given).__name__
     for name in ("n_bins", "monotone", "interactions"):
         if getattr(given, name) != getattr(TableParameters, name):
-            raise _of_curves(who, f"curves for {name}", f"{name} with model='linear'")
+            raise _needs_additive(
+                who, f"an additive model for {name}", f"{name} with model='linear'"
+            )
     if given.missing == KEEP:
-        raise _of_curves(who, "values in every row for a linear model", "missing='keep'")
+        raise _needs_additive(who, "values in every row for a linear model", "missing='keep'")
     params = vars(parameters_of(ClassifierParameters, given))
     strength = params.pop("strength")
     if isinstance(strength, str) and strength == "auto":
@@ -80,14 +82,14 @@ def linear(given: TableParameters) -> MetricClassifier:
 
 
 def additive(given: TableParameters) -> MetricClassifier:
-    """A curve for each column; its penalty is the one of curves unless another is named."""
+    """An unfitted additive classifier; a default ``penalty`` becomes the default of curves."""
     params = vars(parameters_of(ClassifierParameters, given))
     for name in ("l1_ratio", "standardise"):
         value = params.pop(name)
         if value not in (None, False, getattr(ClassifierParameters, name)):
             raise ParameterError(
                 type(given).__name__,
-                needs=f"{name} to be left alone with curves, whose bins scale the columns",
+                needs=f"the default {name} for an additive model, whose bins need no scaling",
                 got=f"{name}={value!r}",
                 todo="Drop it, or use {option}.",
                 option=Option("model", "linear"),
@@ -102,12 +104,13 @@ def additive(given: TableParameters) -> MetricClassifier:
     return AdditiveClassifier(**params, cv=given.cv, rule=given.rule)
 
 
-def _of_curves(who: str, needs: str, got: str) -> ParameterError:
+def _needs_additive(who: str, needs: str, got: str) -> ParameterError:
+    """The error for a parameter that only additive models have."""
     todo, option = "Use {option}, or drop it.", Option("model", "additive")
     return ParameterError(who, needs=needs, got=got, todo=todo, option=option)
 
 
-#: Kinds of models by name: what makes an unfitted classifier of encoded columns from parameters.
+#: Models by name: functions from parameters to an unfitted classifier of the encoded columns.
 MODELS: dict[str, Callable[[TableParameters], MetricClassifier]] = {
     "linear": linear,
     "additive": additive,
@@ -117,9 +120,9 @@ MODELS: dict[str, Callable[[TableParameters], MetricClassifier]] = {
 class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type: ignore[misc]
     """Classifier of a raw table of numbers, text, dates and missing values.
 
-    Columns become numbers as `auctor.tables.read_table` makes them: numbers and truth values stay,
-    text becomes a column of zeros and ones per category, dates the days since 1 January 1970. Then
-    a `MetricClassifier` is trained on the metric, by default at the strength that
+    Columns are encoded as in `auctor.tables.read_table`: numbers and booleans stay, text becomes a
+    column of zeros and ones per category, dates become days since 1 January 1970. Then a
+    `MetricClassifier` is trained on the metric, by default with the strength that
     `MetricClassifierCV` picks. ``auctor train`` does the same to files.
 
     Parameters
@@ -127,31 +130,32 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     metric : str or loss object
         As in `MetricClassifier`.
     model : {"linear", "additive"}
-        The kind of model that is trained on the encoded columns: `MetricClassifier`, or a curve for
-        each column, `AdditiveClassifier`.
+        The model of the encoded columns: `MetricClassifier`, or `AdditiveClassifier` with a curve
+        for each column.
     n_bins, monotone, interactions
-        Of curves, as in `AdditiveClassifier`; monotone columns are named as in the table, or as
-        encoded ("city=Oslo").
+        Parameters of `AdditiveClassifier`. Monotone columns have their names in the table, or those
+        of the encoded columns ("city=Oslo").
     strength : "auto" or float >= 0
-        Of the penalty; "auto" finds it by cross-validation.
+        Multiplier of the penalty; "auto" picks it by cross-validation.
     n_strengths, cv, rule
-        Of that search, as in `MetricClassifierCV`.
+        Parameters of that search, as in `MetricClassifierCV`.
     categorical : {"one_hot", "hash", "refuse"}
-        What becomes of columns of text: a column of zeros and ones per category, or ``buckets``
-        columns that its categories share by their hash.
+        Encoding of text: a column of zeros and ones per category; ``buckets`` columns that
+        categories share by their hash; or an error.
     buckets : int
+        Number of columns of "hash".
     missing : {"auto", "refuse", "mean", "median", "zero", "most_frequent", "keep"}
-        What a missing number or date becomes; "auto" is the median, but curves keep it: they have a
-        level for missing values. Missing text becomes the most frequent category, with "auto",
-        "zero" and "keep" no category at all.
+        How missing numbers and dates are imputed. "auto" is the median for linear models; additive
+        models keep missing values, which have a parameter of their own. Missing text becomes the
+        most frequent category; with "auto", "zero" and "keep" it has no category.
     drop, as_category, as_number : list of str, optional
-        Columns to leave out, columns to take as categories even if they spell numbers, and columns
-        of amounts, such as $1,200 or 45 %, to take as numbers.
+        Columns to leave out, columns to read as categories even if they contain numbers, and
+        columns of amounts, such as $1,200 or 45 %, to read as numbers.
     date : dict, optional
-        Columns of dates and how they are written, as in `datetime.strptime`: "%d/%m/%Y".
+        Formats of date columns, as in `datetime.strptime`: ``{"sold": "%d/%m/%Y"}``.
     decimal : {".", ","}
-        Decimal sign of numbers that are text; columns in ``as_number`` whose values have the other
-        one are read by that.
+        Decimal sign of numbers in text. Columns in ``as_number`` whose values have the other sign
+        are read with that one.
     surrogate, penalty, l1_ratio, solver, standardise, fit_intercept, threshold, threshold_cv
         As in `MetricClassifier`.
     class_weight, calibrate, average, pos_label, tol, max_iter, max_seconds, n_threads, verbose
@@ -159,7 +163,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     random_state : int, optional
         As in `MetricClassifier`.
     warm_start : bool
-        Start from the previous fit, where that had the same columns.
+        Start from the previous fit if it had the same columns.
 
     Attributes
     ----------
@@ -169,16 +173,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
     model_ : MetricClassifier or MetricClassifierCV
         The model of the encoded columns.
     schema_ : auctor.tables.Schema
-        How columns become numbers.
+        The encoding of the columns.
     notes_ : list of str
-        What was done to the table that may be worth knowing, each with the parameter that changes
-        it: columns read as dates, ids, codes such as zip codes, columns that know the label.
+        Remarks on how the table was read, each with the parameter that changes it: columns read as
+        dates, identifiers, codes such as zip codes, columns that give the label away.
 
     Notes
     -----
-    At prediction, columns are found by name, in any order and among others; categories that `fit`
-    has not seen become zeros, and missing values what they became in `fit`. Tables without names,
-    such as arrays, go by position.
+    At prediction, columns are found by name; their order and further columns do not matter.
+    Categories that did not occur in `fit` become zeros, and missing values are imputed as in
+    `fit`. In tables without names, such as arrays, columns are found by position.
 
     Examples
     --------
@@ -215,9 +219,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return type(self).__name__
 
     def make_model(self, schema: Schema | None = None) -> MetricClassifier:
-        """The unfitted model of the encoded columns; refuses parameters that `fit` would.
+        """The unfitted model of the encoded columns; raises for invalid parameters.
 
-        With a schema, monotone columns are numbered as they are encoded.
+        With a schema, the columns of ``monotone`` become numbers of encoded columns.
         """
         kind = MODELS[known(self._who, "model", self.model, MODELS)]
         if isinstance(self.strength, str) and self.strength != "auto":
@@ -246,7 +250,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         groups : array, optional
             As in `MetricClassifier.fit`.
         """
-        self.make_model()  # refuses what cannot be used before anything is read
+        self.make_model()  # raises for invalid parameters before anything is read
         label = y if isinstance(y, str) else None
         frame = Frame(X, self._who, without=label, decimal=self.decimal)
         self._check_columns(X, frame, reset=True)
@@ -279,7 +283,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return self
 
     def adopt(self, model: MetricClassifier, schema: Schema) -> Self:
-        """Take over a fitted model of encoded columns and how they are encoded."""
+        """Use a fitted model of encoded columns and the schema that encodes them."""
         self.model_, self.schema_ = model, schema
         self.classes_, self.pos_label_ = model.classes_, model.pos_label_
         self.n_iter_ = model.n_iter_
@@ -303,17 +307,17 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return self.model_.intercept_
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the encoded columns; ``input_features`` is there for scikit-learn alone."""
+        """Names of the encoded columns; ``input_features`` is ignored, for scikit-learn's API."""
         check_is_fitted(self)
         return np.array(self.schema_.feature_names, dtype=object)
 
     def encode(self, X: Any) -> Any:
-        """The matrix of encoded columns, as the model sees them."""
+        """The matrix of encoded columns, the input of ``model_``."""
         encoder, block = self._encoder(X)
         return encoder(block)
 
     def _encoder(self, X: Any) -> tuple[Encoder, Block]:
-        """What encodes a table, and its rows."""
+        """The encoder of a table and the block of its rows; raises without rows."""
         check_is_fitted(self)
         frame = Frame(X, self._who, decimal=self.decimal)
         self._check_columns(X, frame, reset=False)
@@ -329,7 +333,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return encoder, block
 
     def check(self, X: Any) -> list[str]:
-        """What is worth knowing before a table is predicted: categories that `fit` did not see."""
+        """Remarks on a table before prediction: categories that did not occur in `fit`."""
         encoder, block = self._encoder(X)
         encoder(block)
         return [unseen_note(encoder.unseen, block.n_rows)] if encoder.unseen else []
@@ -340,11 +344,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return self.model_.decision_function(matrix)
 
     def predict(self, X: Any) -> Array:
-        """Labels: by the threshold for two classes, the highest score for more."""
+        """Labels: by the threshold for two classes, by the highest score for more."""
         matrix = self.encode(X)
         return self.model_.predict(matrix)
 
-    @offered_if(wants_probabilities)
+    @offered_if(check_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probabilities, (n, n_classes)."""
         matrix = self.encode(X)
@@ -352,30 +356,33 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
-        """The metric, greater is better, as in `MetricClassifier`; y may name the label column."""
+        """The metric, greater is better, as in `MetricClassifier.score`.
+
+        y may be the name of the label column in X.
+        """
         matrix = self.encode(X)
         return self.model_.score(matrix, self._labels(X, y), sample_weight, groups)
 
     def to_model(self) -> LinearModel:
-        """The fitted numbers as a model of encoded columns that predicts without scikit-learn."""
+        """The fitted model of the encoded columns, which predicts without scikit-learn."""
         check_is_fitted(self)
         return self.model_.to_model()
 
-    # --- what a fit reads ---------------------------------------------------------------------
+    # --- inputs of a fit ----------------------------------------------------------------------
 
     def _listed(self, name: str) -> list[str]:
-        """The columns that a parameter names; one of them may stand alone."""
+        """The columns in a parameter as a list; a single name is allowed."""
         given = getattr(self, name)
         return [given] if isinstance(given, str) else list(given or ())
 
     def _dates(self) -> dict[str, str]:
-        """How dates are written, by column."""
+        """The formats of dates, by column."""
         if self.date is not None and not isinstance(self.date, Mapping):
             raise ParameterError(
                 self._who,
-                needs="date to map columns to patterns",
+                needs="date to map columns to formats",
                 got=f"{self.date!r}",
-                todo="Pass such as {'sold': '%d/%m/%Y'}.",
+                todo="Pass a dict such as {'sold': '%d/%m/%Y'}.",
             )
         return dict(self.date or {})
 
@@ -384,7 +391,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         return labels_of(X, y, self._who) if isinstance(y, str) else y
 
     def _check_columns(self, X: Any, frame: Frame, *, reset: bool) -> None:
-        """Remember the columns of a fit; without names, refuse another number of columns."""
+        """Store the columns of a fit; later, without names, check the number of columns."""
         if reset:
             self.n_features_in_ = len(frame.names)
             if hasattr(self, "feature_names_in_"):

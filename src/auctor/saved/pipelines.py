@@ -14,7 +14,7 @@ def describe(pipeline: Any, arrays: Arrays) -> list[Json]:
     made: list[Json] = []
     *before, (last, _) = pipeline.steps
     for k, (name, step) in enumerate(before):
-        kind, params, fitted = steps.taken_apart(name, step)
+        kind, params, fitted = steps.describe_step(name, step)
         made.append(
             {
                 "name": name,
@@ -42,7 +42,7 @@ def read(entries: Any, arrays: Arrays) -> list[Any]:
             {key: decoded(value, arrays) for key, value in entry[part].items()}
             for part in ("params", "fitted")
         )
-        made.append((_name(entry), steps.put_together(entry["class"], params, fitted)))
+        made.append((_name(entry), steps.rebuild_step(entry["class"], params, fitted)))
     need(entries[-1].keys() == {"name"}, "a last step")
     return [*made, _name(entries[-1])]
 
