@@ -221,7 +221,7 @@ def test_a_mixture_has_part_of_both():
     model.state_["blend"][:] = 0.5, 2.0
     other = clone(model).set_params(memory=0).fit(X, y)
     kept = remembering.ranked(
-        model.state_, model._aim, remembering.settled_rows(model.state_, None)
+        model.state_, model._objective, remembering.settled_rows(model.state_, None)
     )
     expected = 0.5 * other.coef_[0] + 2.0 * kept.coef
     np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-9)

@@ -1,4 +1,4 @@
-"""Learners for rows that pass by once."""
+"""Online learners: linear classifiers that read each row of a stream once."""
 
 from auctor.online.base import OnlineClassifier
 from auctor.online.checkpoint import load_checkpoint, save_checkpoint

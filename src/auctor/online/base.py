@@ -1,4 +1,4 @@
-"""What one-pass learners share: reading chunks, labels, new columns, state."""
+"""Base class of the online learners: chunks, labels, new columns, state."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from auctor.online.labels import (
     refuse_missing,
     signs,
 )
-from auctor.online.room import check_room, too_large
+from auctor.online.room import check_memory, too_large
 
 T = TypeVar("T")
 
-#: Everything a learner knows, as named arrays; kernels update them in place.
+#: The state of a learner as named arrays; kernels update them in place.
 State = dict[str, Array]
 
 
 class AnswerCache:
-    """What a learner solved for last, by question; it is not copied or pickled with the learner.
+    """Cache of the last solution of each kind; it is not copied or pickled with the learner.
 
-    The learner gets an empty one with its state, so that reading an answer changes none of its
-    attributes, as scikit-learn demands of `predict`.
+    The learner gets an empty cache with its state, so that `predict` does not add attributes, which
+    scikit-learn's checks forbid.
     """
 
     __slots__ = ("_kept",)
@@ -49,7 +49,7 @@ class AnswerCache:
         self._kept: dict[str, tuple[Any, Any]] = {}
 
     def get(self, question: str, key: Any, solve: Callable[[], T]) -> T:
-        """The last answer to a question if it was for the same key, else a new one."""
+        """The cached answer of this kind if its key is the same, else that of ``solve``."""
         kept = self._kept.get(question)
         if kept is None or kept[0] != key:
             kept = self._kept[question] = (key, solve())
@@ -60,25 +60,25 @@ class AnswerCache:
         return AnswerCache, ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AnswerCache)  # it adds nothing to what the learner knows
+        return isinstance(other, AnswerCache)  # a cache is no part of what was learned
 
     __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StreamParameters:
-    """Parameters that all learners have.
+    """Parameters of all learners.
 
     Parameters
     ----------
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : int, optional
-        Seed of what is random, if anything is.
+        Seed of learners that draw random numbers.
     """
 
     passes: int = 1
@@ -88,17 +88,17 @@ class StreamParameters:
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # type: ignore[misc]
-    """A linear scorer learned from rows that pass by once.
+    """A linear classifier of two classes that learns from a stream of rows.
 
-    A subclass is a dataclass (``eq=False, repr=False``) whose fields are its parameters, and writes
-    `fresh_state`, `_learn` and `_weights`. `_learn` is a loop over rows that reads and writes the
-    state alone, so that chunks of any size give the same state as one call, and a state that was
-    saved goes on as if nothing had happened.
+    A subclass is a dataclass (``eq=False, repr=False``) whose fields are its parameters, and
+    implements `fresh_state`, `_learn` and `_weights`. `_learn` loops over rows and reads and writes
+    only the state. Chunks of any size therefore give the same state as one call, and learning
+    continues from a saved state exactly as it would have without a break.
     """
 
-    #: What to do where the state does not fit into memory.
+    #: Advice in the error for a state that does not fit into memory.
     wide_advice: ClassVar[str] = "Use StreamingAUC or Spam, whose memory is O(columns)."
-    #: Arrays of the state whose axes all have one entry per column; new columns append zeros.
+    #: Arrays of the state with one entry per column on every axis; new columns append zeros.
     per_column: ClassVar[tuple[str, ...]] = ()
 
     state_: State
@@ -108,7 +108,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     rows_seen_: int
     skipped_rows_: int
 
-    # --- what a subclass writes -----------------------------------------------------------------
+    # --- to be implemented by subclasses --------------------------------------------------------
 
     def fresh_state(self, d: int, rng: np.random.Generator) -> State:
         """State before the first row, for d columns."""
@@ -119,26 +119,26 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         raise NotImplementedError
 
     def _weights(self, state: State) -> FloatArray:
-        """Weights of the columns now."""
+        """Weights (d,) of the columns in this state."""
         raise NotImplementedError
 
     def _threshold(self, state: State) -> float:
-        """Where `predict` cuts the scores."""
+        """Score above which `predict` returns the positive class."""
         return 0.0
 
-    def _again(self, state: State) -> None:
-        """Rows that were learned already come once more."""
+    def _before_next_pass(self, state: State) -> None:
+        """Called by `fit` before another pass over the same rows."""
 
     def _ruled_by_one_row(self, state: State) -> bool:
-        """Whether one row has more than half of the squared length of all, and steps go by that."""
+        """Whether one row has over half of all squared norms and makes the steps too short."""
         return False
 
     def state_numbers(self, d: int) -> int:
-        """About how many numbers a state of d columns holds; 0 where that is O(d)."""
+        """Approximate number of floats in a state of d columns; 0 where that is O(d)."""
         return 0
 
     def _widen(self, state: State, extra: int) -> None:
-        """Make room for more columns; their entries so far are zero."""
+        """Add ``extra`` columns to the state, with zeros as entries of the earlier rows."""
         pad_columns(
             state, {name: tuple(range(state[name].ndim)) for name in self.per_column}, extra
         )
@@ -146,7 +146,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     # --- learning -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn from all rows, ``passes`` times in their order."""
+        """Learn from scratch: ``passes`` passes over the rows, in their order."""
         self.check_params()
         self.reset()
         labels = flat_labels(self._who, y)
@@ -155,7 +155,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         known = distinct_labels(self._who, labels[~missing_labels(labels)])
         for turn in range(self.passes):
             if turn:
-                self._again(self.state_)
+                self._before_next_pass(self.state_)
             self.partial_fit(X, labels, classes=known, sample_weight=sample_weight)
         return self
 
@@ -168,8 +168,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
             Columns of a table must have the names of the first call, in the same order.
         y : labels
         classes : two labels, optional
-            Needed in the first call unless the labels there have two values, or are 0/1, -1/+1 or
-            False/True. Where 1 is the only label so far, ``classes_`` is [1] until a 0 or -1 comes.
+            Needed in the first call unless its labels have two values, or are 0/1, -1/+1 or
+            False/True. While 1 is the only label, ``classes_`` is [1].
         sample_weight : array, optional
         """
         return self.learn_rows(X, y, classes, sample_weight)
@@ -182,7 +182,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         sample_weight: Any = None,
         names: Sequence[str] | None = None,
     ) -> Self:
-        """Learn from more rows, whose columns may be named apart from them."""
+        """`partial_fit` for rows whose column names are passed separately."""
         self.check_params()
         matrix = as_matrix(X, who=self._who, finite=self.missing != "skip")
         names = self._names(X) if names is None else names
@@ -196,6 +196,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         self.classes_ = known
         self._fit_columns(matrix.shape[1], names)
         if matrix.shape[0]:
+            # Compressed rows (indptr, indices, values), also of a dense matrix, for the kernels.
             rows = wrap(matrix, Target(np.empty(0)), n_threads=1).row_lines()
             ruled = self._ruled_by_one_row(self.state_)
             self._learn(self.state_, rows, sides, weight)
@@ -205,7 +206,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         return self
 
     def adopt(self, state: State, d: int) -> None:
-        """Go on from a state of d columns: a fresh one, or one that was saved."""
+        """Continue from a state of d columns: a fresh one, or one from a file."""
         self.state_, self.n_features_in_ = state, d
         self._answers = AnswerCache()
 
@@ -228,6 +229,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         d = matrix.shape[1]
         self._check_columns(d, self._names(X))
         coef = self._weights(self.state_)
+        # With ``grow`` the rows may have more or fewer columns than the state: those have weight 0.
         coef = np.pad(coef[:d], (0, max(0, d - coef.size)))
         return wrap(matrix, Target(np.empty(0))).scores(coef, float(self.intercept_[0]))
 
@@ -238,7 +240,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """AUC."""
+        """AUC of the scores."""
         check_is_fitted(self, "state_")
         labels = flat_labels(self._who, y)
         refuse_missing(self._who, missing_labels(labels))
@@ -248,9 +250,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
     # --- parts ----------------------------------------------------------------------------------
 
     def _warn_of_one_row(self) -> None:
-        text = "rows of similar length; got one row that is longer than all others together"
-        todo = "Its steps are too short to learn from now on: drop that row, or scale the columns."
-        warnings.warn(DataWarning(f"{self._who} needs {text}. {todo}"), stacklevel=3)
+        warning = DataWarning(
+            self._who,
+            needs="rows of similar norm",
+            got="one row with a larger norm than all others together",
+            todo="From now on steps are too short to learn: drop that row, or scale the columns.",
+        )
+        warnings.warn(warning, stacklevel=3)
 
     @property
     def _who(self) -> str:
@@ -266,7 +272,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         return hasattr(self, "state_")
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         check_int(self._who, "passes", self.passes, low=1)
         check_choice(self._who, "missing", self.missing, ("raise", "skip"))
         if not isinstance(self.grow, bool | np.bool_):
@@ -285,7 +291,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
                 delattr(self, name)
 
     def _clean(self, matrix: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, FloatArray]:
-        """Matrix, labels and weights; rows with missing values are refused, or left out."""
+        """Matrix, labels and weights; rows with missing values raise an error or are left out."""
         labels = flat_labels(self._who, y)
         if labels.shape != (matrix.shape[0],):
             raise DataError(
@@ -310,7 +316,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         return matrix, plain_labels(labels), weight
 
     def _names(self, X: Any) -> Sequence[str] | None:
-        """Names of the columns, where scikit-learn would keep them: all are text."""
+        """Names of the columns by scikit-learn's rule: only if all names are text."""
         if feature_names(X) is None:
             return None
         reader = BaseEstimator()
@@ -321,7 +327,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         return getattr(reader, "feature_names_in_", None)
 
     def _check_columns(self, d: int, names: Sequence[str] | None) -> None:
-        """Refuse columns other than those learned, as scikit-learn does; some may be added."""
+        """Raise for columns other than the known ones, with scikit-learn's messages.
+
+        With ``grow`` further columns are allowed.
+        """
         if not hasattr(self, "state_"):
             return
         width = self.n_features_in_
@@ -338,7 +347,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
                         got=f"{new!r} for {old!r}",
                         todo="Select them by name.",
                     )
-        elif known is not None:
+        elif known is not None:  # warnings as scikit-learn words them, which its checks demand
             text = f"X does not have valid feature names, but {self._who} was fitted with"
             warnings.warn(f"{text} feature names", stacklevel=3)
         elif names is not None:
@@ -361,12 +370,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
             )
 
     def _fit_columns(self, d: int, names: Sequence[str] | None) -> None:
-        """Make the state d columns wide, the first time or because columns were added."""
+        """Create the state for d columns, or widen it if columns were added."""
         fresh = not hasattr(self, "state_")
         if not fresh and d <= self.n_features_in_:
             return
         numbers = self.state_numbers(d)
-        check_room(self._who, d, numbers, self.wide_advice)
+        check_memory(self._who, d, numbers, self.wide_advice)
         try:
             if fresh:
                 seed = 0 if self.random_state is None else self.random_state
@@ -381,7 +390,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
 
 
 def pad_columns(state: State, axes: Mapping[str, tuple[int, ...]], extra: int) -> None:
-    """Append zeros to the given axes of those arrays that the state has."""
+    """Append ``extra`` zeros along the given axes of the arrays of a state, where it has them."""
     for name in axes.keys() & state.keys():
         ends = [(0, extra if axis in axes[name] else 0) for axis in range(state[name].ndim)]
         state[name] = np.pad(state[name], ends)

@@ -1,9 +1,9 @@
-"""What a learner knows, in a file that is either whole or refused.
+"""Checkpoints: the state of a learner in a file.
 
 A checkpoint is an archive of `auctor.core.archive`: ``meta.json`` (learner, parameters, classes,
 names of the columns, rows, shapes, version) and one ``state/<name>.npy`` per array of the state.
-Nothing in it is executed. It is written beside its destination and moved into place, so that a
-crash leaves the old file or the new one.
+Nothing in it is executed. It is written to a temporary file in the same folder, which is then
+renamed, so that a crash leaves the old file or the new one. A damaged file is refused.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from auctor.online.base import OnlineClassifier
 from auctor.online.state import check_state
 from auctor.tables.schema import Schema
 
-#: Version of the layout of a checkpoint; another one is refused.
+#: Version of the file format; files of other versions are refused.
 FORMAT = 1
 WHO = KIND = "checkpoint"
 COUNTS = ("row", "rows_seen", "skipped_rows")
-#: Kinds of numpy dtypes that hold their values themselves.
+#: Kinds of numpy dtypes without Python objects.
 _PLAIN = "biufcSU"
-#: Bytes of a label.
-LONGEST = 1 << 20
+#: Bytes of a label, at most: 1 MiB. Set by hand; a damaged file must not allocate all memory.
+MAX_LABEL_BYTES = 1 << 20
 
 
 class Origin(NamedTuple):
-    """Where rows come from: the name of the label column, and how columns became numbers."""
+    """The source of the rows: name of the label column, and schema that encoded the columns."""
 
     label: str | None = None
     schema: Schema | None = None
@@ -42,7 +42,7 @@ class Origin(NamedTuple):
 def save_checkpoint(
     path: AnyPath, learner: OnlineClassifier, row: int, origin: Origin | None = None
 ) -> None:
-    """Write what a learner knows after ``row`` rows of its stream, whole or not at all."""
+    """Write the state of a learner after ``row`` rows of its stream, atomically."""
     origin = origin or Origin()
     state = getattr(learner, "state_", {})
     arrays = {name: np.asarray(array) for name, array in state.items()}
@@ -66,15 +66,15 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: AnyPath, learner: OnlineClassifier) -> int:
-    """Give a learner what it knew; returns the rows of the stream that it had read.
+    """Restore the state of a learner; returns the number of rows that it had read.
 
-    The learner must be of the same class with the same parameters.
+    The learner must have the class and the parameters of the saved one.
     """
     return restore(path, learner)[0]
 
 
 def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
-    """The same, with where the rows come from, as far as the checkpoint knows it."""
+    """Restore the state of a learner; returns the rows it had read and the source of the rows."""
     meta, arrays = read_checkpoint(path)
     _check_same(path, meta, learner)
     try:
@@ -103,11 +103,12 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
 
 
 def read_checkpoint(path: AnyPath) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Description and arrays of a checkpoint, after its checksum was verified."""
+    """Metadata and arrays of a checkpoint, after a check of its checksum."""
     return read_archive(path, who=WHO, format=FORMAT, kind=KIND)
 
 
 def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> None:
+    """Raise unless the learner has the class and the parameters of the checkpoint."""
     name = type(learner).__name__
     if meta.get("learner") != name:
         raise ParameterError(
@@ -134,12 +135,12 @@ def _check_same(path: Any, meta: dict[str, Any], learner: OnlineClassifier) -> N
 
 
 def params_of(learner: OnlineClassifier) -> dict[str, Any]:
-    """Parameters of a learner as JSON."""
+    """Parameters of a learner as values that JSON can hold."""
     return {name: _plain(value) for name, value in learner.get_params(deep=False).items()}
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON, to compare; objects by their class and attributes, caches aside."""
+    """A parameter as a JSON value, to compare; objects by class and attributes, without caches."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -179,8 +180,9 @@ def _encoded(classes: Array) -> dict[str, Any]:
 def _decoded(classes: dict[str, Any]) -> Array:
     dtype = np.dtype(classes["dtype"])
     values: Array = np.array(classes["values"], dtype=object if dtype.kind == "O" else None)
+    # A single class is allowed only as [1], before the first label 0 or -1.
     lone = values.shape == (1,) and dtype.kind in "iuf" and values[0] == 1
-    if dtype.kind not in _PLAIN + "O" or dtype.itemsize > LONGEST:
+    if dtype.kind not in _PLAIN + "O" or dtype.itemsize > MAX_LABEL_BYTES:
         raise ValueError("labels are missing")
     if values.shape != (2,) and not lone:
         raise ValueError("two classes are missing")

@@ -1,4 +1,4 @@
-"""Labels of a stream: which are missing, which two are the classes, and rows as -1 and +1."""
+"""Labels of a stream: missing labels, the two classes, and labels as -1 and +1."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from auctor.core.errors import DataError
 from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import refuse_masked
 
-#: Labels that the rows of the other class may have where 1 is the only one so far.
+#: Negative labels that are assumed possible while 1 is the only label seen.
 USUAL_NEGATIVES = (-1, 0)
 
 
 def missing_labels(labels: Array) -> Array:
-    """Which labels are missing, as `is_missing` says."""
+    """Boolean mask of the labels for which `is_missing` holds."""
     if labels.dtype.kind == "f":
         return ~np.isfinite(labels)
     if labels.dtype.kind == "O":
@@ -57,14 +57,16 @@ def flat_labels(who: str, y: Any) -> Array:
         flat: Array = column_or_1d(y, warn=True)
     except ValueError as error:
         raise DataError(
-            f"{who} needs one label per row; got: {' '.join(str(error).split())} Pass a "
-            "one-dimensional y."
+            who,
+            needs="one label per row",
+            got=" ".join(str(error).split()),
+            todo="Pass a one-dimensional y.",
         ) from error
     return flat
 
 
 def plain_labels(labels: Array) -> Array:
-    """Numbers among Python objects as an array of numbers."""
+    """Labels with an object array of numbers converted to a numeric array."""
     if labels.dtype.kind != "O":
         return labels
     values = labels.tolist()
@@ -72,7 +74,7 @@ def plain_labels(labels: Array) -> Array:
 
 
 def distinct_labels(who: str, labels: Array) -> Array:
-    """Labels that differ, in increasing order."""
+    """The distinct labels in increasing order."""
     try:
         return np.unique(plain_labels(labels))
     except TypeError as error:
@@ -85,7 +87,7 @@ def distinct_labels(who: str, labels: Array) -> Array:
 
 
 def signs(who: str, labels: Array, classes: Array, when: str = "") -> FloatArray:
-    """Labels as -1 and +1; refuses those that are not among the classes."""
+    """Labels as -1 and +1; raises for labels that are not among the classes."""
     positive, negative = labels == classes[-1], labels == classes[0]
     if not np.all(positive | negative):
         wrong = labels[~(positive | negative)][:1].tolist()
@@ -99,10 +101,10 @@ def signs(who: str, labels: Array, classes: Array, when: str = "") -> FloatArray
 
 
 def find_classes(who: str, known: Array | None, labels: Array, given: Any, rows: int) -> Array:
-    """Both classes, or [1] as long as no other label has come.
+    """Both classes, or [1] while that is the only label.
 
-    ``known`` are those of the calls before, if any, after so many ``rows``; ``labels`` those of
-    the rows of this call, ``given`` the classes passed with it.
+    ``known`` are the classes of earlier calls, if any, ``rows`` their number of rows. ``labels``
+    are the labels of this call, ``given`` the classes passed to it.
     """
     if known is not None and known.size == 2 and given is None:
         return known
@@ -122,7 +124,7 @@ def find_classes(who: str, known: Array | None, labels: Array, given: Any, rows:
 
 
 def _second_class(who: str, lone: Array, found: Array, rows: int) -> Array:
-    """The label 1 and the one that was found beside it, if any."""
+    """The classes after a call with labels ``found``, if the only label before was 1."""
     both = distinct_labels(who, np.concatenate([lone, found]))
     if both.size == 1:
         return lone
@@ -137,7 +139,7 @@ def _second_class(who: str, lone: Array, found: Array, rows: int) -> Array:
 
 
 def _first_classes(who: str, found: Array, given: bool) -> Array:
-    """Two classes from the labels of the first call, or 1 alone."""
+    """Two classes, or [1], from the labels of the first call."""
     if found.size == 1 and not given:
         if found.dtype.kind == "b":
             return np.array([False, True])

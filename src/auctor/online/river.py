@@ -1,4 +1,4 @@
-"""A learner inside loops that pass one row at a time as a dict."""
+"""An adapter to river's interface, which passes one row at a time as a dict."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ WHO = "Riverlike"
 class Riverlike:
     """Give a learner `learn_one` and `predict_one`, as river's models have.
 
-    A feature gets the next free column when it is first learned; one that was never learned has no
-    weight. Features that a row lacks are 0.
+    A feature gets the next free column when it first occurs in `learn_one`; until then its weight
+    is zero. Features that a row lacks are 0.
 
     Parameters
     ----------
@@ -31,10 +31,10 @@ class Riverlike:
     features : iterable of names, optional
         Features in the order of their columns.
     classes : two labels, optional
-        By default False and True, or 0 and 1, or -1 and +1, as the first labels say.
+        By default False and True, 0 and 1, or -1 and +1, depending on the first labels.
     batch : int
-        Rows that are kept and learned together, which is faster and gives the same answers: a
-        prediction learns them first. What is wrong with a row is then said later.
+        Number of rows that are collected and learned together, which is faster and gives the same
+        predictions: these learn the collected rows first. Errors in a row are raised later.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Riverlike:
 
     @property
     def learner(self) -> OnlineClassifier:
-        """The learner, after all rows so far."""
+        """The learner, after it has learned all rows so far."""
         self._learn_kept()
         return self._learner
 
@@ -125,6 +125,7 @@ class Riverlike:
         return dict(zip(learner.classes_.tolist(), chances.tolist(), strict=True))
 
     def _learn_kept(self) -> None:
+        """Learn the collected rows."""
         if not self._rows:
             return
         rows, labels, weights = self._rows, self._labels, self._weights
@@ -136,12 +137,13 @@ class Riverlike:
         )
 
     def _known(self, x: Mapping[Any, Any]) -> Any:
-        """A row of the features that have a column."""
+        """A matrix with one row: the features of ``x`` that have a column."""
         columns = self._columns
         row = {columns[name]: _number(name, x[name]) for name in x if name in columns}
         return self._matrix([row])
 
     def _matrix(self, rows: list[dict[int, float]]) -> Any:
+        """A CSR matrix of rows, each a dict from column to value."""
         indptr = np.cumsum([0] + [len(row) for row in rows])
         ordered = [item for row in rows for item in sorted(row.items())]
         indices = np.array([column for column, _ in ordered], dtype=np.int32)
@@ -162,7 +164,7 @@ def _number(name: Any, value: Any) -> float:
 
 
 def _usual_classes(labels: list[Any]) -> Any:
-    """Both labels; None, for the learner to wait, as long as 1 is the only one."""
+    """Both classes, guessed from the labels; None while 1 is the only label."""
     known = [label for label in labels if not is_missing(label)]
     label = next((label for label in known if label != 1), known[0] if known else 1)
     if isinstance(label, bool | np.bool_):

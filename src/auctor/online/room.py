@@ -1,4 +1,4 @@
-"""Memory that a state takes, asked for before it is taken."""
+"""Checks, before allocation, that the state of a learner fits into memory."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 
 from auctor.core.errors import DataError
 
-#: Bytes of a number of the state.
-NUMBER = 8
+#: Bytes of a float.
+FLOAT_BYTES = 8
 
 
 def total_memory() -> float:
-    """Bytes of the machine's memory; infinite where the system does not say."""
+    """Bytes of the machine's memory; infinite if the system does not report it."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # not POSIX
@@ -19,8 +19,8 @@ def total_memory() -> float:
 
 
 def too_large(who: str, d: int, numbers: float, advice: str) -> DataError:
-    """The error for a state of ``numbers`` numbers for d columns."""
-    size, most = NUMBER * numbers / 2**30, total_memory() / 2**30
+    """The error for a state of ``numbers`` floats for d columns."""
+    size, most = FLOAT_BYTES * numbers / 2**30, total_memory() / 2**30
     return DataError(
         who,
         needs="memory for a state that grows with the square of the columns",
@@ -29,7 +29,7 @@ def too_large(who: str, d: int, numbers: float, advice: str) -> DataError:
     )
 
 
-def check_room(who: str, d: int, numbers: float, advice: str) -> None:
-    """Refuse a state of ``numbers`` numbers that is larger than the machine's memory."""
-    if NUMBER * numbers > total_memory():
+def check_memory(who: str, d: int, numbers: float, advice: str) -> None:
+    """Raise for a state of ``numbers`` floats that is larger than the machine's memory."""
+    if FLOAT_BYTES * numbers > total_memory():
         raise too_large(who, d, numbers, advice)

@@ -1,4 +1,4 @@
-"""Feeding a learner from a stream, with checkpoints that a crash does not harm."""
+"""Training a learner on a stream, with checkpoints from which it can resume."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ from auctor.online.labels import distinct_labels, missing_labels
 from auctor.tables import Chunk
 from auctor.tables.stream import open_stream, same_columns
 
-#: Rows that may be held back until a second class is seen.
+#: Rows, at most, that are read ahead until a second class is seen. Set by hand: they are kept in
+#: memory; a rare class may need more, then ``classes`` must be passed.
 LOOK_AHEAD = 65_536
 
 
 class Progress(NamedTuple):
-    """How far a stream was read.
+    """Progress of a learner on a stream.
 
     Parameters
     ----------
     rows : int
-        Rows of the stream read so far, those before a resume included.
+        Rows of the stream read so far, including those before a resume.
     new_rows : int
         Rows read by this call.
     skipped_rows : int
         Rows left out because of missing values.
     seconds : float
-        Since this call began to learn.
+        Time since this call began to learn.
     auc : float or None
-        The learner's running AUC, if it keeps one.
+        Running AUC of the learner, if it has one.
     """
 
     rows: int
@@ -54,7 +55,7 @@ class Progress(NamedTuple):
 
     @property
     def rows_per_second(self) -> float:
-        """Speed of this call."""
+        """Rows per second of this call."""
         return self.new_rows / self.seconds if self.seconds > 0.0 else 0.0
 
 
@@ -69,29 +70,28 @@ def learn(
     limit: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Let a learner read a stream once.
+    """Train a learner by one pass over a stream.
 
     Parameters
     ----------
     learner : OnlineClassifier
-        Learns in place.
-    source : path, "-", file object, iterable of (X, y), or what `auctor.tables.open_stream` returns
+        Updated in place.
+    source : path, "-", file object, iterable of (X, y), or result of `auctor.tables.open_stream`
     classes : two labels, optional
-        By default the labels seen in the first rows; needed when these are of one class and the
-        labels are neither -1/+1, 0/1 nor False/True.
+        By default the labels of the first rows. Needed if these are of one class and the labels are
+        neither -1/+1, 0/1 nor False/True.
     checkpoint : path, optional
-        Where to keep what the learner knows: after every ``every`` rows, at the end, and on an
-        interrupt.
+        File for the state of the learner, written after every ``every`` rows, at the end, and on
+        an interrupt.
     every : int
         Rows between checkpoints.
     resume : bool
-        Go on from the checkpoint, if it exists: the source is read from its start again, and the
-        rows that were learned are passed over. The result is that of a run without a break, bit by
-        bit.
+        Continue from the checkpoint, if it exists: the source is read from its start, and the rows
+        that were learned are skipped. The result is bit for bit that of a run without a break.
     limit : int, optional
         Stop after this many rows, counted from the start of the source.
     progress : callable, optional
-        Told how far it is, after every chunk.
+        Called with a `Progress` after every chunk.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def learn(
     done, origin = _prepare(learner, path, resume)
     saved = done
     chunks, classes = _with_classes(open_stream(source), learner, classes)
-    chunks = _same(chunks, learner, origin)
+    chunks = _check_origin(chunks, learner, origin)
     start = time.perf_counter()
     begun_at = done
 
@@ -121,9 +121,10 @@ def learn(
             done, done - begun_at, skipped, time.perf_counter() - start, running_auc(learner)
         )
 
+    # False while a chunk is being learned: a state in between must not be saved.
     whole = True
     try:
-        with _patient_interrupt() as interrupt:
+        with _deferred_interrupt() as interrupt:
             for piece in _pieces(chunks, done, every, limit):
                 with interrupt.held():
                     whole = False
@@ -152,8 +153,10 @@ def _save(path: Path, learner: OnlineClassifier, row: int, origin: Origin) -> in
     return row
 
 
-def _same(chunks: Any, learner: OnlineClassifier, origin: Origin) -> Generator[Chunk, None, None]:
-    """The same chunks; refuses other columns or labels than those of the checkpoint."""
+def _check_origin(
+    chunks: Any, learner: OnlineClassifier, origin: Origin
+) -> Generator[Chunk, None, None]:
+    """The chunks unchanged; raises if columns or labels differ from those of the checkpoint."""
     names = getattr(learner, "feature_names_in_", None)
     label, schema = origin
     try:
@@ -175,19 +178,19 @@ def _same(chunks: Any, learner: OnlineClassifier, origin: Origin) -> Generator[C
                     option=Option("label", label),
                 )
             yield chunk
-            names = label = schema = None  # the first one says it all
+            names = label = schema = None  # all chunks of a stream have the columns of the first
     finally:
         chunks.close()
 
 
 def running_auc(learner: OnlineClassifier) -> float | None:
-    """The learner's own running estimate, if it keeps one."""
+    """The running AUC of the learner, if it has one and it is finite."""
     value = getattr(learner, "auc_", None)
     return None if value is None or not np.isfinite(value) else float(value)
 
 
 def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tuple[int, Origin]:
-    """Restore a checkpoint where one is asked for; returns rows to pass over, and their origin."""
+    """Restore the checkpoint under ``resume``; returns the rows to skip and their origin."""
     if path is None:
         if resume:
             raise ParameterError(
@@ -214,7 +217,7 @@ def _prepare(learner: OnlineClassifier, path: Path | None, resume: bool) -> tupl
 
 
 def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -> Iterator[Chunk]:
-    """Rows from number ``done`` up to the limit, cut where checkpoints are due."""
+    """Chunks of the rows from ``done`` up to the limit, split where checkpoints are due."""
     last = math.inf if limit is None else limit
     row = 0
     while row < last and (chunk := next(chunks, None)) is not None:
@@ -237,7 +240,7 @@ def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -
 def _with_classes(
     chunks: Iterator[Chunk], learner: OnlineClassifier, classes: Any
 ) -> tuple[Any, Any]:
-    """The same chunks, and the two labels of the first rows if nothing else says them."""
+    """The chunks unchanged, and the classes: given, or the two labels of the first rows."""
     if classes is not None or hasattr(learner, "classes_"):
         return _closing((), chunks), classes
     held: list[Chunk] = []
@@ -252,19 +255,19 @@ def _with_classes(
 
 
 def _labels_of(chunks: list[Chunk], learner: OnlineClassifier) -> Array:
-    """Distinct labels of the first rows, missing ones aside."""
+    """Distinct labels of the first rows, without missing ones."""
     labels = np.concatenate([chunk.labels for chunk in chunks])[:LOOK_AHEAD]
     return distinct_labels(type(learner).__name__, labels[~missing_labels(labels)])
 
 
 def _names(chunk: Chunk) -> tuple[str, ...] | None:
-    """Names of the columns; those of a table that only counts them are none."""
+    """Names of the columns; None if they are only the numbers 0, 1, ..."""
     counted = chunk.columns == tuple(map(str, range(chunk.matrix.shape[1])))
     return None if counted else chunk.columns
 
 
 def _closing(held: Any, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Chunks held back and the rest; closing it closes the rest."""
+    """The chunks read ahead, then the others; closing this generator closes their source."""
     try:
         yield from chain(held, chunks)
     finally:
@@ -273,15 +276,15 @@ def _closing(held: Any, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
 
 
 class _Interrupt:
-    """Ctrl-C, kept back while a learner is in the middle of its rows."""
+    """Handler of Ctrl-C that waits while a learner is updating its state."""
 
     def __init__(self) -> None:
-        self.busy = self.asked = False
+        self.busy = self.pending = False
 
     def handle(self, *_: Any) -> None:
         if not self.busy:
             raise KeyboardInterrupt
-        self.asked = True
+        self.pending = True
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -290,12 +293,13 @@ class _Interrupt:
             yield
         finally:
             self.busy = False
-        if self.asked:
+        if self.pending:
             raise KeyboardInterrupt
 
 
 @contextmanager
-def _patient_interrupt() -> Iterator[_Interrupt]:
+def _deferred_interrupt() -> Iterator[_Interrupt]:
+    """Install an `_Interrupt` for a block, in the main thread and unless the user has a handler."""
     interrupt = _Interrupt()
     ours = (
         threading.current_thread() is threading.main_thread()

@@ -1,4 +1,4 @@
-"""AdaOAM: OPAUC with a step of its own for every column."""
+"""AdaOAM: OPAUC with a separate step size for every column."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from auctor.online.streaming.moments import midpoint
 
 @dataclass(eq=False, repr=False)
 class AdaOam(OnlineClassifier):
-    """`Opauc` with steps that adapt to the slopes seen in each column (AdaGrad).
+    """`Opauc` with AdaGrad's step sizes, which adapt to the gradients of each column.
 
     Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2`` over the ball
-    ``|w| <= sqrt(2 / strength)``, which holds the minimiser: a step divides the slope by
-    the root of the sum of squared slopes, coordinate by coordinate, and the projection on the ball
-    uses the same metric. `predict` cuts in the middle between the mean
-    scores of the classes.
+    ``|w| <= sqrt(2 / strength)``, which contains the minimiser. A step divides the gradient,
+    coordinate by coordinate, by the root of the sum of its squares so far; the projection on the
+    ball uses the same metric. The threshold of `predict` is the midpoint between the mean scores of
+    the classes.
 
     Time per row and memory are O(d^2).
 
@@ -31,16 +31,16 @@ class AdaOam(OnlineClassifier):
     ----------
     strength : float >= 0
     step : float > 0
-        The first step of every coordinate, in units of its weight.
+        Size of the first step of every coordinate, in units of its weight.
     damping : float > 0
-        Added to the divisor of a slope, as a share of the root mean of the divisors' squares: it
-        bounds the steps of columns whose slopes were next to zero so far.
+        Added to the divisor of the gradient, as a share of the root mean square of the divisors. It
+        bounds the steps of columns whose gradients were almost zero so far.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : int, optional
         Not used.
 
@@ -62,7 +62,7 @@ class AdaOam(OnlineClassifier):
     damping: float = 1e-6
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_real(self._who, "step", self.step, low=0.0, open_low=True)
@@ -80,7 +80,7 @@ class AdaOam(OnlineClassifier):
         }
 
     def state_numbers(self, d: int) -> int:
-        """About how many numbers a state of d columns holds."""
+        """Approximate number of floats in a state of d columns."""
         return 2 * d * d
 
     def _widen(self, state: State, extra: int) -> None:

@@ -1,4 +1,4 @@
-"""FSAUC: stages of the saddle-point steps in shrinking balls."""
+"""FSAUC: saddle-point steps in stages, in shrinking balls."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 
 @dataclass(eq=False, repr=False)
 class Fsauc(OnlineClassifier):
-    """Linear scorer for AUC by stages of descent and ascent around the last stage's average.
+    """Linear AUC learner by stages of descent-ascent steps around the average of the last stage.
 
     Minimises ``mean over pairs of (1 - w.(x+ - x-))^2`` over ``|w| <= radius``. From stage to stage
-    the step halves, and so does the ball in which the iterates stay. `fit` makes equal stages,
-    their number by the number of rows; `partial_fit`, which does not know it, doubles their length.
-    `predict` cuts in the middle between the mean scores of the classes.
+    the step size halves, and so does the radius of the ball in which the iterates stay. `fit` has
+    stages of equal length, whose number depends on the number of rows; `partial_fit`, which does
+    not know that number, doubles their length. The threshold of `predict` is the midpoint between
+    the mean scores of the classes.
 
-    A row costs O(its entries), memory is O(d). Steps go by the length of the
-    rows: a row that is longer than all others together ends the learning, and is warned about
-    (`DataWarning`).
+    Time per row is O(non-zeros), memory O(d). Step sizes depend on the norms of the rows: a row
+    with a larger norm than all others together makes steps too short to learn, and a `DataWarning`
+    is issued.
 
     Parameters
     ----------
     radius : float > 0
     rate : float > 0
-        Step of the first stage, for w divided by the mean squared length of the rows so far.
+        Step size of the first stage; for w it is divided by the mean squared norm of the rows.
     stage : int >= 1
         Rows of the first stage in `partial_fit`.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : None
-        Nothing is random.
+        Not used.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class Fsauc(OnlineClassifier):
     stage: int = 500
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn from all rows, ``passes`` times in their order."""
+        """Learn from scratch: ``passes`` passes over the rows, in their order."""
         self.check_params()
         self._expected = self.passes * np.asarray(y).size
         try:
@@ -74,7 +75,7 @@ class Fsauc(OnlineClassifier):
     # --- parts ----------------------------------------------------------------------------------
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
         check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
@@ -101,7 +102,7 @@ class Fsauc(OnlineClassifier):
         kernels.fsauc(*rows, y, weight, float(self.radius), float(self.rate), table, scalars)
 
     def _weights(self, state: State) -> FloatArray:
-        """The average of this stage once half of it is over, else of the one before."""
+        """The average of this stage if at least half of it is done, else of the last stage."""
         table, s = state["table"], state["scalars"]
         done = s[kernels.DONE]
         if done == 0.0 or (s[kernels.STAGE] > 0.0 and 2.0 * done < s[kernels.GOAL]):
@@ -120,7 +121,7 @@ class Fsauc(OnlineClassifier):
 
 
 def stages(n: int) -> int:
-    """How many stages for n rows.
+    """Number of stages for n rows.
 
     Examples
     --------

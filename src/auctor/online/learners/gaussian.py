@@ -1,4 +1,4 @@
-"""The best AUC of Gaussian classes, from running moments."""
+"""The largest AUC of Gaussian classes, from running moments."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from auctor.online.streaming.moments import MomentClassifier, Moments, ridge_sol
 
 @dataclass(eq=False, repr=False)
 class OnlineGaussianAuc(MomentClassifier):
-    """Maximise the AUC that Gaussian classes with the moments seen so far would have.
+    """Maximise the AUC of Gaussian classes with the means and covariances of the rows so far.
 
-    With class means m and covariances S it is ``Phi(w.(m+ - m-) / sqrt(w'(S+ + S-)w))``, and
-    ``w = (S+ + S- + strength I)^-1 (m+ - m-)`` has the largest (for ``strength`` 0). The moments
-    equal those of all rows at once; weights are solved for when asked, and kept until more rows
-    come. `predict` cuts in the middle between the mean scores of the classes.
+    With class means m and covariances S that AUC is ``Phi(w.(m+ - m-) / sqrt(w'(S+ + S-)w))``. For
+    ``strength`` 0 it is largest at ``w = (S+ + S- + strength I)^-1 (m+ - m-)``. Weights are solved
+    for on demand and cached until more rows are learned. The threshold of `predict` is the midpoint
+    between the mean scores of the classes.
 
-    Memory is O(d^2) whatever the number of rows; a row costs O(d^2), or O(entries^2) if it has few.
+    Memory is O(d^2) for any number of rows. Time per row is O(d^2), or O(non-zeros^2) for sparse
+    rows.
 
     Parameters
     ----------
     strength : float >= 0
         Ridge added to the covariances, as `L2` with the loss `GaussianAuc`.
     passes : int
-        How often `fit` reads all rows; more than one changes nothing here.
+        Number of passes of `fit` over all rows; more than one has no effect here.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : int, optional
         Not used.
 
@@ -50,7 +51,7 @@ class OnlineGaussianAuc(MomentClassifier):
     strength: float = 1e-4
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
 

@@ -1,4 +1,4 @@
-"""MBA: moments of random pairs, then one convex problem without step sizes."""
+"""MBA: moments of random pairs, then a convex problem that needs no step size."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 
 AXES = {"contrast": (0,), "squares": (0, 1), "kept": (2,)}
 NAMES = ("kept", "kept_weight", "seen", "mass", "contrast", "squares", "random")
-#: Sweeps of coordinate descent at most.
+#: Sweeps of coordinate descent, at most. Set by hand, far above what `ACCURACY` needs.
 MOST_SWEEPS = 10_000
-#: Violation of the optimality conditions at which it stops, relative to the largest contrast.
+#: Violation of the optimality conditions at which coordinate descent stops, relative to the largest
+#: gradient at zero. Set by hand: close to rounding errors, because the problem is small.
 ACCURACY = 1e-10
 
 
@@ -26,13 +27,14 @@ ACCURACY = 1e-10
 class MiniBatchAuc(OnlineClassifier):
     """Minimise the pairwise square loss of randomly drawn pairs, with ridge and lasso penalties.
 
-    ``mean over drawn pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2 + l1 |w|_1``. Every row is
-    compared with ``pairs`` rows of the other class, drawn from a fair sample (a reservoir) of those
-    so far; the mean and second moment of the differences are all that is kept of the pairs. Weights
-    are solved for when asked, by a factorisation or, with ``l1``, by coordinate descent. `predict`
-    cuts in the middle between the mean scores of the kept rows of each class.
+    The objective is ``mean over drawn pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2 + l1 |w|_1``.
+    Every row is compared with ``pairs`` rows of the other class, drawn from a uniform sample (a
+    reservoir) of its rows so far. Of the pairs only the mean and the second moment of the
+    differences are stored. Weights are solved for on demand, by a factorisation or, with ``l1``, by
+    coordinate descent. The threshold of `predict` is the midpoint between the mean scores of the
+    sampled rows of each class.
 
-    Time per row is O(pairs d^2), memory O(d^2 + buffer d). `StreamingAUC` needs no draws.
+    Time per row is O(pairs d^2), memory O(d^2 + buffer d). `StreamingAUC` needs no random pairs.
 
     Parameters
     ----------
@@ -42,11 +44,11 @@ class MiniBatchAuc(OnlineClassifier):
     buffer : int
         Rows kept of each class.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : int, optional
         Seed of the draws.
 
@@ -69,7 +71,7 @@ class MiniBatchAuc(OnlineClassifier):
     buffer: int = 200
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_real(self._who, "l1", self.l1, low=0.0)
@@ -89,7 +91,7 @@ class MiniBatchAuc(OnlineClassifier):
         }
 
     def state_numbers(self, d: int) -> int:
-        """About how many numbers a state of d columns holds."""
+        """Approximate number of floats in a state of d columns."""
         return d * d + 2 * self.buffer * d
 
     def _widen(self, state: State, extra: int) -> None:
@@ -104,6 +106,8 @@ class MiniBatchAuc(OnlineClassifier):
         if mass == 0.0:
             return np.zeros(d)
         contrast = state["contrast"] / mass
+        # Half the objective: w'(M + ridge) w / 2 - contrast.w + l1/2 |w|_1, M the second moment, of
+        # which the kernel fills the upper triangle.
         matrix = (np.triu(state["squares"]) + np.triu(state["squares"], 1).T) / mass
         ridge = 0.5 * self.strength
         if self.l1 == 0.0:

@@ -1,4 +1,4 @@
-"""OAM: each row against a sample of the earlier rows of the other class."""
+"""OAM: each row is compared with a sample of the earlier rows of the other class."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 
 @dataclass(eq=False, repr=False)
 class Oam(OnlineClassifier):
-    """Linear scorer for AUC by the pairwise hinge loss, with a buffer of rows per class.
+    """Linear AUC learner by the pairwise hinge loss, with a buffer of rows per class.
 
-    Every row is compared with the buffered rows of the other class, a uniform sample of those seen
-    so far (reservoir sampling). Their cost is raised in proportion to how many rows they stand for.
-    `predict` cuts in the middle between the mean scores of the buffers.
+    Every row is compared with the buffered rows of the other class, a uniform sample of its rows so
+    far (reservoir sampling). Their cost is multiplied by the number of rows that each represents.
+    The threshold of `predict` is the midpoint between the mean scores of the buffers.
 
-    A row costs O(entries of the other buffer); memory is O(d + entries of the buffers).
+    Time per row is O(non-zeros of the other buffer), memory O(d + non-zeros of the buffers).
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class Oam(OnlineClassifier):
     buffer : int >= 1
         Rows kept of each class.
     average : bool
-        Return the average of all iterates, or the last one.
+        Whether to return the average of all iterates, or the last one.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : int, optional
         Seed of the buffers.
 
@@ -60,7 +60,7 @@ class Oam(OnlineClassifier):
     average: bool = True
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "C", self.C, low=0.0, open_low=True)
         check_choice(self._who, "method", self.method, ("sequential", "gradient"))
@@ -107,7 +107,7 @@ class Oam(OnlineClassifier):
 
 
 def last_or_average(state: State, average: bool) -> FloatArray:
-    """The last iterate, or the average of all."""
+    """The last iterate, or the average of all iterates."""
     table, s = state["table"], state["scalars"]
     if not average or s[kernels.MASS] == 0.0:
         return table[:, 0].copy()

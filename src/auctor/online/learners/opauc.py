@@ -1,4 +1,4 @@
-"""OPAUC: one pass over the rows, each compared with the moments of the other class."""
+"""OPAUC: one gradient step per row, against the moments of the other class."""
 
 from __future__ import annotations
 
@@ -20,38 +20,40 @@ AXES = {
     "average": (0,),
     "squares": (0,),
 }
-#: Rows from which one of them may be called an outlier.
+#: Rows from which a single dominating row is reported as an outlier. Set by hand: among a few rows
+#: one may well have half of the squared norms.
 MANY_ROWS = 100
 
 
 @dataclass(eq=False, repr=False)
 class Opauc(OnlineClassifier):
-    """One gradient step per row on its pairs with all earlier rows of the other class.
+    """Linear AUC learner by a gradient step per row, on its pairs with all earlier rows.
 
-    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2``. The earlier rows are
-    represented exactly by their mean and covariance, or with ``rank`` by a random sketch. `predict`
-    cuts in the middle between the mean scores of the classes.
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2``. The earlier rows of the
+    other class are represented exactly by their mean and covariance, or with ``rank`` approximately
+    by a random sketch. The threshold of `predict` is the midpoint between the mean scores of the
+    classes.
 
-    Time per row and memory are O(d^2), or O(d rank). Steps go by the length of the
-    rows: a row that is longer than all others together ends the learning, and is warned about
-    (`DataWarning`).
+    Time per row and memory are O(d^2), or O(d rank). Step sizes depend on the norms of the rows: a
+    row with a larger norm than all others together makes steps too short to learn, and a
+    `DataWarning` is issued.
 
     Parameters
     ----------
     strength : float >= 0
     rank : int, optional
-        Columns of the sketches that replace the covariances; for many columns.
+        Number of columns of the sketches that replace the covariances, for data with many columns.
     step : float > 0, optional
-        Constant step on half the loss. By default ``1 / (strength t / 2 + 2 R)`` after t rows, R
-        the largest squared distance of a row from the mean of the other class so far.
+        Constant step size for half the loss. By default it is ``1 / (strength t / 2 + 2 R)`` after
+        t rows, with R the largest squared distance of a row from the mean of the other class.
     average : bool
-        Whether to use the average of the iterates, later ones weighing more, or the last one.
+        Whether to use the average of the iterates, with more weight on later ones, or the last one.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : int, optional
         Seed of the sketches.
 
@@ -64,8 +66,9 @@ class Opauc(OnlineClassifier):
 
     References
     ----------
-    Gao, Jin, Zhu, Zhou, One-pass AUC optimization, 2013. The sketch of centred rows is used where
-    the authors subtract a multiple of the mean, and random signs where they have normals.
+    Gao, Jin, Zhu, Zhou, One-pass AUC optimization, 2013. Two changes: the sketch is of centred
+    rows, where the authors subtract a multiple of the mean; and it uses random signs, where the
+    authors use normal variables.
     """
 
     wide_advice = "Pass rank=50 for a sketch of the covariances."
@@ -77,7 +80,7 @@ class Opauc(OnlineClassifier):
     average: bool = True
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         if self.rank is not None:
@@ -104,10 +107,11 @@ class Opauc(OnlineClassifier):
         return state
 
     def state_numbers(self, d: int) -> int:
-        """About how many numbers a state of d columns holds."""
+        """Approximate number of floats in a state of d columns."""
         return 2 * d * (d if self.rank is None else self.rank)
 
     def _ruled_by_one_row(self, state: State) -> bool:
+        # The largest squared distance against the sum of all: trace of the scatter, or its sketch.
         if "scatter" in state:
             total = float(np.trace(state["scatter"], axis1=1, axis2=2).sum())
         else:

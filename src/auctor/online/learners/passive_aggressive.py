@@ -1,4 +1,4 @@
-"""Passive-aggressive learning: the smallest change that puts each row right."""
+"""Passive-aggressive learning: the smallest change that classifies each row with a margin."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from auctor.online.learners.oam import last_or_average
 
 @dataclass(eq=False, repr=False)
 class PassiveAggressive(OnlineClassifier):
-    """Linear classifier that moves to the nearest w without hinge loss on each row.
+    """Linear classifier that moves, for each row, to the nearest w without hinge loss on it.
 
-    ``w += t y x`` with ``t = max(0, 1 - y w.x) / |x|^2``, at most C. There is no intercept; add a
-    column of ones for one. A row costs O(its entries).
+    The step is ``w += t y x`` with ``t = max(0, 1 - y w.x) / |x|^2``, at most C. There is no
+    intercept; a column of ones serves as one. Time per row is O(non-zeros).
 
     Parameters
     ----------
     C : float > 0, optional
-        Largest step, times the row's weight over the mean weight; ``None`` is no bound, for data
-        without noise.
+        Largest t, times the row's weight over the mean weight; ``None`` for no bound, which suits
+        data without noise.
     average : bool
-        Return the average of all iterates, or the last one.
+        Whether to return the average of all iterates, or the last one.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : None
-        Nothing is random.
+        Not used.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class PassiveAggressive(OnlineClassifier):
     average: bool = True
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         if self.C is not None:
             check_real(self._who, "C", self.C, low=0.0, open_low=True)

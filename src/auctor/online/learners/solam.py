@@ -1,4 +1,4 @@
-"""SOLAM and regSOLAM: descent and ascent on the saddle form of the pairwise square loss."""
+"""SOLAM and regSOLAM: descent-ascent on the saddle-point form of the pairwise square loss."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 
 
 class _Saddle(OnlineClassifier):
-    """Steps on (w, a, b) down and on alpha up, ``rate / sqrt(t)`` long, and their average."""
+    """Gradient descent in (w, a, b) and ascent in alpha, with steps ``rate / sqrt(t)``.
+
+    The iterates are averaged.
+    """
 
     rate: float
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "rate", self.rate, low=0.0, open_low=True)
 
@@ -63,29 +66,29 @@ class _Saddle(OnlineClassifier):
 
 @dataclass(eq=False, repr=False)
 class Solam(_Saddle):
-    """Linear scorer for AUC by stochastic descent and ascent, w kept in a ball.
+    """Linear AUC learner by stochastic descent-ascent, with w projected on a ball.
 
-    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2`` over ``|w| <= radius``. Rows that come
-    before both classes were seen make no step. `predict` cuts in the middle between the estimates
-    of the mean scores.
+    Minimises ``mean over pairs of (1 - w.(x+ - x-))^2`` over ``|w| <= radius``. There are no steps
+    until both classes have rows. The threshold of `predict` is the midpoint between the estimated
+    mean scores of the classes.
 
-    A row costs O(its entries), memory is O(d). Steps go by the length of the
-    rows: a row that is longer than all others together ends the learning, and is warned about
-    (`DataWarning`).
+    Time per row is O(non-zeros), memory O(d). Step sizes depend on the norms of the rows: a row
+    with a larger norm than all others together makes steps too short to learn, and a `DataWarning`
+    is issued.
 
     Parameters
     ----------
     radius : float > 0
     rate : float > 0
-        Step t is ``rate / sqrt(t)``, for w divided by the mean squared length of the rows so far.
+        Step t is ``rate / sqrt(t)``; for w it is divided by the mean squared norm of the rows.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : None
-        Nothing is random.
+        Not used.
 
     Examples
     --------
@@ -96,7 +99,7 @@ class Solam(_Saddle):
 
     References
     ----------
-    Ying, Wen, Lyu, Stochastic online AUC maximization, 2016; alpha ascends, as it must.
+    Ying, Wen, Lyu, Stochastic online AUC maximization, 2016, with gradient ascent in alpha.
     """
 
     radius: float = 10.0
@@ -104,7 +107,7 @@ class Solam(_Saddle):
     rate: float = 1.0
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "radius", self.radius, low=0.0, open_low=True)
 
@@ -114,7 +117,7 @@ class Solam(_Saddle):
 
 @dataclass(eq=False, repr=False)
 class RegSolam(_Saddle):
-    """`Solam` with a ridge in place of a given ball.
+    """`Solam` with a ridge in place of a given radius.
 
     Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength/2 |w|^2``, whose minimiser has
     ``|w| <= sqrt(2 / strength)``.
@@ -123,15 +126,15 @@ class RegSolam(_Saddle):
     ----------
     strength : float > 0
     rate : float > 0
-        Step t is ``rate / sqrt(t)``, for w divided by the mean squared length of the rows so far.
+        Step t is ``rate / sqrt(t)``; for w it is divided by the mean squared norm of the rows.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : None
-        Nothing is random.
+        Not used.
 
     Examples
     --------
@@ -142,8 +145,8 @@ class RegSolam(_Saddle):
 
     References
     ----------
-    Natole, Fast optimization algorithms for AUC maximization, Albany 2020, chapter 3 (the ridge on
-    the scale of the loss).
+    Natole, Fast optimization algorithms for AUC maximization, Albany 2020, chapter 3, with the
+    ridge scaled like the loss.
     """
 
     strength: float = 1e-2
@@ -151,7 +154,7 @@ class RegSolam(_Saddle):
     rate: float = 1.0
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0, open_low=True)
 

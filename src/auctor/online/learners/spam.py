@@ -22,46 +22,46 @@ RULES = {"inverse": kernels.INVERSE, "sqrt": kernels.SQRT, "constant": kernels.C
 
 @dataclass(eq=False, repr=False)
 class Spam(OnlineClassifier):
-    """Linear scorer for AUC from single rows, with any separable penalty.
+    """Linear AUC learner by a stochastic proximal step per row, with any separable penalty.
 
     Minimises ``mean over pairs of (1 - w.(x+ - x-))^2 + strength * penalty(w)``. With p the share
     of positives and m the class means, a positive row moves w along
     ``-2(1-p)(w.(x - m-) - 1) x``, a negative one along ``-2p(w.(x - m+) + 1) x``, followed by the
-    prox of the penalty: on average a gradient step on the loss times p(1-p). Rows that come before
-    both classes were seen are counted, and make no step. `predict` cuts in the middle between the
-    mean scores of the classes.
+    proximal operator of the penalty: in expectation a gradient step on the loss times p(1-p). Until
+    both classes have rows, these are counted without a step. The threshold of `predict` is the
+    midpoint between the mean scores of the classes.
 
-    A row costs O(its entries), and O(d) where the l2 strength differs between columns or a box
-    leaves out zero. Memory is O(d).
+    Time per row is O(non-zeros), or O(d) if the l2 strength differs between columns or bounds
+    exclude zero. Memory is O(d).
 
     Parameters
     ----------
     strength : float >= 0
         Multiplier of the penalty, as in ``MetricClassifier("auc", surrogate="square")``.
     penalty : "l2", "l1", "elastic_net", "none" or a separable penalty
-        An object carries its own strength.
+        A penalty object has its own strength.
     l1_ratio : float in [0, 1], optional
         Share of l1 for ``penalty="elastic_net"``; 0.5 by default.
     step : "inverse", "sqrt" or "constant"
-        Length of step t: ``1 / (k t + 4 M)`` with k the l2 strength times p(1-p), or
-        ``rate / sqrt(t) / M``, or ``rate / M``; M is the squared mean length of the rows so far.
-        The last two are at most ``1 / (4 M)``, and so is the step of any row with M its own length.
+        Size of step t: ``1 / (k t + 4 M)`` with k the l2 strength times p(1-p), or
+        ``rate / sqrt(t) / M``, or ``rate / M``; M is the square of the mean norm of the rows so
+        far. The last two are at most ``1 / (4 M)``. No step exceeds ``1 / (4 |x|^2)`` for its row x.
     rate : float > 0
-        Of "sqrt" and "constant".
+        Factor of "sqrt" and "constant".
     average : bool
-        Return the average of all iterates, the t-th counted t times, or the last one. The last one
-        has exact zeros under l1, the average is closer to the minimiser.
+        Whether to return the average of the iterates, the t-th with weight t, or the last one. The
+        last one has exact zeros under l1, the average is closer to the minimiser.
     means : "running", "data" or (prior, negative mean, positive mean)
-        Class means and share of positives: of the rows so far, or of all rows, by a first pass in
-        `fit`, or given.
+        Class means and share of positives: of the rows so far; of all rows, by a first pass in
+        `fit`; or given.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : None
-        Nothing is random.
+        Not used.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Spam(OnlineClassifier):
     means: Any = "running"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn from all rows, ``passes`` times in their order."""
+        """Learn from scratch: ``passes`` passes over the rows, in their order."""
         if not (isinstance(self.means, str) and self.means == "data"):
             super().fit(X, y, sample_weight)
             return self
@@ -103,7 +103,7 @@ class Spam(OnlineClassifier):
     # --- parts ----------------------------------------------------------------------------------
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_choice(self._who, "step", self.step, tuple(RULES))
@@ -135,6 +135,7 @@ class Spam(OnlineClassifier):
         return state
 
     def _checked_means(self, d: int) -> tuple[float, FloatArray, FloatArray]:
+        """Share of positives and class means from the parameter ``means``."""
         try:
             prior, negative, positive = self.means
         except (TypeError, ValueError) as error:
@@ -152,7 +153,7 @@ class Spam(OnlineClassifier):
         )
 
     def penalty_arrays(self, d: int) -> SeparableSpec:
-        """The arrays of the penalty, of length 1 where all columns are alike."""
+        """The arrays of the separable penalty, of length 1 if all columns have the same."""
         penalty = resolve_penalty(self._who, self.penalty, self.strength, self.l1_ratio)
         if not isinstance(penalty, Separable):
             raise IncompatibleError(
@@ -181,6 +182,7 @@ class Spam(OnlineClassifier):
         table = state["table"]
         scalars, start = state["scalars"], (*rows, y, weight)
         rule, rate = RULES[self.step], float(self.rate)
+        # Three kernels: all columns at every row; only a ridge; l1 and bounds around zero.
         if not _lazy(spec):
             full = SeparableSpec(*(np.full(table.shape[0], level) for level in spec))
             kernels.spam_dense(*start, *full, rule, rate, table, scalars)
@@ -192,6 +194,7 @@ class Spam(OnlineClassifier):
             spam_lasso(*start, *strengths, *box, rule, rate, table, scalars, *lists)
 
     def _weights(self, state: State) -> FloatArray:
+        # Lazy iterates are w = scale (a - sign(a) l1 shrunk), clipped to the bounds.
         table, s, (l1, _, lower, upper) = state["table"], state["scalars"], state["levels"]
         a, turn = table[:, 0], np.sign(table[:, 0]) * l1
         if self.average and s[kernels.MASS] > 0.0:
@@ -218,13 +221,17 @@ def _class_means(state: State) -> tuple[float, FloatArray, FloatArray]:
 
 
 def _lazy(spec: SeparableSpec) -> bool:
-    """Whether a penalty step on an untouched column only shrinks it, by the same factor for all."""
+    """Whether proximal steps on columns without an entry in a row can be applied later.
+
+    They can if the bounds contain zero and all columns have the same l2 strength: such a step then
+    only shrinks a weight, by the same factor for all columns.
+    """
     around = bool((spec.lower <= 0.0).all() and (spec.upper >= 0.0).all())
     return around and bool((spec.l2 == spec.l2[0]).all())
 
 
 def _adopt(state: State, spec: SeparableSpec) -> None:
-    """Go on with another penalty: nothing lazy is left of the old one."""
+    """Switch to a penalty, after the delayed steps of the last one are applied."""
     if "levels" in state:
         kernels.write_back(state["table"], state["scalars"], state["levels"][0])
     used = bool(spec.l1.any())

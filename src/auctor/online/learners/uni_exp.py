@@ -1,4 +1,4 @@
-"""Exponential loss of single rows, each class counting one half."""
+"""Exponential loss of single rows, with equal total weight of both classes."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from auctor.online.learners.oam import last_or_average
 
 @dataclass(eq=False, repr=False)
 class UniExp(OnlineClassifier):
-    """Linear scorer by the exponential loss of rows, weighted so that classes count alike.
+    """Linear AUC learner by the exponential loss of single rows, with equal class weights.
 
-    Stochastic steps on ``(mean_pos exp(-w.x) + mean_neg exp(w.x)) / 2 + strength/2 |w|^2``, whose
-    square is a bound of the pairwise exponential loss: a loss for AUC without pairs. The shares of
-    the classes are those of the rows so far; before both were seen there is no step. Returns the
-    average of the iterates, the t-th counted t times. A row costs O(its entries).
+    Stochastic steps on ``(mean_pos exp(-w.x) + mean_neg exp(w.x)) / 2 + strength/2 |w|^2``. The
+    square of the loss bounds the pairwise exponential loss, so that it needs no pairs. Class shares
+    are those of the rows so far; there are no steps until both classes have rows. The weights are
+    the average of the iterates, the t-th with weight t. Time per row is O(non-zeros).
 
     Parameters
     ----------
     strength : float >= 0
     rate : float > 0
-        Step t is ``rate / sqrt(t)`` over the mean squared length of the rows so far.
+        Step t is ``rate / sqrt(t)`` divided by the mean squared norm of the rows so far.
     passes : int
-        How often `fit` reads all rows.
+        Number of passes of `fit` over all rows.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : None
-        Nothing is random.
+        Not used.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class UniExp(OnlineClassifier):
     rate: float = 1.0
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         check_real(self._who, "strength", self.strength, low=0.0)
         check_real(self._who, "rate", self.rate, low=0.0, open_low=True)

@@ -1,11 +1,12 @@
-"""A bounded memory of rows: all of them while they fit, a fair sample of each class afterwards.
+"""A bounded memory of rows: all of them while they fit, then a uniform sample of each class.
 
-Rows stand in their order, one after the other. A row stays if a number drawn for it, a hash of its
-place in the stream, is below the share of its class; when there is no room left, the share of the
-class that takes more room shrinks by a quarter. Shares need no correction, as pairs of rows are
-weighted within each class. With forgetting the oldest quarter of that class goes instead.
+Rows are stored in their order as compressed sparse rows. Each row has a pseudo-random number in
+[0, 1), a hash of its position in the stream, and is kept while that is below the sampling share of
+its class. When the memory is full, the share of the class that takes more bytes falls by a quarter.
+Samples need no reweighting, because a pairwise loss averages within each class. With forgetting,
+the oldest quarter of that class is dropped instead.
 
-What is kept depends on the rows alone, not on the chunks they came in.
+Which rows are kept does not depend on how the stream is split into chunks.
 """
 
 from __future__ import annotations
@@ -18,28 +19,30 @@ from auctor.core.types import Array, Columns, FloatArray, IntArray
 from auctor.kernels.linalg.compact import move_rows
 from auctor.online.base import State
 
-#: What is left of a class when room is made.
+#: Share of the rows of a class that is kept when the memory is full. Set by hand: much smaller, and
+#: the sample is often far below its limit; close to 1, and rows are moved all the time.
 SHRINK = 0.75
-#: Bytes of an entry.
-VALUE = 8
-#: Bytes of the number of its column.
-COLUMN = 4
-#: Bytes of a row besides: where it ends, weight times label, place in the stream.
-ROW = 24
-#: Rows that take more of the room are left out.
-LARGEST = 0.25
-#: Room for this many entries and rows at first; doubled when there is no more.
+#: Bytes of a stored value.
+VALUE_BYTES = 8
+#: Bytes of a column index.
+COLUMN_BYTES = 4
+#: Further bytes per row: end of its entries, weight times label, position in the stream.
+ROW_BYTES = 24
+#: Rows that need more than this share of the memory are left out. Set by hand: one of them would
+#: displace most others.
+LARGEST_ROW = 0.25
+#: Entries and rows allocated at first; doubled whenever they do not suffice. Set by hand, small.
 FIRST_ROOM = 64
-#: Arrays of the state whose length depends on the rows.
+#: Arrays of the state whose length grows with the rows.
 GROWING = ("kept_values", "kept_columns", "kept_ends", "kept_signed", "kept_place")
-#: Draws are below this.
+#: Upper bound of the random seed: integers below it are exact in floats.
 DRAWS = 1 << 53
 
 
-class Kept(NamedTuple):
-    """Remembered rows: compressed lines, weight times label, and place in the stream from 1.
+class KeptRows(NamedTuple):
+    """Rows of the memory: compressed rows, weight times label, position in the stream from 1.
 
-    Lines of equal length that begin with column 0 and have no gaps go without columns.
+    Column indices are omitted while all rows are dense (columns 0, 1, ... without gaps).
     """
 
     lines: Columns
@@ -48,7 +51,7 @@ class Kept(NamedTuple):
 
 
 def fresh_memory(rng: np.random.Generator) -> State:
-    """A memory of no rows."""
+    """The state of an empty memory."""
     return {
         "kept_values": np.zeros(FIRST_ROOM),
         "kept_columns": np.zeros(0, dtype=np.uint32),
@@ -64,7 +67,11 @@ def fresh_memory(rng: np.random.Generator) -> State:
 
 
 class _Batch(NamedTuple):
-    """Rows to remember: where they are, and what decides about them."""
+    """Candidate rows: index in the chunk, position in the stream, class (1 is negative).
+
+    ``draw`` is the pseudo-random number that decides, ``length`` the number of entries, ``gaps``
+    whether a row is sparse, so that its column indices must be stored.
+    """
 
     where: IntArray
     place: IntArray
@@ -85,14 +92,19 @@ def add_rows(
     room: float,
     latest: bool,
 ) -> None:
-    """Take rows low..high into a memory of ``room`` bytes; with ``latest`` old rows make way."""
+    """Add rows low to high - 1 to a memory of ``room`` bytes.
+
+    When it is full, rows are dropped at random, or with ``latest`` the oldest ones.
+    """
     batch = _batch(state, rows, y, weight, low, high, latest)
-    big = ROW + (VALUE + COLUMN) * batch.length > LARGEST * room
+    big = ROW_BYTES + (VALUE_BYTES + COLUMN_BYTES) * batch.length > LARGEST_ROW * room
     if big.any():
-        batch.draw[big] = 1.0
+        batch.draw[big] = 1.0  # never below a share: the row is left out
         state["thinned"][0] = batch.place[big][-1]
     done = 0
     while done < batch.where.size:
+        # Append as many of the sampled rows as fit; then drop rows and sample the rest again, with
+        # the smaller share.
         wanted = _wanted(state, batch, done)
         sizes = np.cumsum(_bytes(state, batch.length[wanted]))
         fit = int(np.searchsorted(sizes, room - used(state), side="right"))
@@ -118,21 +130,23 @@ def _batch(
     high: int,
     latest: bool,
 ) -> _Batch:
-    """Rows low..high that have weight."""
+    """The rows low to high - 1 that have weight."""
     index = low + np.flatnonzero(weight[low:high] > 0.0)
     place = state["counted"][0] + 1 + np.arange(index.size)
     draw = np.zeros(index.size) if latest else _draws(place, int(state["kept_seed"][0]))
     ends = rows.indptr[index + 1].astype(np.int64)
     length = ends - rows.indptr[index].astype(np.int64)
     gaps, some = np.zeros(index.size, dtype=bool), length > 0
+    # A row without gaps has its last entry in column length - 1.
     gaps[some] = rows.indices[ends[some] - 1] != length[some] - 1
     return _Batch(index, place, (y[index] < 0.0).astype(np.int64), draw, length, gaps)
 
 
 def _wanted(state: State, batch: _Batch, done: int) -> IntArray:
-    """Rows from done on that the draws let in, up to where columns need names for the first time.
+    """Rows from ``done`` on that are sampled, up to the first row that is sparse.
 
-    Rows without gaps, which have the first columns and no others, go without names until then.
+    Until then column indices are not stored. If the first sampled row is sparse, the indices of all
+    stored rows are written first.
     """
     share = state["kept_share"][batch.side[done:]]
     wanted = done + np.flatnonzero(batch.draw[done:] < share)
@@ -145,8 +159,8 @@ def _wanted(state: State, batch: _Batch, done: int) -> IntArray:
     return wanted
 
 
-def remembered(state: State, first: int, last: int) -> Kept:
-    """Rows whose place in the stream is from first to last."""
+def remembered(state: State, first: int, last: int) -> KeptRows:
+    """Kept rows whose position in the stream is from first to last."""
     n = int(state["kept_rows"][0])
     start, stop = np.searchsorted(state["kept_place"][:n], [first, last + 1])
     ends = state["kept_ends"][start : stop + 1]
@@ -155,14 +169,14 @@ def remembered(state: State, first: int, last: int) -> Kept:
     if lengths.size and lengths.min() < lengths.max() and not state["kept_columns"].size:
         columns = prefixes(lengths)
     lines = Columns(ends - ends[0], columns, state["kept_values"][part])
-    return Kept(lines, state["kept_signed"][start:stop], state["kept_place"][start:stop])
+    return KeptRows(lines, state["kept_signed"][start:stop], state["kept_place"][start:stop])
 
 
 def used(state: State) -> int:
-    """Bytes that the rows take."""
+    """Bytes of the kept rows."""
     n = int(state["kept_rows"][0])
-    entry = VALUE + COLUMN * (state["kept_columns"].size > 0)
-    return ROW * n + entry * int(state["kept_ends"][n])
+    entry = VALUE_BYTES + COLUMN_BYTES * (state["kept_columns"].size > 0)
+    return ROW_BYTES * n + entry * int(state["kept_ends"][n])
 
 
 def complete(state: State) -> bool:
@@ -171,12 +185,15 @@ def complete(state: State) -> bool:
 
 
 def _bytes(state: State, length: IntArray) -> IntArray:
-    sizes: IntArray = ROW + (VALUE + COLUMN * (state["kept_columns"].size > 0)) * length
+    """Bytes that rows with these numbers of entries take."""
+    sizes: IntArray = (
+        ROW_BYTES + (VALUE_BYTES + COLUMN_BYTES * (state["kept_columns"].size > 0)) * length
+    )
     return sizes
 
 
 def _draws(place: IntArray, seed: int) -> FloatArray:
-    """A number in [0, 1) for each place: the splitmix64 hash."""
+    """Pseudo-random numbers in [0, 1): the splitmix64 hash of the positions."""
     z = (place.astype(np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
@@ -184,13 +201,13 @@ def _draws(place: IntArray, seed: int) -> FloatArray:
 
 
 def prefixes(length: IntArray) -> Array:
-    """Columns 0, 1, ... of each row."""
+    """Column indices 0, 1, ..., length - 1 of each row, one row after the other."""
     starts = np.repeat(np.cumsum(length) - length, length)
     return (np.arange(starts.size) - starts).astype(np.uint32)
 
 
 def _name_columns(state: State) -> None:
-    """From now on rows have gaps: write down the columns of all."""
+    """Store the column indices of all kept rows, which were implicit so far."""
     n = int(state["kept_rows"][0])
     columns = np.zeros(state["kept_values"].size, dtype=np.uint32)
     names = prefixes(np.diff(state["kept_ends"][: n + 1]))
@@ -201,6 +218,7 @@ def _name_columns(state: State) -> None:
 def _append(
     state: State, rows: Columns, index: IntArray, place: IntArray, signed: FloatArray
 ) -> None:
+    """Append the rows of an index to the memory."""
     n = int(state["kept_rows"][0])
     start = int(state["kept_ends"][n])
     entries, ends = _entries(rows.indptr, index)
@@ -215,17 +233,17 @@ def _append(
 
 
 def _entries(ends: Array, index: IntArray) -> tuple[Array | slice, IntArray]:
-    """Where the entries of some rows are, and where their lines end."""
+    """Positions of the entries of the rows of an index, and ends of these rows once copied."""
     starts = ends[index].astype(np.int64)
     length = ends[index + 1].astype(np.int64) - starts
     new = np.concatenate([[0], np.cumsum(length)])
-    if index.size and index[-1] - index[0] + 1 == index.size:
+    if index.size and index[-1] - index[0] + 1 == index.size:  # consecutive rows: no index array
         return slice(int(starts[0]), int(starts[0] + new[-1])), new
     return np.arange(new[-1]) + np.repeat(starts - new[:-1], length), new
 
 
 def _widen(state: State, rows: int, entries: int) -> None:
-    """Numbers of rows and of entries to allocate, rounded up to powers of two."""
+    """Enlarge the arrays for this many rows and entries, rounded up to powers of two."""
     needs = {"kept_values": entries, "kept_signed": rows, "kept_place": rows, "kept_ends": rows}
     if state["kept_columns"].size:
         needs["kept_columns"] = entries
@@ -239,7 +257,7 @@ def _widen(state: State, rows: int, entries: int) -> None:
 
 
 def _make_room(state: State, latest: bool) -> None:
-    """Leave out rows of the class that takes more room, by their draws or by their age."""
+    """Drop rows of the class that takes more bytes: a random quarter, or the oldest quarter."""
     n = int(state["kept_rows"][0])
     ends, signed, place = (state[f"kept_{name}"] for name in ("ends", "signed", "place"))
     length = np.diff(ends[: n + 1])
@@ -254,6 +272,7 @@ def _make_room(state: State, latest: bool) -> None:
     else:
         state["kept_share"][side] *= SHRINK
         stay |= _draws(place[:n], int(state["kept_seed"][0])) < state["kept_share"][side]
+    # Move the remaining rows together, in place, and clear what is behind them.
     (index,) = np.nonzero(stay)
     new = np.concatenate([[0], np.cumsum(length[index])])
     for name in ("kept_values", "kept_columns"):

@@ -1,17 +1,17 @@
-"""What two learners have learned from different rows, together."""
+"""Merging the states of two learners that were trained on different rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from auctor.core.errors import IncompatibleError
+from auctor.core.errors import IncompatibleError, Option
 from auctor.core.types import FloatArray
 from auctor.online.base import OnlineClassifier, State
 from auctor.online.streaming import memory, running_auc
 
 
 def check_alike(one: OnlineClassifier, other: OnlineClassifier) -> None:
-    """Refuse learners whose states do not add up."""
+    """Raise for learners whose states cannot be merged."""
     who = f"{type(one).__name__}.merge"
     if type(one) is not type(other):
         raise _unlike(who, "a learner of the same class", type(other).__name__)
@@ -23,7 +23,7 @@ def check_alike(one: OnlineClassifier, other: OnlineClassifier) -> None:
         raise _unlike(who, "learners that forget nothing", f"forget={mine['forget']}")
     for learner in (one, other):
         if not hasattr(learner, "state_"):
-            raise _unlike(who, "learners that have seen rows", "one that has seen none")
+            raise _unlike(who, "learners that have learned rows", "one without rows")
     if one.n_features_in_ != other.n_features_in_:
         raise _unlike(who, f"{one.n_features_in_} columns in both", f"{other.n_features_in_}")
     names = [list(getattr(each, "feature_names_in_", ())) for each in (one, other)]
@@ -40,7 +40,11 @@ def _unlike(who: str, needs: str, got: str) -> IncompatibleError:
 
 
 def add_moments(state: State, other: State) -> None:
-    """Add moments of other rows, as if they had been learned; no block may be unfinished."""
+    """Add the moments of another state, by the parallel formula of Chan, Golub and LeVeque.
+
+    Scatter of both = sum of the scatters + ``old new / (old + new) (m1 - m2)(m1 - m2)'``. Rows that
+    wait in blocks must have been added to the moments of both.
+    """
     for side in range(2):
         old, new = state["mass"][side, 0], other["mass"][side, 0]
         if new > 0.0:
@@ -56,22 +60,23 @@ def add_moments(state: State, other: State) -> None:
 
 
 def check_complete(who: str, state: State) -> None:
-    """Refuse a memory that holds a sample: samples of different shares do not add up."""
+    """Raise if a memory holds only a sample: samples of different shares cannot be joined."""
     if not memory.complete(state):
         raise IncompatibleError(
             who,
             needs="memories that hold all rows, or surrogate='square', which needs none",
             got=f"{int(state['kept_rows'][0])} of {int(state['counted'][0])} rows",
-            todo="Raise {option}.",
-            option="memory",
+            todo="Increase {option}.",
+            option=Option("memory", bare=True),
         )
 
 
 def add_memory(state: State, other: State, room: float) -> None:
-    """Remember the rows that another memory holds, after those of this one."""
+    """Add the rows of another memory after those of this one."""
     kept = memory.remembered(other, 0, int(other["counted"][0]))
     size, counted = state["parts"].shape[1], int(state["counted"][0])
     noted = int(other["counted"][0])
+    # The latest scores of the other learner, in the ring buffer behind those of this one.
     order = np.arange(noted)[-size:]
     state["parts"][:, (counted + order) % size] = other["parts"][:, order % size]
     y, weight, lines = np.sign(kept.signed), np.abs(kept.signed), kept.lines
@@ -81,11 +86,11 @@ def add_memory(state: State, other: State, room: float) -> None:
 
 
 def add_window(state: State, other: State) -> None:
-    """The latest scores of the other learner, as if they had come after those of this one."""
+    """Add the latest scores of the other learner to the window, after those of this one."""
     size, rows = other["window_score"].size, int(other["rows"][0])
     order = np.arange(rows)[-size:] % size
     parts = [other[f"window_{name}"][order] for name in ("score", "label", "weight")]
-    state["rows"] += rows - order.size  # rows whose scores are no longer known
+    state["rows"] += rows - order.size  # earlier rows, whose scores were overwritten
     low = 0
     while low < order.size:
         high = min(order.size, low + running_auc.until_point(state))

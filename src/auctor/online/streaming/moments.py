@@ -1,4 +1,4 @@
-"""Learners that keep class means and covariances, and solve when asked."""
+"""Learners whose state is the class means and covariances; weights are solved for on demand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import AnswerCache, OnlineClassifier, State, pad_columns
 from auctor.online.streaming import merging
 
-#: Which axes of the arrays of the state belong to columns.
+#: Axes of the arrays of the state that have one entry per column.
 AXES = {"mean": (1,), "total": (1,), "scatter": (1, 2), "block": (1,)}
 NAMES = (
     "mass",
@@ -30,9 +30,9 @@ NAMES = (
 
 
 class Moments(NamedTuple):
-    """Class weights (2,), means (2, d) and covariances, the positive class first.
+    """Total weights (2,), means (2, d) and covariances of the classes, the positive one first.
 
-    ``covariance`` has shape (2, d, d), or (1, d, d) with their sum.
+    ``covariance`` has shape (2, d, d), or (1, d, d) with the sum of both.
     """
 
     mass: FloatArray
@@ -45,7 +45,7 @@ class Moments(NamedTuple):
         return bool((self.mass > 0.0).all())
 
     def first(self, columns: int) -> Moments:
-        """Of the first columns."""
+        """The moments of the first ``columns`` columns."""
         if columns == self.mean.shape[1]:
             return self
         mean = np.ascontiguousarray(self.mean[:, :columns])
@@ -53,7 +53,7 @@ class Moments(NamedTuple):
 
 
 def fresh_moments(d: int, *, grow: bool = False) -> State:
-    """Moments of no rows; with ``grow`` columns count from the row that first has them."""
+    """The state before the first row; with ``grow`` the number of columns starts at 0."""
     return {
         "mass": np.zeros((2, 2)),
         "mean": np.zeros((2, d)),
@@ -69,7 +69,7 @@ def fresh_moments(d: int, *, grow: bool = False) -> State:
 
 
 def growth_of(forget: float | None) -> float:
-    """How much heavier each row is than the one before it."""
+    """Ratio of the weights of a row and of the row before it."""
     return 1.0 if forget is None else 1.0 / (1.0 - 1.0 / forget)
 
 
@@ -83,25 +83,25 @@ def add_rows(
     high: int | None = None,
     forget: float | None = None,
 ) -> None:
-    """Take rows low..high into the moments."""
+    """Add rows low to high - 1 to the moments."""
     stop = y.size if high is None else high
     arrays = [state[name] for name in NAMES]
     moments.add_rows(*rows, y, weight, low, stop, growth_of(forget), *arrays)
 
 
 def flush(state: State) -> None:
-    """Join the rows of an unfinished block."""
+    """Add the rows that wait in an unfinished block to the moments."""
     names = ("mass", "mean", "scatter", "block", "block_side", "block_weight", "waiting")
     moments.flush(*[state[name] for name in names])
 
 
 def columns_seen(state: State) -> int:
-    """Columns that rows have had so far, however many the latest chunk has; at least one."""
+    """Largest number of columns of the rows so far; at least one."""
     return max(1, int(state["width"][0]))
 
 
 def class_moments(state: State, *, pooled: bool = False) -> Moments:
-    """Moments of all rows so far; the state stays as it is."""
+    """Moments of all rows so far; the state is not changed."""
     if state["waiting"][0]:
         state = {name: state[name].copy() for name in NAMES}
         flush(state)
@@ -113,9 +113,10 @@ def class_moments(state: State, *, pooled: bool = False) -> Moments:
 
 
 def ridge_solution(found: Moments, ridge: float, *, between: bool) -> FloatArray:
-    """``(S+ + S- + ridge)^-1 (m+ - m-)``, with the contrast's square in the matrix or not.
+    """``(S+ + S- + ridge I)^-1 (m+ - m-)``; zero until both classes have rows.
 
-    Zero until both classes have rows.
+    With ``between`` the matrix also has ``(m+ - m-)(m+ - m-)'``: the minimiser of the pairwise
+    square loss.
     """
     apart: FloatArray = found.mean[0] - found.mean[1]
     if not found.known:
@@ -130,16 +131,20 @@ def ridge_solution(found: Moments, ridge: float, *, between: bool) -> FloatArray
 
 
 def midpoint(mean: FloatArray, w: FloatArray) -> float:
-    """Middle between the mean scores of the classes, whatever columns of weight zero there are."""
+    """Midpoint between the mean scores of the classes; columns of weight zero are skipped.
+
+    The result is the same, bit for bit, with and without columns of weight zero.
+    """
     (used,) = np.nonzero(w)
     middle = 0.5 * (mean[0, used] + mean[1, used])
-    return float((middle * w[used]).sum())  # a dot product may use threads
+    # Not a dot product: BLAS may use threads, and the result would depend on their number.
+    return float((middle * w[used]).sum())
 
 
 class MomentClassifier(OnlineClassifier):
-    """A learner whose state is the moments of both classes; its weights are solved for when asked.
+    """A learner whose state is the moments of both classes; weights are solved for on demand.
 
-    A subclass writes `_solve`. The solution is kept until more rows come.
+    A subclass implements `_solve`. The solution is cached until more rows are learned.
     """
 
     def _solve(self, state: State, found: Moments) -> FloatArray:
@@ -150,7 +155,7 @@ class MomentClassifier(OnlineClassifier):
         return {**fresh_moments(d, grow=self.grow), "clock": np.zeros(1, dtype=np.int64)}
 
     def state_numbers(self, d: int) -> int:
-        """About how many numbers a state of d columns holds."""
+        """Approximate number of floats in a state of d columns."""
         return 2 * d * d
 
     def _widen(self, state: State, extra: int) -> None:
@@ -161,15 +166,15 @@ class MomentClassifier(OnlineClassifier):
         state["clock"] += y.size
 
     def merge(self, other: Self) -> Self:
-        """Take in what another learner has learned from other rows.
+        """Merge with a learner that was trained on other rows.
 
-        Class means and covariances add up: the result is that of one learner that has seen the rows
-        of both, up to rounding. The other learner stays as it is.
+        Class means and covariances can be added: the result is that of one learner trained on the
+        rows of both, up to rounding errors. The other learner is not changed.
 
         Parameters
         ----------
         other : learner of the same class
-            With the same parameters and columns, which forgets nothing.
+            With the same parameters and columns, and without ``forget``.
         """
         merging.check_alike(self, other)
         theirs = {name: array.copy() for name, array in other.state_.items()}
@@ -180,7 +185,7 @@ class MomentClassifier(OnlineClassifier):
         return self
 
     def _merge(self, state: State, theirs: State) -> None:
-        """Add the state of a learner of other rows."""
+        """Add the state of a learner that was trained on other rows."""
         for each in (state, theirs):
             flush(each)
         merging.add_moments(state, theirs)
@@ -197,16 +202,16 @@ class MomentClassifier(OnlineClassifier):
         return self._solved(state)[1]
 
     def _solved(self, state: State) -> tuple[FloatArray, float]:
-        """Weights and threshold, kept for as long as rows and parameters stay the same."""
+        """Weights and threshold, cached while rows and parameters stay the same."""
         key = (int(state["clock"][0]), self._width(state), self.get_params())
         return self._answers.get("weights", key, lambda: self._answer(state))
 
     def _width(self, state: State) -> int:
-        """Columns that there is room for."""
+        """Number of columns of the state."""
         return int(state["mean"].shape[1])
 
     def _answer(self, state: State) -> tuple[FloatArray, float]:
-        """Weights and threshold now."""
+        """Weights and threshold of the present state, computed anew."""
         found = class_moments(state, pooled=True)
         w = self._solution(state, found)
         return w, midpoint(found.mean, w)

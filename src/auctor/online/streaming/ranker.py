@@ -1,7 +1,7 @@
-"""The minimiser of a pairwise loss over remembered rows, and the strength that suits it.
+"""The minimiser of a pairwise loss over the rows in memory, and the choice of its strength.
 
-Columns are divided by the root of their standard deviation first. A penalty on the squares of their
-weights then lies between one on the columns as they are, and one on columns of equal variance.
+Columns are first divided by the square root of their standard deviation. The ridge is then a
+compromise between a ridge on the original columns and one on standardised columns.
 """
 
 from __future__ import annotations
@@ -16,42 +16,51 @@ from auctor.data import Dense, Sparse, wrap
 from auctor.data.matrices import divided_columns, from_lines
 from auctor.losses import BaseLoss, PairwiseHinge, PairwiseLogistic, PairwiseSquaredHinge
 from auctor.minimise import minimise
-from auctor.online.streaming.memory import Kept
+from auctor.online.streaming.memory import KeptRows
 from auctor.penalties import L2
 from auctor.problem import Problem
 from auctor.solvers import choose
 
-#: Losses of a pair by the names that `MetricClassifier` has for them; the hinge is rounded.
+#: Pair losses by their names in `MetricClassifier`; the hinge is smoothed.
 SURROGATES: dict[str, BaseLoss] = {
     "hinge": PairwiseHinge(width=1.0),
     "squared_hinge": PairwiseSquaredHinge(),
     "logistic": PairwiseLogistic(),
 }
-#: Strengths to choose from, as multiples of the squared mean deviation of a column over the number
-#: of rows.
+#: Strengths to choose from, in units of (mean standard deviation of the columns)^2 / rows. Set by
+#: hand, from almost no model to almost no penalty.
 LEVELS = (3e4, 1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 1.0, 0.1, 0.01)
-#: Place in `LEVELS` of the strength to start with: the middle. Set by hand.
+#: Position in `LEVELS` of the first strength: the middle. Set by hand.
 START = 5
-#: Folds of the cross-validation that chooses a strength.
-PARTS = 3
-#: Rows that it uses at most, taken evenly from the memory: they bound the cost of a choice.
-JUDGES = 12_288
-#: With more rows a choice moves by one level at most.
-SETTLED = 1024
-#: Relative gap of weights to keep.
-TOLERANCE = 1e-4
-#: Relative gap of weights to judge a strength by, which only have to rank.
-ROUGH = 1e-2
-#: Iterations of the solver, where the tolerance is not met before.
+#: Folds of the cross-validation that chooses a strength. Set by hand: fewer than the usual 5,
+#: because a choice is repeated as the stream goes on.
+FOLDS = 3
+#: Rows, evenly spaced in the memory, that a choice uses at most. Set by hand: they bound its cost.
+MAX_JUDGED_ROWS = 12_288
+#: With more rows than this a choice tries only the neighbours of the present strength. Set by hand:
+#: with fewer, early choices by chance are hard to correct.
+MANY_ROWS = 1024
+#: Tolerance of the weights that are used, relative to the null loss; the usual 1e-4.
+SOLVE_TOLERANCE = 1e-4
+#: Tolerance of the weights by which a strength is judged. Set by hand: their ranking hardly changes
+#: below it.
+ROUGH_TOLERANCE = 1e-2
+#: Iterations of the solver, at most. Set by hand: warm starts need far fewer.
 MOST_STEPS = 200
-#: A variance below this share of the mean square is rounding.
+#: A variance below this share of the mean square is a rounding error: some thousand times machine
+#: epsilon.
 ROUNDING = 1e-12
-#: Share of the squared distance of the class means in the spread of a column.
+#: Weight of the squared distance of the class means in the spread of a column. Set by hand: above
+#: 0, so that columns that are constant within the classes are used; small, so that it changes no
+#: other.
 BETWEEN = 0.01
 
 
 class Scaled(NamedTuple):
-    """Rows whose columns were divided by ``scale``; only ``columns`` of all vary."""
+    """Rows with only those ``columns`` that vary, divided by ``scale``.
+
+    ``unit`` is the square of the mean standard deviation, the unit of strengths.
+    """
 
     data: Dense | Sparse
     columns: IntArray
@@ -59,13 +68,13 @@ class Scaled(NamedTuple):
     unit: float
 
 
-def known(kept: Kept) -> bool:
+def known(kept: KeptRows) -> bool:
     """Whether both classes have rows."""
     return bool((kept.signed > 0.0).any() and (kept.signed < 0.0).any())
 
 
-def scaled(kept: Kept, age: FloatArray, *, plain: bool) -> Scaled:
-    """Rows ready to learn from; with ``plain`` the columns stay as they are."""
+def scaled(kept: KeptRows, age: FloatArray, *, plain: bool) -> Scaled:
+    """The rows with scaled columns; with ``plain`` all scales are 1. ``age`` are row weights."""
     weight = np.abs(kept.signed) * age
     even = bool((weight == weight[0]).all())
     target = Target(np.where(kept.signed > 0.0, 1.0, -1.0), None if even else weight)
@@ -80,7 +89,11 @@ def scaled(kept: Kept, age: FloatArray, *, plain: bool) -> Scaled:
 
 
 def _spread(data: Dense | Sparse) -> tuple[FloatArray, FloatArray]:
-    """Per column: variances of both classes and squared distance of their means; mean squares."""
+    """Spread and mean square of each column, both summed over the classes.
+
+    The spread is the sum of the class variances plus `BETWEEN` times the squared distance of the
+    class means.
+    """
     spread, square, middle = np.zeros(data.n_columns), np.zeros(data.n_columns), []
     for rows in data.target.classes:
         share = np.zeros(data.n_rows)
@@ -95,7 +108,7 @@ def _spread(data: Dense | Sparse) -> tuple[FloatArray, FloatArray]:
 def solve(
     rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray, tol: float
 ) -> FloatArray:
-    """Weights of the scaled columns, from a starting point."""
+    """Weights of the scaled columns, by a solve from ``start``."""
     if not rows.columns.size:
         return start
     problem = Problem(loss, L2(strength), rows.data, fit_intercept=False)
@@ -107,47 +120,52 @@ def solve(
 
 
 def rank(rows: Scaled, loss: BaseLoss, strength: float, start: FloatArray) -> FloatArray:
-    """Weights of all columns, from weights to start with."""
+    """Weights of all original columns, by a solve from ``start``."""
     first = start[rows.columns] * rows.scale
     coef = np.zeros(start.size)
-    coef[rows.columns] = solve(rows, loss, strength, first, TOLERANCE) / rows.scale
+    coef[rows.columns] = solve(rows, loss, strength, first, SOLVE_TOLERANCE) / rows.scale
     return coef
 
 
 def strength_of(rows: Scaled, level: int) -> float:
-    """The strength of a level."""
+    """The strength at a position of `LEVELS`."""
     return 2.0 * LEVELS[level] * rows.unit / rows.data.n_rows
 
 
 def judge_levels(rows: Scaled, loss: BaseLoss, level: int) -> tuple[range, FloatArray]:
-    """Levels, near the given one if rows are many, and their AUC on rows not learned from.
+    """Positions in `LEVELS` and their cross-validated AUC.
 
-    All zero where rows are too few to tell.
+    With many rows only the neighbours of ``level`` are tried. The AUCs are all zero if a class has
+    fewer rows than folds.
     """
     data = rows.data
-    if data.n_rows > JUDGES:
-        data = data.rows(np.linspace(0, data.n_rows - 1, JUDGES).astype(np.int64))
-    near = 1 if data.n_rows > SETTLED else len(LEVELS)
+    if data.n_rows > MAX_JUDGED_ROWS:
+        data = data.rows(np.linspace(0, data.n_rows - 1, MAX_JUDGED_ROWS).astype(np.int64))
+    near = 1 if data.n_rows > MANY_ROWS else len(LEVELS)
     levels = range(max(0, level - near), min(len(LEVELS), level + near + 1))
+    # The k-th row of a class is in fold k modulo FOLDS.
     order = np.empty(data.n_rows, dtype=np.int64)
     for own in data.target.classes:
         order[own.rows] = np.arange(own.rows.size)
-        if own.rows.size < PARTS:
+        if own.rows.size < FOLDS:
             return levels, np.zeros(len(levels))
     judged = [
-        _judged(rows._replace(data=data), order % PARTS == part, loss, levels)
-        for part in range(PARTS)
+        _judged(rows._replace(data=data), order % FOLDS == part, loss, levels)
+        for part in range(FOLDS)
     ]
     return levels, np.mean(judged, axis=0)
 
 
 def _judged(rows: Scaled, judges: IntArray, loss: BaseLoss, levels: range) -> FloatArray:
-    """AUC on the judges of weights from the other rows, from the strongest level on."""
+    """Held-out AUC of each level, largest strength first, each solve starting from the last.
+
+    ``judges`` marks the held-out rows.
+    """
     learn, test = (rows.data.rows(np.flatnonzero(own)) for own in (~judges, judges))
     others = rows._replace(data=learn)
     w, found = np.zeros(rows.columns.size), np.zeros(len(levels))
     for k, level in enumerate(levels):
-        w = solve(others, loss, strength_of(others, level), w, ROUGH)
+        w = solve(others, loss, strength_of(others, level), w, ROUGH_TOLERANCE)
         hits, weight = test.target.y > 0.0, test.target.weight
         found[k] = metrics.auc(hits, test.scores(w), weight=weight)
     return found

@@ -1,4 +1,4 @@
-"""AUC of the latest scores of a stream, and how it went."""
+"""AUC of the latest scores of a stream, and its trace over the rows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from auctor import metrics
 from auctor.core.types import FloatArray
 from auctor.online.base import State
 
-#: Points of a trace; a full one loses every second point and goes on at half the rate.
+#: Points of a trace, at most; a full trace drops every second point and doubles its interval. Set
+#: by hand: enough for a plot.
 POINTS = 256
 
 
 def fresh_window(size: int, every: int) -> State:
-    """A window of no rows, and a trace with a point every ``every`` rows."""
+    """The state of an empty window, and of a trace with a point every ``every`` rows."""
     return {
         "window_score": np.zeros(size),
         "window_label": np.zeros(size),
@@ -34,7 +35,7 @@ def until_point(state: State) -> int:
 
 
 def remember(state: State, scores: FloatArray, y: FloatArray, weight: FloatArray) -> None:
-    """Move the window on by rows that do not go beyond the next point of the trace."""
+    """Add scores to the window, a ring buffer; at most up to the next point of the trace."""
     size, rows = state["window_score"].size, int(state["rows"][0])
     at = np.arange(rows, rows + y.size)[-size:] % size
     for name, values in (("score", scores), ("label", y), ("weight", weight)):
@@ -45,6 +46,7 @@ def remember(state: State, scores: FloatArray, y: FloatArray, weight: FloatArray
 
 
 def _add_point(state: State) -> None:
+    """Add the present AUC to the trace, and thin the trace out if it is full."""
     trace, points, rows = state["trace"], int(state["trace_points"][0]), int(state["rows"][0])
     trace[points] = rows, window_auc(state)
     points += 1
@@ -61,7 +63,7 @@ def trace_of(state: State) -> FloatArray:
 
 
 def window_auc(state: State) -> float:
-    """AUC of the scores in the window, ties counting one half; NaN while a class is missing."""
+    """AUC of the scores in the window, ties counting one half; NaN if a class is missing."""
     used = state["window_weight"] > 0.0
     hits = state["window_label"][used] > 0.0
     if hits.all() or not hits.any():

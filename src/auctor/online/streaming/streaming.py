@@ -1,4 +1,4 @@
-"""The learner for streams that needs no tuning."""
+"""StreamingAUC, an online learner that needs no tuning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import IncompatibleError
+from auctor.core.errors import IncompatibleError, Option
 from auctor.core.types import Columns, FloatArray
 from auctor.kernels.online import adaptive
 from auctor.kernels.online.moments import judge_rows
@@ -27,18 +27,23 @@ from auctor.online.streaming.moments import (
     ridge_solution,
 )
 
-#: Rows between two solutions for the scores of new rows, at first.
+#: Rows between two solves from the moments, at first. Set by hand.
 FIRST_REFRESH = 16
-#: The same at most: weights that are older than this score new rows with stale knowledge.
+#: Rows between two solves from the moments, at most. Set by hand: with far more, new rows of a
+#: stream that changes are scored by outdated weights.
 LAST_REFRESH = 1 << 16
-#: A solution is renewed after this share of the rows it rests on.
+#: A solve from the moments is repeated when the rows have grown by this share. Set by hand: smaller
+#: costs more solves, larger scores new rows by older weights.
 REFRESH_SHARE = 0.125
-#: But not before this many rows per column: factorising costs O(d^3), as much as d rows of O(d^2).
-REFRESH_COLUMNS = 1.0
-#: Strengths tried side by side when none is given, as multiples of the average variance.
+#: Rows per column between two solves from the moments, at least: a factorisation costs O(d^3), as
+#: much as adding d rows to the covariances.
+REFRESH_ROWS_PER_COLUMN = 1.0
+#: Ridges tried in parallel if no strength is given, in units of the mean variance of the columns.
+#: Set by hand, from almost no penalty to a strong one.
 RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
-#: What is left of the evidence for each of them when the solutions are renewed.
-FADING = 0.7
+#: Factor on the earlier scores of each ridge at every solve. Set by hand: at 0 only the latest rows
+#: choose the ridge, at 1 all rows count alike.
+RIDGE_FADING = 0.7
 JUDGE_NAMES = ("coef", "centre", "share", "margins", "chosen")
 WIDE_NAMES = (
     "table",
@@ -52,7 +57,7 @@ WIDE_NAMES = (
     "latest",
     "clock",
 )
-#: Losses of a pair; the square one needs no rows.
+#: Pair losses; "square" needs only moments, no memory of rows.
 SURROGATES = (*ranker.SURROGATES, "square")
 
 
@@ -60,43 +65,46 @@ SURROGATES = (*ranker.SURROGATES, "square")
 class StreamingAUC(MomentClassifier):
     """Learn to rank from a stream, in one pass and without tuning.
 
-    Minimises ``mean over pairs of H(1 - w.(x+ - x-)) + strength * Omega(w)`` over the rows seen so
-    far. ``H`` is the hinge of `surrogate`, rounded: ``z^2/2`` up to 1, ``z - 1/2`` beyond.
+    Minimises ``mean over pairs of H(1 - w.(x+ - x-)) + strength * Omega(w)`` over the rows so far.
+    ``H`` is the loss `surrogate`; by default the smoothed hinge, ``z^2/2`` for z in [0, 1] and
+    ``z - 1/2`` above.
 
     Rows are kept in a memory of fixed size. While all of them fit, ``coef_`` is that minimiser (of
-    all rows but the last few: at most one in 32). Afterwards, and with more than
-    ``max_exact_columns`` columns, it is mixed with weights that rest on all rows of the stream, in
-    the proportion that best ranks rows not yet learned. Every row is scored before it is learned;
-    ``auc_`` is the AUC of the latest ``window`` such scores. `predict` cuts in the middle between
-    the mean scores of the classes. The page "Streams" of the documentation explains the parts.
+    all rows but the latest few, at most one in 32). Afterwards, and with more than
+    ``max_exact_columns`` columns, it is mixed with weights from statistics of all rows, in the
+    proportion with the best AUC on rows that are not learned yet. Every row is scored before it is
+    learned; ``auc_`` is the AUC of the latest ``window`` of these scores. The threshold of
+    `predict` is the midpoint between the mean scores of the classes. The page "Streams" of the
+    documentation explains the parts.
 
-    Memory is O(d^2) up to ``max_exact_columns`` columns and O(d) beyond, and the rows kept.
+    Memory is O(d^2) up to ``max_exact_columns`` columns, O(d) beyond, plus the kept rows.
 
     Parameters
     ----------
     strength : float >= 0, optional
-        Of the penalty ``Omega = 1/2 |w|^2``. By default it is chosen on rows not yet learned.
+        Multiplier of the penalty ``Omega = 1/2 |w|^2``. By default it is chosen on held-out rows.
     surrogate : "hinge", "squared_hinge", "logistic" or "square"
         The loss of a pair.
     memory : float >= 0
-        Megabytes of rows to keep. Solving for weights takes up to a few times as much meanwhile.
+        Megabytes of rows to keep. Solves need up to a few times as much temporarily.
     forget : float >= 2, optional
-        Rows that count: each row weighs ``1 - 1/forget`` times the next one. None forgets nothing.
+        Effective number of rows: each row weighs ``1 - 1/forget`` times the next one. With None all
+        rows weigh the same.
     max_exact_columns : int
         Up to this many columns the covariances of both classes are kept.
     window : int
-        Rows in the running estimate of the AUC.
+        Number of latest rows in the running AUC.
     trace_every : int
         Rows between points of ``trace_``; doubled whenever there are 256 points.
     passes : int
-        How often `fit` reads all rows; the first time counts for the memory, ``auc_``, ``trace_``
-        and choices.
+        Number of passes of `fit` over all rows; only the first one counts for the memory, ``auc_``,
+        ``trace_`` and the choice of the strength.
     grow : bool
         Whether columns may be added later.
     missing : "raise" or "skip"
-        What to do with rows that have NaN or infinity.
+        Whether rows with NaN or infinity raise an error or are left out.
     random_state : int, optional
-        Decides which rows stay in a full memory.
+        Seed of the sample of rows in a full memory.
 
     Attributes
     ----------
@@ -106,11 +114,11 @@ class StreamingAUC(MomentClassifier):
     classes_ : (2,) array
         [1] while that is the only label.
     feature_names_in_ : (d,) array
-        Names of the columns, if the first rows came in a table that has them.
+        Names of the columns, if the first rows were a table with names.
     auc_ : float
-        NaN while the window lacks a class.
+        AUC of the window; NaN while it lacks a class.
     trace_ : (points, 2) array
-        Rows seen and ``auc_`` then.
+        Number of rows, and ``auc_`` after them.
     rows_seen_, skipped_rows_ : int
 
     Examples
@@ -137,17 +145,17 @@ class StreamingAUC(MomentClassifier):
 
     @property
     def auc_(self) -> float:
-        """AUC of the latest rows, each scored before it was learned."""
+        """AUC of the latest ``window`` rows, each scored before it was learned."""
         return running_auc.window_auc(self.state_)
 
     @property
     def trace_(self) -> FloatArray:
-        """Rows seen and the AUC of the window then."""
+        """Number of rows, and AUC of the window after them: (points, 2)."""
         return running_auc.trace_of(self.state_)
 
     @property
     def strength_(self) -> float:
-        """The strength that ``coef_`` minimises for."""
+        """The strength in the objective of ``coef_``."""
         if self.strength is not None:
             return self.strength
         if "counted" in self.state_ and self.state_["blend"][1]:
@@ -159,7 +167,7 @@ class StreamingAUC(MomentClassifier):
         return 2.0 * float(ridges[int(self.state_["chosen"][0])])
 
     def check_params(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ``ParameterError`` for invalid parameters."""
         super().check_params()
         if self.strength is not None:
             check_real(self._who, "strength", self.strength, low=0.0)
@@ -172,7 +180,7 @@ class StreamingAUC(MomentClassifier):
         check_int(self._who, "trace_every", self.trace_every, low=1)
 
     def _ridges(self, state: State, found: Moments) -> FloatArray:
-        """What is added to the variances, for each strength that is tried."""
+        """The ridges that are tried; half the strength if that is given."""
         tried, d = state["coef"].shape[0], found.mean.shape[1]
         if self.strength is not None:
             return np.full(tried, 0.5 * self.strength)
@@ -207,11 +215,11 @@ class StreamingAUC(MomentClassifier):
         }
 
     def state_numbers(self, d: int) -> int:
-        """About how many numbers a state of d columns holds."""
+        """Approximate number of floats in a state of d columns."""
         return 2 * d * d if d <= self.max_exact_columns else 0
 
-    def _again(self, state: State) -> None:
-        """Scores of rows that were learned say nothing: leave estimates and choices as they are."""
+    def _before_next_pass(self, state: State) -> None:
+        """Stop the running AUC and the choices: rows of a later pass are not new any more."""
         state["judging"][0] = 0
 
     def _widen(self, state: State, extra: int) -> None:
@@ -222,13 +230,14 @@ class StreamingAUC(MomentClassifier):
         pad_columns(state, {"table": (0,), "coef": (1,), "kept_coef": (0,)}, extra)
 
     def _go_wide(self, state: State) -> None:
-        """Give up the covariances: start the stochastic steps where the exact minimiser is."""
+        """Replace the covariances by stochastic gradient steps, which start at their solution."""
         found = class_moments(state)
         w = self._solution(state, found)
         wide = _fresh_wide(w.size)
         wide["mass"][:] = found.mass
         wide["latest"][:] = state["latest"]
         wide["clock"][0] = state["clock"][0]
+        # Sums of squares and of entries per column, as if the steps had been taken so far.
         variance = np.diagonal(found.covariance, axis1=1, axis2=2)
         squares = found.mass @ (variance + found.mean**2)
         table, sums = wide["table"], adaptive.SUMS
@@ -253,6 +262,9 @@ class StreamingAUC(MomentClassifier):
         counted = np.cumsum(weight > 0.0, dtype=np.int64) if remembers else None
         low = 0
         while low < y.size:
+            # Rows low to high - 1: up to the next point of the trace, refresh of the solutions from
+            # the moments, or solve on the memory, whichever comes first. These depend only on the
+            # number of rows so far, so that chunks do not matter.
             pause = running_auc.until_point(state)
             if "refresh" in state:
                 pause = min(pause, int(state["refresh"][0] - state["rows"][0]))
@@ -276,10 +288,11 @@ class StreamingAUC(MomentClassifier):
     def _remember(
         self, state: State, rows: Columns, y: FloatArray, weight: FloatArray, low: int, high: int
     ) -> None:
+        """Add rows to the memory, and solve for its rows when that is due."""
         room, latest = 1e6 * self.memory, self.forget is not None
         memory.add_rows(state, rows, y, weight, low, high, room=room, latest=latest)
         if state["counted"][0] == state["renew"][0]:
-            remembering.renew(state, self._aim, self._means(state))
+            remembering.renew(state, self._objective, self._means(state))
 
     def _learn_exactly(
         self,
@@ -291,6 +304,7 @@ class StreamingAUC(MomentClassifier):
         high: int,
         scores: FloatArray,
     ) -> None:
+        """Score rows by every ridge, then add them to the moments."""
         arrays = [state[name] for name in JUDGE_NAMES]
         judge_rows(*rows, y, weight, low, high, scores, *arrays)
         add_rows(state, rows, y, weight, low=low, high=high, forget=self.forget)
@@ -306,20 +320,22 @@ class StreamingAUC(MomentClassifier):
         high: int,
         scores: FloatArray,
     ) -> None:
+        """Score rows and take stochastic gradient steps on them, in O(non-zeros) per row."""
         options = (self._wide_ridge, growth_of(self.forget), float(self.window))
         judging = bool(state["judging"][0])
         arrays = [state[name] for name in WIDE_NAMES]
         adaptive.descend_rows(*rows, y, weight, low, high, judging, *options, scores, *arrays)
 
     def _refresh(self, state: State) -> None:
-        """Choose the strength that did best so far, and solve for all of them again."""
+        """Choose the ridge with the best separation of new rows so far; solve for all ridges."""
         flush(state)
         seen = columns_seen(state)
         found = class_moments(state, pooled=True).first(seen)
+        # Largest (sum of margins)^2 / sum of squared margins, with the sign of the first sum.
         linear, square = state["margins"]
         if state["judging"][0] and square.any():
             state["chosen"][0] = np.argmax(linear * np.abs(linear) / np.maximum(square, 1e-300))
-            state["margins"] *= FADING
+            state["margins"] *= RIDGE_FADING
         ridges = self._ridges(state, found)
         coef = np.stack([ridge_solution(found, float(ridge), between=True) for ridge in ridges])
         state["coef"][:, :seen] = coef
@@ -327,7 +343,7 @@ class StreamingAUC(MomentClassifier):
         state["share"][:] = found.mass / found.mass.sum() if found.known else 0.0
         rows = float(state["rows"][0])
         basis = rows if self.forget is None else min(rows, self.forget)
-        least = max(FIRST_REFRESH, REFRESH_COLUMNS * seen)
+        least = max(FIRST_REFRESH, REFRESH_ROWS_PER_COLUMN * seen)
         wait = max(least, min(REFRESH_SHARE * basis, LAST_REFRESH))
         state["refresh"][0] = rows + int(wait)
 
@@ -336,16 +352,16 @@ class StreamingAUC(MomentClassifier):
         return 0.5 * (self.strength or 0.0)
 
     def _merge(self, state: State, theirs: State) -> None:
-        """Add the state of a learner of other rows; scores and choices are made anew."""
+        """Add the state of a learner that was trained on other rows; solve and choose again."""
         who = f"{self._who}.merge"
         for each in (state, theirs):
             if "scatter" not in each:
                 raise IncompatibleError(
                     who,
-                    needs=f"at most {self.max_exact_columns} columns, whose covariances add up",
+                    needs=f"at most {self.max_exact_columns} columns, so that covariances are kept",
                     got=f"{self._width(each)}",
-                    todo="Raise {option}.",
-                    option="max_exact_columns",
+                    todo="Increase {option}.",
+                    option=Option("max_exact_columns", bare=True),
                 )
             if "counted" in each:
                 merging.check_complete(who, each)
@@ -355,11 +371,12 @@ class StreamingAUC(MomentClassifier):
         self._refresh(state)
         if "counted" in state:
             merging.add_memory(state, theirs, 1e6 * self.memory)
-            remembering.renew(state, self._aim, self._means(state))
+            remembering.renew(state, self._objective, self._means(state))
 
     # --- answers --------------------------------------------------------------------------------
 
     def _answer(self, state: State) -> tuple[FloatArray, float]:
+        """The mixture of both weights, and the midpoint of its mean scores."""
         own, kept = state["blend"] if "counted" in state else (1.0, 0.0)
         coef = np.zeros(self._width(state))
         if own:
@@ -369,7 +386,7 @@ class StreamingAUC(MomentClassifier):
         return coef, midpoint(self._means(state), coef)
 
     def _base(self, state: State) -> FloatArray:
-        """Weights from what is known of all rows: their moments, or the stochastic steps."""
+        """Weights from statistics of all rows: from their moments, or by stochastic steps."""
         if "scatter" in state:
             return self._solution(state, class_moments(state, pooled=True))
         table, units = state["table"].copy(), np.zeros(3)
@@ -382,7 +399,7 @@ class StreamingAUC(MomentClassifier):
         return int(state["mean"].shape[1] if "scatter" in state else state["table"].shape[0])
 
     def _means(self, state: State) -> FloatArray:
-        """Means of both classes."""
+        """Means of both classes, (2, d)."""
         if "scatter" in state:
             return class_moments(state, pooled=True).mean
         sums = state["table"][:, adaptive.SUMS : adaptive.SUMS + 2].T
@@ -390,18 +407,19 @@ class StreamingAUC(MomentClassifier):
         return means
 
     @property
-    def _aim(self) -> remembering.Aim:
-        return remembering.Aim(ranker.SURROGATES[self.surrogate], self.strength, self.forget)
+    def _objective(self) -> remembering.Objective:
+        return remembering.Objective(ranker.SURROGATES[self.surrogate], self.strength, self.forget)
 
     def _ranked(self, state: State) -> remembering.Ranked:
-        """Weights from remembered rows, kept until answers count more of them."""
+        """Weights from the rows in memory, cached until `settled_rows` changes."""
         last = remembering.settled_rows(state, self.forget)
         key = (last, int(state["thinned"][0]), self._width(state), self.get_params())
-        solve = partial(remembering.ranked, state, self._aim, last)
+        solve = partial(remembering.ranked, state, self._objective, last)
         return self._answers.get("ranked", key, solve)
 
 
 def _fresh_wide(d: int) -> State:
+    """The state of the stochastic steps before the first row, for d columns."""
     tried = adaptive.TRIED
     return {
         "table": np.zeros((d, adaptive.LINE)),
