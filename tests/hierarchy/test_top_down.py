@@ -183,7 +183,7 @@ def test_paths_may_end_early(strategy, path):
     model = TopDownClassifier(
         Taxonomy.from_paths(PATHS), strategy=strategy, mandatory_leaf=False, path=path
     )
-    with pytest.warns(DataWarning, match="2 labels have no rows"):
+    with pytest.warns(DataWarning, match="never predicts 2 labels"):
         model.fit(X, labels)
     assert "a/b" in model.classes_
     assert (model.predict(X) == labels).mean() > 0.9

@@ -1,4 +1,4 @@
-"""What both hierarchical estimators share: reading rows and labels, calibrating, reporting."""
+"""Base class of the hierarchical estimators: checks of rows and labels, reports."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.reports.nodes import TaxonomyReport
 from auctor.training.registry import resolve_penalty
 
-#: Labels without rows that a warning names.
+#: Labels without rows that a warning names, at most. Set by hand, to keep the message short.
 NAMED = 5
 
 
 class Rows(NamedTuple):
-    """What `fit` was given, checked."""
+    """The checked input of `fit`: matrix, labels as a 0/1 matrix, weights."""
 
     matrix: Any
     on: Array
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
 
 
 class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
-    """Rows with labels of a taxonomy."""
+    """Base class of estimators whose labels have a taxonomy."""
 
     taxonomy: Taxonomy | None
     loss: Any
@@ -68,7 +68,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
     def node_report(self, X: Any, y: Any, *, title: str = "Taxonomy") -> TaxonomyReport:
         """Measures of every label and overall on rows X with labels y.
 
-        ``auctor.reports.render_taxonomy`` draws the answer, worst labels first.
+        ``auctor.reports.render_taxonomy`` draws the result, worst labels first.
         """
         truth = self._truth(y)
         return measure(truth, self.predict_indicator(X), self.taxonomy_, title)
@@ -85,6 +85,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         return read_labels(type(self).__name__, y, self.taxonomy_).indicator
 
     def _settings(self, loss: Any = None) -> NodeSettings:
+        """The checked settings of the models of all labels."""
         who = type(self).__name__
         check_real(who, "strength", self.strength, low=0.0)
         check_real(who, "tol", self.tol, low=0.0, open_low=True)
@@ -97,7 +98,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, broken: str) -> Rows:
-        """Rows and labels; sets what `fit` sets of them."""
+        """The checked rows and labels; sets the attributes that depend on them."""
         who = type(self).__name__
         check_choice(who, "broken", broken, ("close", "refuse"))
         if self.taxonomy is not None and not isinstance(self.taxonomy, Taxonomy):
@@ -115,7 +116,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
                 who,
                 needs="labels for every row",
                 got=f"{labels.indicator.shape[0]} for {n} rows",
-                todo="Pass as many.",
+                todo="Pass X and y of equal length.",
             )
         weight = None if sample_weight is None else check_weight(sample_weight, n, who=who)
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form
@@ -124,16 +125,18 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         self.adopt_seen(np.atleast_1d(counted.any(axis=0)))
         if self.empty_labels_:
             more = ", ..." if len(self.empty_labels_) > NAMED else ""
-            warnings.warn(
-                f"{who}: {len(self.empty_labels_)} labels have no rows and are never predicted: "
-                f"{', '.join(repr(name) for name in self.empty_labels_[:NAMED])}{more}.",
-                DataWarning,
-                stacklevel=3,
+            names = ", ".join(repr(name) for name in self.empty_labels_[:NAMED])
+            warning = DataWarning(
+                who,
+                does=f"never predicts {len(self.empty_labels_)} labels, which have no rows: "
+                f"{names}{more}",
+                todo="Drop them from the taxonomy, or pass rows with them.",
             )
+            warnings.warn(warning, stacklevel=3)
         return Rows(matrix, labels.indicator, weight)
 
     def adopt_seen(self, seen: Array) -> None:
-        """Which labels have rows."""
+        """Set which labels have rows, ``seen``, and the list of those without."""
         self.seen_ = seen
         self.empty_labels_ = [self.taxonomy_.names[t] for t in np.flatnonzero(~seen)]
 

@@ -1,4 +1,4 @@
-"""Probabilities of labels from scores: Platt scaling by label, shared where a label is rare."""
+"""Probabilities of labels from scores: Platt scaling per label, shared by rare labels."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from auctor.core.types import Array, FloatArray
 from auctor.training.calibrate import Sigmoid
 
-#: Rows with a label, and without it, from which the label has a slope and an offset of its own.
-#: Below, they cannot be told from so few rows. What it is worth: hierarchy.md (multi-label).
+#: Rows with a label, and without it, from which the label has its own slope and offset. Set by
+#: hand: two parameters cannot be estimated from fewer rows. hierarchy.md (hierarchy_multi) measures
+#: the calibration and the tuning together.
 OWN_ROWS = 10
 
 
@@ -22,7 +23,7 @@ class Calibration(NamedTuple):
 
     @classmethod
     def identity(cls, size: int) -> Calibration:
-        """For scores that are log-odds already."""
+        """The calibration of scores that are log-odds already."""
         return cls(np.ones(size), np.zeros(size))
 
     @classmethod
@@ -35,12 +36,12 @@ class Calibration(NamedTuple):
         *,
         shared: bool = False,
     ) -> Calibration:
-        """The most likely slope and offset of every label.
+        """Maximum-likelihood slope and offset of every label.
 
         Parameters
         ----------
         scores : (n, k) array
-            Of rows that the models have not seen.
+            Scores of held-out rows.
         on : (n, k) bool array
             Labels of the rows.
         weight : (n,) array, optional
@@ -57,6 +58,7 @@ class Calibration(NamedTuple):
         known = counted & ((positives > 0) & (positives < total))[None, :]
         if not known.any():
             return found
+        # One slope and offset for the entries of all labels together, as the fallback.
         rows = np.broadcast_to(np.arange(on.shape[0])[:, None], on.shape)
         common = Sigmoid.fit(
             scores[known], on[known], None if weight is None else weight[rows[known]]
@@ -64,6 +66,7 @@ class Calibration(NamedTuple):
         found.slope[:], found.offset[:] = max(common.slope, 0.0), common.offset
         if shared:
             return found
+        # Labels with enough rows get their own, unless their slope is negative.
         for t in np.flatnonzero(np.minimum(positives, total - positives) >= OWN_ROWS):
             at = counted[:, t]
             own = Sigmoid.fit(scores[at, t], on[at, t], None if weight is None else weight[at])

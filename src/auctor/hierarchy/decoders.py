@@ -1,4 +1,7 @@
-"""Decoders: from one score per label to a set of labels that obeys the taxonomy."""
+"""Decoders: from one score per label to a set of labels that is consistent with the taxonomy.
+
+A consistent set has, with every label, all its ancestors.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,25 @@ from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.kernels.hierarchy import decode as kernels
 from auctor.kernels.hierarchy import operator
 
-#: Most sweeps of the dual ascent on a directed acyclic graph; it converges linearly.
+#: Sweeps of the dual ascent on a directed acyclic graph, at most; it converges linearly. Set by
+#: hand.
 DAG_SWEEPS = 200
-#: Largest change of a dual variable, in units of the scores, at which it ends.
+#: Largest change of a dual variable, in units of the scores, at which the dual ascent stops. Set by
+#: hand, far below any difference of probabilities that matters.
 DAG_TOL = 1e-9
-#: Ways to make scores coherent.
+#: Ways to make scores coherent; see `ExpectedF`.
 COHERENCE = ("lower", "raise")
 
 
 class Decoder(Protocol):
-    """Turns scores (n, n_nodes), probabilities of the labels, into sets of labels."""
+    """Turns scores (n, n_nodes), the probabilities of the labels, into sets of labels."""
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
 
 
 def check_scores(who: str, scores: Any, taxonomy: Taxonomy) -> FloatArray:
-    """Scores as float64 (n, n_nodes), finite; a private copy."""
+    """A copy of the scores as float64 (n, n_nodes); raises for NaN."""
     u = np.array(scores, dtype=np.float64, order="C")
     if u.ndim != 2 or u.shape[1] != taxonomy.n_nodes:
         raise DataError(
@@ -46,7 +51,7 @@ def check_scores(who: str, scores: Any, taxonomy: Taxonomy) -> FloatArray:
 
 
 def level_weights(values: Any, taxonomy: Taxonomy, who: str, name: str) -> FloatArray:
-    """A number for every node from a scalar, one per level or one per node."""
+    """One number per node, from a scalar, one number per level or one per node."""
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.size == 1:
         return np.full(taxonomy.n_nodes, float(array[0]))
@@ -65,21 +70,21 @@ def level_weights(values: Any, taxonomy: Taxonomy, who: str, name: str) -> Float
 
 @dataclass(frozen=True)
 class Flat:
-    """Every label alone: on where its score reaches the threshold.
+    """Each label separately: predicted if its score reaches the threshold.
 
-    The only decoder whose sets may break the taxonomy.
+    The only decoder whose sets may be inconsistent with the taxonomy.
 
     Parameters
     ----------
     threshold : float, or one per level or label
     each : {"one", "level", "label"}
-        Whether tuning finds one threshold, one for each level or one for each label.
+        Whether one threshold is tuned, one per level or one per label.
     """
 
     threshold: Any = 0.5
     each: str = "one"
 
-    #: The parameter that is tuned, and what is tried: shares of a probability.
+    #: The parameter that is tuned, and its candidates: probabilities from 0.025 to 0.9.
     tuned: ClassVar[str] = "threshold"
     candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 37))
 
@@ -92,7 +97,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class LeafReduce(Flat):
-    """A label is on where it or any label below it reaches its threshold."""
+    """A label is predicted if it or any of its descendants reaches its threshold."""
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
@@ -103,7 +108,7 @@ class LeafReduce(Flat):
 
 @dataclass(frozen=True)
 class RootMap(Flat):
-    """A label is on where it and all labels above it reach their thresholds."""
+    """A label is predicted if it and all its ancestors reach their thresholds."""
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
         """A 0/1 matrix (n, n_nodes)."""
@@ -114,34 +119,34 @@ class RootMap(Flat):
 
 @dataclass(frozen=True)
 class HierarchicalOperator:
-    """The labels that the prox of a hierarchical norm keeps.
+    """The labels with non-zero entries in the proximal operator of a hierarchical norm.
 
-    ``P(u) = argmin_v 1/2 |u - v|^2 + sum_t phi_t |v_D(t)|``, D(t) the labels at or below t. Scores
-    must not be negative, because the norm does not see signs: negative ones count as 0. On a tree
-    one pass up and one down is exact; on a directed acyclic graph the groups overlap, and the dual
-    is solved by cyclic ascent.
+    ``P(u) = argmin_v 1/2 |u - v|^2 + sum_t phi_t |v_D(t)|``, with D(t) the label t and its
+    descendants. Negative scores are set to 0, because the norm ignores signs. On a tree one pass up
+    and one pass down is exact. On a directed acyclic graph the groups overlap, and the dual is
+    solved by cyclic block ascent.
 
     Parameters
     ----------
     phi : float > 0, or one per level or label
-        Weights of the groups: larger ones drop more.
+        Weights of the groups; larger weights drop more labels.
     each : {"one", "level", "label"}
-        Whether tuning finds one weight, one for each level or one for each label.
+        Whether one weight is tuned, one per level or one per label.
     search : {"dfo", "subgradient"}
-        How they are found: by `DfoTr`, from values of the objective alone, or by subgradients of a
-        smooth stand-in for the objective through the prox.
+        How the weights are tuned: by `DfoTr`, from values of the objective alone, or by
+        subgradients of a smooth approximation of the objective.
 
     References
     ----------
     Jenatton, Mairal, Obozinski, Bach 2011; Tang, Big data optimization in machine learning, Lehigh
-    2016, chapter 3, whose listing passes up unsquared factors.
+    2016, chapter 3; its listing has unsquared factors where their squares are needed.
     """
 
     phi: Any = 0.5
     each: str = "one"
     search: str = "dfo"
 
-    #: The parameter that is tuned, and what is tried: norms of probabilities.
+    #: The parameter that is tuned, and its candidates, on the scale of a norm of probabilities.
     tuned: ClassVar[str] = "phi"
     candidates: ClassVar[tuple[float, ...]] = tuple(k / 40 for k in range(1, 41))
 
@@ -150,7 +155,7 @@ class HierarchicalOperator:
         return self.prox(scores, taxonomy)[1]
 
     def prox(self, scores: Any, taxonomy: Taxonomy) -> tuple[FloatArray, Array]:
-        """The prox of the scores, (n, n_nodes), and the labels that it keeps.
+        """The proximal operator at the scores, (n, n_nodes), and the labels that are not zero.
 
         Examples
         --------
@@ -165,6 +170,7 @@ class HierarchicalOperator:
         check_real(who, "phi", float(phi.min()), low=0.0)
         v = np.empty(u.shape)
         if taxonomy.is_tree:
+            # The kernel returns factors: on a tree the operator scales every score.
             operator.tree_operator(u, taxonomy.parent, phi, v)
             return v * u, v > 0.0
         on = np.empty(u.shape, dtype=bool)
@@ -174,13 +180,13 @@ class HierarchicalOperator:
         return np.where(on, v, 0.0), on
 
     def phi_gradient(self, scores: Any, slope: FloatArray, taxonomy: Taxonomy) -> FloatArray:
-        """``sum_i slope_i . dP(u_i) / dphi``, a number for every label.
+        """``sum_i slope_i . dP(u_i) / dphi``, one number per label.
 
         Parameters
         ----------
         scores : (n, n_nodes) array
         slope : (n, n_nodes) array
-            Derivative of a function of the prox in its entries.
+            Gradient of a function of the proximal operator's value.
         taxonomy : Taxonomy
         """
         who = "HierarchicalOperator"
@@ -198,24 +204,25 @@ class HierarchicalOperator:
 
 @dataclass(frozen=True)
 class ExpectedF:
-    """The set with the highest expected F-beta, by the scores as probabilities.
+    """The set with the highest expected F-beta, with the scores as probabilities.
 
-    Scores are made coherent (no label above its parents), sorted, and the prefix with the highest
-    ``(1 + beta^2) sum_top p / (k + beta^2 sum_all p)`` is taken: expectations in numerator and
-    denominator. A prefix of coherent scores obeys the taxonomy.
+    Scores are made coherent (no label has a higher score than its parents) and sorted. The k first
+    labels are taken, with the k that maximises
+    ``(1 + beta^2) sum_top p / (k + beta^2 sum_all p)``, a ratio of expectations. The first labels
+    by coherent scores are a consistent set.
 
     Parameters
     ----------
     beta : float > 0
     temper : float > 0
-        Power of the probabilities: above 1 sets become smaller, below 1 larger.
+        Exponent of the probabilities: above 1 sets become smaller, below 1 larger.
     empty : bool
-        Whether a set may be empty; its F is 1 where the truth is empty too. The estimator allows it
-        where training rows without labels do.
+        Whether a set may be empty; its F is 1 if the true set is empty, too. The estimator allows
+        it if there are training rows without labels.
     coherence : {"lower", "raise"}
-        How scores are made coherent: labels are lowered to the least score above them, or raised
-        to the largest score below them. Raising is better where the models of inner labels are the
-        weaker ones, as where an inner label joins classes that have little in common.
+        How scores are made coherent: each is lowered to the smallest score of its ancestors, or
+        raised to the largest score of its descendants. Raising is better where the models of inner
+        labels are weak, because an inner label joins classes that have little in common.
     """
 
     beta: float = 1.0
@@ -223,7 +230,7 @@ class ExpectedF:
     empty: bool = False
     coherence: str = "lower"
 
-    #: The parameter that is tuned, and what is tried around 1.
+    #: The parameter that is tuned, and its candidates around 1.
     tuned: ClassVar[str] = "temper"
     candidates: ClassVar[tuple[float, ...]] = (
         0.4,
@@ -240,7 +247,7 @@ class ExpectedF:
     )
 
     def variants(self) -> tuple[ExpectedF, ...]:
-        """Decoders whose parameter is tuned, the best of all being taken."""
+        """Decoders that tuning compares, each at all candidates of the parameter."""
         return tuple(replace(self, coherence=one) for one in COHERENCE)
 
     def decode(self, scores: Any, taxonomy: Taxonomy) -> Array:
@@ -252,13 +259,13 @@ class ExpectedF:
         p = np.clip(p, 0.0, None) ** self.temper
         on = np.zeros(p.shape, dtype=bool)
         start = taxonomy.parents.start
-        kernels.best_prefix(p, falling_order(p), self.beta**2, start, bool(self.empty), on)
+        kernels.best_prefix(p, decreasing_order(p), self.beta**2, start, bool(self.empty), on)
         return on
 
 
 @dataclass(frozen=True)
 class TopK:
-    """The k labels with the largest coherent scores, which is a subtree.
+    """The k labels with the largest coherent scores, which are a consistent set.
 
     Parameters
     ----------
@@ -272,20 +279,19 @@ class TopK:
         check_int("TopK", "k", self.k, low=1)
         p = coherent("TopK", scores, taxonomy)
         on = np.zeros(p.shape, dtype=bool)
-        kernels.first_k(falling_order(p), self.k, on)
+        kernels.first_k(decreasing_order(p), self.k, on)
         return on
 
 
 @dataclass(frozen=True)
 class MandatoryLeaf:
-    """The best leaf of every row with all labels above it.
-
-    The score of a leaf is the mean of the log-probabilities of the labels on its path, or its own.
+    """The best leaf of every row, with all its ancestors.
 
     Parameters
     ----------
     path : bool
-        Whether the labels above count.
+        Whether the score of a leaf is the mean log-probability of the labels on its path, or its
+        own score.
     """
 
     path: bool = True
@@ -318,9 +324,10 @@ DECODERS: dict[str, type[Any]] = {
 
 
 def coherent(who: str, scores: Any, taxonomy: Taxonomy, coherence: str = "lower") -> FloatArray:
-    """Scores in which no label is above its parents.
+    """Scores in which no label has a higher score than its parents.
 
-    Each is lowered to the least score above it, or raised to the largest one below it.
+    Each is lowered to the smallest score of its ancestors, or raised to the largest score of its
+    descendants.
     """
     p = check_scores(who, scores, taxonomy)
     change = kernels.at_most_parents if coherence == "lower" else kernels.at_least_children
@@ -328,14 +335,14 @@ def coherent(who: str, scores: Any, taxonomy: Taxonomy, coherence: str = "lower"
     return p
 
 
-def falling_order(p: FloatArray) -> IntArray:
-    """Nodes by falling score; ties in the order of the nodes, so that parents come first."""
+def decreasing_order(p: FloatArray) -> IntArray:
+    """Nodes by decreasing score; ties in the order of the nodes, so that parents come first."""
     order: IntArray = np.argsort(-p, axis=1, kind="stable")
     return order
 
 
 def path_means(values: FloatArray, taxonomy: Taxonomy) -> FloatArray:
-    """Mean over the labels on the way from the top; over the best way where there are several."""
+    """Mean of the values on the path from the top to each label; the best of several paths."""
     total, count = values.copy(), np.ones(values.shape)
     rows = np.arange(values.shape[0])
     for t in range(taxonomy.n_nodes):
@@ -349,7 +356,8 @@ def path_means(values: FloatArray, taxonomy: Taxonomy) -> FloatArray:
 
 
 def descendants(taxonomy: Taxonomy) -> tuple[IntArray, IntArray]:
-    """Labels at or below every label: ``below[start[t]:start[t + 1]]``."""
+    """Each label with its descendants: those of t are ``below[start[t]:start[t + 1]]``."""
+    # Bottom up: parents come before children in the order of the nodes.
     sets: list[set[int]] = [{t} for t in range(taxonomy.n_nodes)]
     for t in range(taxonomy.n_nodes - 1, -1, -1):
         for child in taxonomy.children.of(t):
@@ -363,7 +371,7 @@ Combine = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def tree_map(values: FloatArray, combine: Combine, taxonomy: Taxonomy) -> FloatArray:
-    """Replace every label's column by ``combine(own, parent's)``, from the top down, on a tree.
+    """Replace each column by ``combine(own column, parent's column)``, top down, on a tree.
 
     Examples
     --------
@@ -379,7 +387,7 @@ def tree_map(values: FloatArray, combine: Combine, taxonomy: Taxonomy) -> FloatA
 
 
 def tree_reduce(values: FloatArray, combine: Combine, taxonomy: Taxonomy) -> FloatArray:
-    """Replace every label's column by ``combine(own, child's)`` for all children, bottom up.
+    """Replace each column by ``combine(own column, child's column)`` for all children, bottom up.
 
     Examples
     --------

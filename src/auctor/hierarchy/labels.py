@@ -1,4 +1,4 @@
-"""Labels of rows in every form people have: label sets, paths, indicator matrices."""
+"""Labels of rows in all supported forms: label sets, paths, 0/1 matrices, single labels."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, Option
 from auctor.core.types import Array, IntArray
 from auctor.hierarchy.taxonomy import Taxonomy
 
-#: Between the labels of a path that is written as one text.
+#: Separator of the labels in a path that is written as one string.
 SEPARATOR = "/"
 
 
 class Form(Enum):
-    """How labels were given, and so how predictions are returned."""
+    """The form of the labels in `fit`, in which predictions are returned."""
 
     INDICATOR = "a 0/1 matrix"
     SETS = "a set of labels for every row"
-    PATHS = "the labels on the way down, a row of text each"
+    PATHS = "a row of text with the labels on the path, from the top"
     NODES = "one label for every row"
 
 
 class Labels(NamedTuple):
-    """Labels as a 0/1 matrix, closed upwards, with the taxonomy and the form they came in."""
+    """Labels as a 0/1 matrix with all ancestors, the taxonomy, and the form they were given in."""
 
     indicator: Array
     taxonomy: Taxonomy
@@ -42,16 +42,18 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
     Parameters
     ----------
     who : str
+        Name used in error messages.
     Y : labels
         A 0/1 matrix with a column for every label of the taxonomy (dense or sparse); a sequence of
-        label sets; a two-dimensional array of text with a path in every row, empty text after its
-        end, or a three-dimensional one with several paths, as hiclass takes them; or one label a
-        row.
+        label sets; a two-dimensional array of text with a path in every row, padded with empty
+        text, or a three-dimensional one with several paths per row, as in hiclass; or one label
+        per row.
     taxonomy : Taxonomy, optional
-        May be left out with paths, which contain it, and with one label a row: text is read as a
-        path, and other labels have no parents.
+        Not needed with paths, which contain it, and with one label per row: text is read as a path,
+        and other labels have no parents.
     broken : {"close", "refuse"}
-        What happens to rows with a label but not its parent.
+        Whether rows of a 0/1 matrix with a label but without its parent get the parent or raise an
+        error.
     """
     if Y is None:
         raise DataError(
@@ -74,9 +76,9 @@ def read_labels(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str = "clos
 
 
 def _rows(who: str, rows: list[Any], taxonomy: Taxonomy | None) -> Labels:
-    """A set of labels for every row, or one label."""
+    """Labels from a set of labels per row, or from one label per row."""
     if not rows:
-        raise DataError(who, needs="some rows", got="none", todo="Pass some.")
+        raise DataError(who, needs="at least one row", got="none", todo="Pass rows.")
     sets = [isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows]
     if any(sets) and not all(sets):
         at = sets.index(not sets[0])
@@ -103,7 +105,7 @@ def _rows(who: str, rows: list[Any], taxonomy: Taxonomy | None) -> Labels:
 
 
 def _check_kinds(who: str, names: list[Any]) -> None:
-    """Text and numbers together are a mistake: 1 and "1" would be two labels."""
+    """Raise for labels that mix text and numbers: 1 and "1" would be two labels."""
     text = next((name for name in names if isinstance(name, str)), None)
     other = next((name for name in names if isinstance(name, Number)), None)
     if text is not None and other is not None:
@@ -116,6 +118,7 @@ def _check_kinds(who: str, names: list[Any]) -> None:
 
 
 def _check_missing(who: str, rows: list[Any]) -> None:
+    """Raise for labels that are None, NaN or infinite."""
     for at, row in enumerate(rows):
         if row is None or row != row or (isinstance(row, float) and np.isinf(row)):
             value = "infinity" if row is not None and row == row else "NaN"
@@ -134,12 +137,16 @@ def _no_taxonomy(who: str, what: str) -> DataError:
 
 
 def _paths(who: str, Y: Array, taxonomy: Taxonomy | None) -> Labels:
-    """Rows of text, a label for every level; hiclass's form for one path or several."""
+    """Labels from arrays of text, one label per level: the form of hiclass.
+
+    Two dimensions have one path per row, three have several.
+    """
     several = Y.ndim == 3
     rows = [[_parts(path) for path in (row if several else row[None, :])] for row in Y]
     made = taxonomy or Taxonomy.from_paths(
         sorted({path for row in rows for path in row if path}), SEPARATOR
     )
+    # Entries are names of the taxonomy's nodes, or parts of paths that name them.
     plain = taxonomy is not None and all(
         name in taxonomy for row in rows for path in row for name in path
     )
@@ -148,15 +155,17 @@ def _paths(who: str, Y: Array, taxonomy: Taxonomy | None) -> Labels:
 
 
 def _parts(path: Array) -> tuple[str, ...]:
-    """The labels of a path; missing ones and empty text end it."""
+    """The labels of a path, without missing values and empty text."""
     return tuple(str(one) for one in path if one is not None and one == one and str(one) != "")
 
 
 def _prefixes(path: tuple[str, ...]) -> list[str]:
+    """Names of the nodes on a path: its prefixes, joined by the separator."""
     return [SEPARATOR.join(path[: k + 1]) for k in range(len(path))]
 
 
 def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
+    """Labels from a 0/1 matrix."""
     dense = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
     if taxonomy is None:
         raise _no_taxonomy(who, "a 0/1 matrix")
@@ -173,15 +182,15 @@ def _matrix(who: str, Y: Any, taxonomy: Taxonomy | None, broken: str) -> Labels:
         raise DataError(
             who,
             needs="labels together with their parents",
-            got=f"{bad.size} rows without, the first {int(bad[0])}",
+            got=f"{bad.size} rows without a parent, the first is row {int(bad[0])}",
             todo="Pass {option} to add the parents.",
-            option="broken",
+            option=Option("broken", "close"),
         )
     return Labels(taxonomy.close(on), taxonomy, Form.INDICATOR)
 
 
 def in_form(on: Array, taxonomy: Taxonomy, form: Form) -> Any:
-    """Predicted sets in the form that labels were given in."""
+    """Predicted sets, a 0/1 matrix, in the form of the labels in `fit`."""
     if form is Form.INDICATOR:
         return on.astype(np.int64)
     if form is Form.SETS:
@@ -189,15 +198,17 @@ def in_form(on: Array, taxonomy: Taxonomy, form: Form) -> Any:
         answer = np.empty(len(sets), dtype=object)
         answer[:] = sets
         return answer
+    # The deepest label of a path is the last one: parents come before children.
     last = on.shape[1] - 1 - np.argmax(on[:, ::-1], axis=1)
     return nodes_in_form(np.where(on.any(axis=1), last, -1), taxonomy, form)
 
 
 def nodes_in_form(node: IntArray, taxonomy: Taxonomy, form: Form) -> Any:
-    """Rows with one path, given by the node at its end (-1 for none), in a form."""
+    """Paths, given by their last node (-1 for none), in the form of the labels in `fit`."""
     if form is Form.NODES:
         return names_array(taxonomy, list(range(taxonomy.n_nodes)), bool((node < 0).any()))[node]
     if form is Form.PATHS:
+        # The path of every node, and an empty one in the last row, which -1 selects.
         table = np.full((taxonomy.n_nodes + 1, int(taxonomy.depth.max()) + 1), "", dtype=object)
         for t in range(taxonomy.n_nodes):
             path = [*taxonomy.ancestors(taxonomy.names[t]), taxonomy.names[t]]
@@ -212,7 +223,10 @@ def nodes_in_form(node: IntArray, taxonomy: Taxonomy, form: Form) -> Any:
 
 
 def names_array(taxonomy: Taxonomy, nodes: list[int], blank: bool = False) -> Array:
-    """Names of nodes as an array, of text or numbers where all are; ``blank`` adds an empty one."""
+    """Names of nodes as an array: of text or numbers if all names are, else of objects.
+
+    ``blank`` appends an empty name.
+    """
     names = [taxonomy.names[t] for t in nodes] + ([""] if blank else [])
     if all(isinstance(name, str) for name in names) or all(
         isinstance(name, Number) for name in names

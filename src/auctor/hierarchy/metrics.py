@@ -1,4 +1,4 @@
-"""Metrics of label sets on a taxonomy; 0/0 is 1 where both sets are empty, and 0 otherwise."""
+"""Metrics of label sets; a ratio 0/0 is 1 if both sets are empty, and 0 otherwise."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.coerce import check_weight
 from auctor.hierarchy.taxonomy import Taxonomy
 
+#: Ways to average over rows and labels; see `set_scores`.
 AVERAGES = ("example", "micro", "macro")
 
 
@@ -24,7 +25,7 @@ class SetScores(NamedTuple):
 
 
 def check_sets(who: str, truth: Any, predicted: Any) -> tuple[Array, Array]:
-    """Two 0/1 matrices of one shape."""
+    """Both arguments as boolean matrices; raises unless they have the same shape."""
     a, b = (
         np.asarray(one.toarray() if hasattr(one, "toarray") else one) for one in (truth, predicted)
     )
@@ -39,7 +40,7 @@ def check_sets(who: str, truth: Any, predicted: Any) -> tuple[Array, Array]:
 
 
 def ratio(top: FloatArray, bottom: FloatArray, empty: Any = 0.0) -> FloatArray:
-    """``top / bottom``, and ``empty`` where the bottom is 0."""
+    """``top / bottom``, with ``empty`` where ``bottom`` is 0."""
     top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
     out = np.broadcast_to(np.asarray(empty, dtype=np.float64), top.shape).copy()
     np.divide(top, bottom, out=out, where=bottom > 0.0)
@@ -69,7 +70,7 @@ def set_scores(
     ----------
     truth, predicted : (n, L) 0/1 matrices
     average : {"example", "micro", "macro"}
-        Mean over rows, over all entries together, or mean over labels.
+        Mean over rows, all (row, label) entries together, or mean over labels.
     beta : float > 0
     sample_weight : (n,) array, optional
 
@@ -82,13 +83,16 @@ def set_scores(
     a, b = check_sets("set_scores", truth, predicted)
     check_real("set_scores", "beta", beta, low=0.0, open_low=True)
     weight = row_weights("set_scores", sample_weight, a.shape[0])
+    # Counts of common, true and predicted labels: by row, by label, or in total.
     if average == "example":
-        hits, there, said = (one.sum(axis=1) for one in (a & b, a, b))
+        hits, n_true, n_predicted = (one.sum(axis=1) for one in (a & b, a, b))
     else:
-        hits, there, said = (weight @ one for one in (a & b, a, b))
+        hits, n_true, n_predicted = (weight @ one for one in (a & b, a, b))
         if average == "micro":
-            hits, there, said = (np.atleast_1d(one.sum()) for one in (hits, there, said))
-    every = _ratios(hits, there, said, beta)
+            hits, n_true, n_predicted = (
+                np.atleast_1d(one.sum()) for one in (hits, n_true, n_predicted)
+            )
+    every = _ratios(hits, n_true, n_predicted, beta)
     share = weight if average == "example" else np.ones(hits.shape)
     return SetScores(*(float(np.average(one, weights=share)) for one in every))
 
@@ -101,30 +105,31 @@ class LabelScores(NamedTuple):
     f: FloatArray
 
 
-def _ratios(hits: Array, there: Array, said: Array, beta: float) -> LabelScores:
-    both_empty = ((there == 0) & (said == 0)).astype(np.float64)
+def _ratios(hits: Array, n_true: Array, n_predicted: Array, beta: float) -> LabelScores:
+    """Precision, recall and F-beta from counts of common, true and predicted labels."""
+    both_empty = ((n_true == 0) & (n_predicted == 0)).astype(np.float64)
     b2 = beta**2
     return LabelScores(
-        ratio(hits, said, both_empty),
-        ratio(hits, there, both_empty),
-        ratio((1.0 + b2) * hits, said + b2 * there, both_empty),
+        ratio(hits, n_predicted, both_empty),
+        ratio(hits, n_true, both_empty),
+        ratio((1.0 + b2) * hits, n_predicted + b2 * n_true, both_empty),
     )
 
 
 def example_f(truth: Any, predicted: Any, *, beta: float = 1.0) -> FloatArray:
-    """F-beta of every row alone, for paired comparisons."""
+    """F-beta of each row, for paired comparisons."""
     a, b = check_sets("example_f", truth, predicted)
     return _ratios((a & b).sum(axis=1), a.sum(axis=1), b.sum(axis=1), beta).f
 
 
 def label_scores(truth: Any, predicted: Any, *, beta: float = 1.0) -> LabelScores:
-    """Precision, recall and F-beta of every label alone."""
+    """Precision, recall and F-beta of each label."""
     a, b = check_sets("label_scores", truth, predicted)
     return _ratios((a & b).sum(axis=0), a.sum(axis=0), b.sum(axis=0), beta)
 
 
 def jaccard(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
-    """Mean over rows of common labels over all labels of either set."""
+    """Mean over rows of |intersection| / |union| of the true and the predicted labels."""
     a, b = check_sets("jaccard", truth, predicted)
     either = (a | b).sum(axis=1)
     share = ratio((a & b).sum(axis=1), either, (either == 0).astype(float))
@@ -139,7 +144,7 @@ def hamming(truth: Any, predicted: Any, *, sample_weight: Any = None) -> float:
 
 
 def hierarchical_scores(truth: Any, predicted: Any, taxonomy: Taxonomy) -> SetScores:
-    """Precision, recall and F of all labels together, after both sets got their ancestors."""
+    """Micro-averaged precision, recall and F after all ancestors are added to both sets."""
     a, b = check_sets("hierarchical_scores", truth, predicted)
     return set_scores(taxonomy.close(a.copy()), taxonomy.close(b.copy()), average="micro")
 
@@ -147,8 +152,8 @@ def hierarchical_scores(truth: Any, predicted: Any, taxonomy: Taxonomy) -> SetSc
 def tree_distance(truth: Any, predicted: Any, taxonomy: Taxonomy) -> float:
     """Mean number of edges between the deepest true and the deepest predicted label of a row.
 
-    For sets with one path each: steps up to the last common label and down again. A row without
-    labels counts as the virtual root.
+    For sets with one path each: edges up to the lowest common ancestor and down again. A row
+    without labels is at the virtual root.
     """
     a, b = check_sets("tree_distance", truth, predicted)
     a, b = taxonomy.close(a.copy()), taxonomy.close(b.copy())
@@ -167,7 +172,7 @@ def pooled_auprc(truth: Any, scores: Any) -> float:
 
 
 def by_level(truth: Any, predicted: Any, taxonomy: Taxonomy) -> FloatArray:
-    """Micro F1 of the labels of every level."""
+    """Micro-averaged F1 of the labels of each level."""
     a, b = check_sets("by_level", truth, predicted)
     levels = range(int(taxonomy.depth.max()) + 1)
     parts = [taxonomy.depth == level for level in levels]

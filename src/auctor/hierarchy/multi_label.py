@@ -1,4 +1,4 @@
-"""Hierarchical multi-label learning: a model per label, then a decoder that obeys the taxonomy."""
+"""Hierarchical multi-label learning: a model per label, then a decoder."""
 
 from __future__ import annotations
 
@@ -22,38 +22,40 @@ from auctor.hierarchy.tuning import OBJECTIVES, Tuned, tune_decoder
 
 
 class HierarchicalMultiLabel(HierarchicalEstimator):
-    """Label sets that obey a taxonomy.
+    """Multi-label classifier whose label sets are consistent with a taxonomy.
 
-    One linear model per label gives a score for each, calibrated to a probability out of fold; a
-    decoder turns these into a set in which every label stands with its parents. The decoder's own
-    parameter (a threshold, the weight of the hierarchical norm, the temper of expected F) is tuned
-    out of fold for ``objective``.
+    One linear model per label gives a score, which is calibrated to a probability on held-out
+    scores. A decoder turns the probabilities into a set that has, with every label, its parents.
+    The decoder's parameter (a threshold, the weight of the hierarchical norm, the exponent of
+    expected F) is tuned for ``objective`` on held-out scores.
 
     Parameters
     ----------
     taxonomy : Taxonomy, optional
-        May be left out where labels are paths.
+        Not needed if labels are paths.
     decoder : str or object
         "expected_f", "flat", "leaf_reduce", "root_map", "hierarchical", "top_k", "mandatory_leaf",
         or an object with ``decode(scores, taxonomy)``, such as
-        ``HierarchicalOperator(each="level")``, whose weights of levels are found by `DfoTr`. Sets
-        of "flat" get their ancestors.
+        ``HierarchicalOperator(each="level")``, whose weights per level are tuned by `DfoTr`.
+        Ancestors are added to the sets of "flat".
     estimator : scikit-learn classifier, optional
-        A model for each label instead of ours; it needs ``decision_function`` or
+        The model of each label, instead of auctor's; it needs ``decision_function`` or
         ``predict_proba``.
     loss : {"logistic", "squared_hinge", ...} or loss object
     penalty : {"l2", "l1", "elastic_net"} or penalty object
     strength : float >= 0
     objective : {"f1", "micro_f1", "jaccard", "hamming"}
+        The metric for which the decoder is tuned, and that of `score`.
     tune : bool
-        Whether the decoder's parameter is tuned; False leaves it as it is.
+        Whether the decoder's parameter is tuned.
     calibrate : bool
-        Whether scores are calibrated, label by label where a label has enough rows. Without it
-        they count as log-odds.
+        Whether scores are calibrated, per label if it has enough rows. Otherwise scores are taken
+        as log-odds.
     cv : int >= 2
-        Folds of the calibration and the tuning. Without both, nothing is trained twice.
+        Folds of the calibration and the tuning. Without both, there are no fits of folds.
     broken : {"close", "refuse"}
-        What happens to rows of a 0/1 matrix with a label but not its parent.
+        Whether rows of a 0/1 matrix with a label but without its parent get the parent or raise an
+        error.
     solver : str, solver object or callable
     tol : float
     max_iter : int
@@ -67,12 +69,12 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
     classes_ : list of labels
         In the order of the columns of scores.
     coef_, intercept_ : weights and intercepts of all labels
-    calibration_ : slopes and offsets that make log-odds of scores
+    calibration_ : slopes and offsets that turn scores into log-odds
     empty_labels_ : list
-        Labels without rows: they are never predicted.
-    decoder_ : the decoder in use, tuned
+        Labels without rows, which are never predicted.
+    decoder_ : the tuned decoder
     objective_ : float
-        Its objective out of fold; NaN where nothing was tuned.
+        Its objective on held-out scores; NaN if nothing was tuned.
 
     Examples
     --------
@@ -136,8 +138,8 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         self.check_parameters()
         rows = self._read_rows(X, y, sample_weight, self.broken)
         self.classes_ = list(self.taxonomy_.names)
-        self.models_ = self._stage_one(*rows)
-        self.calibration_, tuned = self._stage_two(rows)
+        self.models_ = self._train_models(*rows)
+        self.calibration_, tuned = self._calibrate_and_tune(rows)
         self.decoder_, self.objective_ = tuned.decoder, tuned.objective
         return self
 
@@ -157,16 +159,16 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         return self.calibration_.log_odds(self.models_.scores(matrix))
 
     def out_of_fold_proba(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
-        """Probability of every label by models that have not seen the row: what tuning saw.
+        """Out-of-fold probabilities of every label, the input of the tuning.
 
-        X, y and weights are those that were passed to `fit`; the models of the folds are trained
-        again, with the same folds where ``random_state`` is a number.
+        X, y and weights must be those of `fit`. The models of the folds are trained again, on the
+        same folds if ``random_state`` is a number.
         """
         rows = Rows(self._read(X), self._truth(y), sample_weight)
         return self._probabilities(self._out_of_fold(rows), self.calibration_)
 
     def predict(self, X: Any) -> Any:
-        """Label sets that obey the taxonomy, in the form that the labels had in `fit`."""
+        """Label sets that are consistent with the taxonomy, in the form of the labels in `fit`."""
         return in_form(self.predict_indicator(X), self.taxonomy_, self.form_)
 
     def predict_indicator(self, X: Any) -> Array:
@@ -174,7 +176,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         proba = self.predict_proba(X)
         on = np.asarray(self.decoder_.decode(proba, self.taxonomy_), dtype=bool)
         on = self.taxonomy_.close(on)
-        on[:, ~self.seen_] = False  # what is below a label without rows has none either
+        on[:, ~self.seen_] = False  # descendants of a label without rows have no rows either
         return on
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -185,7 +187,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
     # --- parts ----------------------------------------------------------------------------------
 
     def check_parameters(self) -> None:
-        """Refuse parameters outside their ranges."""
+        """Raise for invalid parameters."""
         who = type(self).__name__
         self._settings()
         check_choice(who, "objective", self.objective, tuple(OBJECTIVES))
@@ -200,8 +202,8 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
                 todo=f"Names: {', '.join(DECODERS)}.",
             )
 
-    def _stage_one(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:
-        """A model for every label."""
+    def _train_models(self, matrix: Any, on: Array, weight: FloatArray | None) -> Any:
+        """Train a model for every label."""
         if self.estimator is not None:
             return train_estimators(self.estimator, matrix, on, weight)
         data: Dense | Sparse = wrap(matrix, Target(np.empty(0)), n_threads=1)
@@ -209,12 +211,13 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         return train_nodes(data, tasks, self._settings(), weight=weight, n_threads=self.n_threads)
 
     def _probabilities(self, scores: FloatArray, calibration: Calibration) -> FloatArray:
+        """Probabilities from scores; 0 for labels without rows."""
         proba: FloatArray = expit(calibration.log_odds(scores))
         proba[:, ~self.seen_] = 0.0
         return proba
 
-    def _stage_two(self, rows: Rows) -> tuple[Calibration, Tuned]:
-        """The calibration, and the decoder with its parameter tuned, both out of fold."""
+    def _calibrate_and_tune(self, rows: Rows) -> tuple[Calibration, Tuned]:
+        """The calibration and the tuned decoder, both from out-of-fold scores."""
         decoder = DECODERS[self.decoder]() if isinstance(self.decoder, str) else self.decoder
         if self.decoder == "expected_f":
             decoder = ExpectedF(empty=not bool(rows.on.any(axis=1).all()))
@@ -238,7 +241,7 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         return calibration, tuned
 
     def _out_of_fold(self, rows: Rows) -> FloatArray:
-        """Scores of every row by models that have not seen it."""
+        """Scores of every row by the models of the fold that holds it out, (n, n_labels)."""
         matrix, on, weight = rows
         n = on.shape[0]
         order = np.random.default_rng(self.random_state).permutation(n)
@@ -246,6 +249,6 @@ class HierarchicalMultiLabel(HierarchicalEstimator):
         for held in np.array_split(order, min(self.cv, n)):
             rest = np.setdiff1d(order, held)
             part = None if weight is None else weight[rest]
-            models = self._stage_one(matrix[rest], on[rest], part)
+            models = self._train_models(matrix[rest], on[rest], part)
             scores[held] = models.scores(matrix[held])
         return scores

@@ -1,4 +1,4 @@
-"""One binary model for every label, trained on shared or on its own rows."""
+"""Training of the models of all nodes: binary ones per label, or multinomial ones per parent."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ from auctor.problem import Problem
 from auctor.solvers import resolve
 from auctor.training.registry import as_loss, known
 
-#: Weights below this share of the largest of their label are dropped when weights are kept sparse.
+#: In sparse storage, weights below this share of the largest weight of their label are dropped. Set
+#: by hand: scores hardly change, and memory falls several times.
 SPARSE_SHARE = 1e-3
-#: Stored entries of a node's rows for every column below which its empty columns are left out: the
-#: copy costs a sort of the entries, and vectors as long as all columns cost more. Source: set by
-#: hand; most columns have entries from about three entries for each.
+#: Stored entries per column of a node's rows below which empty columns are left out. Set by hand:
+#: with fewer entries most columns are empty, and solver vectors of all columns cost more than the
+#: copy, which sorts the entries.
 OCCUPIED_SHARE = 2.0
-#: Weights of all labels, in entries, up to which they are kept as a dense matrix: 400 MB.
+#: Weights of all labels, in entries, up to which they are stored as a dense matrix: 400 MB. Set by
+#: hand.
 DENSE_ENTRIES = 50_000_000
 
 
-#: Losses of a label's model by the name a user types.
+#: Losses by the names that users type.
 LOSSES: dict[str, type[Loss]] = {
     "logistic": Logistic,
     "squared_hinge": SquaredHinge,
@@ -46,34 +48,34 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def node_loss(who: str, loss: Any) -> Loss:
-    """A loss for a name or an object."""
+    """The loss of a name; a loss object is returned unchanged."""
     if isinstance(loss, str):
         return LOSSES[known(who, "loss", loss, LOSSES)]()
     return as_loss(who, "loss", loss)
 
 
 class NodeTask(NamedTuple):
-    """Rows of a model, all of them if ``None``, and which of these are positive."""
+    """A binary problem: its rows, all if ``None``, and which of them are positive."""
 
     rows: IntArray | None
     positive: FloatArray
 
 
 class Node(NamedTuple):
-    """What rules by node may ask for."""
+    """Facts about a node that the choice of its solver depends on."""
 
     depth: int
     n_columns: int
-    #: Mean squared length of all rows.
+    #: Mean squared norm of all rows.
     squared_length: float = 1.0
 
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """What all models share.
+    """Settings of the models of all nodes.
 
-    ``solver`` is a name, an object, or a callable that takes the number of rows and columns and the
-    depth of a node and returns one of these: a policy by node. "auto" is `policies.measured_rule`.
+    ``solver`` is a name, a solver object, or a function from the numbers of rows and columns and
+    the depth of a node to one of these. "auto" is `policies.measured_rule`.
     """
 
     loss: Loss
@@ -84,10 +86,10 @@ class NodeSettings:
 
 
 class NodeModels(NamedTuple):
-    """Weights (k, d), dense or sparse, and intercepts (k,) of some labels.
+    """Weights (k, d), dense or sparse, and intercepts (k,) of k labels.
 
-    A label without positives, or without negatives, has weights of 0 and an intercept far below,
-    or above, zero.
+    A label without positives has zero weights and the intercept ``-CERTAIN_SCORE``; one without
+    negatives has ``+CERTAIN_SCORE``.
     """
 
     coef: Any
@@ -101,8 +103,9 @@ class NodeModels(NamedTuple):
         return dense
 
 
-#: Score of a label that is never, or always, there in its rows.
-CERTAIN = 30.0
+#: Score, as log-odds, of a label that none or all of its rows have: a probability of 1e-13 from 0
+#: or 1. Set by hand: large, but sums of such scores along paths stay finite.
+CERTAIN_SCORE = 30.0
 
 
 def train_nodes(
@@ -114,7 +117,7 @@ def train_nodes(
     n_threads: int | None = None,
     depth: Sequence[int] | None = None,
 ) -> NodeModels:
-    """Train a binary model for every task, side by side on threads."""
+    """Train a binary model for every task, in parallel on threads."""
     levels = [0] * len(tasks) if depth is None else depth
     length = float(data.row_lengths(np.ones(data.n_columns)).mean())
     jobs = [
@@ -125,9 +128,9 @@ def train_nodes(
 
 
 class ParentTask(NamedTuple):
-    """Rows that reach a parent and the place of each row's child among ``nodes``.
+    """A multinomial problem: the rows that reach a parent, and the child of each row.
 
-    A row that ends at the parent has the place after the last one.
+    ``codes`` are positions in ``nodes``; ``len(nodes)`` means that the row ends at the parent.
     """
 
     nodes: Sequence[int]
@@ -145,9 +148,10 @@ def train_parents(
     n_threads: int | None = None,
     depth: Sequence[int],
 ) -> NodeModels:
-    """Train a multinomial model for every parent, side by side on threads.
+    """Train a multinomial model for every parent, in parallel on threads.
 
-    Where rows end at the parent, its scores are those against ending: ending has a score of 0.
+    Where rows end at the parent, ending is one more class, whose score is subtracted from the
+    others, so that it is 0.
     """
     jobs = [
         partial(_train_parent, data, task, settings, weight, Node(int(level), data.n_columns))
@@ -156,6 +160,7 @@ def train_parents(
     return _gathered(data.n_columns, [task.nodes for task in tasks], jobs, n_threads, count)
 
 
+#: Weights (k, d) and intercepts (k,).
 Weights = tuple[FloatArray, FloatArray]
 
 
@@ -166,24 +171,27 @@ def _gathered(
     n_threads: int | None,
     count: int | None = None,
 ) -> NodeModels:
-    """Run jobs, each of which trains some labels, and put their weights in place."""
+    """Run jobs, each of which trains the labels in ``places``, and stack their weights."""
     count = len(jobs) if count is None else count
     sparse = count * d > DENSE_ENTRIES
     empty = csr_array((1, d)) if sparse else np.zeros(d)
     rows: list[Any] = [empty] * count
-    intercept = np.full(count, -CERTAIN)
+    intercept = np.full(count, -CERTAIN_SCORE)
 
     def one(at: int) -> None:
         coef, offsets = jobs[at]()
         for k, place in enumerate(places[at]):
-            rows[place], intercept[place] = _thinned(coef[k]) if sparse else coef[k], offsets[k]
+            rows[place], intercept[place] = (
+                _without_small(coef[k]) if sparse else coef[k],
+                offsets[k],
+            )
 
     run_tasks([partial(one, at) for at in range(len(jobs))], available_threads(n_threads))
     return NodeModels(vstack(rows, format="csr") if sparse else np.vstack(rows), intercept)
 
 
 def _solver(settings: NodeSettings, problem: Problem, node: Node) -> Any:
-    """The solver of a node."""
+    """The solver of a node's problem."""
     solver = settings.solver
     if isinstance(solver, str) and solver == "auto":
         solver = measured_rule(problem, node.squared_length)
@@ -199,13 +207,14 @@ def _train(
     weight: FloatArray | None,
     node: Node,
 ) -> Weights:
+    """Train the binary model of a node; trivial without positives or negatives."""
     positive = task.positive > 0.0
     own = weight if weight is None or task.rows is None else weight[task.rows]
     heavy = np.ones(positive.size, dtype=bool) if own is None else own > 0.0
     if not (positive & heavy).any():
-        return np.zeros((1, data.n_columns)), np.array([-CERTAIN])
+        return np.zeros((1, data.n_columns)), np.array([-CERTAIN_SCORE])
     if not (~positive & heavy).any():
-        return np.zeros((1, data.n_columns)), np.array([CERTAIN])
+        return np.zeros((1, data.n_columns)), np.array([CERTAIN_SCORE])
     part = data if task.rows is None else data.rows(task.rows)
     penalty = settings.penalty()
     part, kept = _occupied(part, penalty)
@@ -222,14 +231,16 @@ def _train_parent(
     weight: FloatArray | None,
     node: Node,
 ) -> Weights:
+    """Train the multinomial model of a parent; children without rows are never chosen."""
     d, size = data.n_columns, len(task.nodes)
     own = weight if weight is None or task.rows is None else weight[task.rows]
     kept = np.ones(task.codes.size, dtype=bool) if own is None else own > 0.0
     classes, codes = np.unique(task.codes[kept], return_inverse=True)
-    coef, intercept = np.zeros((size, d)), np.full(size, -CERTAIN)
-    if classes.size < 2:
-        intercept[classes[classes < size]] = CERTAIN
+    coef, intercept = np.zeros((size, d)), np.full(size, -CERTAIN_SCORE)
+    if classes.size < 2:  # all rows go to one child, or end here
+        intercept[classes[classes < size]] = CERTAIN_SCORE
         return coef, intercept
+    # Softmax of the classes that have rows, without rows of weight zero and empty columns.
     rows = np.flatnonzero(kept) if task.rows is None else task.rows[kept]
     part = data if rows.size == data.n_rows else data.rows(rows)
     k, penalty = classes.size, settings.penalty()
@@ -245,7 +256,7 @@ def _train_parent(
     scores = problem.data.scores(found.coef)
     offsets = Softmax(k).offsets_at(scores, target)
     weights = _placed(found.coef.reshape(k, part.n_columns), columns, d)
-    if classes[-1] == size:  # the score of ending at the parent is taken off all others
+    if classes[-1] == size:  # subtract the score of ending at the parent from the others
         weights, offsets = weights[:-1] - weights[-1], offsets[:-1] - offsets[-1]
         classes = classes[:-1]
     coef[classes], intercept[classes] = weights, offsets
@@ -253,10 +264,10 @@ def _train_parent(
 
 
 def _occupied(part: Dense | Sparse, penalty: Penalty) -> tuple[Dense | Sparse, IntArray | None]:
-    """The node's rows without empty columns, where most are, and the columns that are left.
+    """The node's rows without empty columns, if most columns are empty, and the columns kept.
 
-    The best weight of an empty column is 0 under a penalty that is the same for all columns and
-    smallest there.
+    The optimal weight of an empty column is 0 if the penalty is the same for all columns and its
+    bounds contain 0.
     """
     if not isinstance(part, Sparse) or part.n_entries >= OCCUPIED_SHARE * part.n_columns:
         return part, None
@@ -268,7 +279,7 @@ def _occupied(part: Dense | Sparse, penalty: Penalty) -> tuple[Dense | Sparse, I
 
 
 def _placed(weights: FloatArray, kept: IntArray | None, d: int) -> FloatArray:
-    """Weights (k, kept) among all columns, (k, d)."""
+    """Weights (k, d) of all columns from those of the kept columns."""
     if kept is None:
         return weights
     out = np.zeros((weights.shape[0], d))
@@ -277,6 +288,7 @@ def _placed(weights: FloatArray, kept: IntArray | None, d: int) -> FloatArray:
 
 
 def _minimised(problem: Problem, solver: Any, settings: NodeSettings) -> Any:
+    """The solution of a node's problem; nodes do not warn when they miss their tolerance."""
     return minimise(
         problem,
         solver,
@@ -287,20 +299,23 @@ def _minimised(problem: Problem, solver: Any, settings: NodeSettings) -> Any:
     )
 
 
-def _thinned(coef: FloatArray) -> csr_array:
-    """Weights without those that hardly matter."""
+def _without_small(coef: FloatArray) -> csr_array:
+    """Sparse weights, without those below `SPARSE_SHARE` of the largest."""
     keep = np.abs(coef) > SPARSE_SHARE * float(np.abs(coef).max(initial=0.0))
     return csr_array(np.where(keep, coef, 0.0)[None, :])
 
 
 class EstimatorModels(NamedTuple):
-    """Other people's models, one for every label: a fitted one, or None with a certain answer."""
+    """Scikit-learn models, one per label; None where all rows, or no rows, have the label.
+
+    ``certain`` has the scores of labels without a model.
+    """
 
     models: Sequence[Any]
     certain: FloatArray
 
     def scores(self, X: Any) -> FloatArray:
-        """Log-odds, or whatever ``decision_function`` returns, dense (n, k)."""
+        """Scores (n, k) by ``decision_function``, or log-odds from ``predict_proba``."""
         out = np.tile(self.certain, (X.shape[0], 1))
         for t, model in enumerate(self.models):
             if model is not None:
@@ -311,18 +326,18 @@ class EstimatorModels(NamedTuple):
 def train_estimators(
     estimator: Any, X: Any, on: Array, weight: FloatArray | None
 ) -> EstimatorModels:
-    """A clone of a scikit-learn classifier for every label that some rows have, but not all."""
+    """Fit a clone of a scikit-learn classifier for every label that some but not all rows have."""
     extra = {} if weight is None else {"sample_weight": weight}
     both = np.atleast_1d(on.any(axis=0) & ~on.all(axis=0))
     models = [
         clone(estimator).fit(X, column, **extra) if known else None
         for column, known in zip(on.T, both, strict=True)
     ]
-    return EstimatorModels(models, np.where(on.any(axis=0), CERTAIN, -CERTAIN))
+    return EstimatorModels(models, np.where(on.any(axis=0), CERTAIN_SCORE, -CERTAIN_SCORE))
 
 
 def _scores(model: Any, X: Any) -> FloatArray:
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
     proba = np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
-    return np.clip(logit(proba), -CERTAIN, CERTAIN)
+    return np.clip(logit(proba), -CERTAIN_SCORE, CERTAIN_SCORE)

@@ -1,8 +1,8 @@
-"""Which solver trains a node.
+"""Rules that choose the solver of a node.
 
-`measured_rule` is what ``solver="auto"`` means for nodes. The other rules are published ones, for
-problems with an l1 penalty; like any function that a user passes, they see the rows, the columns
-and the depth of a node.
+`measured_rule` is the rule of ``solver="auto"``. The other rules are published ones, for problems
+with an l1 penalty. Like any function that a user passes, they take the number of rows, the number
+of columns and the depth of a node.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from auctor.core.needs import Need
 from auctor.problem import Problem
 
-#: Rows for every column up to which dual coordinate ascent trains a node with an l2 penalty: the
-#: usual advice is the dual problem where columns outnumber rows. With more rows, their steps undo
-#: each other. Source: the guides of LIBLINEAR and scikit-learn; totals in hierarchy.md.
+#: Rows per column up to which dual coordinate ascent trains a node with an l2 penalty. The usual
+#: advice is the dual problem where columns outnumber rows; with more rows, dual ascent is slow.
+#: Source: the guides of LIBLINEAR and scikit-learn; times in hierarchy.md (hierarchy_solvers).
 DUAL_ROWS = 1.0
-#: Mean squared length of a row over the strength from which dual coordinate ascent pays: below, the
-#: problem is round, and Newton's method ends in a few passes. Source: 20 newsgroups and the topics
-#: of RCV1 at strengths of 1e-4 and 1e-2.
-DUAL_REACH = 300.0
-#: What a problem must provide for `measured_rule` to decide.
-RULED = (
+#: Mean squared norm of a row over the strength, a condition number, from which dual coordinate
+#: ascent is used. Set by hand, on 20 newsgroups and RCV1 topics at strengths of 1e-4 and 1e-2: well
+#: conditioned problems are solved by Newton's method in a few passes.
+DUAL_CONDITION = 300.0
+#: Properties of a problem that `measured_rule` applies to.
+RULE_NEEDS = (
     Need.POINTWISE_LOSS
     | Need.SMOOTH_LOSS
     | Need.CURVATURE
@@ -27,13 +27,13 @@ RULED = (
     | Need.STRONG_PENALTY
     | Need.ROWS
 )
-#: Rows up to which the interior-point method is used by `size_rule`: its matrix has the side of the
-#: rows. Source: Tang 2016, section 2.3: 300 rows are comfortable, 2,000 are not.
+#: Rows up to which `size_rule` uses the interior-point method, which factorises a matrix of size
+#: (rows, rows). Source: Tang 2016, section 2.3: 300 rows are comfortable, 2,000 are not.
 INTERIOR_ROWS = 300
 
 
 def depth_rule(n_rows: int, n_columns: int, depth: int) -> str:
-    """Proximal Newton (GLMNET) at the top level, interior points below (Tang 2016).
+    """Proximal Newton (GLMNET) at the top level, the interior-point method below (Tang 2016).
 
     Examples
     --------
@@ -44,7 +44,7 @@ def depth_rule(n_rows: int, n_columns: int, depth: int) -> str:
 
 
 def size_rule(n_rows: int, n_columns: int, depth: int) -> str:
-    """Interior points for nodes with few rows, proximal Newton (GLMNET) for the others.
+    """Interior-point method for nodes with few rows, proximal Newton (GLMNET) for the others.
 
     Examples
     --------
@@ -57,17 +57,17 @@ def size_rule(n_rows: int, n_columns: int, depth: int) -> str:
 def measured_rule(problem: Problem, squared_length: float) -> str:
     """Dual coordinate ascent or Newton's method, by the shape of a node's problem.
 
-    Dual coordinate ascent trains nodes with few rows for their columns; Newton's method trains
-    nodes with many rows, and round problems. This holds for smooth losses that are sums over rows,
-    with an l2 penalty, at the loose tolerances that nodes are trained to. All other problems are
-    left to the decision table of `auctor.solvers`, which is meant for tight tolerances; for l1 it
-    takes proximal Newton at every node.
+    Dual coordinate ascent is used for nodes with at most as many rows as columns, Newton's method
+    for nodes with more rows and for well conditioned problems. The rule applies to smooth losses
+    that are sums over rows, with an l2 penalty, at the loose tolerances of nodes. All other
+    problems are left to the decision table of `auctor.solvers`, which is meant for tight
+    tolerances; for l1 it chooses proximal Newton.
 
     Parameters
     ----------
     problem : Problem
     squared_length : float
-        Mean squared length of the rows of all nodes.
+        Mean squared norm of the rows of all nodes.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def measured_rule(problem: Problem, squared_length: float) -> str:
     >>> measured_rule(Problem(Logistic(), L2(0.1), wide), 1.0)
     'newton'
     """
-    if RULED & ~problem.provides:
+    if RULE_NEEDS & ~problem.provides:
         return "auto"
     spec = problem.penalty.separable(problem.n_columns)
     if problem.data.n_rows > DUAL_ROWS * problem.n_columns or spec is None:
         return "newton"
-    return "dual" if squared_length >= DUAL_REACH * float(spec.l2.mean()) else "newton"
+    return "dual" if squared_length >= DUAL_CONDITION * float(spec.l2.mean()) else "newton"

@@ -1,4 +1,4 @@
-"""Measures of a hierarchical model, for every label and overall."""
+"""Measures of a hierarchical model, per label and overall."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from auctor.reports.nodes import NodeMeasures, TaxonomyReport
 
 
 def measure(truth: Array, predicted: Array, taxonomy: Taxonomy, title: str) -> TaxonomyReport:
-    """Precision, recall and F1 of every label, and of all together in several ways."""
+    """Precision, recall and F1 of every label, and the measures of `overall`."""
     a, b = metrics.check_sets("node_report", truth, predicted)
-    hits, there, said = (one.sum(axis=0) for one in (a & b, a, b))
+    hits, n_true, n_predicted = (one.sum(axis=0) for one in (a & b, a, b))
     each = metrics.label_scores(a, b)
     nodes = [
         NodeMeasures(
             name=str(taxonomy.names[t]),
             parents=tuple(int(above) for above in taxonomy.parents.of(t)),
-            rows=int(there[t]),
-            predicted=int(said[t]),
+            rows=int(n_true[t]),
+            predicted=int(n_predicted[t]),
             hits=int(hits[t]),
             precision=float(each.precision[t]),
             recall=float(each.recall[t]),
@@ -34,7 +34,7 @@ def measure(truth: Array, predicted: Array, taxonomy: Taxonomy, title: str) -> T
 
 
 def overall(truth: Any, predicted: Any, taxonomy: Taxonomy) -> dict[str, float]:
-    """Measures over all labels, by the names that people use for them."""
+    """Measures over all labels, by their usual names."""
     found = {
         f"F1 by {word}": metrics.set_scores(truth, predicted, average=average).f
         for word, average in (("example", "example"), ("entry (micro)", "micro"))

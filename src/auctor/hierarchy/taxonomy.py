@@ -1,4 +1,4 @@
-"""Taxonomy: labels with parents, a tree or a directed acyclic graph, as arrays."""
+"""Taxonomy: labels with parents, as a tree or a directed acyclic graph in arrays."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ class Links(NamedTuple):
 
     @classmethod
     def collect(cls, size: int, source: IntArray, target: IntArray) -> Links:
-        """Links from edges."""
+        """Links from the edges ``source[i] -> target[i]`` of ``size`` nodes."""
         order = np.argsort(source, kind="stable")
         counts = np.bincount(source, minlength=size)
         return cls(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), target[order])
 
 
 class Taxonomy:
-    """Labels with parents, in an order in which parents come before their children.
+    """Labels with parents, in an order with parents before their children.
 
-    Nodes are numbered 0 to ``n_nodes - 1`` in that order; ``names[t]`` is the label of node t. A
-    virtual root above all top labels is not counted. Use one of the ``from_`` functions.
+    Nodes are numbered 0 to ``n_nodes - 1`` in that order; ``names[t]`` is the label of node t. The
+    virtual root above all top labels is no node. Use one of the ``from_`` functions.
 
     Parameters
     ----------
     names : sequence of labels
-        One for every node, each once.
+        One for every node, without repetitions.
     edges : sequence of (parent, child)
-        Places in ``names``.
+        Positions in ``names``.
 
     Examples
     --------
@@ -70,9 +70,9 @@ class Taxonomy:
         if pairs.size and not (pairs.min() >= 0 and pairs.max() < len(names)):
             raise DataError(
                 WHO,
-                needs=f"edges between places 0 to {len(names) - 1}",
+                needs=f"edges between positions 0 to {len(names) - 1}",
                 got=f"{int(pairs.min())} to {int(pairs.max())}",
-                todo="Pass places in the list of names.",
+                todo="Pass positions in the list of names.",
             )
         order = _parents_first(names, pairs)
         place = np.empty(order.size, dtype=np.int64)
@@ -83,11 +83,11 @@ class Taxonomy:
         self.children = Links.collect(len(names), parent, child)
         self._place = {name: t for t, name in enumerate(self.names)}
 
-    # --- making one -----------------------------------------------------------------------------
+    # --- constructors ---------------------------------------------------------------------------
 
     @classmethod
     def from_parents(cls, parents: Mapping[Hashable, Any]) -> Taxonomy:
-        """A taxonomy of a parent for every label: None for top labels, or several of them.
+        """A taxonomy from the parent of each label: None for top labels, a list for several.
 
         Examples
         --------
@@ -112,7 +112,7 @@ class Taxonomy:
 
     @classmethod
     def from_edges(cls, edges: Iterable[tuple[Any, Any]]) -> Taxonomy:
-        """A taxonomy of (parent, child) pairs; a parent of None makes a top label.
+        """A taxonomy from (parent, child) pairs; a parent of None makes a top label.
 
         Examples
         --------
@@ -131,9 +131,10 @@ class Taxonomy:
 
     @classmethod
     def from_paths(cls, paths: Iterable[Any], separator: str = "/") -> Taxonomy:
-        """A tree of paths, as text with separators or as tuples; the prefixes are nodes too.
+        """A tree from paths, as text with separators or as tuples; prefixes are nodes, too.
 
-        A node is named by its path, so that equal names under different parents stay different.
+        The name of a node is its path, so that equal labels under different parents are different
+        nodes.
         """
         place: dict[str, int] = {}
         pairs = []
@@ -150,15 +151,15 @@ class Taxonomy:
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Taxonomy:
-        """A taxonomy of a directed graph whose edges point from parents to children."""
+        """A taxonomy from a directed graph whose edges point from parents to children."""
         place = {name: t for t, name in enumerate(graph.nodes)}
         return cls(list(place), [(place[a], place[b]) for a, b in graph.edges])
 
     @classmethod
     def from_file(cls, path: str | Path) -> Taxonomy:
-        """A taxonomy of a text file with a parent and a child on every line.
+        """A taxonomy from a text file with a parent and a child on every line.
 
-        Lines read ``parent child``, or ``parent: P child: C`` as the topic hierarchy of RCV1, where
+        Lines are ``parent child``, or ``parent: P child: C`` as in the topic hierarchy of RCV1;
         further words are ignored. A parent called ``None`` makes a top label. Lines that begin with
         ``#`` are skipped.
         """
@@ -183,12 +184,12 @@ class Taxonomy:
 
     @property
     def n_nodes(self) -> int:
-        """Labels."""
+        """Number of labels."""
         return len(self.names)
 
     @property
     def edges(self) -> IntArray:
-        """Nodes at both ends of every edge, (parent, child)."""
+        """Parent and child of every edge, (n_edges, 2)."""
         child = np.repeat(np.arange(self.n_nodes), np.diff(self.parents.start))
         return np.column_stack((self.parents.node, child))
 
@@ -207,7 +208,7 @@ class Taxonomy:
 
     @cached_property
     def parent(self) -> IntArray:
-        """The one parent of every node of a tree, -1 for top labels."""
+        """The parent of every node of a tree, -1 for top labels; raises if it is no tree."""
         if not self.is_tree:
             raise DataError(
                 WHO,
@@ -222,7 +223,7 @@ class Taxonomy:
 
     @cached_property
     def depth(self) -> IntArray:
-        """Edges of the longest way down to every node; 0 for top labels."""
+        """Number of edges of the longest path from the top to every node; 0 for top labels."""
         found = np.zeros(self.n_nodes, dtype=np.int64)
         for t in range(self.n_nodes):
             above = self.parents.of(t)
@@ -232,12 +233,12 @@ class Taxonomy:
 
     @cached_property
     def leaves(self) -> Array:
-        """Whether every node is without children."""
+        """Boolean mask of the nodes without children."""
         found: Array = np.diff(self.children.start) == 0
         return found
 
     def index(self, name: Hashable) -> int:
-        """The node of a label."""
+        """The node number of a label; raises for unknown labels."""
         try:
             return self._place[name]
         except (KeyError, TypeError):
@@ -252,7 +253,7 @@ class Taxonomy:
         return name in self._place
 
     def ancestors(self, name: Hashable) -> list[Hashable]:
-        """Labels above a label, from the top down."""
+        """Ancestors of a label, from the top down."""
         seen = set()
         queue = deque([self.index(name)])
         while queue:
@@ -265,7 +266,7 @@ class Taxonomy:
     # --- label sets -------------------------------------------------------------------------------
 
     def indicator(self, labels: Iterable[Any]) -> Array:
-        """Rows of labels as a 0/1 matrix (n, n_nodes); each row is a set of labels."""
+        """Sets of labels, one per row, as a 0/1 matrix (n, n_nodes); ancestors are not added."""
         rows = list(labels)
         Y = np.zeros((len(rows), self.n_nodes), dtype=bool)
         for i, row in enumerate(rows):
@@ -285,14 +286,14 @@ class Taxonomy:
         return [[self.names[t] for t in np.flatnonzero(row)] for row in np.asarray(Y)]
 
     def close(self, labels: Any) -> Array:
-        """Rows with all ancestors of their labels; takes label sets or a 0/1 matrix."""
+        """Label sets, or a 0/1 matrix, with all ancestors added, as a 0/1 matrix."""
         matrix = isinstance(labels, np.ndarray) and labels.ndim == 2
         Y = labels.astype(bool, order="C") if matrix else self.indicator(labels)
         any_below(Y, *self.parents)
         return Y
 
     def violations(self, Y: Array) -> IntArray:
-        """Rows in which a label stands without one of its parents."""
+        """Indices of the rows that have a label but lack one of its parents."""
         Y = np.asarray(Y, dtype=bool)
         bad = np.zeros(Y.shape[0], dtype=bool)
         for t in range(self.n_nodes):
@@ -306,7 +307,10 @@ class Taxonomy:
 
 
 def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
-    """An order with parents first (Kahn), by depth and then as given; names a cycle if there is."""
+    """An order with parents first (Kahn's algorithm), by level and then as given.
+
+    Raises for repeated names and for cycles.
+    """
     size = len(names)
     if len(set(names)) != size:
         seen: set[Hashable] = set()
@@ -317,6 +321,7 @@ def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
             got=f"{twice!r} twice",
             todo="Name nodes by their path: Taxonomy.from_paths does.",
         )
+    # Number of parents that are not in the order yet; a node is free when there are none.
     waiting = np.bincount(pairs[:, 1], minlength=size)
     below = Links.collect(size, pairs[:, 0], pairs[:, 1])
     level = [int(t) for t in np.flatnonzero(waiting == 0)]
@@ -341,7 +346,10 @@ def _parents_first(names: Sequence[Hashable], pairs: IntArray) -> IntArray:
 
 
 def _cycle(size: int, pairs: IntArray, done: set[int]) -> list[int]:
-    """One cycle among the nodes that have no order."""
+    """A cycle among the nodes that Kahn's algorithm did not reach.
+
+    Each of them has a parent among them: following parents ends in a cycle.
+    """
     above = {int(child): int(parent) for parent, child in pairs if int(parent) not in done}
     t = next(t for t in range(size) if t not in done)
     seen: list[int] = []

@@ -1,4 +1,4 @@
-"""Hierarchical classification: one path through a taxonomy for every row."""
+"""Hierarchical classification: one path through the taxonomy for every row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.types import Array, Columns, FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.hierarchy.base import HierarchicalEstimator
@@ -27,67 +27,74 @@ from auctor.hierarchy.taxonomy import Taxonomy
 from auctor.kernels.hierarchy import descend as kernels
 from auctor.losses import Logistic
 
+#: Searches for the path of a row.
 PATHS = ("best", "greedy", "beam")
+#: Negative rows of a node's model.
 NEGATIVES = ("auto", "siblings", "all")
+#: Models: a binary one per node, or a multinomial one per parent.
 STRATEGIES = ("node", "parent")
-#: Labels up to which nodes are trained against all rows by default, as one-vs-rest is: that is more
-#: accurate, but its time grows with rows times labels. Source: hierarchy.md (single label).
+#: Labels up to which "auto" trains nodes against all rows (one-vs-rest). Set by hand: it is more
+#: accurate on 20 newsgroups (hierarchy.md, hierarchy_single), but time grows with rows x labels.
 MOST_AGAINST_ALL = 200
-#: Share of the rows that is held out to calibrate scores that are no log-odds.
+#: Share of the rows that is held out to calibrate scores that are not log-odds. Set by hand.
 HELD_OUT = 1.0 / 3.0
-#: Scores computed at a time, rows times labels: 320 MB for each of three matrices.
+#: Scores computed at a time, rows x labels: 320 MB for each of three matrices. Set by hand.
 SCORES_AT_ONCE = 40_000_000
 
 
 class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore[misc]
-    """A model for every node, or for the children of every parent, and a path from the top.
+    """Classifier with a model per node, or per parent, that predicts a path from the top.
 
     Parameters
     ----------
     taxonomy : Taxonomy, optional
-        A tree; may be left out where labels are paths such as ``"animal/cat"``. Labels that are no
-        text, and no taxonomy, make a flat classifier.
+        A tree; not needed if labels are paths such as ``"animal/cat"``. Without a taxonomy, labels
+        that are not text make a flat classifier.
     strategy : {"node", "parent"}
-        A binary model for every node, or a multinomial one for every parent (log-loss).
+        A binary model per node, or a multinomial one per parent (log-loss).
     negatives : {"auto", "siblings", "all"}
-        Rows that a node is trained against: those that reach its parent, or all. With siblings, a
-        path has the product of the probabilities along it; with all, that of its last node. "auto"
-        takes all rows up to 200 labels, and siblings beyond and with a model per parent.
+        Negative rows of a node's model: those that reach its parent, or all. With "siblings" the
+        probability of a path is the product of the probabilities along it; with "all" it is that of
+        its last node. "auto" is "all" up to 200 labels, and "siblings" with more labels or with a
+        model per parent.
     path : {"best", "greedy", "beam"}
-        How a path is chosen: the most likely one, the best child at every step (fastest with many
-        nodes), or the most likely end of the ``beam`` paths kept at every step.
+        The path of a row: the most likely one; the best child at every step (fastest with many
+        nodes); or the best of ``beam`` paths that are kept at every step.
     beam : int >= 1
+        Number of paths that "beam" keeps.
     mandatory_leaf : bool
         Whether every path ends in a leaf. Otherwise rows may be labelled with inner nodes, and
         ending there has its own probability; a greedy path ends where no child has a probability of
-        ``stop``.
+        at least ``stop``.
     stop : float in (0, 1)
+        Probability below which a greedy path does not go on.
     loss : {"squared_hinge", "logistic", "hinge"} or loss object, optional
-        By default squared hinge for a model per node, log-loss for one per parent.
+        By default the squared hinge for a model per node, log-loss for a model per parent.
     penalty : {"l2", "l1", "elastic_net"} or penalty object
     strength : float >= 0
     calibrate : bool, optional
-        Whether probabilities are fitted on held-out rows. By default where the loss has none.
+        Whether scores are calibrated on held-out rows. By default they are, unless the loss is
+        log-loss.
     solver : str, solver object, or callable
-        A callable is a policy by node: it takes the number of rows and of columns and the depth of
-        a node and returns a solver, as `auctor.hierarchy.policies` do; "auto" is
+        A callable takes the number of rows, the number of columns and the depth of a node and
+        returns its solver, as the rules of `auctor.hierarchy.policies`; "auto" is
         `policies.measured_rule`.
     tol : float
     max_iter : int
     n_threads : int, optional
-        Nodes are trained side by side.
+        Nodes are trained in parallel.
     random_state : int, optional
-        Shuffles the rows that are held out.
+        Seed of the choice of held-out rows.
 
     Attributes
     ----------
     taxonomy_ : Taxonomy
     classes_ : array of labels
-        Of the leaves, or of all nodes where paths may end early, that have rows.
+        Labels of the leaves with rows, and of the inner nodes at which training rows end.
     coef_, intercept_ : weights and intercepts of all nodes
-    calibration_ : slopes and offsets that make log-odds of scores
+    calibration_ : slopes and offsets that turn scores into log-odds
     empty_labels_ : list
-        Labels without rows: they are never predicted.
+        Labels without rows, which are never predicted.
 
     Examples
     --------
@@ -142,15 +149,15 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         ----------
         X : (n, d) table, array or sparse matrix
         y : labels
-            One label a row (a path such as "a/b", or a label of the taxonomy), or a
-            two-dimensional array with the labels on the way down.
+            One label per row (a path such as "a/b", or a label of the taxonomy), or a
+            two-dimensional array with the labels on each row's path, from the top.
         sample_weight : (n,) array, optional
         """
         who = type(self).__name__
         self.check_parameters()
         matrix, on, weight = self._read_rows(X, y, sample_weight, "close")
-        on = np.asfortranarray(on)  # labels are read one by one from here on
-        _ = self.taxonomy_.parent  # refuses labels with several parents
+        on = np.asfortranarray(on)  # it is read column by column from here on
+        _ = self.taxonomy_.parent  # raises if a label has several parents
         self._check_rows(who, on)
         self._set_ends(on)
         data: Dense | Sparse = wrap(matrix, Target(np.zeros(on.shape[0])), n_threads=1)
@@ -159,11 +166,11 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return self
 
     def predict(self, X: Any) -> Any:
-        """The label at the end of every row's path, in the form that labels had in `fit`."""
+        """The label at the end of every row's path, in the form of the labels in `fit`."""
         return nodes_in_form(self.predict_nodes(X), self.taxonomy_, self.form_)
 
     def predict_indicator(self, X: Any) -> Array:
-        """Labels on the way of every row as a 0/1 matrix (n, n_labels)."""
+        """Labels on every row's path as a 0/1 matrix (n, n_labels)."""
         on: Array = nodes_in_form(self.predict_nodes(X), self.taxonomy_, Form.INDICATOR)
         return on.astype(bool)
 
@@ -172,7 +179,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         matrix = self._read(X)
         found = np.empty(matrix.shape[0], dtype=np.int64)
         if self.path == "best":
-            # Without products along paths, the most likely end has the highest log-odds.
+            # If no probabilities are multiplied, the most likely end has the highest log-odds.
             plain = not self._siblings() and (self.mandatory_leaf or not self.stays_.any())
             scores = self._log_odds if plain else self._ends
             for at in _chunks(matrix.shape[0], self.taxonomy_.n_nodes):
@@ -184,15 +191,15 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return found
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of every class, (n, n_classes); rows add up to 1."""
+        """Probability of every class, (n, n_classes); each row sums to 1."""
         log = self._class_scores(X)
         proba: FloatArray = np.exp(log - logsumexp(log, axis=1, keepdims=True))
         return proba
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log-probability of the path that ends in every class, (n, n_classes).
+        """Log-probability of the path to every class, (n, n_classes).
 
-        With two classes, that of the second minus that of the first, (n,).
+        With two classes the value of the second minus that of the first, (n,).
         """
         log = self._class_scores(X)
         return log[:, 1] - log[:, 0] if log.shape[1] == 2 else log
@@ -206,14 +213,14 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows with the right path."""
+        """Share of rows whose path is predicted correctly."""
         same = (self._truth(y) == self.predict_indicator(X)).all(axis=1)
         return float(np.average(same, weights=sample_weight))
 
     # --- parts ----------------------------------------------------------------------------------
 
     def check_parameters(self) -> None:
-        """Refuse parameters outside their ranges."""
+        """Raise for invalid parameters."""
         who = type(self).__name__
         check_choice(who, "strategy", self.strategy, STRATEGIES)
         self._settings()
@@ -228,7 +235,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
                     needs="log-loss for a model per parent",
                     got=f"{self.loss!r}",
                     todo="Leave {option} out, or train a model per node.",
-                    option="loss",
+                    option=Option("loss", bare=True),
                 )
             if self.negatives == "all":
                 raise ParameterError(
@@ -236,11 +243,11 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
                     needs="siblings as negatives of a model per parent",
                     got="'all'",
                     todo="Leave {option} out, or train a model per node.",
-                    option="negatives",
+                    option=Option("negatives", bare=True),
                 )
 
     def _check_rows(self, who: str, on: Array) -> None:
-        """Every row has one path, which ends in a leaf if it must."""
+        """Raise unless every row has one path, which ends in a leaf under ``mandatory_leaf``."""
         depth = self.taxonomy_.depth
         if self.form_ in (Form.SETS, Form.INDICATOR):
             per_level = np.column_stack(
@@ -266,12 +273,12 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
                 who,
                 needs="labels that are leaves",
                 got=f"an inner label in row {int(np.argmin(leaf))}",
-                todo="Pass {option} to let paths end early.",
-                option="mandatory_leaf",
+                todo="Pass {option} to let paths end at inner nodes.",
+                option=Option("mandatory_leaf", False),
             )
 
     def _set_ends(self, on: Array) -> None:
-        """Where paths may end: leaves with rows, and inner nodes at which rows end."""
+        """Set the nodes at which paths may end: leaves, and inner nodes at which rows end."""
         below = np.zeros(on.shape, dtype=bool, order="F")
         for t, above in enumerate(self.taxonomy_.parent):
             if above >= 0:
@@ -279,7 +286,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         self.adopt_ends((on & ~below).any(axis=0) & ~self.taxonomy_.leaves)
 
     def adopt_ends(self, stays: Array) -> None:
-        """Take over at which inner nodes rows end."""
+        """Set the attributes that depend on ``stays``, the inner nodes at which rows end."""
         self.stays_ = stays
         self.ends_ = np.flatnonzero((self.taxonomy_.leaves | stays) & self.seen_)
         self.classes_ = names_array(self.taxonomy_, self.ends_.tolist())
@@ -290,17 +297,17 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return super()._settings(loss)
 
     def _probabilistic(self) -> bool:
-        """Whether scores are log-odds as they are."""
+        """Whether scores are log-odds without calibration."""
         return isinstance(self._settings().loss, Logistic)
 
     def _siblings(self) -> bool:
-        """Whether nodes are trained against their siblings alone."""
+        """Whether nodes are trained only on the rows that reach their parent."""
         if self.negatives == "auto":
             return self.strategy == "parent" or self.taxonomy_.n_nodes > MOST_AGAINST_ALL
         return self.negatives == "siblings"
 
     def _calibration(self, matrix: Any, on: Array, weight: FloatArray | None) -> Calibration:
-        """Slopes and offsets of all nodes, on a third of the rows, where they are wanted."""
+        """Slopes and offsets of all nodes, fitted on a third of the rows, or the identity."""
         wanted = self.calibrate
         if wanted is None:
             wanted = not self._probabilistic()
@@ -311,6 +318,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         held, rest = np.split(order, [max(1, int(HELD_OUT * n))])
         part: Dense | Sparse = wrap(matrix[rest], Target(np.zeros(rest.size)), n_threads=1)
         models = self._train(part, on[rest], None if weight is None else weight[rest])
+        # Against siblings, a node's score is meant only for rows that reach its parent.
         inside = np.ones((held.size, size), dtype=bool)
         for t, above in enumerate(self.taxonomy_.parent):
             if above >= 0 and self._siblings():
@@ -324,6 +332,7 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         )
 
     def _train(self, data: Dense | Sparse, on: Array, weight: FloatArray | None) -> NodeModels:
+        """Train the models of all nodes."""
         taxonomy, settings = self.taxonomy_, self._settings()
         shared: dict[str, Any] = {"weight": weight, "n_threads": self.n_threads}
         if self.strategy == "node":
@@ -343,11 +352,11 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return tasks
 
     def _parent_tasks(self, on: Array) -> tuple[list[ParentTask], list[int]]:
-        """The rows of every parent's model with the child of each, and the parents' levels."""
+        """The rows and children of every parent's model, and the depths of the children."""
         taxonomy = self.taxonomy_
         tops = np.flatnonzero(taxonomy.parent < 0)
         tasks, levels = [], []
-        for t in range(-1, taxonomy.n_nodes):
+        for t in range(-1, taxonomy.n_nodes):  # -1 is the virtual root
             below = tops if t < 0 else taxonomy.children.of(t)
             if below.size == 0:
                 continue
@@ -362,7 +371,11 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return self.calibration_.log_odds(self.models_.scores(matrix))
 
     def _log_odds_weights(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Weights and intercepts whose scores are log-odds, for kernels: dense, or compressed."""
+        """Weights and intercepts with the calibration applied, in the format of the kernels.
+
+        Dense weights and three empty arrays, or an empty matrix and the arrays of a CSR matrix;
+        then the intercepts.
+        """
         slope, offset = self.calibration_
         intercept = self.models_.intercept * slope + offset
         coef: Any = self.models_.coef
@@ -376,25 +389,29 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
         return np.empty((0, 0)), start, column, values, intercept
 
     def _tree(self) -> tuple[Array, Array, Array, Array]:
-        """The children of all nodes, the top nodes, and the nodes with rows, for kernels."""
+        """Children of all nodes, top nodes, and nodes with rows, as arguments of the kernels."""
         taxonomy = self.taxonomy_
         start, child = taxonomy.children
         return start, child, np.flatnonzero(taxonomy.parent < 0), self.seen_
 
     def _rules(self) -> tuple[bool, bool, Array]:
-        """Whether siblings share a softmax, whether paths multiply, where they may end."""
+        """Rules of the paths, as arguments of the kernels.
+
+        Whether siblings share a softmax, whether probabilities are multiplied along paths, and the
+        nodes at which paths may end, the virtual root last.
+        """
         stay = np.append(self.stays_ & (not self.mandatory_leaf), False)
         return self.strategy == "parent", self._siblings(), stay
 
     def _ends(self, matrix: Any) -> FloatArray:
-        """Log-probability of ending in every node."""
+        """Log-probability, (n, n_nodes), that the path of a row ends in each node."""
         z = self._log_odds(matrix)
         path, end = np.empty(z.shape), np.empty(z.shape)
         kernels.path_scores(z, *self._tree(), *self._rules(), path, end)
         return end
 
     def _descend(self, rows: Columns, out: IntArray) -> None:
-        """Greedy descent or beam search; only the children on the way are scored."""
+        """Greedy descent or beam search, in which only children of visited nodes are scored."""
         start, child, top, seen = self._tree()
         coef, starts, columns, values, intercept = self._log_odds_weights()
         weights = (coef, starts, columns, values, intercept, top, start, child, seen)
@@ -406,11 +423,11 @@ class TopDownClassifier(ClassifierMixin, HierarchicalEstimator):  # type: ignore
 
 
 def _chunks(n: int, size: int) -> list[slice]:
-    """Rows to score at a time."""
+    """Slices of at most `SCORES_AT_ONCE` scores for n rows and ``size`` labels."""
     step = max(1, SCORES_AT_ONCE // size)
     return [slice(first, first + step) for first in range(0, max(n, 1), step)]
 
 
 def _part(matrix: Any, at: slice) -> Any:
-    """Some rows; no copy where they are all."""
+    """The rows of a slice, without a copy if these are all rows."""
     return matrix if at.start == 0 and at.stop >= matrix.shape[0] else matrix[at]

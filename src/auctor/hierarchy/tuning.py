@@ -1,4 +1,4 @@
-"""The parameter of a decoder, tuned on scores of rows that the models have not seen."""
+"""Tuning of a decoder's parameter on out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -17,31 +17,38 @@ from auctor.tune import DfoTr
 
 Objective = Callable[[Array, Array, FloatArray | None], float]
 
-#: What a decoder's parameters are tuned for: larger is better.
+#: Objectives ``(truth, predicted, weight) -> value`` that decoders are tuned for, greater is
+#: better.
 OBJECTIVES: dict[str, Objective] = {
-    "f1": lambda truth, said, weight: metrics.set_scores(truth, said, sample_weight=weight).f,
-    "micro_f1": lambda truth, said, weight: (
-        metrics.set_scores(truth, said, average="micro", sample_weight=weight).f
+    "f1": lambda truth, predicted, weight: (
+        metrics.set_scores(truth, predicted, sample_weight=weight).f
     ),
-    "jaccard": lambda truth, said, weight: metrics.jaccard(truth, said, sample_weight=weight),
-    "hamming": lambda truth, said, weight: -metrics.hamming(truth, said, sample_weight=weight),
+    "micro_f1": lambda truth, predicted, weight: (
+        metrics.set_scores(truth, predicted, average="micro", sample_weight=weight).f
+    ),
+    "jaccard": lambda truth, predicted, weight: metrics.jaccard(
+        truth, predicted, sample_weight=weight
+    ),
+    "hamming": lambda truth, predicted, weight: (
+        -metrics.hamming(truth, predicted, sample_weight=weight)
+    ),
 }
-#: How many numbers are tuned: one, one for each level, one for each label.
+#: Numbers that are tuned: one, one per level, or one per label.
 EACH = ("one", "level", "label")
-#: How the numbers of levels and labels are found, the one that is best for all being the start.
+#: Searches for the numbers per level or label; both start at the best common number.
 SEARCHES = ("dfo", "subgradient")
-#: Numbers of levels and labels stay within this factor of the one that is best for all: a group
-#: that is dropped four times as readily as the others is dropped almost always.
-REACH = 4.0
-#: Evaluations for each number that is tuned, as in Tang 2016, chapter 3: a good point is found
-#: within a few times the dimension.
-EVALUATIONS = 10
-#: Most evaluations: a minute for a thousand labels and a thousand rows.
+#: Largest factor between the numbers of levels or labels and the best common number. Set by hand: a
+#: group whose weight is four times that of the others is almost always dropped.
+LARGEST_FACTOR = 4.0
+#: Evaluations per tuned number. Source: Tang 2016, chapter 3: a good point is found within a few
+#: times the dimension.
+EVALUATIONS_PER_NUMBER = 10
+#: Evaluations, at most. Set by hand: about a minute for a thousand labels and a thousand rows.
 MOST_EVALUATIONS = 1500
 
 
 class Tuned(NamedTuple):
-    """A decoder and its objective; NaN where nothing was tuned."""
+    """A tuned decoder and its objective, NaN if nothing was tuned."""
 
     decoder: Any
     objective: float
@@ -58,12 +65,12 @@ def tune_decoder(
     sample_weight: FloatArray | None = None,
     seed: int = 0,
 ) -> Tuned:
-    """The decoder with the parameter that makes the objective highest.
+    """The decoder with the parameter of the highest objective found.
 
-    One number is chosen among those that the decoder's class lists. Where the decoder says
-    ``each="one"``, ``"level"`` or ``"label"``, `DfoTr`, or subgradients where it says
-    ``search="subgradient"``, then moves the number, or those of levels or labels, from that point
-    on. The answer is the best of all points that were tried.
+    First the best of the ``candidates`` of the decoder's class is taken, one number for all labels.
+    If the decoder has ``each``, that number, or one per level or label, is then improved from
+    there: by `DfoTr`, or by subgradients with ``search="subgradient"``. The best of all points
+    tried is returned.
 
     Examples
     --------
@@ -80,9 +87,10 @@ def tune_decoder(
     truth = np.asarray(on, dtype=bool)
 
     def value(trial: Any) -> float:
-        said = taxonomy.close(np.asarray(trial.decode(scores, taxonomy), dtype=bool))
-        return float(measure(truth, said, sample_weight))
+        predicted = taxonomy.close(np.asarray(trial.decode(scores, taxonomy), dtype=bool))
+        return float(measure(truth, predicted, sample_weight))
 
+    # The best common number.
     variants = decoder.variants() if hasattr(decoder, "variants") else (decoder,)
     trials = [
         replace(one, **{name: number}) for one in variants for number in type(decoder).candidates
@@ -99,8 +107,8 @@ def tune_decoder(
     centre = float(getattr(best.decoder, name))
 
     def trial_at(place: FloatArray) -> Any:
-        """The decoder whose numbers are ``REACH ** place`` times the one that is best for all."""
-        numbers = centre * REACH**place
+        """The decoder whose numbers are ``LARGEST_FACTOR ** place`` times the best common one."""
+        numbers = centre * LARGEST_FACTOR**place
         return replace(decoder, **{name: float(numbers[0]) if each == "one" else numbers})
 
     start = np.zeros(int(group.max()) + 1)
@@ -110,8 +118,9 @@ def tune_decoder(
         stand_in = Surrogate(objective, scores, truth, taxonomy, sample_weight)
 
         def slope(place: FloatArray, half: float) -> FloatArray:
+            # Chain rule through phi = centre * LARGEST_FACTOR ** place, summed over each group.
             per_label = stand_in._replace(half=half).phi_gradient(trial_at(place))
-            phi = centre * REACH ** place[group] * np.log(REACH)
+            phi = centre * LARGEST_FACTOR ** place[group] * np.log(LARGEST_FACTOR)
             total: FloatArray = np.zeros(start.size)
             np.add.at(total, group, per_label * phi)
             return total
@@ -127,9 +136,9 @@ def tune_decoder(
 def _by_values(
     dims: int, value: Callable[[FloatArray], float], seed: int
 ) -> Iterator[tuple[FloatArray, float]]:
-    """Points in [-1, 1] that `DfoTr` asks for, with their values."""
+    """Points of a search by `DfoTr` in the box [-1, 1], with their values."""
     engine = DfoTr(dims, kind="stepwise", restarts=False, seed=seed)
-    for _ in range(min(EVALUATIONS * dims, MOST_EVALUATIONS)):
+    for _ in range(min(EVALUATIONS_PER_NUMBER * dims, MOST_EVALUATIONS)):
         point = engine.ask(1)
         place: FloatArray = 2.0 * point[0] - 1.0
         reached = value(place)

@@ -45,7 +45,8 @@ class Spam(OnlineClassifier):
     step : "inverse", "sqrt" or "constant"
         Size of step t: ``1 / (k t + 4 M)`` with k the l2 strength times p(1-p), or
         ``rate / sqrt(t) / M``, or ``rate / M``; M is the square of the mean norm of the rows so
-        far. The last two are at most ``1 / (4 M)``. No step exceeds ``1 / (4 |x|^2)`` for its row x.
+        far. The last two are at most ``1 / (4 M)``. The step of a row x is at most
+        ``1 / (4 |x|^2)``.
     rate : float > 0
         Factor of "sqrt" and "constant".
     average : bool
