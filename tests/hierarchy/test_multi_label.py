@@ -133,7 +133,9 @@ def test_a_label_without_rows_is_said_once_and_never_predicted():
     bigger = Taxonomy.from_paths([*TREE.names, "z/never"])
     sets = TREE.label_sets(Y)
     model = HierarchicalMultiLabel(bigger, decoder=TopK(9), random_state=0)
-    with pytest.warns(DataWarning, match="never predicts 2 labels, which have no rows: 'z', 'z/never'") as said:
+    with pytest.warns(
+        DataWarning, match="never predicts 2 labels, which have no rows: 'z', 'z/never'"
+    ) as said:
         model.fit(X, sets)
     assert len(said) == 1
     assert not any("z" in row for row in model.predict(NEW))

@@ -107,7 +107,7 @@ def test_equal_bounds_fix_a_variable():
 
 def test_a_budget_below_the_first_model_is_said():
     found = minimise_black_box(bowl, [0.0, 0.0], bounds=BOX, budget=2)
-    assert "no model was made" in found.message
+    assert "no model could be fitted" in found.message
     assert found.nfev == 2
 
 

@@ -1,8 +1,9 @@
-"""Tuning that needs few evaluations: a model-based trust region and its faces.
+"""Derivative-free optimisation and tuning in few evaluations, by a model-based trust region.
 
-`DfoTr` is asked for points and told their values. `minimise_black_box` and, for SciPy, `dfo_tr`
-minimise a function with it, `SearchCV` tunes an estimator, `OptunaDfoTr` is a sampler for Optuna
-(the extra ``tune``), `maximise_metric` maximises an exact metric over the weights of a model.
+`DfoTr` is the optimiser: it is asked for points and told their values. `minimise_black_box` and,
+for SciPy, `dfo_tr` minimise a function with it, `SearchCV` tunes an estimator, `OptunaDfoTr` is a
+sampler for Optuna (the extra ``tune``), and `maximise_metric` maximises an exact metric over the
+weights of a model.
 """
 
 from typing import Any
@@ -30,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`OptunaDfoTr`, imported when it is asked for."""
+    """Import `OptunaDfoTr` on first use, because it needs Optuna."""
     if name == "OptunaDfoTr":
         require("optuna", extra="tune", who="auctor.tune.OptunaDfoTr")
         from auctor.tune.optuna_sampler import OptunaDfoTr

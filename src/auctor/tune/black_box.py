@@ -1,4 +1,4 @@
-"""Minimise a function of numbers: auctor's face of the engine, and SciPy's."""
+"""Minimise a function of real variables by `DfoTr`: auctor's interface, and SciPy's."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult
 
 from auctor.core.checks import check_int, check_real, check_vector
-from auctor.core.errors import DataError, DataWarning
+from auctor.core.errors import DataError, DataWarning, Option
 from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.folds import within
 from auctor.tune.rules import Rules
 
-#: Half the width of the box of an unbounded variable, in units of max(1, |x0|): far enough to be no
-#: bound in practice, near enough for 1e-12 of it to be resolved in floating point.
+#: Half the width of the box of an unbounded variable, in units of max(1, |x0|). Set by hand: far
+#: enough to be no bound in practice, near enough that 1e-12 of it is above rounding errors.
 UNBOUNDED = 1e3
-#: First radius of unbounded variables, in the same units (NEWUOA's usual choice).
+#: First radius of unbounded variables, in units of max(1, |x0|); the usual choice for NEWUOA.
 UNBOUNDED_RADIUS = 1.0
-#: First radius in a box, as a share of its width. Set by hand.
+#: First radius in a box, as a share of its width. Set by hand: much smaller, and the search stays
+#: near the start; 0.5 is the whole box.
 BOX_RADIUS = 0.25
-#: Distance that restarts of unbounded problems keep to the start, in units of the first radius. Set
-#: by hand.
+#: Largest distance of restarts from the start of unbounded problems, in units of the first radius.
+#: Set by hand: farther restarts are rarely useful.
 RESTART_REACH = 20.0
 
 
@@ -55,27 +56,27 @@ def minimise_black_box(
     x0 : (d,) array
         Start, inside the bounds.
     bounds : sequence of (low, high) or `scipy.optimize.Bounds`, optional
-        None or infinity for no bound. Variables whose bounds are equal stay where they are.
+        None or infinity for no bound. Variables with equal bounds are fixed.
     budget : int > 0
-        Evaluations.
+        Largest number of evaluations.
     max_seconds : float, optional
         The search ends at the first evaluation after this many seconds.
     timeout : float, optional
-        Seconds after which one evaluation counts as failed. It goes on in a thread that is left
-        alone, since Python cannot end it.
+        Seconds after which one evaluation counts as failed. It continues in a background thread,
+        because Python cannot stop a thread.
     kind : {"smooth", "noisy", "stepwise"} or Rules
         See `DfoTr`.
     radius : float, optional
         First radius, as a share of the box; by default a quarter of it, or ``max(1, |x0|)``
         where some variable has no bounds.
     restarts : bool
-        Spend what is left of the budget on runs from elsewhere once one has converged.
+        Whether the rest of the budget is spent on runs from other starts after one has converged.
     seed : int, optional
     on_step : callable, optional
-        Called with ``x``, ``fun``, ``nfev`` of the best so far after every evaluation; returning
-        True ends the search.
+        Called after every evaluation with ``x``, ``fun`` and ``nfev`` of the best point so far;
+        returning True ends the search.
     engine : DfoTr, optional
-        A saved search to go on with; it must be one of the same free variables and ends.
+        A saved search to continue; it must have the same free variables and bounds.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def minimise_black_box(
     while len(values) < budget:
         u = engine.ask()[0]
         x = box.place(u)
-        value = guarded(fun, x, timeout)
+        value = safe_value(fun, x, timeout)
         engine.tell([u], [value])
         points.append(x)
         values.append(value)
@@ -121,11 +122,15 @@ def minimise_black_box(
             break
     found = _result(box, engine, points, values)
     if len(values) <= box.free.size and status == 1:
-        message += f" It was below d + 1 = {box.free.size + 1}: no model was made."
+        message += f" It was below d + 1 = {box.free.size + 1}: no model could be fitted."
     if not np.isfinite(found.fun):
         status, message = 3, "Every evaluation failed."
-        warnings.warn(DataWarning(who, does=f"found no finite value in {len(values)} evaluations"),
-                      stacklevel=2)  # fmt: skip
+        warning = DataWarning(
+            who,
+            does=f"found no finite value in {len(values)} evaluations",
+            todo="Call the function at x0 to see why.",
+        )
+        warnings.warn(warning, stacklevel=2)
     elif found.n_failed:
         message += f" {found.n_failed} of {len(values)} evaluations failed."
     found.update(status=status, message=message, success=status == 0 or engine.converged)
@@ -148,11 +153,11 @@ def dfo_tr(
     Parameters
     ----------
     fun, x0, args, bounds, callback
-        As SciPy passes them.
+        As in `scipy.optimize.minimize`.
     constraints
-        Refused.
+        Must be empty.
     maxfev : int, optional
-        Evaluations, ``100 (d + 1)`` by default.
+        Largest number of evaluations, ``100 (d + 1)`` by default.
     options
         ``kind``, ``radius``, ``restarts`` (False by default), ``seed``, ``max_seconds``,
         ``timeout`` of `minimise_black_box`; derivatives are ignored.
@@ -166,7 +171,10 @@ def dfo_tr(
     """
     if constraints:
         raise DataError(
-            "dfo_tr", needs="no constraints but bounds", got="some", todo="Use method='COBYQA'."
+            "dfo_tr",
+            needs="no constraints except bounds",
+            got=f"{len(constraints)}",
+            todo="Use method='COBYQA'.",
         )
     known = {"kind", "radius", "restarts", "seed", "max_seconds", "timeout"}
     passed = {name: value for name, value in options.items() if name in known}
@@ -196,8 +204,8 @@ def dfo_tr(
     )
 
 
-def guarded(fun: Callable[[Any], Any], x: Any, timeout: float | None = None) -> float:
-    """The value of a function, NaN where it raises, takes too long or returns no number."""
+def safe_value(fun: Callable[[Any], Any], x: Any, timeout: float | None = None) -> float:
+    """The value of a function; NaN if it raises, takes too long or returns no number."""
     try:
         return within(timeout, lambda: float(np.asarray(fun(x), dtype=np.float64).reshape(())))
     except Exception:
@@ -205,7 +213,7 @@ def guarded(fun: Callable[[Any], Any], x: Any, timeout: float | None = None) -> 
 
 
 class _Box:
-    """The free variables of a problem as a cube."""
+    """The map between the free variables of a problem and the unit cube."""
 
     def __init__(self, who: str, x0: npt.ArrayLike, bounds: Any) -> None:
         self.x0 = check_vector(who, "x0", np.atleast_1d(x0))
@@ -224,8 +232,8 @@ class _Box:
                 who,
                 needs="a start inside the bounds",
                 got=f"{self.x0.tolist()}",
-                todo="Clip {option} to them.",
-                option="x0",
+                todo="Clip {option} to the bounds.",
+                option=Option("x0", bare=True),
             )
         self.hard_low, self.hard_high = low, high
         # Unbounded variables share one scale, that of the largest start.
@@ -241,7 +249,7 @@ class _Box:
     def engine(
         self, *, kind: str | Rules, radius: float | None, restarts: bool, seed: int | None
     ) -> DfoTr:
-        """An engine that starts at ``x0``."""
+        """A `DfoTr` that starts at ``x0``."""
         if not self.free.size:
             return DfoTr(1, kind=kind, seed=seed)
         low, high = self.low[self.free], self.high[self.free]
@@ -263,13 +271,13 @@ class _Box:
         )
 
     def name(self) -> str:
-        """The free variables and their ends in words."""
+        """The free variables and their bounds as text, to compare searches by."""
         ends = zip(self.free, self.low[self.free], self.high[self.free], strict=True)
         return ", ".join(f"{low!r} <= x[{j}] <= {high!r}" for j, low, high in
                          ((int(j), float(low), float(high)) for j, low, high in ends))  # fmt: skip
 
     def place(self, u: FloatArray) -> FloatArray:
-        """Variables at a point of the cube, never outside their bounds."""
+        """The variables at a point of the cube, never outside their bounds."""
         found = self.x0.copy()
         if self.free.size:
             low, high = self.low[self.free], self.high[self.free]
@@ -279,6 +287,7 @@ class _Box:
 
 
 def _ends(who: str, bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds as arrays, infinite where there are none."""
     if bounds is None:
         return np.full(d, -np.inf), np.full(d, np.inf)
     if hasattr(bounds, "lb"):
@@ -301,6 +310,7 @@ def _ends(who: str, bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
 def _result(
     box: _Box, engine: DfoTr, points: list[FloatArray], values: list[float]
 ) -> OptimizeResult:
+    """The state of the search in SciPy's form."""
     best = engine.best_point
     fields: dict[str, Any] = dict(
         x=box.x0.copy() if best is None else box.place(best),

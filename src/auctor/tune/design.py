@@ -1,4 +1,4 @@
-"""First points of a run, and points far from everything seen."""
+"""First points of a run, and points far from all evaluated ones."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Candidates drawn for one point far from others. Set by hand.
+#: Random candidates from which the one farthest from other points is taken. Set by hand: more cost
+#: time and hardly find farther points.
 CANDIDATES = 200
 
 
 def coordinate_design(start: FloatArray, radius: float) -> list[FloatArray]:
-    """``start`` moved by the radius along each coordinate, away from the nearer side of the cube.
+    """``start`` moved by the radius along each coordinate, in the direction with room.
 
     Examples
     --------
@@ -29,14 +30,14 @@ def coordinate_design(start: FloatArray, radius: float) -> list[FloatArray]:
 def far_from(
     rng: np.random.Generator, taken: list[FloatArray], start: FloatArray | None, reach: float
 ) -> FloatArray:
-    """A random point of the cube whose nearest neighbour is far away.
+    """A random point of the cube that is far from the points ``taken``.
 
     Parameters
     ----------
     rng : Generator
     taken : list of points
     start : point, optional
-        The point stays within ``reach`` of it in every coordinate.
+        The point is within ``reach`` of it in every coordinate.
     reach : float
     """
     dims = taken[0].shape[0] if taken else (0 if start is None else start.shape[0])
@@ -51,9 +52,10 @@ def far_from(
 def spread_point(
     rng: np.random.Generator, taken: list[FloatArray], center: FloatArray, radius: float
 ) -> FloatArray:
-    """A random point within a radius of the centre whose nearest neighbour is far away."""
+    """A random point in a ball around the centre that is far from the points ``taken``."""
     directions = rng.normal(size=(CANDIDATES, center.shape[0]))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    # Lengths ~ radius * U^(1/d), so that points are uniform in the ball.
     lengths = radius * rng.random((CANDIDATES, 1)) ** (1.0 / center.shape[0])
     drawn = np.clip(center + lengths * directions, 0.0, 1.0)
     found: FloatArray = drawn[_farthest(drawn, taken)]
@@ -61,6 +63,7 @@ def spread_point(
 
 
 def _farthest(drawn: FloatArray, taken: list[FloatArray]) -> int:
+    """Index of the candidate with the largest distance to its nearest taken point."""
     others = np.array(taken)
     squares = (drawn**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2.0 * drawn @ others.T
     return int(np.argmax(squares.min(axis=1)))

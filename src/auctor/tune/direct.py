@@ -1,7 +1,7 @@
 """Maximise an exact metric over the weights of a linear model.
 
-A metric of the ranking does not see the length of the weights, so that the search runs over
-directions: the start, plus a step in the plane at right angles to it, divided by the length.
+A metric of the ranking does not depend on the norm of the weights, so that the search runs over
+directions: the start plus a step in its tangent plane, divided by the norm.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from auctor.core.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from auctor.tune.engine import DfoTr
 
-#: Half the width of the cube on the plane, in units of the start's length: 45 degrees along each
-#: coordinate, and any direction but the opposite half in their sum.
+#: Half the width of the search cube in the tangent plane, in units of the start's norm. 1 allows 45
+#: degrees along each coordinate, and more along the diagonals.
 REACH = 1.0
-#: Distance from the middle of the cube beyond which the plane is laid at the best direction anew.
-#: Set by hand.
+#: Distance from the centre of the cube, whose half width is 0.5, beyond which a new tangent plane
+#: is laid at the best direction. Set by hand: at 0.5 a search could end at the edge.
 EDGE = 0.45
-#: Rows that each step adds to a growing sample. Source: Ghanbari's thesis, as printed.
+#: Rows that each step adds to a growing sample. Source: Ghanbari 2019 (S-DFO-TR), as printed.
 ROWS_PER_STEP = 50
-#: Rows that a sample begins with. Source: Ghanbari's thesis, as printed.
+#: Rows of the first sample. Source: Ghanbari 2019 (S-DFO-TR), as printed.
 FIRST_ROWS = 1000
-#: Share of a class that a sample has at least. Source: Ghanbari's thesis, as printed.
+#: Share of the rows of a class in a sample, at least. Source: Ghanbari 2019 (S-DFO-TR), as printed.
 LEAST_SHARE = 0.1
 
 
 class Maximised(NamedTuple):
-    """Weights of length one, their metric, and what it took."""
+    """Weights of norm one, their metric, and how the search ended."""
 
     coef: FloatArray
     value: float
@@ -50,8 +50,8 @@ class NestedSample:
     """Samples of rows that grow with the steps, each containing the one before.
 
     ``size_c(k) = min(N_c, max(k floor(50 N_c / N) + floor(1000 N_c / N), floor(0.1 N_c)))`` rows
-    of class ``c`` at step ``k``. Every step draws from one permutation, so that two weights are
-    compared on the same rows.
+    of class ``c`` at step ``k``. All steps take prefixes of one permutation, so that samples are
+    nested.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class NestedSample:
         self.total = y.shape[0]
 
     def rows(self, step: int) -> IntArray:
-        """Rows of the sample at a step, in increasing order."""
+        """Indices of the rows of the sample at a step, in increasing order."""
         parts = []
         for each in self.classes:
             count = each.shape[0]
@@ -78,9 +78,10 @@ class NestedSample:
 
 
 def tangent_basis(direction: FloatArray) -> FloatArray:
-    """Orthonormal columns at right angles to a vector of length one, shape (d, d - 1)."""
+    """Orthonormal basis (d, d - 1) of the complement of a vector of norm one."""
     d = direction.shape[0]
-    # A reflection that takes the first axis to the direction takes the other axes to its plane.
+    # The Householder reflection of the first axis to the direction maps the other axes to its
+    # orthogonal complement.
     sign = 1.0 if direction[0] >= 0.0 else -1.0
     mirror = direction.copy()
     mirror[0] += sign
@@ -102,20 +103,20 @@ def maximise_on_sphere(
     Parameters
     ----------
     engine : DfoTr
-        Its settings; dimensions and start are replaced.
+        Provides the settings; its dimensions and start are replaced.
     value_of : callable
-        From weights of length one and the number of the step to a value.
+        From weights of norm one and the number of the step to a value.
     start : (d,) array
-        Not zero.
+        First direction.
     budget : int
-        Evaluations.
+        Largest number of evaluations.
     growing : bool
-        Whether later steps use other rows: the incumbent is then evaluated again after a step
-        that does not beat it, and the mean of its values counts.
+        Whether later steps use more rows. The best point is then evaluated again after each step
+        that does not improve on it, and the mean of its values is used.
     """
     length = float(np.linalg.norm(start))
     center = start / length if length > 0.0 else np.eye(start.shape[0])[0]
-    # The opposite direction first: what ranks badly ranks well upside down.
+    # Also try the opposite direction: an AUC below 0.5 is above 0.5 there.
     ends = [(value_of(sign * center, 0), sign) for sign in (1.0, -1.0)]
     value, sign = max(ends, key=lambda end: -np.inf if np.isnan(end[0]) else end[0])
     best = Maximised(sign * center, value, 2, center.shape[0] == 1, 0.0, 0.0)
@@ -131,12 +132,13 @@ def _around(
     budget: int,
     growing: bool,
 ) -> Maximised:
-    """Search around a direction until it has converged, is spent, or wants to leave the cube."""
+    """Search in a tangent plane until convergence, the budget, or the edge of the cube."""
     center, used = begin.coef, begin.evaluations
     d = center.shape[0]
     basis = tangent_basis(center)
 
     def weights(u: FloatArray) -> FloatArray:
+        """Weights of norm one at a point of the cube."""
         moved = center + basis @ (2.0 * REACH * (u - 0.5))
         found: FloatArray = moved / np.linalg.norm(moved)
         return found
@@ -173,33 +175,33 @@ def maximise_metric(
     engine: DfoTr | None = None,
     seed: int | None = None,
 ) -> Maximised:
-    """Weights that maximise an exact metric of the ranking ``X @ w`` on some rows.
+    """Weights that maximise an exact metric of the ranking by ``X @ w``.
 
     Parameters
     ----------
     X : (n, d) array or sparse matrix
-        Columns of about equal scale: the trust region is a ball.
+        Columns should have about equal scales, because the trust region is a ball.
     y : (n,) array
         Two labels, the greater one positive.
     metric : callable
         ``metric(y, scores)``, greater is better, unchanged when all scores are multiplied by a
         positive number.
     start : (d,) array, optional
-        The difference of the class means by default.
+        By default the difference of the class means.
     budget : int
-        Evaluations.
+        Largest number of evaluations.
     subsample : bool
-        Evaluate on samples that grow with the steps (S-DFO-TR), each containing the one before.
-        The returned value is that of all rows.
+        Whether to evaluate on nested samples that grow with the steps (S-DFO-TR). The returned
+        value is that of all rows.
     engine : DfoTr, optional
-        Settings, ``DfoTr(kind="stepwise", restarts=False)`` by default.
+        Settings, by default ``DfoTr(kind="stepwise", restarts=False)``.
     seed : int, optional
 
     Returns
     -------
     Maximised
-        ``coef`` (of length one), ``value``, ``evaluations``, ``converged``, ``radius`` and
-        the ``last_radius`` at which it has converged.
+        ``coef`` (of norm one), ``value``, ``evaluations``, ``converged``, the final ``radius`` and
+        the ``last_radius`` of convergence.
 
     Examples
     --------
@@ -218,7 +220,7 @@ def maximise_metric(
     if labels.ndim != 1 or X.shape[0] != labels.shape[0] or np.unique(labels).size != 2:
         raise DataError(
             who,
-            needs="rows and as many labels of two kinds",
+            needs="one of two labels for every row",
             got=f"{X.shape[0]} rows, labels of shape {labels.shape}",
             todo="Pass a binary y.",
         )

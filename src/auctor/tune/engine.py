@@ -12,59 +12,60 @@ import numpy as np
 import numpy.typing as npt
 
 from auctor.core.checks import check_choice, check_int, check_real
-from auctor.core.errors import DataError, ParameterError
+from auctor.core.errors import DataError, Option, ParameterError
 from auctor.core.rng import as_rng
 from auctor.core.types import FloatArray
 from auctor.tune.direct import Maximised, maximise_on_sphere
-from auctor.tune.machine import Machine
-from auctor.tune.region import LINEAR_ABOVE
+from auctor.tune.model_set import LINEAR_ABOVE
 from auctor.tune.rules import KINDS, Rules
 from auctor.tune.state import State
+from auctor.tune.trust_region import TrustRegion
 
-#: Version of the saved history; a file of another version is refused.
+#: Version of the format of a saved history; other versions are refused.
 FORMAT = 1
 
 
 class DfoTr:
-    """Minimise a function of the unit cube from its values alone.
+    """Minimise a function on the unit cube from its values alone.
 
-    Every point comes from a quadratic model of the values near the best point so far: linear at
-    first, then of least change in the Hessian (Frobenius norm), and a full quadratic where the
-    dimension allows. The model is minimised in a trust region inside the cube; points that make
-    the model better conditioned are asked for when it fails. When a run has converged, the next
-    one starts far from everything seen.
+    Points come from a quadratic model of the values near the best point so far: linear at first,
+    then with the least change of the Hessian (Frobenius norm), and a full quadratic if the
+    dimension is small. The model is minimised in a trust region inside the cube. When a step fails,
+    points are added that make the model better conditioned. When a run has converged, the next one
+    starts far from all evaluated points.
 
     Parameters
     ----------
     dims : int, optional
         Dimensions of the cube; None leaves them to `maximise`.
     kind : {"smooth", "noisy", "stepwise"} or Rules
-        Rules of the radius. Smooth functions halve it after a failed step. Stepwise functions
-        (metrics, which are constant between steps) keep 0.98 of it. Noisy ones are fitted by
-        regression, and their best point is evaluated again before it is trusted. Other constants
-        are passed as `auctor.tune.rules.Rules`.
+        Rules for the radius. For smooth functions it is halved after a failed step. For stepwise
+        functions (metrics, which are piecewise constant) it is multiplied by 0.98. Noisy functions
+        are fitted by regression, and their best point is evaluated again after a failed step. Other
+        constants are passed as `auctor.tune.rules.Rules`.
     start : (dims,) array, optional
-        First point; the middle of the cube by default.
+        First point; the centre of the cube by default.
     radius : float in (0, 0.5]
         First radius of the trust region.
     design : int
-        Further points spread over the cube before the first model; the best of all is its centre.
+        Number of further points, spread over the cube, before the first model, which is centred at
+        the best of all.
     model : {"auto", "linear", "quadratic"}
-        Linear models carry to some hundreds of dimensions; "auto" takes them above 120.
+        Linear models can be used with some hundreds of dimensions; "auto" uses them above 120.
     restarts : bool
-        Whether to start again elsewhere after a run has converged.
+        Whether to start again from another point after a run has converged.
     reach : float
-        Restarts stay within this distance of the start in every coordinate.
+        Largest distance of restarts from the start in every coordinate.
     last_radius : float, optional
-        Resolution at which a run has converged; by default by kind.
+        Resolution at which a run has converged; by default that of the kind.
     seed : int, optional
-        Of restarts and geometry; None is the same seed every time.
+        Seed of restarts and of points for the geometry; None is always the same seed.
     space : str, optional
-        Words for what the cube stands for; a saved history is refused for another space.
+        Description of the space; a saved history is refused for another space.
     debug : bool
-        Assert what models and steps rely on and what they promise: members are distinct points of
-        the cube around the best of them, models pass through their values, steps are feasible and
-        no worse than steepest descent.
+        Whether to assert the invariants: the points of a model are distinct points of the cube, its
+        centre is the best of them, models interpolate their values, steps are feasible and no worse
+        than steepest descent.
 
     Examples
     --------
@@ -107,21 +108,21 @@ class DfoTr:
         self.last_radius, self.space = last_radius, space
         self.start = None if start is None else np.array(start, dtype=np.float64)
         self._rng = as_rng(0 if seed is None else seed)
-        self._machine: Machine | None = None
+        self._trust_region: TrustRegion | None = None
         if dims is not None:
             state = State(dims, radius=self.radius, resolution=self.radius)
-            self._machine = self._make(state)
-            self._machine.begin()
+            self._trust_region = self._make(state)
+            self._trust_region.begin()
 
     def check_space(self, who: str, dims: int, space: str) -> None:
-        """Refuse to go on with this search in another space."""
+        """Raise if this search is of another space."""
         if self.state.dims != dims or self.space not in (None, space):
             raise DataError(
                 who,
-                needs=f"a search of {dims} free variables, {space}, to go on with",
-                got=f"one of {self.state.dims}, {self.space or 'not named'}",
+                needs=f"an engine of {dims} free variables ({space}) to continue with",
+                got=f"one of {self.state.dims} ({self.space or 'without a name'})",
                 todo="Pass the {option} of the same space.",
-                option="engine",
+                option=Option("engine", bare=True),
             )
 
     # --- asking and telling -------------------------------------------------------------------
@@ -129,20 +130,20 @@ class DfoTr:
     def ask(self, n: int = 1) -> FloatArray:
         """The next ``n`` points to evaluate, shape (n, dims), inside the cube.
 
-        Points may be asked for before earlier ones were told: while a step of the model is being
-        evaluated, further points fill gaps of the model's region.
+        Further points may be asked for before the values of earlier ones are told: while a step of
+        the model is being evaluated, they fill gaps in the trust region.
         """
         check_int("DfoTr.ask", "n", n, low=1)
         found = []
         for _ in range(n):
-            asked = self._running().next()
-            asked.since = self.state.n_told
-            self.state.pending.append(asked)
-            found.append(asked.point.copy())
+            request = self._running().next()
+            request.since = self.state.n_told
+            self.state.pending.append(request)
+            found.append(request.point.copy())
         return np.array(found)
 
     def tell(self, points: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """The values of some points, asked for or not; NaN or infinity marks a failed evaluation.
+        """Tell the values of points, asked for or not; NaN or infinity marks a failed evaluation.
 
         Parameters
         ----------
@@ -171,19 +172,19 @@ class DfoTr:
 
     @property
     def state(self) -> State:
-        """What the engine remembers; refused before the dimensions are known."""
+        """The state of the search; raises before the dimensions are known."""
         return self._running().state
 
-    def _running(self) -> Machine:
-        if self._machine is None:
+    def _running(self) -> TrustRegion:
+        if self._trust_region is None:
             raise ParameterError(
                 "DfoTr", needs="dims", got="None", todo="Pass {option} to ask.", option="dims"
             )
-        return self._machine
+        return self._trust_region
 
     @property
     def best_value(self) -> float:
-        """Lowest value so far, infinity if none was finite."""
+        """Lowest value so far; infinity if none was finite."""
         best = self.state.best()
         return self.state.values[best] if best >= 0 else float("inf")
 
@@ -195,7 +196,7 @@ class DfoTr:
 
     @property
     def converged(self) -> bool:
-        """Whether a run has reached the last radius."""
+        """Whether a run has reached its last radius."""
         return bool(self.state.ends)
 
     @property
@@ -205,13 +206,13 @@ class DfoTr:
 
     @property
     def n_failed(self) -> int:
-        """Evaluations that gave no finite value."""
+        """Number of evaluations without a finite value."""
         return self.state.n_failed
 
     # --- saving -------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain lists and numbers; `from_json` asks for the same next point."""
+        """The whole search as lists and numbers; `from_json` continues with the same next point."""
         return {
             "format": FORMAT,
             "settings": self._settings(),
@@ -221,20 +222,20 @@ class DfoTr:
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> Self:
-        """The engine of a saved history."""
+        """The engine from the result of `to_json`."""
         if not isinstance(kept, dict) or kept.get("format") != FORMAT:
             raise DataError(
                 "DfoTr.from_json",
                 needs=f"a history of format {FORMAT}",
                 got=f"{kept.get('format') if isinstance(kept, dict) else type(kept).__name__}",
-                todo="Pass what to_json returned.",
+                todo="Pass the result of to_json.",
             )
         settings = dict(kept["settings"])
         if isinstance(settings["kind"], dict):
             settings["kind"] = Rules(**settings["kind"])
         engine = cls(**settings)
         engine._rng.bit_generator.state = kept["random"]
-        engine._machine = engine._make(State.from_json(kept["state"]))
+        engine._trust_region = engine._make(State.from_json(kept["state"]))
         return engine
 
     def save(self, path: str | Path) -> None:
@@ -247,7 +248,7 @@ class DfoTr:
         return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
 
     def with_dims(self, dims: int, start: npt.ArrayLike | None = None) -> Self:
-        """A fresh engine of the same settings for another number of dimensions."""
+        """A new engine with the same settings for another number of dimensions."""
         settings = self._settings() | {"dims": dims, "start": start, "kind": self.kind}
         return type(self)(**settings)
 
@@ -256,7 +257,7 @@ class DfoTr:
     ) -> Maximised:
         """Maximise a function of a direction with these settings; see `maximise_metric`.
 
-        This is what ``MetricClassifier(metric="auc", surrogate="exact", solver=DfoTr(...))`` calls.
+        ``MetricClassifier(metric="auc", surrogate="exact", solver=DfoTr(...))`` calls this method.
         """
         return maximise_on_sphere(self, lambda w, _: value_of(w), start, budget=budget)
 
@@ -276,7 +277,7 @@ class DfoTr:
             "debug": self.debug,
         }
 
-    def _make(self, state: State) -> Machine:
+    def _make(self, state: State) -> TrustRegion:
         dims = state.dims
         rules = self.kind if isinstance(self.kind, Rules) else KINDS[self.kind]
         start = np.full(dims, 0.5) if self.start is None else self.start
@@ -286,9 +287,9 @@ class DfoTr:
                 needs=f"a start of {dims} coordinates in the unit cube",
                 got=f"{start.tolist()}",
                 todo="Clip {option} to the cube.",
-                option="start",
+                option=Option("start", bare=True),
             )
-        return Machine(
+        return TrustRegion(
             state=state,
             rules=rules,
             rng=self._rng,

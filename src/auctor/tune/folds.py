@@ -1,4 +1,4 @@
-"""One fold of one candidate: fit on its training rows, score on the others, in limited time."""
+"""Fit and score of one candidate on one fold, with a time limit and warm starts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sklearn.utils import get_tags
 from auctor.core.types import IntArray
 
 T = TypeVar("T")
-#: Fitted models that each fold keeps as starts of later candidates, the latest ones. Set by hand:
-#: most candidates lie near the best so far, and a model of many columns takes memory.
+#: Latest fitted models that each fold keeps as warm starts. Set by hand: most candidates are near
+#: the best so far, and a model of many columns takes memory.
 KEPT_MODELS = 4
 
 
 def within(seconds: float | None, call: Callable[[], T]) -> T:
-    """What a call returns; `TimeoutError` after so many seconds.
+    """The result of a call; raises `TimeoutError` after ``seconds``.
 
-    A call that takes longer goes on in a thread that is left alone, since Python cannot end it.
+    A call that takes longer continues in a background thread, because Python cannot stop a thread.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
 
 
 def take_rows(table: Any, index: IntArray) -> Any:
-    """Some rows of an array, a sparse matrix, a data frame or a list.
+    """The rows of an index, of an array, a sparse matrix, a data frame or a list.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def take_rows(table: Any, index: IntArray) -> Any:
 
 
 def rows_of_each(given: Mapping[str, Any], index: IntArray, n_rows: int) -> dict[str, Any]:
-    """Parameters of `fit` with those that have an entry for each row cut to some rows."""
+    """Parameters of `fit`; those with one entry per row are reduced to the rows of an index."""
     return {
         name: take_rows(value, index)
         if hasattr(value, "__len__") and not isinstance(value, str | Mapping)
@@ -81,9 +81,9 @@ def rows_of_each(given: Mapping[str, Any], index: IntArray, n_rows: int) -> dict
 
 @dataclass(frozen=True)
 class FoldResult:
-    """Times and scores under the names of ``cv_results_``, what went wrong, and the fitted model.
+    """Times and scores by their names in ``cv_results_``, the error if any, and the fitted model.
 
-    A failed fold has no scores. The model is kept only where another fit can start from it.
+    A failed fold has no scores. The model is kept only if another fit can be warm-started from it.
     """
 
     scores: dict[str, float]
@@ -93,10 +93,10 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class Fitting:
-    """What the folds of one search share.
+    """The settings that all folds of a search share.
 
-    ``fit_params`` go to `fit` and ``score_params`` to the scorer, cut to the rows of each fold.
-    ``lead`` is the metric that candidates are compared by; None takes the scorer's first.
+    ``fit_params`` are passed to `fit` and ``score_params`` to the scorer, reduced to the rows of
+    each fold. ``lead`` is the metric by which candidates are compared; None is the scorer's first.
     """
 
     estimator: Any
@@ -114,7 +114,7 @@ class Fitting:
     def run(
         self, parameters: Mapping[str, Any], split: tuple[IntArray, IntArray], start: Any = None
     ) -> FoldResult:
-        """Fit and score one fold; an exception, a time-out or a score of NaN marks it failed."""
+        """Fit and score one fold; it fails by an exception, a time-out or a score of NaN."""
         begin = time.perf_counter()
         try:
             return within(self.timeout, lambda: self._fit_and_score(parameters, split, start))
@@ -127,6 +127,7 @@ class Fitting:
     def _fit_and_score(
         self, parameters: Mapping[str, Any], split: tuple[IntArray, IntArray], start: Any
     ) -> FoldResult:
+        """Fit a clone of the estimator on the training rows and score it on the test rows."""
         train, test = split
         model = clone(self.estimator).set_params(**clone(dict(parameters), safe=False))
         warm = _continued(model, parameters, start)
@@ -144,18 +145,19 @@ class Fitting:
         return FoldResult(times | scores, error, warm)
 
     def _part(self, rows: IntArray, train: IntArray) -> tuple[Any, Any]:
-        """Some rows; of a matrix of kernel values also the columns of the training rows."""
+        """X and y of some rows; a kernel matrix is reduced to the columns of training rows."""
         X = take_rows(self.X, rows)
         if get_tags(self.estimator).input_tags.pairwise:
             X = X[:, train]
         return X, None if self.y is None else take_rows(self.y, rows)
 
     def _scores(self, part: str, model: Any, X: Any, y: Any, rows: IntArray) -> dict[str, float]:
+        """Scores of a fitted model, named ``test_<metric>`` or ``train_<metric>``."""
         given = rows_of_each(self.score_params, rows, self.n_rows)
         found = self.scorer(model, X, **given) if y is None else self.scorer(model, X, y, **given)
         if not isinstance(found, Mapping):
             found = {"score": found}
-        # A scorer of several metrics gives the text of the error of each that failed.
+        # A scorer of several metrics returns the text of the error for each that failed.
         failed = self.error_score
         return {
             f"{part}_{name}": float(failed if isinstance(value, str) else value)
@@ -164,6 +166,7 @@ class Fitting:
 
 
 def _not_finite(scores: Mapping[str, float], lead: str | None) -> str | None:
+    """An error text if the leading metric is not finite."""
     name = next(iter(scores)) if lead is None else f"test_{lead}"
     value = scores.get(name, math.nan)
     return None if math.isfinite(value) else f"{name} is {value}"
@@ -173,7 +176,9 @@ def _not_finite(scores: Mapping[str, float], lead: str | None) -> str | None:
 
 
 def strength_name(parameters: Mapping[str, Any]) -> str | None:
-    """The tuned parameter that is the strength of a penalty, also as the step of a pipeline.
+    """The name of the tuned parameter that is a ``strength``, possibly of a pipeline step.
+
+    None if there is none, or more than one.
 
     Examples
     --------
@@ -189,9 +194,9 @@ def strength_name(parameters: Mapping[str, Any]) -> str | None:
 
 
 def _continued(model: Any, parameters: Mapping[str, Any], start: Any) -> Any:
-    """Let a model start from an earlier one, and give the part that later ones can start from.
+    """Warm-start a model from an earlier one; returns the part that later ones can start from.
 
-    That is None for estimators without `continue_from`: only those of auctor have it.
+    None for estimators without `continue_from`, which only auctor's estimators have.
     """
     name = strength_name(parameters)
     if name is None:
@@ -206,19 +211,19 @@ def _continued(model: Any, parameters: Mapping[str, Any], start: Any) -> Any:
 
 
 class Starts:
-    """Fitted models of each fold; a new candidate starts from the one of the nearest strength."""
+    """Fitted models of each fold, for warm starts from the nearest strength."""
 
     def __init__(self, n_folds: int) -> None:
         self._kept: list[list[tuple[float, Any]]] = [[] for _ in range(n_folds)]
 
     def keep(self, fold: int, parameters: Mapping[str, Any], model: Any) -> None:
-        """Remember a fitted model, and forget the oldest beyond the most that are kept."""
+        """Keep a fitted model, and drop the oldest if there are more than `KEPT_MODELS`."""
         name = strength_name(parameters)
         if model is not None and name is not None:
             self._kept[fold] = [*self._kept[fold], (_log(parameters[name]), model)][-KEPT_MODELS:]
 
     def nearest(self, fold: int, parameters: Mapping[str, Any]) -> Any:
-        """The model to start from; None where there is none."""
+        """The model of the nearest strength on a fold; None if there is none."""
         name = strength_name(parameters)
         if name is None or not self._kept[fold]:
             return None

@@ -1,4 +1,4 @@
-"""Ways to search a unit cube, behind one call: the engine, chance, Nelder-Mead, and Optuna's."""
+"""Search methods on the unit cube with one interface: DFO-TR, random, Nelder-Mead, Optuna's."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from auctor.core.types import FloatArray
 from auctor.tune.engine import DfoTr
 from auctor.tune.space import Space
 
-#: First radius of the trust region in a space of parameters, as a share of each range. Set by hand.
+#: First radius of the trust region in a space of parameters, as a share of each range. Set by hand:
+#: the first points then cover half of each range.
 SEARCH_RADIUS = 0.25
-#: Resolution at which a run ends, as a share of each range: smaller moves change cross-validated
-#: scores by less than their noise. 0.05 reaches the level in 0.75 of the runs on eight tuning
-#: problems, 0.02 in 0.875.
+#: Resolution at which a run ends, as a share of each range: smaller steps change cross-validated
+#: scores by less than their noise. Set by hand: on eight of the problems of dfo.md (tuning) 0.05
+#: reached the level in 0.75 of the runs, 0.02 in 0.875.
 SEARCH_LAST_RADIUS = 2e-2
 
 
-#: What Nelder-Mead is told of a failed point: worse than any value, and finite, since SciPy takes
-#: differences of values.
+#: Value of a failed point for Nelder-Mead: larger than any other, and finite, because SciPy
+#: subtracts values.
 FAILED = float(np.finfo(np.float64).max) / 4.0
 
 
 class BudgetSpent(Exception):
-    """Raised by the evaluator when no evaluation is left: methods need no counting."""
+    """Raised by the evaluator when the budget is used up, so that methods need not count."""
 
 
-#: From points of the cube to values to minimise, NaN where one failed; raises `BudgetSpent`.
+#: From points of the cube to values to minimise, NaN for a failed one; raises `BudgetSpent`.
 Evaluator = Callable[[list[FloatArray]], list[float]]
 
 
@@ -55,7 +56,7 @@ def search_dfo_tr(
     seed: int,
     engine: DfoTr | None = None,
 ) -> None:
-    """The trust region, from the start on; ``engine`` goes on with another search."""
+    """Search by DFO-TR from the start, or continue the search of ``engine``."""
     if engine is None:
         engine = DfoTr(
             space.dims,
@@ -72,7 +73,7 @@ def search_dfo_tr(
 def search_random(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
-    """Points drawn uniformly from the cube."""
+    """Search by points drawn uniformly from the cube."""
     rng = as_rng(seed)
     while True:
         evaluate(list(rng.random((batch, space.dims))))
@@ -81,7 +82,7 @@ def search_random(
 def search_nelder_mead(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
-    """SciPy's Nelder-Mead in the cube, again from a random point whenever it has converged."""
+    """Search by SciPy's Nelder-Mead, restarted from a random point whenever it has converged."""
     rng = as_rng(seed)
 
     def value(u: FloatArray) -> float:
@@ -102,7 +103,7 @@ def search_nelder_mead(
 def search_tpe(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
-    """Optuna's tree-structured Parzen estimator."""
+    """Search by Optuna's tree-structured Parzen estimator."""
     require("optuna", extra="tune", who="method='tpe'")
     from auctor.tune.optuna_sampler import search_optuna
 
@@ -112,7 +113,7 @@ def search_tpe(
 def search_gp(
     evaluate: Evaluator, space: Space, *, start: FloatArray, batch: int, seed: int
 ) -> None:
-    """Optuna's Gaussian process, which computes with torch."""
+    """Search by Optuna's Gaussian process, which needs torch."""
     require("optuna", extra="tune", who="method='gp'")
     require("torch", extra=None, who="method='gp'")
     from auctor.tune.optuna_sampler import search_optuna
@@ -120,6 +121,7 @@ def search_gp(
     search_optuna("GPSampler", evaluate, space, start=start, batch=batch, seed=seed)
 
 
+#: Search methods by the names that users type.
 METHODS: dict[str, Method] = {
     "dfo-tr": search_dfo_tr,
     "random": search_random,
@@ -130,7 +132,7 @@ METHODS: dict[str, Method] = {
 
 
 def resolve_method(who: str, method: Any) -> Method:
-    """A method from its name, from an engine of its own settings, or from a callable."""
+    """The method of a name, of a `DfoTr` with settings, or a callable itself."""
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]
     if isinstance(method, DfoTr):

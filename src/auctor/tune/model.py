@@ -1,7 +1,7 @@
 """Quadratic models of a function from its values at scattered points.
 
-All displacements are measured from the incumbent in units of the trust-region radius, which keeps
-the linear systems well scaled however small the region has become.
+All displacements are measured from the incumbent, the best point, in units of the trust-region
+radius. The linear systems therefore stay well scaled as the region shrinks.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Added to the diagonal of the interpolation system, in units of its largest entry. It keeps the
-#: system solvable when points coincide; the model then misses values by about this share.
+#: Added to the diagonal of the interpolation system, in units of its largest entry: some tens of
+#: machine epsilons. It keeps the system solvable when points nearly coincide.
 INTERPOLATION_RIDGE = 1e-14
-#: Error that an interpolating model may leave at its points, in units of the range of the values,
-#: before debug mode objects: nearly collinear points are fitted to some percent.
+#: Largest interpolation error, in units of the range of the values, that debug mode accepts. Set by
+#: hand: with nearly collinear points the error is some per cent.
 INTERPOLATION_ERROR = 0.05
 
 
 def full_size(dims: int) -> int:
-    """Coefficients of a quadratic: points that determine it.
+    """Number of coefficients of a quadratic, and of the points that determine it.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def full_size(dims: int) -> int:
 
 @dataclass(frozen=True)
 class Quadratic:
-    """``value + g's + 1/2 s'Hs`` around the incumbent, ``s`` in units of the radius."""
+    """The model ``value + g's + 1/2 s'Hs`` around the incumbent, ``s`` in units of the radius."""
 
     value: float
     gradient: FloatArray
@@ -52,10 +52,10 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class Basis:
-    """Lagrange functions of a set of points: what each value contributes to the model elsewhere.
+    """Lagrange functions of a set of points, by which a model depends on the values.
 
     Row ``t`` of ``weights`` has the coefficients of the function that is 1 at point ``t`` and 0 at
-    the others: multipliers of the points (empty for linear models), constant, gradient.
+    the others: multipliers ``lam`` of the points (none for linear models), constant, gradient.
     """
 
     points: FloatArray
@@ -84,7 +84,7 @@ def fit_linear(points: FloatArray, values: FloatArray) -> tuple[Quadratic, Basis
     """Linear model by least squares; interpolates where there are at most ``d + 1`` points."""
     m, d = points.shape
     design = np.column_stack((np.ones(m), points))
-    try:  # square sets are inverted: ten times faster than least squares
+    try:  # a square system is inverted, which is ten times faster than least squares
         inverse = np.linalg.inv(design) if m == d + 1 else np.linalg.pinv(design)
     except np.linalg.LinAlgError:
         inverse = np.linalg.pinv(design)
@@ -99,15 +99,16 @@ def fit_linear(points: FloatArray, values: FloatArray) -> tuple[Quadratic, Basis
 def fit_quadratic(
     points: FloatArray, values: FloatArray, hessian: FloatArray, ridge: float = 0.0
 ) -> tuple[Quadratic, Basis]:
-    """Model whose Hessian differs least, in the Frobenius norm, from a given one.
+    """Interpolating model whose Hessian is nearest, in the Frobenius norm, to a given one.
 
-    Minimises ``1/2 |H - hessian|_F^2`` subject to the values, or, with a ridge, plus
-    ``1/(2 ridge)`` times the squared misfit: regression. Its optimality conditions are
+    Minimises ``1/2 |H - hessian|_F^2`` subject to interpolation of the values; with a ridge the
+    constraints are replaced by ``1/(2 ridge)`` times the squared errors (regression). The
+    optimality conditions are
 
     ``[[A + ridge I, 1, D], [1', 0, 0], [D', 0, 0]] [lam; c; g] = [residual; 0; 0]``
 
     with ``A_ij = 1/2 (d_i'd_j)^2`` and ``H = hessian + sum_i lam_i d_i d_i'``. With as many points
-    as a quadratic has coefficients this is the interpolating quadratic, whatever ``hessian``.
+    as a quadratic has coefficients the model does not depend on ``hessian``.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def fit_quadratic(
         Displacements in units of the radius.
     values : (m,) array
     hessian : (d, d) array
-        Of the model before, in the same units.
+        Hessian of the last model, in the same units.
     ridge : float >= 0
         Variance of the noise in units of the squared curvature; 0 interpolates.
     """
@@ -132,7 +133,7 @@ def fit_quadratic(
 
 
 def _inverse(points: FloatArray, ridge: float) -> FloatArray:
-    """Inverse of the matrix of the optimality conditions, or its pseudo-inverse."""
+    """Inverse, or pseudo-inverse, of the matrix of the optimality conditions."""
     m, d = points.shape
     system = np.zeros((m + d + 1, m + d + 1))
     block = system[:m, :m]
@@ -155,7 +156,7 @@ def _inverse(points: FloatArray, ridge: float) -> FloatArray:
 
 
 def check_members(points: FloatArray, values: FloatArray, center: int) -> None:
-    """Assert what a model relies on: finite values, distinct points of the cube, the best in front.
+    """Assert finite values, distinct points of the cube, and that the incumbent is the best.
 
     Parameters
     ----------
@@ -168,12 +169,12 @@ def check_members(points: FloatArray, values: FloatArray, center: int) -> None:
     assert np.isfinite(values).all(), "a failed point is in the model"
     assert (points >= 0.0).all(), "a member is below the cube"
     assert (points <= 1.0).all(), "a member is above the cube"
-    assert len(np.unique(points, axis=0)) == len(points), "a member is there twice"
+    assert len(np.unique(points, axis=0)) == len(points), "a member occurs twice"
     assert values[center] == values.min(), "the incumbent is not the best member"
 
 
 def check_model(model: Quadratic, points: FloatArray, values: FloatArray) -> None:
-    """Assert that a model is symmetric and passes through its values (interpolation only)."""
+    """Assert that the Hessian is symmetric and the model interpolates its values."""
     assert np.array_equal(model.hessian, model.hessian.T), "the Hessian is not symmetric"
     shown = [model.value + model.change(point) for point in points]
     scale = max(float(np.ptp(values)), 1e-12 * float(np.abs(values).max()), 1e-300)

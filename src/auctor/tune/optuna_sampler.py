@@ -1,4 +1,4 @@
-"""The engine as a sampler of Optuna, and Optuna's samplers as methods; needs the extra ``tune``."""
+"""`DfoTr` as a sampler of Optuna, and Optuna's samplers as methods; needs the extra ``tune``."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from auctor.tune.methods import SEARCH_LAST_RADIUS, SEARCH_RADIUS, Evaluator
 from auctor.tune.space import Categorical, Dimension, Float, Integer, Space
 
 _logger = optuna.logging.get_logger("auctor.tune")
-#: Trials that the engine learns from.
+#: States of the trials that the engine is told.
 FINISHED = (TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)
 
 
 @dataclass(frozen=True)
 class Stepped:
-    """Numbers at equal steps between two ends, each with an equal part of the coordinate."""
+    """Equally spaced numbers, each with an equal part of a coordinate."""
 
     low: float
     high: float
@@ -46,11 +46,11 @@ class Stepped:
         return int(self.count > 1)
 
     def decode(self, u: FloatArray) -> Any:
-        """The number at a coordinate, not above the high end by rounding."""
+        """The number at a coordinate; rounding cannot put it above ``high``."""
         return min(self.low + self.step * Integer(0, self.count - 1).decode(u), self.high)
 
     def encode(self, value: Any) -> FloatArray:
-        """The middle of a number's part."""
+        """The middle of a number's part of the coordinate."""
         at = round((float(value) - self.low) / self.step)
         return Integer(0, self.count - 1).encode(at)
 
@@ -79,8 +79,8 @@ def dimension_of(distribution: BaseDistribution) -> Dimension:
 class OptunaDfoTr(BaseSampler):
     """A sampler for Optuna: ``optuna.create_study(sampler=OptunaDfoTr())``.
 
-    Parameters that every trial has are searched together by `DfoTr`; others are drawn
-    independently, which a log message says once.
+    Parameters that every trial has are searched together by `DfoTr`. Others are drawn
+    independently, and each is logged once.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ class OptunaDfoTr(BaseSampler):
         self._lock = threading.RLock()
 
     def reseed_rng(self) -> None:
-        """Draw independent parameters differently in each process."""
+        """Give the independent parameters another random seed, for use in several processes."""
         self._random.reseed_rng()
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Parameters that every finished trial has, but those with a single value."""
+        """Parameters that every finished trial has, without those of a single value."""
         _refuse_several(study)
         space = self._intersection.calculate(study)
         return {name: one for name, one in space.items() if not one.single()}
@@ -123,7 +123,7 @@ class OptunaDfoTr(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Parameters from the engine."""
+        """Values of the common parameters, from the engine."""
         _refuse_several(study)
         if not search_space:
             return {}
@@ -144,7 +144,7 @@ class OptunaDfoTr(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """A random value of a parameter that is in no model."""
+        """A random value of a parameter that the engine does not search."""
         _refuse_several(study)
         if self._engine is not None and param_name not in self._independent:
             self._independent.add(param_name)
@@ -152,7 +152,7 @@ class OptunaDfoTr(BaseSampler):
         return self._random.sample_independent(study, trial, param_name, param_distribution)
 
     def _engine_of(self, space: Space) -> DfoTr:
-        """The engine of a space; another space begins a new one that learns all trials again."""
+        """The engine of a space; for another space a new one, which is told all trials again."""
         key = space.signature()
         if self._engine is None or key != self._key:
             settings = self._settings
@@ -165,6 +165,7 @@ class OptunaDfoTr(BaseSampler):
         return self._engine
 
     def _tell_finished(self, study: Study, space: Space, engine: DfoTr) -> None:
+        """Tell the engine the finished trials that it does not know yet."""
         sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
         for trial in study.get_trials(deepcopy=False, states=FINISHED):
             if trial.number in self._told:
@@ -175,16 +176,17 @@ class OptunaDfoTr(BaseSampler):
                 try:
                     point = space.encode(trial.params)
                 except DataError:
-                    continue  # of another space
+                    continue  # a trial of another space
             done = trial.state == TrialState.COMPLETE and trial.value is not None
             engine.tell([point], [sign * float(trial.value or 0.0) if done else np.nan])
 
 
 def _refuse_several(study: Study) -> None:
+    """Raise for a study with several objectives."""
     if len(study.directions) > 1:
         raise DataError(
             "OptunaDfoTr",
-            needs="a study of one objective",
+            needs="a study with one objective",
             got=f"{len(study.directions)}",
             todo="Use NSGAIISampler.",
         )

@@ -1,31 +1,32 @@
-"""How the trust region grows and shrinks, by kind of function."""
+"""Constants of the trust region, by kind of function."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Most points of a quadratic model, per dimension, where a full one takes too many. Set by hand: 2
-#: and 4 change no family of problems by 0.004 (benchmarks/results/dfo.md, constants).
+#: Points of a quadratic model per dimension, at most, where a full quadratic needs too many. Set by
+#: hand; 2 and 4 change no result by 0.004. Source: dfo.md (constants).
 POINTS_PER_DIM = 3
 #: Dimensions up to which models grow to full quadratics: 45 points at 8. With 5 the share of runs
-#: at the optimum falls from 0.97 to 0.83, and both areas by 0.02; 12 changes nothing
-#: (benchmarks/results/dfo.md, constants).
+#: at the optimum falls from 0.97 to 0.83, and both areas by 0.02; 12 changes nothing. Source:
+#: dfo.md (constants).
 FULL_UP_TO = 8
-#: A member farther than so many radii is replaced before the resolution is cut. Set by hand, after
-#: BOBYQA; 1.2 changes nothing (benchmarks/results/dfo.md, constants).
+#: Distance from the centre, in radii, beyond which a member is replaced before the resolution is
+#: lowered. After BOBYQA; 1.2 changes nothing. Source: dfo.md (constants).
 FAR = 2.0
-#: Largest share of the evaluations that repeats may take: they tell the size of the noise, and
-#: more cost steps. Set by hand.
+#: Share of the evaluations that repeats may take, at most. Set by hand: repeats estimate the noise,
+#: but cost steps.
 REPEAT_SHARE = 0.05
-#: Ridge of regression, in units of the variance of the noise over that of the values. Set by hand.
+#: Factor of the ridge of the regression, which is the variance of the noise over that of the
+#: values. Set by hand: 0 interpolates noise, a large one flattens the model.
 RIDGE = 0.1
-#: A run that comes this close to the end of an earlier one, in units of the cube, with no lower
-#: value, ends: it would find the same point again. Set by hand.
+#: A run ends if it comes this close, in units of the cube, to the end of an earlier run without a
+#: lower value: it would find the same point again. Set by hand.
 SAME_END = 0.02
-#: A run is put aside for one from elsewhere when a whole level of the resolution has lowered its
-#: value by less than this share of what it has gained since its first points. Of 60 starts on
-#: Hartmann-6 0.90 are at the minimum after 250 evaluations; 0.78 without the rule, 0.87 with 1e-9,
-#: 0.92 with 1e-7. Branin and Camelback are the same with all of them.
+#: A run is paused, and another one started elsewhere, when a level of the resolution has lowered
+#: its value by less than this share of its total decrease. Set by hand: of 60 starts on Hartmann-6
+#: (as in dfo.md, wells) 0.90 reach the minimum in 250 evaluations; 0.78 without the rule, 0.87 with
+#: 1e-9, 0.92 with 1e-7. Branin and Camelback do not depend on it.
 SETTLED = 1e-8
 
 
@@ -36,20 +37,20 @@ class Rules:
     Parameters
     ----------
     accept : float
-        Least ratio of actual to predicted decrease of a successful step (eta0 of the thesis).
+        Smallest ratio of actual to predicted decrease of a successful step (eta0 in Ghanbari 2019).
     good : float
-        Least ratio of a step after which the region grows (eta1 of the thesis).
+        Smallest ratio of a step after which the region grows (eta1 there).
     shrink : float
-        Factor on the radius after a failed step (gamma1 of the thesis).
+        Factor on the radius after a failed step (gamma1 there).
     grow : float
-        Factor on the radius after a good step (gamma2 of the thesis).
+        Factor on the radius after a good step (gamma2 there).
     short : float
-        A step below this share of the resolution counts as none: the model has converged there.
+        A step below this share of the resolution is not taken: the model has converged.
     levels : bool
-        Whether the radius has a lower bound, the resolution, that is cut only when a model of good
-        geometry has nothing left to offer (Powell). Without it the radius itself is the resolution.
+        Whether the radius has a lower bound, the resolution, which is lowered only when a model of
+        good geometry predicts no more decrease (Powell). Otherwise the radius is the resolution.
     repeats : bool
-        Whether the incumbent is evaluated again when a failed step cannot be told from noise.
+        Whether the incumbent is evaluated again after a failed step, which may be due to noise.
     last_radius : float
         Resolution, in the unit cube, at which a run ends and the next one starts elsewhere.
     points_per_dim, full_up_to, far, repeat_share, ridge, same_end, settled
@@ -73,8 +74,8 @@ class Rules:
     settled: float = SETTLED
 
 
-#: By the name users type. Ratios and factors of "stepwise" are the thesis's, those of the others
-#: Powell's; the last radii are set by hand.
+#: Rules by the names that users type. Source: Ghanbari 2019 for ratios and factors of "stepwise",
+#: Powell (BOBYQA) for those of the others. The last radii are set by hand.
 KINDS = {
     "smooth": Rules(
         accept=0.0,

@@ -1,4 +1,4 @@
-"""`SearchCV`: scikit-learn's randomised search with a method that needs fewer candidates."""
+"""`SearchCV`: scikit-learn's randomised search, with methods that need fewer candidates."""
 
 from __future__ import annotations
 
@@ -24,61 +24,62 @@ from auctor.core.types import FloatArray
 from auctor.tune.folds import Fitting, Starts
 from auctor.tune.methods import BudgetSpent, Method, resolve_method, search_random
 from auctor.tune.space import Space
-from auctor.tune.table import Candidate, cv_results, hopeless, mean_score
+from auctor.tune.table import Candidate, cannot_win, cv_results, mean_score
 
-#: Folds of a candidate that are always evaluated before it may be cut short. Set by hand.
+#: Folds of a candidate that are evaluated before the others may be skipped. Set by hand: with one
+#: fold, good candidates would be dropped by chance.
 FIRST_FOLDS = 2
 
 
 class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
     """Tune parameters by cross-validation in few evaluations.
 
-    A drop-in for `sklearn.model_selection.RandomizedSearchCV`: the same results, refit and
-    scoring, with candidates from a model of the scores instead of from chance.
+    A replacement of `sklearn.model_selection.RandomizedSearchCV` with the same results, refit and
+    scoring; candidates come from a model of the scores instead of a random generator.
 
     Parameters
     ----------
     estimator : estimator
     space : mapping
-        What `auctor.tune.Space` takes: `Float`, `Integer`, `Categorical`, `Conditional`, lists,
-        scipy distributions. A list of such mappings is searched at random, with a warning.
+        As in `auctor.tune.Space`: `Float`, `Integer`, `Categorical`, `Conditional`, lists, scipy
+        distributions. A list of such mappings is searched at random, with a warning.
     scoring : str, callable, list, tuple or dict, optional
     cv : int, splitter or iterable
     budget : int
-        Candidates.
+        Number of candidates.
     method : {"dfo-tr", "random", "nelder-mead", "tpe", "gp"} or DfoTr
-        All see the same folds. "tpe" and "gp" need the extra ``tune``.
+        The search method; all use the same folds. "tpe" and "gp" need the extra ``tune``.
     start : mapping, optional
-        Parameters of the first candidate; the middle of the space by default.
+        Parameters of the first candidate; the centre of the space by default.
     cut_folds : bool
-        Leave out the remaining folds of a candidate that would stay below the best even with the
-        best score that any candidate had on each of them. Its ``mean_test_score`` is then the best
-        one's plus the mean difference on the folds that both have, and its other folds are NaN.
+        Whether to skip the remaining folds of a candidate that would stay below the best even with
+        the best score of any candidate on each of them. Its ``mean_test_score`` is then the mean of
+        the best candidate plus the mean difference on their common folds; skipped folds are NaN.
     warm_starts : bool
-        Let estimators of auctor whose ``strength`` is tuned start from the fitted model of the
-        nearest strength on the same fold. Convex problems have the same answer either way.
+        Whether estimators of auctor whose ``strength`` is tuned start from the fitted model of the
+        nearest strength on the same fold. The solutions of convex problems do not depend on it.
     timeout : float, optional
-        Seconds after which the fit of one fold counts as failed. It goes on in a thread that is
-        left alone, since Python cannot end it.
+        Seconds after which the fit of one fold counts as failed. It continues in a background
+        thread, because Python cannot stop a thread.
     max_seconds : float, optional
-        Ends the search; the candidate in hand is finished.
+        Time limit of the search; the candidate that is being evaluated is finished.
     batch : int, optional
-        Candidates evaluated at a time, one by default.
+        Number of candidates evaluated at a time, one by default.
     n_iter : int, optional
-        The name that `RandomizedSearchCV` has for ``budget``.
+        Another name for ``budget``, as in `RandomizedSearchCV`.
     param_distributions : mapping, optional
-        The name that it has for ``space``.
+        Another name for ``space``, as in `RandomizedSearchCV`.
     pre_dispatch : int or str
-        Fits that are handed out to workers at a time, as in joblib.
+        Number of fits that are sent to workers at a time, as in joblib.
     refit : bool, str or callable
     n_jobs : int, optional
     random_state : int, optional
     error_score : "raise" or float
-        What a fold counts that raises or takes too long. Whatever it is, the candidate is marked
-        failed, no model learns from it, and a warning at the end says how many there were.
+        Score of a fold that raises or takes too long. In any case the candidate counts as failed,
+        its score is not used by the search, and a warning at the end has the number of failures.
     return_train_score : bool
     verbose : int
-        Kept for scripts; nothing is printed. Use ``on_step``.
+        Ignored, for compatibility; nothing is printed. Use ``on_step``.
     on_step : callable, optional
         Called after every candidate with its number, parameters and mean score (a dict); returning
         True ends the search.
@@ -88,9 +89,9 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, scorer_, n_splits_
         As in scikit-learn.
     n_failed_ : int
-        Candidates of which a fold raised, took too long or had no finite score.
+        Number of candidates with a fold that raised, took too long or had no finite score.
     n_folds_cut_ : int
-        Folds that were not evaluated.
+        Number of skipped folds.
 
     Examples
     --------
@@ -162,10 +163,10 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         Parameters
         ----------
         X, y
-            As the estimator takes them.
+            As in `fit` of the estimator.
         **params
-            ``groups`` goes to the splitter, everything else (``sample_weight``) to `fit` of the
-            estimator, cut to the rows of each fold.
+            ``groups`` is passed to the splitter; all others, such as ``sample_weight``, to `fit` of
+            the estimator, reduced to the rows of each fold.
         """
         who = type(self).__name__
         to_split, to_fit, to_score = self._routed(params)
@@ -207,7 +208,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         return self
 
     def _routed(self, params: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """What goes to the splitter, to `fit` and to the scorer."""
+        """The parameters for the splitter, for `fit` and for the scorer."""
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **params)
             return routed.splitter.split, routed.estimator.fit, routed.scorer.score
@@ -221,19 +222,21 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         if isinstance(given, list | tuple):
             if not given:
                 raise DataError(who, needs="a space", got="an empty list", todo="Pass parameters.")
-            warnings.warn(
-                DataWarning(who, does="searches a list of spaces at random: no model fits several"),
-                stacklevel=3,
+            warning = DataWarning(
+                who,
+                does="searches a list of spaces at random, because a model needs a single space",
+                todo="Pass one space with Conditional parameters, or tune each space by itself.",
             )
+            warnings.warn(warning, stacklevel=3)
             return _Several([Space(one) for one in given]), search_random
         space = Space(given)
-        said = space.warning(who)
-        if said is not None:
-            warnings.warn(said, stacklevel=3)
+        conditional = space.warning(who)
+        if conditional is not None:
+            warnings.warn(conditional, stacklevel=3)
         return space, method
 
     def _keep(self, who: str, run: _Run, X: Any, y: Any, given: dict[str, Any]) -> None:
-        """Results, the best candidate, and the refitted estimator."""
+        """Set the results, the best candidate, and the refitted estimator."""
         metrics = run.metrics
         self.multimetric_ = metrics != ["score"]
         self.n_splits_ = len(run.splits)
@@ -270,7 +273,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
     def _failures(self, who: str, candidates: list[Candidate]) -> DataWarning | None:
-        """What to say of candidates that failed; refuses to go on where all did."""
+        """A warning about failed candidates, None if there are none; raises if all failed."""
         if not self.n_failed_:
             return None
         first = next(one.errors[0] for one in candidates if one.errors)
@@ -286,6 +289,8 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
             who,
             does=f"leaves out {self.n_failed_} of {len(candidates)} candidates that failed, "
             f"the first with {first}",
+            todo="Pass {option} to see where.",
+            option=Option("error_score", "raise"),
         )
 
     def plot_history(self, ax: Any = None) -> Any:
@@ -307,20 +312,20 @@ def _check_refit_name(who: str, refit: Any, metrics: list[str]) -> None:
 
 
 class _Several(Space):
-    """Several spaces, one of which is drawn for each candidate."""
+    """Several spaces, of which one is drawn for each candidate."""
 
     def __init__(self, spaces: list[Space]) -> None:
         self.spaces = spaces
         self.dims = 1 + max(space.dims for space in spaces)
 
     def decode(self, u: FloatArray, rng: np.random.Generator | None = None) -> dict[str, Any]:
-        """The first coordinate picks the space."""
+        """The parameters of the space that the first coordinate selects."""
         picked = self.spaces[min(int(u[0] * len(self.spaces)), len(self.spaces) - 1)]
         return picked.decode(u[1:], rng)
 
 
 class _Run:
-    """The candidates of one fit."""
+    """The evaluation of the candidates of one `SearchCV.fit`."""
 
     def __init__(
         self,
@@ -342,31 +347,32 @@ class _Run:
 
     @property
     def lead(self) -> str:
-        """The metric that candidates are compared by."""
+        """The metric by which candidates are compared."""
         return self.fitting.lead if self.fitting.lead in self.metrics else self.metrics[0]
 
     def evaluate(self, points: list[FloatArray]) -> list[float]:
-        """Minus the mean scores of some points; raises `BudgetSpent` after the last."""
+        """Minus the mean scores of points; raises `BudgetSpent` when the search must end."""
         left = self.budget - len(self.candidates)
         score = self.search.error_score
         fallback = np.nan if score == "raise" else float(score)
         now = [Candidate(self.space.decode(u, self.rng), fallback) for u in points[:left]]
+        # The first folds of all candidates, then the others of those that can still win.
         first = min(FIRST_FOLDS if self.cuts else len(self.splits), len(self.splits))
         self._folds(now, range(first))
-        going = [one for one in now if not hopeless(one, self.candidates, self.lead)]
+        going = [one for one in now if not cannot_win(one, self.candidates, self.lead)]
         self._folds(going if self.cuts else now, range(first, len(self.splits)))
         stop = False
         for one in now:
             one.value = mean_score(one, self.candidates, self.lead, len(self.splits))
             self.candidates.append(one)
-            stop = self._said(one) or stop
+            stop = self._call_on_step(one) or stop
         late = self.end is not None and time.monotonic() > self.end
         if stop or late or len(self.candidates) >= self.budget:
             raise BudgetSpent
         return [-one.value for one in now]
 
     def _folds(self, candidates: list[Candidate], folds: range) -> None:
-        """Fit and score some folds of some candidates."""
+        """Fit and score candidates on folds, in parallel; stores the results in them."""
         tasks = [(one, k) for one in candidates for k in folds]
         starts = [
             None if self.starts is None else self.starts.nearest(k, one.parameters)
@@ -380,11 +386,12 @@ class _Run:
             if self.starts is not None:
                 self.starts.keep(k, one.parameters, result.model)
             one.folds[k] = replace(result, model=None)
-            if self.metrics == ["score"]:  # a callable may give several metrics
+            if self.metrics == ["score"]:  # a callable may return several metrics
                 names = [name for name in result.scores if name.startswith("test_")]
                 self.metrics = [name.removeprefix("test_") for name in names] or self.metrics
 
-    def _said(self, one: Candidate) -> bool:
+    def _call_on_step(self, one: Candidate) -> bool:
+        """Call the user's ``on_step``; whether it asks to stop."""
         call = self.search.on_step
         if call is None:
             return False

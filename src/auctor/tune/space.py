@@ -1,4 +1,4 @@
-"""Spaces of parameters and their embedding in the unit cube."""
+"""Spaces of parameters and their mapping to the unit cube."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import numpy as np
 from auctor.core.errors import DataError, DataWarning
 from auctor.core.types import FloatArray
 
-#: Probability that a scipy distribution without an end leaves out on that side: the cube needs one.
-#: Set by hand.
+#: Tail probability that is cut off on each unbounded side of a scipy distribution, because the cube
+#: needs finite ends. Set by hand: 0 would search infinite values.
 TAIL = 1e-3
 
 
 class Dimension(Protocol):
-    """A parameter: how many coordinates of the cube it takes, and the way there and back."""
+    """A parameter: its number of coordinates in the cube, and the mapping in both directions."""
 
     @property
     def width(self) -> int:
-        """Coordinates of the cube."""
+        """Number of coordinates in the cube."""
         ...
 
     def decode(self, u: FloatArray) -> Any:
-        """The value at some coordinates."""
+        """The value at given coordinates."""
         ...
 
     def encode(self, value: Any) -> FloatArray:
-        """Coordinates of a value; the inverse of `decode` but for rounding."""
+        """Coordinates of a value; the inverse of `decode` up to rounding."""
         ...
 
 
@@ -48,7 +48,7 @@ def _check_range(who: str, low: float, high: float, log: bool) -> None:
 
 @dataclass(frozen=True)
 class Float:
-    """A real number between two ends, on a log scale if asked.
+    """A real number in [low, high], optionally on a log scale.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Float:
         return int(self.low < self.high)
 
     def decode(self, u: FloatArray) -> float:
-        """The number at a coordinate, never outside the ends."""
+        """The number at a coordinate, always in [low, high]."""
         if not self.width:
             return self.low
         share = float(u[0])
@@ -92,7 +92,7 @@ class Float:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number between two ends, both included, each with an equal part of the coordinate.
+    """An integer in [low, high]; each has an equal part of the coordinate.
 
     Examples
     --------
@@ -129,12 +129,11 @@ class Integer:
 
 @dataclass(frozen=True)
 class Categorical:
-    """One of some choices.
+    """One of several choices without an order.
 
-    Two choices share one coordinate, cut in the middle. With more, every choice has a coordinate
-    of its own and the largest wins: no order is invented, and a model sees the value of each
-    choice as a direction. Moves smaller than the distance to the next choice change nothing, so
-    that ``kind="stepwise"`` suits spaces with them.
+    Two choices share one coordinate, split in the middle. With more, every choice has its own
+    coordinate and the largest one wins: no order is implied, and each choice is a direction for the
+    model. Small steps do not change the choice, so that ``kind="stepwise"`` suits such spaces.
     """
 
     choices: tuple[Any, ...]
@@ -153,14 +152,14 @@ class Categorical:
         return count - 1 if count <= 2 else count
 
     def decode(self, u: FloatArray) -> Any:
-        """The choice at some coordinates."""
+        """The choice at given coordinates."""
         count = len(self.choices)
         if count == 1:
             return self.choices[0]
         return self.choices[int(u[0] >= 0.5) if count == 2 else int(np.argmax(u))]
 
     def encode(self, value: Any) -> FloatArray:
-        """Coordinates of a choice: its own high, the others low."""
+        """Coordinates of a choice: 0.75 for itself, 0.25 for the others."""
         index = next(i for i, one in enumerate(self.choices) if one is value or one == value)
         count = len(self.choices)
         if count == 1:
@@ -174,7 +173,7 @@ class Categorical:
 
 @dataclass(frozen=True)
 class Ordinal:
-    """One of some numbers in increasing order, each with an equal part of the coordinate."""
+    """One of several increasing numbers, each with an equal part of the coordinate."""
 
     values: tuple[Any, ...]
 
@@ -189,7 +188,7 @@ class Ordinal:
         return self.values[min(int(float(u[0]) * count), count - 1) if self.width else 0]
 
     def encode(self, value: Any) -> FloatArray:
-        """The middle of a number's part."""
+        """The middle of a number's part of the coordinate."""
         if not self.width:
             return np.zeros(0)
         return np.array([(self.values.index(value) + 0.5) / len(self.values)])
@@ -197,7 +196,7 @@ class Ordinal:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A scipy.stats distribution; a coordinate is a probability."""
+    """A distribution of scipy.stats; the coordinate is the cumulative probability."""
 
     frozen: Any
 
@@ -222,7 +221,7 @@ class Distribution:
         return hasattr(getattr(self.frozen, "dist", None), "pmf")
 
     def encode(self, value: Any) -> FloatArray:
-        """The probability below a value."""
+        """The cumulative probability of a value; of a discrete one, the middle of its step."""
         low, high = self._ends()
         below = float(self.frozen.cdf(value))
         if self._discrete():
@@ -232,23 +231,24 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Conditional:
-    """A parameter that exists only beside some value of another one.
+    """A parameter that exists only for certain values of other parameters.
 
-    A model of the whole cube cannot tell what a parameter does where it is absent, so that it is
-    drawn independently, uniformly in its own range; `Space` says so in a warning.
+    It is drawn uniformly from its own range, because a model of the whole cube cannot represent a
+    parameter that is sometimes absent; `SearchCV` warns about that.
 
     Parameters
     ----------
-    dimension : anything that a space takes
+    dimension : dimension, list, pair of ends or distribution
+        As in `Space`.
     when : mapping
-        Names of other parameters and the value, or the list of values, they must have.
+        Names of other parameters, and the value, or list of values, that they must have.
     """
 
     dimension: Any
     when: Mapping[str, Any]
 
     def holds(self, found: Mapping[str, Any]) -> bool:
-        """Whether the parameter exists beside these values."""
+        """Whether the parameter exists for these values of the others."""
         return all(
             found.get(name) in (wanted if isinstance(wanted, list | tuple | set) else (wanted,))
             for name, wanted in self.when.items()
@@ -256,7 +256,7 @@ class Conditional:
 
 
 def as_dimension(name: str, given: Any) -> Dimension:
-    """A parameter from a dimension, a list, a pair of ends or a scipy distribution.
+    """The dimension of a list, a pair of ends or a scipy distribution; dimensions unchanged.
 
     Examples
     --------
@@ -290,14 +290,13 @@ def as_dimension(name: str, given: Any) -> Dimension:
 
 
 class Space:
-    """Named parameters in the unit cube.
+    """Named parameters, mapped to the unit cube.
 
     Parameters
     ----------
     parameters : mapping
-        Names and what `as_dimension` takes: `Float`, `Integer`, `Categorical`, `Conditional`, a
-        list (numbers in increasing order keep their order), a pair of ends, or a distribution of
-        scipy.stats with ``ppf``.
+        From names to `Float`, `Integer`, `Categorical`, `Conditional`, a list (increasing numbers
+        keep their order), a pair of ends, or a distribution of scipy.stats with ``ppf``.
 
     Examples
     --------
@@ -322,17 +321,19 @@ class Space:
             for name, given in parameters.items()
             if name not in self.conditional
         }
-        self.beside = {k: as_dimension(k, v.dimension) for k, v in self.conditional.items()}
+        self.conditional_dimensions = {
+            k: as_dimension(k, v.dimension) for k, v in self.conditional.items()
+        }
         self.dims = sum(one.width for one in self.dimensions.values())
 
     def warning(self, who: str) -> DataWarning | None:
-        """What to say where some parameters are conditional."""
+        """A warning if there are conditional parameters."""
         if not self.conditional:
             return None
         return DataWarning(
             who,
-            does=f"draws {', '.join(self.conditional)} independently: conditional parameters are "
-            "in no model",
+            does=f"draws {', '.join(self.conditional)} at random: its model has no conditional "
+            "parameters",
         )
 
     def decode(self, u: FloatArray, rng: np.random.Generator | None = None) -> dict[str, Any]:
@@ -344,12 +345,12 @@ class Space:
             at += dimension.width
         for name, condition in self.conditional.items():
             if rng is not None and condition.holds(found):
-                dimension = self.beside[name]
+                dimension = self.conditional_dimensions[name]
                 found[name] = dimension.decode(rng.random(dimension.width))
         return found
 
     def encode(self, found: Mapping[str, Any]) -> FloatArray:
-        """The point of the cube of some parameters; refused where one is missing or outside."""
+        """The point of the cube of given parameters; raises if one is missing or out of range."""
         parts = []
         for name, dimension in self.dimensions.items():
             try:
@@ -372,7 +373,7 @@ class Space:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def signature(self) -> dict[str, str]:
-        """Names and ranges as text: a saved history of another space is refused by it."""
+        """Names and ranges as text, to compare spaces by."""
         return {name: repr(one) for name, one in self.dimensions.items()} | {
             name: repr(one) for name, one in self.conditional.items()
         }

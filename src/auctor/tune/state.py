@@ -1,4 +1,4 @@
-"""What the engine remembers between calls, and how it becomes JSON and back."""
+"""The state of a search between calls, and its conversion to JSON and back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from auctor.core.types import FloatArray
 
 
 @dataclass
-class Asked:
-    """A point that was handed out and not told yet.
+class Request:
+    """A point that was asked for and whose value is not told yet.
 
-    ``role`` is "design", "trial", "geometry", "spread" or "repeat". A trial carries the decrease
-    that the model predicted, the index of the incumbent it started from, and its length.
+    ``role`` is "design", "trial", "geometry", "spread" or "repeat". A trial, a step of the model,
+    has the predicted decrease, the index of the incumbent it started from, and its length.
     """
 
     point: FloatArray
@@ -25,13 +25,13 @@ class Asked:
     length: float = 0.0
     #: Index of the member that the point is meant to replace.
     leaves: int = -1
-    #: Values told before it was asked for.
+    #: Number of values told before it was asked for.
     since: int = 0
 
 
 @dataclass
-class Aside:
-    """A run that was put aside because its value hardly changes any more; it can be taken up again.
+class PausedRun:
+    """A run that was paused because its value hardly changed any more; it can be resumed.
 
     Members and centre are indices; ``hessian`` is that of its last model, in units of the cube.
     """
@@ -45,35 +45,35 @@ class Aside:
 
 @dataclass
 class State:
-    """Everything that the next point depends on."""
+    """The state of a search, on which the next point depends."""
 
     dims: int
     points: list[FloatArray] = field(default_factory=list)
-    #: Mean of the values told for each point; NaN where none was finite.
+    #: Mean of the values told for each point; NaN if none was finite.
     values: list[float] = field(default_factory=list)
-    #: How many finite values that is the mean of.
+    #: Number of finite values in that mean.
     counts: list[int] = field(default_factory=list)
-    #: Run in which each point was told first.
+    #: Number of the run in which each point was told first.
     runs: list[int] = field(default_factory=list)
-    #: Indices of the points that the model is made from.
+    #: Indices of the points that the model interpolates.
     members: list[int] = field(default_factory=list)
-    #: Index of the incumbent of the current run, -1 before there is one.
+    #: Index of the incumbent, the best member, of the current run; -1 before there is one.
     center: int = -1
     radius: float = 0.1
     resolution: float = 0.1
-    #: Value of the incumbent when the resolution was cut last; None before the first cut of a run.
+    #: Value of the incumbent when the resolution was last lowered; None before that in a run.
     level_value: float | None = None
     queue: list[FloatArray] = field(default_factory=list)
-    pending: list[Asked] = field(default_factory=list)
+    pending: list[Request] = field(default_factory=list)
     #: Hessian of the last model, in units of the cube.
     hessian: FloatArray | None = None
     run: int = 0
-    #: The best run that was put aside.
-    aside: Aside | None = None
+    #: The best paused run.
+    aside: PausedRun | None = None
     failures: int = 0
-    #: Length and ratio of the last trial if it failed, in the order told; None if there is none.
+    #: Length of the last told trial and its ratio of actual to predicted decrease, if it failed.
     last_failure: tuple[float, float] | None = None
-    #: End points of earlier runs, as indices.
+    #: Indices of the end points of earlier runs.
     ends: list[int] = field(default_factory=list)
     #: Squared differences of repeated values from their means, and their degrees of freedom; both
     #: are halved at each repeat.
@@ -84,17 +84,17 @@ class State:
     n_told: int = 0
 
     def best(self) -> int:
-        """Index of the lowest value so far, -1 if there is none."""
+        """Index of the lowest value so far; -1 if there is none."""
         if not self.values or np.isnan(self.values).all():
             return -1
         return int(np.nanargmin(self.values))
 
     def noise(self) -> float:
-        """Standard deviation of repeated values, 0 where nothing was repeated."""
+        """Standard deviation of repeated values; 0 if nothing was repeated."""
         return float(np.sqrt(self.spread / self.freedom)) if self.freedom else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain lists and numbers; failed values become None."""
+        """The state as lists and numbers; failed values become None."""
         kept = dict(vars(self))
         kept["points"] = [point.tolist() for point in self.points]
         kept["queue"] = [point.tolist() for point in self.queue]
@@ -115,9 +115,9 @@ class State:
         read["hessian"] = _matrix(kept["hessian"])
         if kept["aside"] is not None:
             aside = kept["aside"] | {"hessian": _matrix(kept["aside"]["hessian"])}
-            read["aside"] = Aside(**aside)
+            read["aside"] = PausedRun(**aside)
         read["pending"] = [
-            Asked(**(one | {"point": np.array(one["point"], dtype=np.float64)}))
+            Request(**(one | {"point": np.array(one["point"], dtype=np.float64)}))
             for one in kept["pending"]
         ]
         if kept["last_failure"] is not None:

@@ -7,11 +7,13 @@ import numpy as np
 from auctor.core.types import FloatArray
 from auctor.tune.model import Quadratic
 
-#: Newton steps on the length of the ball-constrained minimiser; it converges quadratically.
+#: Newton steps, at most, for the length of the ball-constrained minimiser. Set by hand: it
+#: converges quadratically, and bisection guards it.
 LENGTH_STEPS = 50
-#: Relative accuracy of that length; the trust region itself is only a rule of thumb.
+#: Relative accuracy of that length. Set by hand: the radius itself is only a heuristic.
 LENGTH_ACCURACY = 1e-8
-#: Rounding of the box and the ball that debug mode lets pass, in units of the radius.
+#: Violation of the box and the ball that debug mode accepts as a rounding error, in units of the
+#: radius.
 SLACK = 1e-9
 
 
@@ -28,6 +30,7 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
     >>> ball_step(np.array([0.0, 1.0]), np.diag([-1.0, 4.0]), 1.0).round(3).tolist()
     [0.98, -0.2]
     """
+    # In the eigenbasis s(lam) = -g / (values + lam); lam >= 0 is the multiplier of the ball.
     values, vectors = np.linalg.eigh(hessian)
     g = vectors.T @ gradient
     lowest = float(values[0])
@@ -51,8 +54,9 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
     if norm == 0.0:
         return np.zeros_like(gradient)
     low, high = floor, floor + norm / radius + max(0.0, -lowest) + 1e-300
-    # A lower bound of lam from the lowest eigenvalue's share of the gradient.
+    # A lower bound of lam, from the part of the gradient at the lowest eigenvalue.
     lam = max(floor + 1e-12 * scale, float(np.linalg.norm(g[bottom])) / radius - lowest)
+    # Newton's method on 1/|s(lam)| - 1/radius, inside the bracket [low, high].
     for _ in range(LENGTH_STEPS):
         shifted = np.maximum(values + lam, 1e-300)
         step = -g / shifted
@@ -75,18 +79,19 @@ def ball_step(gradient: FloatArray, hessian: FloatArray, radius: float) -> Float
 def trust_step(
     model: Quadratic, lower: FloatArray, upper: FloatArray, radius: float = 1.0
 ) -> FloatArray:
-    """Minimiser of a model in the ball of a radius and the box ``lower <= s <= upper``.
+    """Minimiser of a model in the ball ``|s| <= radius`` and the box ``lower <= s <= upper``.
 
-    The ball's global minimiser is taken where it lies in the box. Otherwise an active set is grown
-    one bound at a time, each segment going from the current point towards the minimiser of the
-    free coordinates, and bounds whose multipliers have the wrong sign are released. For convex
-    models this ends at the minimiser; for others at a point that no free direction improves.
+    If the global minimiser in the ball lies in the box, it is returned. Otherwise an active-set
+    method is used: each segment goes from the current point towards the minimiser over the free
+    coordinates, the first bound that it hits becomes active, and bounds whose multipliers have the
+    wrong sign are released. For convex models this ends at the minimiser, for others at a point
+    that no free direction improves.
 
     Parameters
     ----------
     model : Quadratic
     lower, upper : (d,) arrays
-        Bounds of the displacement; 0 lies between.
+        Bounds of the displacement; 0 is between them.
     radius : float > 0
     """
     g, hessian = model.gradient, model.hessian
@@ -104,7 +109,7 @@ def trust_step(
 def _projected_cauchy(
     model: Quadratic, lower: FloatArray, upper: FloatArray, radius: float
 ) -> FloatArray:
-    """The best of some points on the projected steepest descent path."""
+    """The best of eight points on the projected path of steepest descent."""
     g = model.gradient
     norm = float(np.linalg.norm(g))
     best = np.zeros_like(g)
@@ -137,6 +142,7 @@ def _active_set(
         gradient = model.gradient + model.hessian @ step
         at_lower, at_upper = fixed & (step <= lower), fixed & (step >= upper)
         wrong = np.where(at_lower, -gradient, np.where(at_upper, gradient, 0.0))
+        # At the minimiser over the free coordinates: release the bound with the worst multiplier.
         if not moved:
             worst = int(np.argmax(wrong))
             if wrong[worst] <= 1e-12 * max(1e-300, float(np.abs(gradient).max())):
@@ -154,15 +160,16 @@ def _segment(
     upper: FloatArray,
     radius: float,
 ) -> bool:
-    """Move ``step`` towards the minimiser of its free coordinates; says whether it moved.
+    """Move ``step`` towards the minimiser over its free coordinates; returns whether it moved.
 
-    Stops at the first bound, which becomes fixed. Writes into ``step`` and ``fixed``.
+    It stops at the first bound, which becomes fixed. Changes ``step`` and ``fixed`` in place.
     """
     index = np.flatnonzero(free)
     inner = model.hessian[np.ix_(index, index)]
     linear = (
         model.gradient[index] + model.hessian[np.ix_(index, np.flatnonzero(fixed))] @ (step[fixed])
     )
+    # Model along the segment: slope t + curve t^2 / 2 for t in [0, length].
     direction = ball_step(linear, inner, radius) - step[index]
     slope = float(direction @ (linear + inner @ step[index]))
     curve = float(direction @ inner @ direction)
@@ -189,7 +196,10 @@ def _segment(
 def largest_value(
     function: Quadratic, lower: FloatArray, upper: FloatArray, radius: float
 ) -> FloatArray:
-    """Displacement in the ball and the box where a quadratic is far from 0: a geometry step."""
+    """Displacement in the ball and the box with a large absolute value of a quadratic.
+
+    For Lagrange functions this is a geometry step: a point there improves the conditioning.
+    """
     steps = (
         trust_step(function, lower, upper, radius),
         trust_step(
@@ -202,10 +212,7 @@ def largest_value(
 def check_step(
     model: Quadratic, step: FloatArray, lower: FloatArray, upper: FloatArray, radius: float
 ) -> None:
-    """Assert that a step from inside the box stays in it and in the ball, and is worth its price.
-
-    It must be no worse than steepest descent.
-    """
+    """Assert that a step stays in the box and the ball and is no worse than steepest descent."""
     assert (lower <= 0.0).all(), "the incumbent is below the box"
     assert (upper >= 0.0).all(), "the incumbent is above the box"
     assert np.linalg.norm(step) <= radius * (1.0 + SLACK), "the step leaves the trust region"

@@ -1,4 +1,4 @@
-"""Candidates of a search, when their folds are cut short, and the table of results."""
+"""Candidates of a search, the rule that skips their folds, and the table of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from auctor.tune.folds import FoldResult
 class Candidate:
     """Parameters, the results of each evaluated fold, and the mean score of the leading metric.
 
-    ``value`` is NaN, and the candidate failed, where a fold did. ``fallback`` is the score of a
+    If a fold failed, the candidate failed and ``value`` is NaN. ``fallback`` is the score of a
     failed fold.
     """
 
@@ -28,7 +28,7 @@ class Candidate:
 
     @property
     def errors(self) -> list[str]:
-        """What went wrong in the folds that failed."""
+        """Error texts of the failed folds."""
         return [fold.error for fold in self.folds.values() if fold.error is not None]
 
     def scores(self, metric: str, part: str = "test") -> dict[int, float]:
@@ -37,12 +37,12 @@ class Candidate:
         return {k: fold.scores.get(name, self.fallback) for k, fold in self.folds.items()}
 
 
-def hopeless(candidate: Candidate, others: Sequence[Candidate], metric: str) -> bool:
-    """Whether the best score seen on each remaining fold would still leave it below the best.
+def cannot_win(candidate: Candidate, others: Sequence[Candidate], metric: str) -> bool:
+    """Whether a candidate stays below the best even with a record score on each remaining fold.
 
-    ``(own scores on the folds done + the best of all candidates on each other fold) / folds`` is
-    compared with the best mean. A candidate that beats every other one on a remaining fold by
-    much could have been cut wrongly.
+    ``(own scores on the evaluated folds + the best score of any candidate on each other fold) /
+    folds`` is compared with the best mean. This is a heuristic: a candidate that would beat all
+    others by much on a remaining fold may be dropped wrongly.
     """
     whole = [one for one in others if np.isfinite(one.value)]
     if not whole:
@@ -64,9 +64,9 @@ def hopeless(candidate: Candidate, others: Sequence[Candidate], metric: str) -> 
 def mean_score(
     candidate: Candidate, others: Sequence[Candidate], metric: str, n_splits: int
 ) -> float:
-    """Mean over the folds; that of a cut candidate is estimated from the folds that it has.
+    """Mean over the folds; if some were skipped, an estimate.
 
-    The estimate is the best candidate's mean plus the mean difference on the folds of both.
+    The estimate is the mean of the best candidate plus the mean difference on their common folds.
     """
     own = candidate.scores(metric)
     if candidate.errors:
@@ -82,7 +82,7 @@ def mean_score(
 def cv_results(
     candidates: Sequence[Candidate], metrics: list[str], n_splits: int
 ) -> dict[str, Any]:
-    """The table that scikit-learn calls ``cv_results_``."""
+    """The table ``cv_results_`` of scikit-learn, with a column ``n_folds``."""
     table: dict[str, Any] = {}
     for what in ("fit_time", "score_time"):
         times = [[fold.scores[what] for fold in one.folds.values()] for one in candidates]
@@ -113,7 +113,7 @@ def _scores(
     part: str,
     n_splits: int,
 ) -> None:
-    """Columns of one metric: each split, mean, standard deviation and, for the test, rank."""
+    """Add the columns of one metric: each split, mean, standard deviation, and the test rank."""
     grid = np.full((len(candidates), n_splits), np.nan)
     for i, one in enumerate(candidates):
         for k, score in one.scores(metric, part).items():
@@ -131,6 +131,7 @@ def _scores(
 
 
 def _by_row(grid: FloatArray, candidates: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation over the evaluated folds of each candidate."""
     rows = [grid[i, sorted(one.folds)] for i, one in enumerate(candidates)]
     return np.array([row.mean() for row in rows]), np.array([row.std() for row in rows])
 
@@ -138,7 +139,7 @@ def _by_row(grid: FloatArray, candidates: Sequence[Candidate]) -> tuple[FloatArr
 def _estimated(
     means: FloatArray, grid: FloatArray, candidates: Sequence[Candidate], n_splits: int
 ) -> FloatArray:
-    """Means with those of cut candidates estimated against the best of the whole ones."""
+    """Means, with estimates as in `mean_score` for candidates with skipped folds."""
     whole = np.array([len(one.folds) == n_splits for one in candidates])
     if whole.all() or not np.isfinite(means[whole]).any():
         return means

@@ -1,4 +1,4 @@
-"""The points that a model is made from: their model and geometry, who joins and who leaves."""
+"""The interpolation set of a model: fit, geometry, and which points join and leave."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from auctor.tune.model import (
     full_size,
 )
 from auctor.tune.rules import Rules
-from auctor.tune.state import Asked, State
+from auctor.tune.state import Request, State
 from auctor.tune.step import largest_value
 
-#: Dimensions above which models are linear, unless asked otherwise: a quadratic model of 2d + 1
-#: points costs O((3d)^3) per evaluation, 20 ms at d = 100.
+#: Dimensions above which models are linear by default: a quadratic model of 2d + 1 points costs
+#: O((3d)^3) per evaluation, 15 ms at d = 100. Source: dfo.md (cost).
 LINEAR_ABOVE = 120
-#: Singular value of the scaled displacements below which the set spans too little. Set by hand.
+#: Smallest singular value of the displacements, in units of the radius, of a set that spans the
+#: space. Set by hand: with a much smaller one, gradients are dominated by errors of the values.
 LEAST_SPAN = 1e-3
 
 
 @dataclass
-class Region:
-    """One state and its settings, which `DfoTr` describes."""
+class ModelSet:
+    """The members of a model, in a `State`, with the settings that `DfoTr` describes."""
 
     state: State
     rules: Rules
@@ -47,13 +48,14 @@ class Region:
         dims = self.state.dims
         full = full_size(dims)
         wide = self.rules.points_per_dim * dims + 1
+        # Most members: enough for a full quadratic in few dimensions, else a few per dimension.
         self.most = full if dims <= self.rules.full_up_to else min(full, wide)
         if self.linear:
             self.most = dims + 1
         self._last: tuple[tuple[tuple[int, ...], int, float], Basis] | None = None
 
     def _fit(self) -> tuple[Quadratic, Basis]:
-        """The model of the members, in units of the radius."""
+        """The model of the members and its Lagrange functions, in units of the radius."""
         state = self.state
         displacements, values = self._scaled()
         if self.debug:
@@ -65,6 +67,7 @@ class Region:
             before = state.hessian
             if before is None:
                 before = np.zeros((state.dims, state.dims))
+            # The stored Hessian is in units of the cube, the model's in units of the radius.
             scaled = before * state.radius**2
             model, basis = fit_quadratic(displacements, values, scaled, self._ridge(values))
             state.hessian = model.hessian / state.radius**2
@@ -74,7 +77,7 @@ class Region:
         return model, basis
 
     def _basis_of(self, displacements: FloatArray, values: FloatArray) -> Basis:
-        """Lagrange functions of the members; those of the last model where they are the same."""
+        """Lagrange functions of the members, from the last model if nothing has changed."""
         key = self._key()
         if self._last is not None and self._last[0] == key:
             return self._last[1]
@@ -84,17 +87,18 @@ class Region:
         return fit_quadratic(displacements, values, flat, self._ridge(values))[1]
 
     def _key(self) -> tuple[tuple[int, ...], int, float]:
-        """What the Lagrange functions depend on."""
+        """Cache key of the Lagrange functions: members, centre and radius."""
         return tuple(self.state.members), self.state.center, self.state.radius
 
     def _ridge(self, values: FloatArray) -> float:
-        """Regression instead of interpolation: variance of the noise over that of the curvature."""
+        """Ridge of the regression for noisy values; 0 means interpolation."""
         noise = self.state.noise()
         if not self.rules.repeats or noise == 0.0:
             return 0.0
         return self.rules.ridge * float((noise / max(float(np.ptp(values)), noise)) ** 2)
 
     def _scaled(self) -> tuple[FloatArray, FloatArray]:
+        """Displacements of the members from the centre, in units of the radius, and values."""
         state = self.state
         members = np.array([state.points[i] for i in state.members])
         values = np.array([state.values[i] for i in state.members])
@@ -106,14 +110,15 @@ class Region:
         return -center / self.state.radius, (1.0 - center) / self.state.radius
 
     def _place(self, step: FloatArray) -> FloatArray:
+        """The point of the cube at a displacement."""
         center = self.state.points[self.state.center]
         found: FloatArray = np.clip(center + self.state.radius * step, 0.0, 1.0)
         return found
 
     # --- geometry -----------------------------------------------------------------------------
 
-    def _widen(self) -> Asked | None:
-        """A point outside the span of the members, where they span less than the cube."""
+    def _span_point(self) -> Request | None:
+        """A point outside the span of the members, if they do not span the space."""
         state = self.state
         displacements, _ = self._scaled()
         if len(state.members) > state.dims + 1 and state.last_failure is None:
@@ -125,14 +130,15 @@ class Region:
             _, values, vectors = np.linalg.svd(near, full_matrices=False)
         if values.shape[0] == state.dims and values[-1] > LEAST_SPAN:
             return None
+        # The direction in which the members extend least, with the sign that has more room.
         direction = vectors[-1]
         lower, upper = self._room()
         steps = [np.clip(sign * direction, lower, upper) for sign in (1.0, -1.0)]
         step = max(steps, key=lambda one: float(one @ one))
-        return Asked(self._place(step), "geometry", origin=state.center)
+        return Request(self._place(step), "geometry", origin=state.center)
 
-    def _improve(self, basis: Basis) -> Asked | None:
-        """A point that replaces the farthest member, where that is too far away to be of use."""
+    def _geometry_point(self, basis: Basis) -> Request | None:
+        """A point to replace the farthest member, if that is too far from the centre."""
         state = self.state
         displacements = basis.points
         distance = np.linalg.norm(displacements, axis=1)
@@ -142,22 +148,23 @@ class Region:
             limit = 10.0
         if distance[t] <= limit:
             return None
+        # Where the Lagrange function of that member is large, the new point conditions well.
         share = max(min(0.1 * float(distance[t]), 1.0), state.resolution / state.radius)
         lower, upper = self._room()
         step = largest_value(basis.function(t), lower, upper, min(share, 1.0))
         if not np.any(step):
             return None
-        return Asked(self._place(step), "geometry", origin=state.center, leaves=state.members[t])
+        return Request(self._place(step), "geometry", origin=state.center, leaves=state.members[t])
 
-    def _admit(self, index: int, leaves: int = -1) -> None:
-        """Take a point into the set of the model; the best of the set is its centre."""
+    def _add_member(self, index: int, leaves: int = -1) -> None:
+        """Add a point to the members, in place of one if they are full; update the centre."""
         state = self.state
         if state.center < 0:
             state.center, state.members = index, [index]
             return
         better = state.values[index] < state.values[state.center]
         if len(state.members) >= self.most:
-            gone = leaves if leaves in state.members else self._weakest(index, better)
+            gone = leaves if leaves in state.members else self._member_to_replace(index, better)
             if gone < 0:
                 return
             state.members.remove(gone)
@@ -167,10 +174,11 @@ class Region:
         if better:
             state.center = index
 
-    def _weakest(self, index: int, better: bool) -> int:
-        """The member that the new point replaces best: far away, and close to the new one's role.
+    def _member_to_replace(self, index: int, better: bool) -> int:
+        """The member that the new point x should replace, -1 for none (BOBYQA's rule).
 
-        The largest ``l_t(x)^2 max(1, (|y_t - x_best| / radius)^4)`` over the members (BOBYQA).
+        It has the largest ``l_t(x)^2 max(1, (|y_t - x_best| / radius)^4)``: it is far away, and its
+        Lagrange function is large at x, so that the set stays well conditioned.
         """
         state = self.state
         displacements, values = self._scaled()

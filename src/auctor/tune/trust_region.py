@@ -1,4 +1,4 @@
-"""The decisions of the trust region: which point next, and what a value means."""
+"""The trust-region algorithm: which point is next, and the update after a value."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 from auctor.tune.design import coordinate_design, far_from, spread_point
-from auctor.tune.region import Region
-from auctor.tune.state import Aside, Asked
+from auctor.tune.model_set import ModelSet
+from auctor.tune.state import PausedRun, Request
 from auctor.tune.step import check_step, trust_step
 
-#: Failed cuts of the resolution in one call before a new run is started. Set by hand: more than
-#: any first radius needs to become the last one.
+#: Attempts to find a point in one call, at most, before a new run is started. Set by hand: more
+#: than lowering the resolution from any first radius to the last one takes.
 MOST_CUTS = 60
 
 
-class Machine(Region):
-    """Decides which point is next, and what a value means for the region and the run."""
+class TrustRegion(ModelSet):
+    """Decides which point is next, and updates the region and the run after each value."""
 
     def begin(self) -> None:
-        """Queue the first points: a design over the cube, or one along the coordinates."""
+        """Queue the first points: spread over the cube, or along the coordinates."""
         queue = self.state.queue
         queue.append(self.start)
         for _ in range(self.design):
@@ -27,12 +27,12 @@ class Machine(Region):
         if not self.design:
             queue += coordinate_design(self.start, self.first_radius)
 
-    def next(self) -> Asked:
-        """Decide on one point to evaluate."""
+    def next(self) -> Request:
+        """The next point to evaluate."""
         state = self.state
         for _ in range(MOST_CUTS):
             if state.queue:
-                return Asked(state.queue.pop(0), "design")
+                return Request(state.queue.pop(0), "design")
             if state.center < 0:
                 if self._waiting():
                     return self._spread(None)
@@ -45,23 +45,23 @@ class Machine(Region):
             if found is not None:
                 return found
         self._restart()
-        return Asked(state.queue.pop(0), "design")
+        return Request(state.queue.pop(0), "design")
 
     def _design_is_done(self) -> bool:
-        """Whether the design over the whole cube was told and no model was made from it yet."""
+        """Whether all points of the design are told and no model was fitted to them yet."""
         state = self.state
         fresh = self.design > 0 and state.run == 0 and state.hessian is None
         return fresh and not self._waiting()
 
     def _center_on_best_of_design(self) -> None:
-        """The best point of the design becomes the centre of the first region."""
+        """Make the best point of the design the centre of the first region."""
         state = self.state
         state.members = [state.center]
         state.hessian = np.zeros((state.dims, state.dims))
         state.queue += coordinate_design(state.points[state.center], state.radius)
 
-    def _from_model(self) -> Asked | None:
-        """A point from the model; None after a cut of the resolution or a new run."""
+    def _from_model(self) -> Request | None:
+        """A point from the model; None if the resolution was lowered or a new run started."""
         state, rules = self.state, self.rules
         if self._waiting():
             return self._spread(state.points[state.center])
@@ -71,22 +71,25 @@ class Machine(Region):
         if not rules.levels and state.radius <= self.last_radius:
             self._cut()
             return None
-        span = self._widen()
+        span = self._span_point()
         if span is not None:
             return span
         model, basis = self._fit()
+        # After a failed step: check the noise, then improve the geometry, then lower the
+        # resolution if the region cannot be blamed.
         failure, state.last_failure = state.last_failure, None
         if failure is not None:
             repeated = self._repeat()
             if repeated is not None:
                 return repeated
-            asked = self._improve(basis)
-            if asked is not None:
-                return asked
+            request = self._geometry_point(basis)
+            if request is not None:
+                return request
             length, ratio = failure
             if rules.levels and ratio <= 0.0 and max(state.radius, length) <= state.resolution:
                 self._cut()
                 return None
+        # A step of the model, unless it is too short or predicts no decrease above rounding.
         lower, upper = self._room()
         step = trust_step(model, lower, upper)
         if self.debug:
@@ -95,17 +98,17 @@ class Machine(Region):
         predicted = -model.change(step)
         limit = rules.short * (state.resolution if rules.levels else state.radius)
         if length < limit or predicted <= 1e-15 * abs(state.values[state.center]):
-            asked = self._improve(basis)
-            if asked is None:
+            request = self._geometry_point(basis)
+            if request is None:
                 self._cut()
-            return asked
+            return request
         point = self._place(step)
-        return Asked(point, "trial", predicted, state.center, length)
+        return Request(point, "trial", predicted, state.center, length)
 
     def _waiting(self) -> bool:
-        """Whether a point is out whose value the next step depends on.
+        """Whether the next step depends on a value that is not told yet.
 
-        A point that does not come back while ``d + 1`` later ones do is not waited for.
+        A value is not waited for any longer once ``d + 1`` later ones were told.
         """
         state = self.state
         return any(
@@ -113,37 +116,37 @@ class Machine(Region):
             for one in state.pending
         )
 
-    def _spread(self, center: FloatArray | None) -> Asked:
-        """A point away from all others, for evaluation beside those that are pending."""
+    def _spread(self, center: FloatArray | None) -> Request:
+        """A point away from all others, to evaluate in parallel with the pending ones."""
         state = self.state
         taken = [state.points[i] for i in state.members] + [one.point for one in state.pending]
         if center is None:
-            return Asked(far_from(self.rng, taken, self.start, self.reach), "spread")
-        return Asked(spread_point(self.rng, taken, center, state.radius), "spread")
+            return Request(far_from(self.rng, taken, self.start, self.reach), "spread")
+        return Request(spread_point(self.rng, taken, center, state.radius), "spread")
 
-    def _repeat(self) -> Asked | None:
-        """The incumbent again, where its value may be luck: a failed step was judged by it."""
+    def _repeat(self) -> Request | None:
+        """The incumbent once more, if noise may have made its value too low."""
         state = self.state
         if not self.rules.repeats:
             return None
         allowed = 1.0 + self.rules.repeat_share * state.n_told
         if state.counts[state.center] < 2 and state.n_repeats < allowed:
-            return Asked(state.points[state.center].copy(), "repeat")
+            return Request(state.points[state.center].copy(), "repeat")
         return None
 
     # --- radius and runs ----------------------------------------------------------------------
 
     def _cut(self) -> None:
-        """Lower the resolution, or start a new run at the last one."""
+        """Lower the resolution; at the last one, start a new run."""
         state = self.state
         if self.restarts and self._settled():
-            self._put_aside()
+            self._pause_run()
             return
         if state.resolution <= self.last_radius * (1.0 + 1e-9):
             if self.restarts:
                 self._restart()
                 return
-            # No further run: go on around the best point with the last radius.
+            # No restarts: continue around the best point near the last radius.
             state.ends.append(state.center)
             state.resolution = state.radius = 10.0 * self.last_radius
             state.queue.append(
@@ -158,7 +161,7 @@ class Machine(Region):
         self._next_level()
 
     def _next_level(self) -> None:
-        """Cut the resolution, and the radius with it."""
+        """Lower the resolution to a tenth (half without levels), and the radius with it."""
         state, rules = self.state, self.rules
         before = state.resolution
         state.level_value = state.values[state.center]
@@ -169,9 +172,9 @@ class Machine(Region):
             state.radius = state.resolution
 
     def _settled(self) -> bool:
-        """Whether a whole level of the resolution has changed the best value by almost nothing.
+        """Whether the last level of the resolution hardly lowered the best value.
 
-        The next level is a tenth as wide, and a quadratic model gains even less there.
+        The next level has a tenth of the radius, where a quadratic model gains even less.
         """
         state = self.state
         if state.level_value is None or not self.rules.levels:
@@ -183,25 +186,25 @@ class Machine(Region):
         flat = spread <= np.sqrt(self.rules.settled) * scale
         return flat and state.level_value - best <= self.rules.settled * scale
 
-    def _put_aside(self) -> None:
-        """Start a run elsewhere; this one is taken up again after it if it is the best so far."""
+    def _pause_run(self) -> None:
+        """Start a run elsewhere; this one is resumed afterwards if it is the best so far."""
         state = self.state
         kept = state.aside
         if kept is None or state.values[state.center] <= state.values[kept.center]:
-            kept = Aside(
+            kept = PausedRun(
                 state.run, list(state.members), state.center, state.resolution, state.hessian
             )
         state.aside = None
         self._restart()
         state.aside = kept
 
-    def _beaten(self, kept: Aside) -> bool:
-        """Whether the run that has ended is better than the one put aside."""
+    def _beaten(self, kept: PausedRun) -> bool:
+        """Whether the run that has ended is better than the paused one."""
         state = self.state
         return state.center >= 0 and state.values[state.center] < state.values[kept.center]
 
-    def _take_up(self, kept: Aside) -> None:
-        """Go on with a run that was put aside, at the next level of its resolution."""
+    def _resume_run(self, kept: PausedRun) -> None:
+        """Resume a paused run at the next level of its resolution."""
         state = self.state
         state.aside = None
         state.run, state.members, state.center = kept.run, kept.members, kept.center
@@ -211,7 +214,7 @@ class Machine(Region):
         self._next_level()
 
     def _seen_before(self) -> bool:
-        """Whether this run is about to find the end of an earlier one again."""
+        """Whether this run is close to the end of an earlier one, without a lower value."""
         state = self.state
         if not state.ends or state.radius > self.rules.same_end:
             return False
@@ -223,13 +226,13 @@ class Machine(Region):
         )
 
     def _restart(self) -> None:
-        """Start a new run far from everything seen."""
+        """End this run; resume a paused one, or start a new one far from all points."""
         state = self.state
         if state.center >= 0:
             state.ends.append(state.center)
         kept = state.aside
         if kept is not None and not self._beaten(kept):
-            self._take_up(kept)
+            self._resume_run(kept)
             return
         state.aside = None
         taken = state.points + [one.point for one in state.pending]
@@ -240,12 +243,12 @@ class Machine(Region):
         state.level_value = state.last_failure = None
         state.queue = [start, *coordinate_design(start, self.first_radius)]
 
-    # --- what was told ------------------------------------------------------------------------
+    # --- values -------------------------------------------------------------------------------
 
     def tell_one(self, point: FloatArray, value: float) -> None:
-        """Take in the value of one point; NaN or infinity where the evaluation failed."""
+        """Update the state by the value of one point; NaN or infinity if it failed."""
         state = self.state
-        asked = self._take_pending(point)
+        request = self._take_pending(point)
         state.n_told += 1
         if not np.isfinite(value):
             state.n_failed += 1
@@ -260,29 +263,30 @@ class Machine(Region):
         state.counts.append(0 if np.isnan(value) else 1)
         state.runs.append(state.run)
         if np.isnan(value):
-            self._tell_failed(asked)
+            self._tell_failed(request)
             return
-        if asked is not None and asked.role == "trial" and asked.origin == state.center:
-            self._tell_trial(index, asked)
+        if request is not None and request.role == "trial" and request.origin == state.center:
+            self._tell_trial(index, request)
         else:
-            self._admit(index, leaves=-1 if asked is None else asked.leaves)
+            self._add_member(index, leaves=-1 if request is None else request.leaves)
 
-    def _take_pending(self, point: FloatArray) -> Asked | None:
+    def _take_pending(self, point: FloatArray) -> Request | None:
+        """Remove and return the request for a point; None if it was not asked for."""
         for k, one in enumerate(self.state.pending):
             if np.array_equal(one.point, point):
                 return self.state.pending.pop(k)
         return None
 
     def _known(self, point: FloatArray) -> int:
-        """Index of a point that was told before, -1 if it was not."""
+        """Index of a point that was told before; -1 if it was not."""
         points = self.state.points
         same = np.flatnonzero((np.array(points) == point).all(axis=1)) if points else np.zeros(0)
         return int(same[0]) if same.size else -1
 
     def _tell_repeat(self, index: int, value: float) -> None:
-        """Another value of a known point: their mean counts, and their spread is noise.
+        """Update a known point by another value: the mean is used, the spread estimates noise.
 
-        Earlier spreads count half at each repeat: noise often shrinks with the values.
+        Earlier spreads are halved at each repeat, because noise often decreases with the values.
         """
         state = self.state
         if np.isnan(value):
@@ -291,7 +295,7 @@ class Machine(Region):
         state.counts[index] = count + 1
         if count == 0:  # it failed the first time
             state.values[index] = value
-            self._admit(index)
+            self._add_member(index)
             return
         state.values[index] = mean + (value - mean) / (count + 1)
         state.n_repeats += 1
@@ -300,34 +304,35 @@ class Machine(Region):
         if state.members:
             state.center = min(state.members, key=lambda i: state.values[i])
 
-    def _tell_failed(self, asked: Asked | None) -> None:
-        """A failed evaluation: a trial shrinks the region, a lost design point is mirrored."""
+    def _tell_failed(self, request: Request | None) -> None:
+        """After a failed evaluation: shrink the region, or replace a design point by its mirror."""
         state = self.state
-        if asked is None or state.center < 0:
+        if request is None or state.center < 0:
             return
-        if asked.role == "trial":
+        if request.role == "trial":
             state.radius *= 0.5
             state.resolution = min(state.resolution, state.radius)
             if state.radius < self.last_radius:
                 self._restart()
-        elif asked.role in ("design", "geometry"):
-            mirrored = np.clip(2.0 * state.points[state.center] - asked.point, 0.0, 1.0)
+        elif request.role in ("design", "geometry"):
+            mirrored = np.clip(2.0 * state.points[state.center] - request.point, 0.0, 1.0)
             if not any(np.array_equal(mirrored, seen) for seen in state.points):
                 state.queue.append(mirrored)
 
-    def _tell_trial(self, index: int, asked: Asked) -> None:
-        """Judge a step by the ratio of actual to predicted decrease."""
+    def _tell_trial(self, index: int, request: Request) -> None:
+        """Update the radius by the ratio of actual to predicted decrease of a step."""
         state, rules = self.state, self.rules
-        ratio = (state.values[state.center] - state.values[index]) / asked.predicted
+        ratio = (state.values[state.center] - state.values[index]) / request.predicted
         enough = len(state.members) > state.dims + 1
-        self._admit(index)
+        self._add_member(index)
+        # With levels Powell's rule (BOBYQA), else factors of the rules.
         if rules.levels:
             if ratio <= 0.1:
-                state.radius = min(0.5 * state.radius, asked.length)
+                state.radius = min(0.5 * state.radius, request.length)
             elif ratio <= rules.good:
-                state.radius = max(0.5 * state.radius, asked.length)
+                state.radius = max(0.5 * state.radius, request.length)
             else:
-                state.radius = max(0.5 * state.radius, rules.grow * asked.length)
+                state.radius = max(0.5 * state.radius, rules.grow * request.length)
             state.radius = min(state.radius, 0.5)
             if state.radius <= 1.5 * state.resolution:
                 state.radius = state.resolution
@@ -339,4 +344,4 @@ class Machine(Region):
             state.resolution = state.radius
         failed = ratio <= (0.1 if rules.levels else rules.accept)
         state.failures = state.failures + 1 if failed else 0
-        state.last_failure = (asked.length, ratio) if failed else None
+        state.last_failure = (request.length, ratio) if failed else None
