@@ -1,6 +1,6 @@
-"""Conformance kit: the checks of every loss, penalty, data set, score map, solver, optimiser.
+"""Conformance kit: checks for losses, penalties, data, score maps, solvers and optimisers.
 
-A part written elsewhere runs the same ones::
+A part outside the library can run the same checks::
 
     from auctor.testing import LossSuite
     LossSuite(MyLoss(0.3)).run()
@@ -11,7 +11,8 @@ or, one test per check::
     def test_my_loss(check):
         getattr(LossSuite(MyLoss(0.3)), check)()
 
-Beside it: `HardPrbep` and `HardRoc`, on which cutting planes need as many steps as they ever do.
+`HardPrbep` and `HardRoc` are worst cases for the cutting-plane method: they need the number of
+steps of its upper bound.
 """
 
 from auctor.testing.black_box import BlackBoxSuite

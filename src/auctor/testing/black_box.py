@@ -1,4 +1,4 @@
-"""Checks that every optimiser of black boxes passes."""
+"""Conformance of a black-box optimiser."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class AskTell(Protocol):
     """An optimiser of the unit cube that is asked for points and told their values."""
 
     def ask(self, n: int = 1) -> FloatArray:
-        """The next points."""
+        """The next n points, (n, dims)."""
         ...
 
     def tell(self, points: Any, values: Any) -> None:
-        """The values of some points."""
+        """Tell the values of points."""
         ...
 
     @property
@@ -29,25 +29,25 @@ class AskTell(Protocol):
 
     @property
     def best_point(self) -> FloatArray | None:
-        """Its point."""
+        """Point of the lowest value; None if there is none."""
         ...
 
 
 class Driven(NamedTuple):
-    """What a search ended with, and the points that it evaluated, in order."""
+    """The best value and point of a search, and all evaluated points in order."""
 
     best_value: float
     best_point: FloatArray | None
     seen: FloatArray
 
 
-#: Searches the cube of so many dimensions with a budget, asking for so many points at a time where
-#: it can. A function of the unit cube is minimised; not finite values are failures.
+#: ``drive(function, dims, budget, batch)`` minimises a function on the unit cube, with ``batch``
+#: points at a time if the optimiser can. Values that are not finite are failures.
 Drive = Callable[[Callable[[FloatArray], float], int, int, int], Driven]
 
 
 def driven_by(make: Callable[[int], AskTell]) -> Drive:
-    """A search by an optimiser that is asked and told; ``make(dims)`` gives a fresh one."""
+    """The search by an ask-and-tell optimiser; ``make(dims)`` returns a new one."""
 
     def drive(
         function: Callable[[FloatArray], float], dims: int, budget: int, batch: int
@@ -55,27 +55,28 @@ def driven_by(make: Callable[[int], AskTell]) -> Drive:
         optimiser = make(dims)
         seen: list[FloatArray] = []
         while len(seen) < budget:
-            asked = optimiser.ask(batch)
-            expect(asked.shape == (batch, dims), f"ask gave shape {asked.shape}")
-            optimiser.tell(asked, [function(point) for point in asked])
-            seen += list(asked)
+            points = optimiser.ask(batch)
+            expect(points.shape == (batch, dims), f"ask returned shape {points.shape}")
+            optimiser.tell(points, [function(point) for point in points])
+            seen += list(points)
         return Driven(optimiser.best_value, optimiser.best_point, np.array(seen))
 
     return drive
 
 
 class BlackBoxSuite(Suite):
-    """What may be expected of an optimiser whatever its method.
+    """Properties that any black-box optimiser should have.
 
     Parameters
     ----------
     make : callable, optional
-        ``make(dims)`` gives a fresh optimiser that is asked and told, the same one every time.
+        ``make(dims)`` returns a new ask-and-tell optimiser, always with the same seed.
     close : float
-        Distance, in the cube, to the minimum of a bowl in two dimensions after 60 evaluations.
+        Largest distance, in the cube, to the minimum of a quadratic in two dimensions after 60
+        evaluations.
     drive : callable, optional
         ``drive(function, dims, budget, batch)`` for optimisers that call the function themselves;
-        returns a `Driven`. In the place of ``make``.
+        returns a `Driven`. Used instead of ``make``.
 
     Examples
     --------
@@ -113,23 +114,25 @@ class BlackBoxSuite(Suite):
 
     @staticmethod
     def _bowl_at(target: float, unit: float = 1.0) -> Callable[[FloatArray], float]:
-        """A bowl around another point, in another unit, with a minimum of one unit."""
+        """A quadratic with its minimum, the value ``unit``, at another point."""
         return lambda u: unit * float(((u - target) ** 2).sum()) + unit
 
     def _bowl_with(self, bad: float) -> Callable[[FloatArray], float]:
-        """A bowl that fails in a part of the cube."""
+        """A quadratic that returns ``bad`` in a part of the cube."""
         return lambda u: bad if u[0] > 0.55 else self._bowl(u)
 
     def check_points_stay_in_the_cube(self) -> None:
-        """No coordinate is below 0 or above 1, not by rounding."""
+        """No coordinate is below 0 or above 1, not even by rounding."""
         for target in (-1.0, 0.5, 2.0):
             seen = self._drive(self._bowl_at(target), dims=3).seen
             expect(bool((seen >= 0.0).all() and (seen <= 1.0).all()), "a point left the cube")
 
     def check_bowl(self) -> None:
-        """The minimum of a bowl is found."""
+        """The minimum of a quadratic is found."""
         found = self._drive(self._bowl)
-        expect(found.best_value <= self.close**2, f"a bowl is left at {found.best_value}")
+        expect(
+            found.best_value <= self.close**2, f"a quadratic is only lowered to {found.best_value}"
+        )
 
     def check_best_is_the_lowest_told(self) -> None:
         """The best value and point are those of the lowest value told."""
@@ -148,34 +151,34 @@ class BlackBoxSuite(Suite):
         )
 
     def check_same_points_again(self) -> None:
-        """Two fresh optimisers ask for the same points."""
+        """Two new optimisers with the same seed ask for the same points."""
         one, two = (self._drive(self._bowl).seen for _ in range(2))
         expect(np.array_equal(one, two), "the same seed gave other points")
 
     def check_one_dimension(self) -> None:
-        """One coordinate is enough."""
+        """Functions of one variable are minimised."""
         found = self._drive(self._bowl, dims=1)
         expect(found.best_value <= self.close**2, "one dimension is not searched")
 
     def check_failed_points(self) -> None:
-        """NaN and infinities are survived and never the best."""
+        """NaN and infinite values do not end the search and are never the best."""
         for bad in (np.nan, np.inf, -np.inf):
             found = self._drive(self._bowl_with(bad))
             expect(np.isfinite(found.best_value), f"{bad} became the best value")
-            expect(found.best_value <= 4 * self.close**2, f"{bad} spoilt the search")
+            expect(found.best_value <= 4 * self.close**2, f"{bad} misled the search")
 
     def check_every_point_failing(self) -> None:
-        """Nothing but failures leaves no best point, and points are still asked for."""
+        """If all evaluations fail there is no best point, and the search goes on."""
         found = self._drive(lambda u: np.nan)
         expect(found.best_point is None, "there is a best point without a value")
 
     def check_constant(self) -> None:
-        """A constant function is survived."""
+        """A constant function does not end the search."""
         found = self._drive(lambda u: 1.0)
         expect(found.best_value == 1.0, "a constant has another best value")
 
     def check_large_and_small_values(self) -> None:
-        """The unit of the values does not matter."""
+        """The scale of the values does not matter."""
         for unit in (1e-12, 1e12):
             found = self._drive(self._bowl_at(0.37, unit))
             expect(found.best_value <= unit * (1.0 + self.close**2), f"values of {unit} are lost")

@@ -1,4 +1,4 @@
-"""Targets, weights and scores that every loss is tried on."""
+"""Targets, weights and scores on which every loss is tested."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from auctor.core.errors import AuctorError
 from auctor.core.protocols import Loss
 from auctor.core.types import FloatArray, Target
 
-#: Rows of every case: few enough for brute force over pairs and labellings.
+#: Rows of every case. Set by hand: few enough for brute force over pairs and labellings.
 N_ROWS = 14
 
 
 @dataclass(frozen=True)
 class Case:
-    """Scores and a target, with a name for messages and the scale of what happens there."""
+    """Scores and a target, with a name for messages.
+
+    ``unit`` is the length scale of the loss there, for the steps of finite differences.
+    """
 
     name: str
     scores: FloatArray
@@ -26,7 +29,7 @@ class Case:
 
 
 def target_for(loss: Loss, rng: np.random.Generator, n: int = N_ROWS) -> FloatArray:
-    """A target in the domain of a loss: reals, else counts, else -1/+1."""
+    """A random target in the domain of a loss: real numbers, else counts, else -1/+1."""
     binary = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
     choices = (rng.normal(size=n), rng.poisson(2.0, size=n).astype(float), rng.permutation(binary))
     for y in choices:
@@ -39,7 +42,7 @@ def target_for(loss: Loss, rng: np.random.Generator, n: int = N_ROWS) -> FloatAr
 
 
 def generic_cases(loss: Loss, rng: np.random.Generator) -> Iterator[Case]:
-    """Random scores with and without weights, and scores among the pieces of a smoothed loss."""
+    """Random scores with and without weights, and scores in the curved part of a smoothed loss."""
     y = target_for(loss, rng)
     weight = rng.uniform(0.2, 3.0, size=N_ROWS)
     if getattr(loss, "weights", "row") == "class":
@@ -56,7 +59,7 @@ def generic_cases(loss: Loss, rng: np.random.Generator) -> Iterator[Case]:
 
 
 def kinked_scores(y: FloatArray, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Scores on the kinks of common losses: ties, margins of exactly 0 and 1, no residual."""
+    """Scores at kinks of common losses: ties, margins of exactly 0 and 1, zero residuals."""
     yield np.zeros_like(y)
     yield y.copy()
     yield np.round(rng.normal(scale=1.5, size=y.shape))

@@ -1,4 +1,4 @@
-"""Conformance of data: every product against plain numpy, whatever the storage and threads."""
+"""Conformance of data: every product compared with numpy, for any storage and threads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from auctor.testing.storages import Build
 from auctor.testing.streams import SOLVED, train_everything
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 
-#: Relative difference that sums in another order may have.
+#: Relative difference allowed between sums in different orders: several thousand machine epsilons.
 RTOL = 1e-12
 
 
 def example_matrix(n: int, d: int, *, density: float = 0.6, seed: int = 0) -> FloatArray:
-    """Random entries that float32 holds exactly, with an empty row and an empty column."""
+    """Random entries that float32 represents exactly, with an empty row and an empty column."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n, d)) * 64.0) / 64.0
     X[rng.random((n, d)) > density] = 0.0
@@ -35,16 +35,16 @@ def example_target(n: int, *, seed: int = 0) -> Target:
 
 
 class DataSuite(Suite):
-    """Every promise of the `Data` protocol, for one storage.
+    """Tests of the whole `Data` protocol, for one storage.
 
     Parameters
     ----------
     build : callable ``(X, target, n_threads) -> Data``
-        Puts a dense matrix of float64 into the storage. Its entries fit float32.
+        Puts a dense float64 matrix, whose entries float32 represents exactly, into the storage.
     shape : (int, int)
-        Of the small matrix the products are compared on.
+        Shape of the small matrix on which products are compared.
     big : (int, int)
-        Of the matrix that is large enough for threads to matter.
+        Shape of a matrix that is large enough for several threads.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class DataSuite(Suite):
     ) -> None:
         self.build, self.big = build, big
         self.X, self.target = example_matrix(*shape), example_target(shape[0])
-        #: Typed with every capability; a check of one runs where ``access`` has its flag.
+        #: Typed with all capabilities; a check runs only if ``access`` has the flag it needs.
         self.data = cast(FullData, build(self.X, self.target, 1))
         rng = np.random.default_rng(1)
         self.w, self.r = rng.normal(size=shape[1]), rng.normal(size=shape[0])
@@ -79,7 +79,7 @@ class DataSuite(Suite):
 
     @when(lambda suite: suite.data.access is not Access.PRODUCTS)
     def check_entries(self) -> None:
-        """The stored entries are no fewer than those that are not zero."""
+        """The number of stored entries is at least that of the non-zero ones."""
         n, d = self.X.shape
         expect(np.count_nonzero(self.X) <= self.data.n_entries <= n * d, "wrong n_entries")
 
@@ -132,7 +132,7 @@ class DataSuite(Suite):
 
     @when(lambda suite: Access.ROWS in suite.data.access)
     def check_rows(self) -> None:
-        """Rows by index, repeated and in any order, with their targets and weights."""
+        """Rows of an index, repeated and in any order, with their targets and weights."""
         index = np.array([5, 0, 5, self.X.shape[0] - 1, self.X.shape[0] // 2])
         part = self.data.rows(index)
         expect((part.n_rows, part.n_columns) == (5, self.X.shape[1]), "wrong shape of rows")
@@ -156,7 +156,7 @@ class DataSuite(Suite):
 
     @when(lambda suite: Access.COLUMNS in suite.data.access)
     def check_columns(self) -> None:
-        """Compressed columns with unsigned, ascending indices; a few of them on request."""
+        """Compressed columns with unsigned, ascending indices; `some_columns` selects a few."""
         columns = self.data.columns()
         self._compare_columns(columns, np.arange(self.X.shape[1]))
         expect(self.data.columns().values is columns.values, "columns() must be made once")
@@ -179,7 +179,7 @@ class DataSuite(Suite):
 
     @when(lambda suite: Access.DENSE in suite.data.access)
     def check_dense_copy(self) -> None:
-        """A dense copy, and a dense matrix in its place."""
+        """`to_dense` copies the matrix, `replaced` puts a dense matrix in its place."""
         copy = self.data.to_dense()
         expect_close(copy, self.X, "dense copy", rtol=0.0, scale=1.0)
         other = self.data.replaced(2.0 * copy[:, :3])
@@ -189,7 +189,7 @@ class DataSuite(Suite):
 
     @when(lambda suite: Access.RETARGET in suite.data.access)
     def check_another_target(self) -> None:
-        """The same matrix with another target, the first one as it was."""
+        """The same matrix with another target; the original is not changed."""
         other = self.data.with_target(Target(-self.target.y))
         expect_close(other.target.y, -self.target.y, "another target", rtol=0.0)
         expect_close(self.data.target.y, self.target.y, "target", rtol=0.0)
@@ -215,7 +215,7 @@ class DataSuite(Suite):
         return [*out, data.gram(h)] if Access.GRAM in data.access else out
 
     def check_threads(self) -> None:
-        """The same bits whatever the number of threads, and right ones, on larger data."""
+        """Results are correct, and bit for bit the same for any number of threads."""
         X, target = example_matrix(*self.big), example_target(self.big[0])
         one, two, three = (self._products(self.build(X, target, k)) for k in (1, 2, 3))
         for a, b, c in zip(one, two, three, strict=True):
@@ -228,12 +228,12 @@ class DataSuite(Suite):
 
     @when(lambda suite: Access.ROWS not in suite.data.access)
     def check_training(self) -> None:
-        """Every loss with every kind of penalty is solved, or refused before the first pass."""
+        """Every loss with every kind of penalty is solved, or refused before any pass."""
         outcomes = set(train_everything(self.build).values())
         expect(SOLVED in outcomes, "no loss can be trained")
 
     def check_inputs_untouched(self) -> None:
-        """No input is written to."""
+        """Inputs are not modified."""
         with Untouched((self.w, self.r, self.h, self.X)):
             for data in (self.data, self.build(self.X, self.target, 2)):
                 data.scores(self.w, 1.0)

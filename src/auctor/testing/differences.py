@@ -1,4 +1,4 @@
-"""Fourth-order finite differences that step around kinks."""
+"""Fourth-order finite differences with several step lengths, against kinks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from auctor.core.types import FloatArray
 
-#: Step lengths tried; a kink inside the widest is avoided by a narrower one.
+#: Step lengths that are tried: a kink within the longest is avoided by a shorter one. Below 1e-6
+#: rounding errors dominate.
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 
 
@@ -40,9 +41,10 @@ def disagreement(
     *,
     unit: float = 1.0,
 ) -> float:
-    """Smallest distance, over several steps, between ``derivative`` and a finite difference.
+    """Smallest distance, over several step lengths, of ``derivative`` from a finite difference.
 
-    A right derivative agrees at some step unless ``x`` lies on a kink; a wrong one at none.
+    A correct derivative agrees for some step length, unless ``x`` is at a kink; a wrong one for
+    none.
     """
     return min(
         float(np.abs(slope(function, x, direction, step * unit) - derivative).max())

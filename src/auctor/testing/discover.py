@@ -1,4 +1,4 @@
-"""Finds every concrete part of a package, so that a new one is tested with no further edit."""
+"""Finds all concrete parts of a package, so that new ones are tested without further edits."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ import auctor.solvers
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
-    """The package and all modules below it, imported."""
+    """The package and all its submodules, imported."""
     yield package
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         yield importlib.import_module(found.name)
 
 
 def public_classes(package: ModuleType, *methods: str) -> list[type[Any]]:
-    """Classes with all of ``methods`` that are defined below ``package`` and exported by it.
+    """Classes with all of ``methods`` that a package defines and exports, by name.
 
-    Base classes (defined in a module called ``base``) and abstract ones are left out. The order is
-    that of their names.
+    Classes of modules called ``base`` and abstract classes are left out.
     """
     exported = set(getattr(package, "__all__", ()))
     found: dict[str, type[Any]] = {}
@@ -43,7 +42,7 @@ def public_classes(package: ModuleType, *methods: str) -> list[type[Any]]:
 
 
 def losses(package: ModuleType = auctor.losses) -> list[type[Any]]:
-    """Every loss.
+    """All losses.
 
     Examples
     --------
@@ -54,22 +53,22 @@ def losses(package: ModuleType = auctor.losses) -> list[type[Any]]:
 
 
 def penalties(package: ModuleType = auctor.penalties) -> list[type[Any]]:
-    """Every penalty."""
+    """All penalties."""
     return public_classes(package, "value", "prox", "violation")
 
 
 def solvers(package: ModuleType = auctor.solvers) -> list[type[Any]]:
-    """Every solver."""
+    """All solvers."""
     return public_classes(package, "init", "step", "needs")
 
 
 def storages(package: ModuleType = auctor.data) -> list[type[Any]]:
-    """Every kind of data."""
+    """All data classes."""
     return public_classes(package, "scores", "gradient")
 
 
 def maps(package: ModuleType = auctor.maps) -> list[type[Any]]:
-    """Every score map.
+    """All score maps.
 
     Examples
     --------
@@ -80,7 +79,7 @@ def maps(package: ModuleType = auctor.maps) -> list[type[Any]]:
 
 
 def features(package: ModuleType = auctor.maps) -> list[type[Any]]:
-    """All features of kernels.
+    """All feature maps of kernels.
 
     Examples
     --------

@@ -20,20 +20,20 @@ def _has_conjugate(suite: DualitySuite) -> bool:
 
 
 class DualitySuite(Suite):
-    """The promises of a loss that certificates rest on; part of `LossSuite`.
+    """The properties of a loss that certified gaps depend on; part of `LossSuite`.
 
     Parameters
     ----------
     loss : Loss
     seed : int
-        Of the random scores and targets.
+        Seed of the random scores and targets.
     """
 
     def __init__(self, loss: Loss, *, seed: int = 0) -> None:
         self.loss, self.seed = loss, seed
 
     def rng(self) -> np.random.Generator:
-        """A fresh generator, so that checks do not depend on each other."""
+        """A new generator, so that checks do not depend on each other."""
         return np.random.default_rng(self.seed)
 
     def cases(self) -> Iterator[Case]:
@@ -44,7 +44,7 @@ class DualitySuite(Suite):
 
     @when(lambda suite: suite.loss.convex)
     def check_convexity(self) -> None:
-        """The value lies below its chords, and above the planes of `value_grad`."""
+        """The value is below its chords and above the tangent planes of `value_grad`."""
         rng = self.rng()
         for case in self.cases():
             starts = [case.scores, *kinked_scores(case.target.y, rng)]
@@ -70,7 +70,7 @@ class DualitySuite(Suite):
 
     @when(_has_conjugate)
     def check_fenchel_young(self) -> None:
-        """``conjugate(u) = u.s - value(s)`` where u is the gradient at s."""
+        """``conjugate(u) = u.s - value(s)`` if u is the gradient at s."""
         for case in self.cases():
             value, grad = self.loss.value_grad(case.scores, case.target)
             wanted = float(grad @ case.scores) - value
@@ -105,7 +105,7 @@ class DualitySuite(Suite):
 
     @when(_has_conjugate)
     def check_conjugate_is_convex(self) -> None:
-        """It is convex along ``c * gradient``, and at most ``-infimum`` at zero."""
+        """The conjugate is convex along ``c * gradient``, and at most ``-infimum`` at zero."""
         for case in self.cases():
             _, grad = self.loss.value_grad(case.scores, case.target)
             top, zero = (self._conjugate(u, case.target) for u in (grad, 0.0 * grad))
@@ -126,7 +126,7 @@ class DualitySuite(Suite):
 
     @when(lambda suite: suite.loss.smoothed(1.0) is not None)
     def check_smoothed(self) -> None:
-        """``0 <= value - smoothed(width) <= width``, smooth and of order 1 at least."""
+        """``0 <= value - smoothed(width) <= width``, and the smoothed loss has a gradient."""
         rng = self.rng()
         for width in (1.0, 0.1, 1e-3, 1e-6):
             smooth = self.loss.smoothed(width)
@@ -144,7 +144,7 @@ class DualitySuite(Suite):
 
     @when(lambda suite: suite.loss.smoothed(1.0) is not None and _has_conjugate(suite))
     def check_smoothed_gradient_is_dual(self) -> None:
-        """The gradient of the smoothed form is a dual point of the exact one."""
+        """The gradient of the smoothed loss is a feasible dual point of the exact loss."""
         for case in self.cases():
             smooth = self.loss.smoothed(0.3)
             assert smooth is not None

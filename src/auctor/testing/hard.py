@@ -1,8 +1,8 @@
-"""Data on which cutting planes need about 1/accuracy steps, with the oracles that make them.
+"""Data on which the cutting-plane method needs about 1/accuracy steps, with adversarial oracles.
 
-Both have ``lambda = 1``. An adversarial oracle breaks ties so that every cut rules out as little as
-possible; the iterates of the bundle method are then known exactly. Columns grow with the number of
-rows, so the instances do not contradict the rates for bounded rows.
+Both have ``lambda = 1``. The adversarial oracle breaks ties so that every cut is as weak as
+possible; the iterates of the bundle method are then known in closed form. The number of columns
+grows with the rows, so that the instances do not contradict the rates for bounded rows.
 
 References
 ----------
@@ -22,18 +22,18 @@ from auctor.core.types import FloatArray
 from auctor.losses import PairwiseHinge, Prbep
 from auctor.losses.base import BaseLoss
 
-#: How close to a kink counts as on it.
+#: Distance below which a score counts as tied: rounding errors of the iterates are far below.
 TIE = 1e-9
 
 
 @dataclass(frozen=True)
 class HardInstance(ABC):
-    """A data set with its adversarial oracle and what the bundle method does on it.
+    """A data set with its adversarial oracle and the known iterates of the bundle method.
 
     Parameters
     ----------
     accuracy : float in (0, 1)
-        The smaller, the more rows: the method needs a multiple of ``1/accuracy`` steps to it.
+        Target accuracy; the method needs a multiple of ``1/accuracy`` steps, and as many rows.
     """
 
     accuracy: float
@@ -60,21 +60,21 @@ class HardInstance(ABC):
     @property
     @abstractmethod
     def X(self) -> FloatArray:
-        """Rows."""
+        """The rows, (n, d)."""
 
     @property
     @abstractmethod
     def start(self) -> FloatArray:
-        """Where the method starts."""
+        """First iterate of the method."""
 
     @property
     @abstractmethod
     def optimum(self) -> float:
-        """Smallest objective."""
+        """Smallest value of the objective."""
 
     @abstractmethod
     def oracle(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Risk and the least helpful of its subgradients."""
+        """The risk and the least useful one of its subgradients."""
 
     @abstractmethod
     def iterate(self, k: int) -> FloatArray:
@@ -86,7 +86,7 @@ class HardInstance(ABC):
 
     @property
     def y(self) -> FloatArray:
-        """One positive row, the first."""
+        """Labels: the first row is positive, all others negative."""
         y = np.full(self.X.shape[0], -1.0)
         y[0] = 1.0
         return y
@@ -101,7 +101,7 @@ class HardPrbep(HardInstance):
     """Break-even point: after k steps the gap is ``1/(2k)``, and ``n`` steps are needed.
 
     ``J(w_k) = (2 + 1/k)/4`` and ``min J = (n - 1)/(2n - 1)`` with ``n = ceil(1/accuracy) + 1``
-    rows. An ordinary oracle is hardly faster.
+    rows. An ordinary oracle needs almost as many steps.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class HardPrbep(HardInstance):
         return (self.n_steps - 1) / (2 * self.n_steps - 1)
 
     def oracle(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Risk, and a flip rather than none at ties, of the first of the tied rows."""
+        """The risk; at ties the subgradient that flips the first of the tied rows."""
         X, n = self.X, self.n_steps
         scores = X @ w
         flips = 1.0 + 2.0 / n * (scores[1:] - scores[0])
@@ -214,7 +214,7 @@ class HardRoc(HardInstance):
         return 0.25 / self.n_negatives
 
     def oracle(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Risk, and all violated pairs; if there are none, the first pair on its kink alone."""
+        """The risk and the subgradient of all violated pairs; if none, of the first tied pair."""
         X, n = self.X, self.n_negatives
         pairs = X[0] - X[1:]
         miss = 1.0 - pairs @ w

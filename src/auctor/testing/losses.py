@@ -1,4 +1,4 @@
-"""Conformance of a loss: derivatives, weights, robustness, and all of `duality`."""
+"""Conformance of a loss: derivatives, weights, robustness, and the checks of `duality`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from auctor.testing.differences import disagreement
 from auctor.testing.duality import DualitySuite
 from auctor.testing.suite import Untouched, expect, expect_close, when
 
-#: Sizes of scores at which nothing may turn into NaN.
+#: Sizes of scores at which no result may be NaN.
 EXTREMES = (1e3, 1e6, 1e30, 1e100, 1e200)
 
 
@@ -29,14 +29,14 @@ def _promises(order: int) -> Callable[[LossSuite], bool]:
 
 
 class LossSuite(DualitySuite):
-    """Every promise of the `Loss` protocol, tried on one instance.
+    """Tests of the whole `Loss` protocol, on one instance.
 
     Parameters
     ----------
     loss : Loss
-        Test several, with non-default parameters.
+        Test several instances, also with non-default parameters.
     seed : int
-        Of the random scores and targets.
+        Seed of the random scores and targets.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class LossSuite(DualitySuite):
 
     @when(_promises(1))
     def check_gradient(self) -> None:
-        """`value_grad` agrees with `value` and its fourth-order differences."""
+        """`value_grad` agrees with `value` and with its fourth-order differences."""
         for case in self.cases():
             value, grad = self.loss.value_grad(case.scores, case.target)
             expect_close(value, self.loss.value(case.scores, case.target), "value", rtol=1e-14)
@@ -69,21 +69,21 @@ class LossSuite(DualitySuite):
 
     @when(lambda suite: suite.loss.order >= 1 and suite.loss.smooth)
     def check_gradient_at_ties(self) -> None:
-        """The gradient of a smooth loss is right at ties and at exact margins too."""
+        """The gradient of a smooth loss is also correct at ties and at exact margins."""
         rng = self.rng()
         target = Target(target_for(self.loss, rng))
         for scores in kinked_scores(target.y, rng):
             if self.loss.scale_invariant and not np.ptp(scores):
-                continue  # it jumps there
+                continue  # it is discontinuous at equal scores
             _, grad = self.loss.value_grad(scores, target)
             scale = float(np.abs(grad).max()) or 1.0
             direction = rng.normal(size=N_ROWS)
-            # Only continuity is promised here, so the difference is of first order in the step.
+            # The gradient is only continuous here, so the error is of first order in the step.
             step = 1e-6 * min(1.0, float(getattr(self.loss, "width", 0.0)) or 1.0)
-            ahead, behind = (
+            forward, backward = (
                 self.loss.value(scores + k * step * direction, target) for k in (1, -1)
             )
-            error = abs((ahead - behind) / (2 * step) - float(grad @ direction))
+            error = abs((forward - backward) / (2 * step) - float(grad @ direction))
             expect(error <= 2e-4 * scale, f"gradient at ties off by {error / scale:.3g}")
 
     @when(_promises(2))
@@ -94,7 +94,7 @@ class LossSuite(DualitySuite):
             curvature = self.loss.curvature(case.scores, case.target)
             for direction in rng.normal(size=(3, N_ROWS)):
                 product = curvature.matvec(direction)
-                # Parts that cancel leave the rounding of the diagonal.
+                # Terms may cancel and leave rounding errors of the size of the diagonal.
                 parts = np.abs(product), np.abs(curvature.diagonal * direction)
                 scale = float(np.maximum(*parts).max()) or 1.0
                 error = disagreement(
@@ -111,11 +111,11 @@ class LossSuite(DualitySuite):
 
     @when(_promises(2))
     def check_curvature_matrix(self) -> None:
-        """Curvature is symmetric, non-negative where convex, and its diagonal non-negative."""
+        """The curvature is symmetric, and positive semi-definite if the loss is convex."""
         for case in self.cases():
             curvature = self.loss.curvature(case.scores, case.target)
             matrix = np.array([curvature.matvec(unit) for unit in np.eye(N_ROWS)])
-            # Of the terms, which may cancel.
+            # Scale of the terms, which may cancel in the matrix.
             scale = max(float(np.abs(matrix).max()), float(curvature.diagonal.max())) or 1.0
             expect_close(matrix, matrix.T, f"symmetry ({case.name})", rtol=1e-12, scale=scale)
             expect((curvature.diagonal >= 0.0).all(), "curvature.diagonal has negative entries")
@@ -125,7 +125,7 @@ class LossSuite(DualitySuite):
 
     @when(_promises(1))
     def check_shifts(self) -> None:
-        """`shifts` has the values and slopes of the shifted scores."""
+        """`shifts` has the values and derivatives at scores shifted by a constant."""
         for case in self.cases():
             own = self.loss.shifts(case.scores, case.target)
             plain = ShiftedScores(self.loss, case.scores, case.target)
@@ -148,7 +148,7 @@ class LossSuite(DualitySuite):
                 expect(least <= min(values) + slack, f"root is not the best ({case.name})")
 
     def _bend(self, scores: FloatArray, target: Target) -> float:
-        """Scale of the curvature along a constant."""
+        """Scale of the curvature along a constant shift of the scores."""
         if self.loss.order < 2:
             return 1.0
         curvature = self.loss.curvature(scores, target)
@@ -156,7 +156,7 @@ class LossSuite(DualitySuite):
 
     @when(lambda suite: suite.loss.order >= 2 and suite.draws_pairs())
     def check_pair_draws(self) -> None:
-        """Pairs drawn from the curvature add up to it: in total exactly, in each entry nearly."""
+        """Pairs drawn from the curvature sum to it: exactly in trace, nearly in each entry."""
         for case in self.cases():
             curvature = self.loss.curvature(case.scores, case.target)
             assert isinstance(curvature, PairCurvature)
@@ -171,14 +171,14 @@ class LossSuite(DualitySuite):
             expect_close(drawn, matrix, "drawn pairs", rtol=5e-3, scale=scale)
 
     def draws_pairs(self) -> bool:
-        """Whether the curvature is one of pairs that can be drawn."""
+        """Whether the curvature is a sum over pairs from which pairs can be drawn."""
         case = next(self.cases())
         curvature = self.loss.curvature(case.scores, case.target)
         return isinstance(curvature, PairCurvature) and curvature.partners is not None
 
     @when(lambda suite: suite.loss.order < 2)
     def check_missing_order_is_refused(self) -> None:
-        """What the order does not promise raises an error of the family."""
+        """Derivatives beyond ``order`` raise an `AuctorError`."""
         case = next(self.cases())
         missing = [self.loss.curvature]
         if self.loss.order < 1:
@@ -188,7 +188,7 @@ class LossSuite(DualitySuite):
                 method(case.scores, case.target)
             except AuctorError:
                 continue
-            raise AssertionError(f"order {self.loss.order}, yet {method.__name__} answers")
+            raise AssertionError(f"order {self.loss.order}, yet {method.__name__} does not raise")
 
     @when(lambda suite: suite.loss.quadratic)
     def check_quadratic(self) -> None:
@@ -201,7 +201,7 @@ class LossSuite(DualitySuite):
 
     @when(lambda suite: suite.loss.coupling is Coupling.ROW)
     def check_row_coupling(self) -> None:
-        """A loss that is a sum over rows has a gradient and curvature row by row."""
+        """A loss with ROW coupling has a separate gradient and curvature for each row."""
         for case in self.cases():
             moved = case.scores.copy()
             moved[1:] += self.rng().normal(size=N_ROWS - 1)
@@ -221,7 +221,10 @@ class LossSuite(DualitySuite):
         what: str,
         pull: Callable[[FloatArray], FloatArray],
     ) -> None:
-        """Value, gradient and curvature at ``a`` equal those at ``b``, rows mapped by ``pull``."""
+        """Value, gradient and curvature at ``a`` equal those at ``b``.
+
+        ``pull`` maps vectors over the rows of ``b`` to vectors over the rows of ``a``.
+        """
         expect_close(self.loss.value(*b), self.loss.value(*a), f"value, {what}")
         if self.loss.order >= 1:
             expect_close(
@@ -230,7 +233,7 @@ class LossSuite(DualitySuite):
         if self.loss.order >= 2:
             v = self.rng().normal(size=N_ROWS)
             own = self.loss.curvature(*a)
-            # Terms may cancel to the last digit, as where one row alone has curvature.
+            # Terms may cancel completely, for example if only one row has curvature.
             expect_close(
                 pull(self.loss.curvature(*b).matvec(_spread(v, b[0], pull))),
                 own.matvec(v),
@@ -239,7 +242,7 @@ class LossSuite(DualitySuite):
             )
 
     def check_equal_weights(self) -> None:
-        """Equal weights are no weights, and the scale of weights does not matter."""
+        """Equal weights are the same as no weights, and the scale of weights does not matter."""
         for case in self.cases():
             y, weight = case.target.y, case.target.weight
             given = np.ones(N_ROWS) if weight is None else weight
@@ -250,7 +253,7 @@ class LossSuite(DualitySuite):
                 )
 
     def check_zero_weights(self) -> None:
-        """A row of weight zero changes nothing, whatever its score."""
+        """A row of weight zero has no effect, for any score."""
         for case in self.cases():
             y, n = case.target.y, N_ROWS
             weight = np.ones(n) if case.target.weight is None else case.target.weight
@@ -295,7 +298,7 @@ class LossSuite(DualitySuite):
 
     @when(lambda suite: getattr(suite.loss, "weights", "row") == "row")
     def check_weights_are_repetition(self) -> None:
-        """Integer weights equal repeated rows."""
+        """Integer weights are the same as repeated rows."""
         rng = self.rng()
         for case in self.cases():
             count = rng.integers(1, 5, size=N_ROWS)
@@ -328,7 +331,7 @@ class LossSuite(DualitySuite):
             )
 
     def check_shift_invariance(self) -> None:
-        """`shift_invariant` says the truth."""
+        """`shift_invariant` is correct."""
         for case in self.cases():
             value = self.loss.value(case.scores, case.target)
             shifted = self.loss.value(case.scores + 0.7, case.target)
@@ -339,7 +342,7 @@ class LossSuite(DualitySuite):
             expect(not same, "not shift_invariant, yet a constant changes nothing")
 
     def check_scale_invariance(self) -> None:
-        """`scale_invariant` says the truth."""
+        """`scale_invariant` is correct."""
         changes = False
         for case in self.cases():
             value = self.loss.value(case.scores, case.target)
@@ -354,7 +357,7 @@ class LossSuite(DualitySuite):
     # --- robustness -------------------------------------------------------------------------
 
     def check_extremes(self) -> None:
-        """Huge scores give a finite or infinite value, gradient and curvature, never NaN."""
+        """Value, gradient and curvature at huge scores are finite or infinite, never NaN."""
         for case in self.cases():
             for size in EXTREMES:
                 for scores in (size * case.scores, -size * case.scores, size * case.target.y):
@@ -367,7 +370,7 @@ class LossSuite(DualitySuite):
                     expect(not any(np.isnan(x).any() for x in found), f"NaN at scores of {size:g}")
 
     def check_nan_is_not_hidden(self) -> None:
-        """A NaN among the scores makes the value NaN (or infinite), wherever it stands."""
+        """A NaN in any score makes the value NaN or infinite."""
         for case in self.cases():
             for i in range(N_ROWS):
                 scores = case.scores.copy()
@@ -376,7 +379,7 @@ class LossSuite(DualitySuite):
                 expect(not math.isfinite(value), f"value {value:.3g} with a NaN score in row {i}")
 
     def check_inputs_untouched(self) -> None:
-        """Read-only targets and weights work, and no input is written to."""
+        """Read-only targets and weights work, and inputs are not modified."""
         for case in self.cases():
             frozen = Untouched((case.target.y, case.target.weight), freeze=True)
             with frozen, Untouched((case.scores,)):
@@ -407,7 +410,7 @@ def _first(g: FloatArray) -> FloatArray:
 def _spread(
     v: FloatArray, scores: FloatArray, pull: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """The vector over the rows of ``scores`` that repeats ``v`` where ``pull`` sums."""
+    """The transpose of ``pull`` applied to ``v``: repeats entries where ``pull`` sums."""
     out = np.zeros(scores.shape[0])
     for j, unit in enumerate(np.eye(scores.shape[0])):
         hit = pull(unit)

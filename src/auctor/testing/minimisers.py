@@ -15,7 +15,7 @@ from auctor.testing.plain import Plain
 
 
 def bounded_minimiser(function: Any, x: FloatArray, bounds: list[Any]) -> FloatArray:
-    """L-BFGS-B from ``x`` to the last digit."""
+    """L-BFGS-B from ``x``, to rounding errors."""
     options: Any = {"maxiter": 20000, "maxfun": 100000, "ftol": 0.0, "gtol": 1e-14, "maxcor": 50}
     found = minimize(function, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     out: FloatArray = found.x
@@ -40,7 +40,7 @@ def smooth_minimiser(
     high, low = np.maximum(spec.upper, 0.0), np.maximum(-spec.lower, 0.0)
     bounds = [(0.0, u) for u in (*high, *low)] + [(None, None)]
     x = np.zeros(2 * d + 1)
-    for _ in range(4):  # a restart drops a spoilt memory
+    for _ in range(4):  # a restart drops a history of bad curvature pairs
         x = bounded_minimiser(objective, x, bounds)
     w: FloatArray = x[:d] - x[d : 2 * d]
     return np.append(w, x[2 * d]) if fit_intercept else w
@@ -64,10 +64,11 @@ def hinge_minimiser(A: FloatArray, share: FloatArray, strength: float) -> FloatA
 def break_even_minimiser(X: FloatArray, y: FloatArray, strength: float) -> FloatArray:
     """Minimiser of the max-margin loss of the break-even point, by its dual.
 
-    The dual variables are the shares of the rows that the worst labelling flips, of as many
-    positives as negatives.
+    The dual variables are the shares by which rows are flipped in the worst labelling, with equal
+    sums over positives and negatives.
     """
     n, gain = y.size, (y > 0.0) / np.count_nonzero(y > 0.0)
+    # w = pull.T @ flips.
     pull = 2.0 / (n * strength) * y[:, None] * X
 
     def dual(flips: FloatArray) -> tuple[float, FloatArray]:
@@ -88,7 +89,10 @@ def break_even_minimiser(X: FloatArray, y: FloatArray, strength: float) -> Float
 def quantile_minimiser(
     X: FloatArray, target: Target, tau: float, scale: float, l1: FloatArray
 ) -> FloatArray:
-    """Minimiser of ``scale * quantile loss + l1 . |w|`` with intercept, a linear program."""
+    """Minimiser of ``scale * quantile loss + l1 . |w|`` with intercept, by a linear program.
+
+    Variables are the positive and negative parts of w, of the intercept and of the residuals.
+    """
     n, d = X.shape
     weight = np.ones(n) if target.weight is None else target.weight
     share = scale * weight / weight.sum()
@@ -103,7 +107,10 @@ def quantile_minimiser(
 def support_minimiser(
     plain: Plain, levels: FloatArray, support: int, X: FloatArray, target: Target
 ) -> FloatArray:
-    """Group lasso on pairs whose first ``support`` columns are not zero, so J is smooth there."""
+    """Minimiser of a group lasso on pairs of columns, of which the first ``support`` are not zero.
+
+    The objective is smooth on these columns. That the others stay zero is asserted.
+    """
     d = X.shape[1]
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
@@ -119,5 +126,5 @@ def support_minimiser(
     w = np.concatenate((x[:support], np.zeros(d - support), x[support:]))
     out = X.T @ plain(X @ w[:d] + w[d], target)[1]
     lengths = np.hypot(out[support::2], out[support + 1 :: 2])
-    assert (lengths < levels[support // 2 :]).all(), "the columns left out belong to the support"
+    assert (lengths < levels[support // 2 :]).all(), "a column outside the support is not zero"
     return w

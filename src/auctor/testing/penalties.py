@@ -1,4 +1,4 @@
-"""Conformance of a penalty: prox, violation, conjugate, separable form."""
+"""Conformance of a penalty: proximal operator, violation, conjugate, separable form."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 
-#: Per-column parameters in ``examples()`` have this length.
+#: Number of columns of the tests, and length of per-column parameters in ``examples()``.
 N_COLUMNS = 4
 
-#: Steps of the prox to try: short, one, long.
+#: Step sizes of the proximal operator: small, one, large.
 STEPS = (0.05, 1.0, 20.0)
 
 
@@ -30,14 +30,14 @@ def _has_conjugate(suite: PenaltySuite) -> bool:
 
 
 class PenaltySuite(Suite):
-    """Every promise of the `Penalty` protocol, tried on one instance.
+    """Tests of the whole `Penalty` protocol, on one instance.
 
     Parameters
     ----------
     penalty : Penalty
-        For `N_COLUMNS` columns where it has per-column parameters.
+        For `N_COLUMNS` columns if it has per-column parameters.
     seed : int
-        Of the random weights.
+        Seed of the random weights.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class PenaltySuite(Suite):
             yield v
 
     def feasible(self) -> Iterator[FloatArray]:
-        """Points of the domain, many on kinks and bounds."""
+        """Points of the domain, many of them at kinks and bounds."""
         for v in self.vectors():
             for step in STEPS:
                 yield self.penalty.prox(v, step)
@@ -73,7 +73,7 @@ class PenaltySuite(Suite):
         return self.penalty.value(x) + float((x - v) @ (x - v)) / (2.0 * step)
 
     def check_prox_is_the_minimiser(self) -> None:
-        """No other point does better, near or far, along axes or across."""
+        """No other point has a lower objective, near or far, along axes or other directions."""
         rng = np.random.default_rng(self.seed)
         for v in self.vectors():
             for step in STEPS:
@@ -88,7 +88,7 @@ class PenaltySuite(Suite):
 
     @when(_is_separable)
     def check_prox_by_golden_section(self) -> None:
-        """Coordinate by coordinate it is where a golden-section search ends."""
+        """In each coordinate it equals the result of a golden-section search."""
         for v in self.vectors(4):
             for step in STEPS:
                 best = self.penalty.prox(v, step)
@@ -128,7 +128,7 @@ class PenaltySuite(Suite):
     # --- violation --------------------------------------------------------------------------
 
     def check_violation_at_optimum(self) -> None:
-        """It is zero where ``w = prox(w - grad)``."""
+        """The violation is zero if ``w = prox(w - grad)``."""
         for v in self.vectors():
             w = self.penalty.prox(v, 1.0)
             scale = 1.0 + float(np.abs(v).max())
@@ -137,12 +137,12 @@ class PenaltySuite(Suite):
             expect_close(violation, 0.0 * w, "violation at an optimum", rtol=1e-13, scale=scale)
 
     def check_violation_is_the_distance(self) -> None:
-        """It is the limit of ``|w - prox(w - t grad, t)| / t``, so positive off optima."""
+        """The violation is the limit of ``|w - prox(w - t grad, t)| / t`` for small t."""
         rng = np.random.default_rng(self.seed)
         for w in self.feasible():
             grad = rng.normal(size=N_COLUMNS) * 2.0
             found = float(np.linalg.norm(self.penalty.violation(w, grad)))
-            # A kink or bound nearer than the step hides the limit; one of these is near enough.
+            # A kink or bound within the step hides the limit; one of these steps is small enough.
             moved = [float(np.linalg.norm(self._residual(w, grad, t))) for t in (1e-4, 1e-6, 1e-8)]
             error = min(abs(found - wanted) for wanted in moved)
             expect(error <= 1e-3 * (1 + found), f"violation {found:.6g}, not {moved[-1]:.6g}, {w}")
@@ -151,7 +151,7 @@ class PenaltySuite(Suite):
         return (w - self.penalty.prox(w - t * grad, t)) / t
 
     def check_violation_sign(self) -> None:
-        """It is never negative, and zero only at fixed points of the prox step."""
+        """The violation is never negative, and zero only at fixed points of a proximal step."""
         rng = np.random.default_rng(self.seed)
         for w in self.feasible():
             grad = rng.normal(size=N_COLUMNS)
@@ -164,7 +164,7 @@ class PenaltySuite(Suite):
     # --- value and conjugate ----------------------------------------------------------------
 
     def check_convexity(self) -> None:
-        """The value lies below its chords."""
+        """The value is below its chords."""
         points = list(self.feasible())
         for a, b in zip(points, reversed(points), strict=True):
             low, high = self.penalty.value(a), self.penalty.value(b)
@@ -173,7 +173,7 @@ class PenaltySuite(Suite):
 
     @when(_has_conjugate)
     def check_fenchel(self) -> None:
-        """``conjugate(v) >= v.w - value(w)``, equal where v is a subgradient at w."""
+        """``conjugate(v) >= v.w - value(w)``, with equality if v is a subgradient at w."""
         points = list(self.feasible())
         for x in self.vectors():
             w = self.penalty.prox(x, 1.0)
@@ -189,7 +189,7 @@ class PenaltySuite(Suite):
 
     @when(_has_conjugate)
     def check_dual_scale(self) -> None:
-        """It is the largest feasible scale: finite there, infinite just beyond."""
+        """`dual_scale` is the largest feasible scale: the conjugate is infinite just beyond."""
         for v in self.vectors():
             scale = self.penalty.dual_scale(v)
             expect(0.0 <= scale <= 1.0, f"dual_scale {scale} outside [0, 1]")
@@ -202,7 +202,7 @@ class PenaltySuite(Suite):
 
     @when(_is_separable)
     def check_separable_spec(self) -> None:
-        """The arrays give the same value, infinite outside the box."""
+        """The arrays of `separable` give the same value, infinite outside the bounds."""
         spec = self.penalty.separable(N_COLUMNS)
         assert spec is not None
         expect(all(a.shape == (N_COLUMNS,) for a in spec), "separable() needs (d,) arrays")
@@ -227,7 +227,7 @@ class PenaltySuite(Suite):
     # --- robustness -------------------------------------------------------------------------
 
     def check_inputs_untouched(self) -> None:
-        """No input is written to."""
+        """Inputs are not modified."""
         v = np.linspace(-2.0, 3.0, N_COLUMNS)
         with Untouched([v]):
             w = self.penalty.prox(v, 0.5)
@@ -243,7 +243,7 @@ class PenaltySuite(Suite):
             expect_close(twin.prox(v, 0.7), self.penalty.prox(v, 0.7), "a copy's prox", rtol=0.0)
 
 
-#: Lengths of the vectors to try: from next to nothing to beyond every threshold.
+#: Lengths of the moves away from a minimiser: from 1e-6 to beyond every threshold.
 _SIZES = (1e-6, 1e-3, 0.1, 3.0)
 
 

@@ -1,4 +1,4 @@
-"""Losses in plain numpy, pairs as a full matrix; they share no code with the library."""
+"""Losses in plain numpy, with all pairs as a matrix; they share no code with the library."""
 
 from __future__ import annotations
 
@@ -124,7 +124,11 @@ def plain_quantile(tau: float) -> Plain:
 
 
 def plain_break_even(s: FloatArray, target: Target) -> tuple[float, FloatArray]:
-    """Flip the lowest positive and the highest negative while that pays; without weights."""
+    """The max-margin break-even loss, without weights.
+
+    The worst labelling flips the lowest positives and the highest negatives, in pairs, while a pair
+    has a positive gain.
+    """
     up, down = np.flatnonzero(target.y > 0), np.flatnonzero(target.y < 0)
     low, high = up[np.argsort(s[up])], down[np.argsort(-s[down])]
     pairs = min(low.size, high.size)
@@ -142,5 +146,5 @@ def distance(s: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def sign_of_residual(s: FloatArray, y: FloatArray) -> FloatArray:
-    """Its derivative."""
+    """Derivative of the absolute residual."""
     return np.sign(s - y)

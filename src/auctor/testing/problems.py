@@ -1,8 +1,8 @@
 """Small problems with a known optimum, found by methods that share no code with the library.
 
-Losses are written again in plain numpy (`auctor.testing.plain`), minimisers come from closed forms
-and from scipy (`auctor.testing.minimisers`). The optimum is the plain objective at that minimiser,
-so it can only be too high, by rounding.
+Losses are implemented independently in numpy (`auctor.testing.plain`), minimisers come from closed
+forms and from scipy (`auctor.testing.minimisers`). The optimum is the plain objective at that
+minimiser, so that it can only be too high, by the error of the minimiser.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ class Reference:
     ----------
     name : str
     loss, penalty
-        The library's parts.
+        Parts of the library.
     X : (n, d) array
     target : Target
     fit_intercept : bool
     plain : callable
         The same loss in plain numpy.
     w : array
-        A minimiser, followed by the intercept where there is one.
+        A minimiser, followed by the intercept if there is one.
     norm : callable, optional
-        The penalty in plain numpy, where it does not separate over coordinates.
+        The penalty in plain numpy, if it is not separable.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Reference:
     norm: Callable[[FloatArray], float] | None = field(default=None, repr=False)
 
     def problem(self, data: Data | None = None, *, loss: Loss | None = None) -> Problem:
-        """A fresh problem, on other data or with another loss if given."""
+        """A new problem, on other data or with another loss if given."""
         return Problem(
             self.loss if loss is None else loss,
             self.penalty,
@@ -103,7 +103,7 @@ class Reference:
         )
 
     def objective(self, coef: FloatArray, intercept: float = 0.0) -> float:
-        """J, recomputed in plain numpy."""
+        """The objective, computed in plain numpy."""
         if self.norm is not None:
             return self.plain(self.X @ coef + intercept, self.target)[0] + self.norm(coef)
         spec = _spec(self.penalty, self.X.shape[1])
@@ -188,7 +188,7 @@ def _smooth_references() -> Iterator[Reference]:
 
 
 def _closed_references() -> Iterator[Reference]:
-    """Orthonormal columns: the minimiser is a soft threshold of ``X.T @ y / n``, clipped."""
+    """Orthonormal columns: the minimiser is the clipped soft threshold of ``X.T @ y / n``."""
     s = _sample()
     n = s.X.shape[0]
     X = np.ascontiguousarray(np.linalg.qr(s.X)[0]) * np.sqrt(n)
@@ -202,7 +202,7 @@ def _closed_references() -> Iterator[Reference]:
 
 
 def _kinked_references() -> Iterator[Reference]:
-    """Non-smooth losses: by the dual of the hinge, and by linear programs."""
+    """Non-smooth losses, solved by the dual of the hinge and by linear programs."""
     s = _sample()
     X, labels, weighted = s.X, Target(s.label), Target(s.label, s.weight)
     real, strength = Target(s.real, s.weight), 0.1
@@ -231,7 +231,7 @@ def _kinked_references() -> Iterator[Reference]:
 
 
 def _group_references() -> Iterator[Reference]:
-    """Pairs of columns: a closed form, and problems on the columns known to be in the support."""
+    """Group lasso on pairs of columns: a closed form, and solves on the known support."""
     s = _sample()
     n = s.X.shape[0]
     X = np.ascontiguousarray(np.linalg.qr(s.X)[0]) * np.sqrt(n)
@@ -259,7 +259,7 @@ def _group_references() -> Iterator[Reference]:
 
 
 def _gaussian_references() -> Iterator[Reference]:
-    """Losses of Gaussian scores: the best of many descents from random starts."""
+    """Non-convex losses of Gaussian scores: the best of 20 descents from random starts."""
     s = _sample()
     target, d, rng = Target(s.label, s.weight), s.X.shape[1], np.random.default_rng(1)
     for name, loss, plain in (
@@ -287,7 +287,7 @@ def _pair_norm(levels: FloatArray) -> Callable[[FloatArray], float]:
 
 @cache
 def references() -> tuple[Reference, ...]:
-    """Every reference problem.
+    """All reference problems.
 
     Examples
     --------

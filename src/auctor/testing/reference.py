@@ -1,4 +1,4 @@
-"""The published way to smooth the break-even loss, guarded, as the reference of the fast one.
+"""The published algorithm of the smoothed break-even loss, as a reference for the fast one.
 
 With ``a_i = -(2/n) y_i s_i`` and ``kappa = -1/n+`` the flips are ``clip((a - theta)/mu)`` on the
 positives and ``clip((a - kappa + theta)/mu)`` on the negatives, where theta is a root of a monotone
@@ -20,7 +20,7 @@ from auctor.core.types import FloatArray
 
 
 class Flips(NamedTuple):
-    """Shares by which rows are flipped, the root, and how often the anchors moved."""
+    """Shares by which rows are flipped, the root theta, and the number of anchor moves."""
 
     flip: FloatArray
     theta: float
@@ -28,11 +28,11 @@ class Flips(NamedTuple):
 
 
 class Anchor:
-    """Minus the sum of ``clip((a_i - theta)/mu)`` at nearby theta, one after the other.
+    """Evaluates minus the sum of ``clip((a_i - theta)/mu)`` at a sequence of theta.
 
-    The anchor rests on one of the kinks ``a_i`` (a head, where a term starts to grow) and
-    ``a_i - mu`` (a tail, where it is full), in descending order, with the value there and the
-    number of growing terms just below. A query moves it kink by kink, in either direction.
+    The anchor is at one of the kinks ``a_i`` (a head, below which a term grows) and ``a_i - mu``
+    (a tail, below which it is 1), in descending order. It stores the value there and the number of
+    growing terms just below. A query moves it kink by kink, in either direction.
     """
 
     def __init__(self, a: FloatArray, mu: float) -> None:
@@ -45,7 +45,7 @@ class Anchor:
         self.moves = 0
 
     def __call__(self, theta: float) -> float:
-        """The value at theta; infinite theta included, which the printed text leaves out."""
+        """The value at theta, which may be infinite, a case that the paper leaves out."""
         if math.isinf(theta):
             return 0.0 if theta > 0 else -float(self._count)
         last = self.kinks.size - 1
@@ -60,6 +60,7 @@ class Anchor:
         return self._value + self._growing / self._mu * (theta - float(self.kinks[self._at]))
 
     def _move(self, step: int) -> None:
+        """Move to the next kink below (1) or above (-1), with value and growing terms."""
         self.moves += 1
         here = self._at if step > 0 else self._at - 1
         stretch = float(self.kinks[here] - self.kinks[here + 1])
@@ -93,7 +94,7 @@ class _Piece(NamedTuple):
 
     @classmethod
     def of(cls, g: Anchor, low: float, high: float) -> _Piece:
-        """The linear piece of ``g`` on [low, high], level where that is half a line or a point."""
+        """The linear piece of ``g`` on [low, high]; constant on a half-line or a point."""
         if low == high or math.isinf(high):
             return cls(low, g(low), 0.0)
         if math.isinf(low):
@@ -102,10 +103,11 @@ class _Piece(NamedTuple):
 
 
 def anchored_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
-    """Algorithms 2 and 3: find the piece of each class that holds the root, then the root.
+    """Algorithms 2 and 3: find the piece of each class that contains the root, then the root.
 
-    Guards: values at infinity are known; a half-infinite piece is level; where both are level any
-    point of both will do; a piece of no length is the root.
+    Special cases that the paper leaves out: values at infinity are known; a half-infinite piece is
+    constant; if both pieces are constant any common point is a root; a piece of length zero is the
+    root.
     """
     pos, neg, kappa = _parts(scores, y)
     g_pos, g_neg = Anchor(pos, mu), Anchor(neg, mu)
@@ -134,7 +136,7 @@ def anchored_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
 
 
 def sorted_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
-    """One merged sort of all kinks; the slope is summed along them up to the root."""
+    """The same by one sort of the kinks of both classes and a cumulative sum up to the root."""
     pos, neg, kappa = _parts(scores, y)
     kinks = np.concatenate((pos - mu, kappa - neg, pos, kappa - neg + mu))
     order = np.argsort(kinks, kind="stable")
@@ -145,7 +147,7 @@ def sorted_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
     theta = float(kinks[k - 1])
     if growing[k - 1] > 0:
         theta -= float(value[k - 1] * mu / growing[k - 1])
-    # The sum along the kinks has rounded; sums over rows have not.
+    # Newton corrections by sums over rows remove the rounding errors of the cumulative sum.
     for _ in range(3):
         flip = _flips(scores, y, mu, theta)
         active = int(((flip > 0.0) & (flip < 1.0)).sum())

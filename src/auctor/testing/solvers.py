@@ -1,4 +1,4 @@
-"""Conformance of a solver: right answers, honest gaps, budgets, refusals."""
+"""Conformance of a solver: correct solutions, valid gaps, budgets, refusals."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from auctor.solvers.choose import able, resolve
 from auctor.testing.problems import Reference, references
 from auctor.testing.suite import Suite, Untouched, expect, expect_close
 
-#: Gap to solve to, relative to the objective at the null model.
+#: Tolerance of the solves, relative to the objective at the null model. Set by hand: tight enough
+#: to compare with the known optimum, loose enough for first-order solvers.
 TOL = 1e-6
-#: Iterations after which a solver counts as one that does not converge.
+#: Iterations after which a solver is taken as not converging. Set by hand.
 MAX_ITER = 5000
 
 
 class SolverSuite(Suite):
-    """Every promise of the `Solver` protocol and of `minimise`, tried on one solver.
+    """Tests of the `Solver` protocol and of `minimise`, on one solver.
 
     Parameters
     ----------
     solver : Solver
     problems : sequence of Reference, optional
-        With a known optimum; the built-in list by default. Those whose needs the solver does not
-        state as met must be refused.
+        Problems with a known optimum; the built-in list by default. Those that do not provide what
+        the solver ``needs`` must be refused.
 
     Examples
     --------
@@ -56,15 +57,15 @@ class SolverSuite(Suite):
         self._solved: dict[str, tuple[Solution, list[Step]]] = {}
 
     def solve(self, reference: Reference, **options: Any) -> Solution:
-        """A quiet solve to the tolerance of the suite."""
+        """Solve to the tolerance of the suite, without warnings."""
         settings = {"tol": TOL, "max_iter": MAX_ITER, "rng": 0, "on_failure": "ignore", **options}
         problem = settings.pop("problem", None) or reference.problem()
         return minimise(problem, self.solver, **settings)
 
     def solved(self, reference: Reference) -> tuple[Solution, list[Step]]:
-        """The solution of a problem and the steps to it; solved once, for all checks.
+        """The solution of a problem and its steps; solved once for all checks.
 
-        The ``w`` of a step belongs to the solver, which may have changed it since.
+        The ``w`` of a step belongs to the solver, which may have modified it later.
         """
         if reference.name not in self._solved:
             steps: list[Step] = []
@@ -72,10 +73,10 @@ class SolverSuite(Suite):
             self._solved[reference.name] = solution, steps
         return self._solved[reference.name]
 
-    # --- answers ----------------------------------------------------------------------------
+    # --- solutions --------------------------------------------------------------------------
 
     def check_optimum(self) -> None:
-        """It converges to the known optimum of every problem it can do."""
+        """The solver reaches the known optimum of every problem it can solve."""
         for reference in self.doable:
             name, solution = reference.name, self.solved(reference)[0]
             expect(solution.converged, f"{name}: {solution.status.name}, gap {solution.gap:.3g}")
@@ -85,7 +86,7 @@ class SolverSuite(Suite):
             expect(excess <= allowed + 1e-12, f"{name}: {excess:.3g} above the optimum")
 
     def check_minimiser(self) -> None:
-        """Where the objective is strongly convex the coefficients are near the known ones."""
+        """If the objective is strongly convex, the coefficients are near the known ones."""
         for reference in self.doable:
             d = reference.X.shape[1]
             spec = reference.penalty.separable(d)
@@ -100,14 +101,14 @@ class SolverSuite(Suite):
             )
 
     def check_value(self) -> None:
-        """The reported value is the objective, recomputed in plain numpy."""
+        """The reported value is the objective, as computed in plain numpy."""
         for reference in self.doable:
             solution = self.solve(reference, max_iter=3)
             wanted = reference.objective(solution.coef, solution.intercept)
             expect_close(solution.value, wanted, f"{reference.name}: value", rtol=1e-11)
 
     def check_gap_is_honest(self) -> None:
-        """Every certified gap, on the way and at the end, bounds ``J(w) - min J``."""
+        """Every certified gap, during the solve and at its end, bounds ``J(w) - min J``."""
         for reference in self.doable:
             solution, steps = self.solved(reference)
             found = [(s.value, s.gap) for s in steps if s.certified]
@@ -123,7 +124,7 @@ class SolverSuite(Suite):
                 )
 
     def check_trace(self) -> None:
-        """Iterations count up; seconds, passes and evaluations never fall; lengths agree."""
+        """Iterations are consecutive; seconds, passes and evaluations never decrease."""
         for reference in self.doable:
             solution = self.solved(reference)[0]
             trace = solution.trace
@@ -138,7 +139,7 @@ class SolverSuite(Suite):
             expect(solution.value <= min(trace.value) + slack, f"{name}: not the best point seen")
 
     def check_start(self) -> None:
-        """A start is used and not modified."""
+        """``w0`` is used and not modified."""
         for reference in self.doable:
             w0 = reference.w.copy()
             problem = reference.problem()
@@ -151,7 +152,7 @@ class SolverSuite(Suite):
             expect(near, f"{reference.name}: the start is not used")
 
     def check_seed(self) -> None:
-        """The same seed gives the same bits."""
+        """The same seed gives the same result, bit for bit."""
         for reference in self.doable:
             one, two = self.solved(reference)[0], self.solve(reference)
             expect(np.array_equal(one.coef, two.coef), f"{reference.name}: not reproducible")
@@ -160,7 +161,7 @@ class SolverSuite(Suite):
     # --- refusals ---------------------------------------------------------------------------
 
     def check_refusals(self) -> None:
-        """What it cannot do is refused before any work, naming the solvers that can."""
+        """Other problems are refused before any work, with solvers that can in the message."""
         for reference in self.refused:
             problem = reference.problem()
             for attempt in (
@@ -184,7 +185,7 @@ class SolverSuite(Suite):
     # --- budgets and stops ------------------------------------------------------------------
 
     def _sound(self, reference: Reference, solution: Solution) -> None:
-        """A solution that stopped early still has every field right."""
+        """All fields of a solution are correct, also if it stopped early."""
         expect(np.isfinite(solution.coef).all(), f"{reference.name}: coefficients not finite")
         expect(math.isfinite(solution.intercept), f"{reference.name}: intercept not finite")
         wanted = reference.objective(solution.coef, solution.intercept)
@@ -208,7 +209,7 @@ class SolverSuite(Suite):
             expect(solution.n_iter <= 2, f"{reference.name}: {solution.n_iter} of 2 iterations")
 
     def check_no_time(self) -> None:
-        """``max_seconds=0`` ends after the start."""
+        """``max_seconds=0`` returns the start."""
         for reference in self.doable:
             solution = self.solve(reference, max_seconds=0.0, tol=0.0)
             self._sound(reference, solution)
@@ -240,13 +241,13 @@ class SolverSuite(Suite):
                 expect(solution.status in expected, f"{reference.name}: {solution.status.name}")
 
     def _scaled(self) -> list[Reference]:
-        """Problems in which the size of the scores matters."""
+        """Problems whose loss depends on the scale of the scores."""
         return [reference for reference in self.doable if not reference.loss.scale_invariant]
 
-    # --- trouble ----------------------------------------------------------------------------
+    # --- values that are not finite ---------------------------------------------------------
 
     def check_nan_on_the_way(self) -> None:
-        """Where the loss turns NaN the result is the best finite point, not called optimal."""
+        """If the loss becomes NaN, the best finite point is returned, with a valid gap."""
         for reference in self._scaled():
             null = reference.problem().null
             problem = reference.problem(loss=NanBeyond(reference.loss, abs(null.intercept) + 0.05))
@@ -257,10 +258,11 @@ class SolverSuite(Suite):
             expect(reached <= abs(null.intercept) + 0.06, f"{reference.name}: inside NaN")
             excess = solution.value - reference.optimum
             if solution.certified:
-                expect(excess <= solution.gap * (1 + 1e-9) + 1e-12, f"{reference.name}: gap lies")
+                bounded = excess <= solution.gap * (1 + 1e-9) + 1e-12
+                expect(bounded, f"{reference.name}: the gap is too small")
 
     def check_nan_at_the_start(self) -> None:
-        """A start that is not finite ends as such, with finite coefficients."""
+        """A start without a finite value gives that status, with finite coefficients."""
         for reference in self._scaled():
             null = reference.problem().null
             problem = reference.problem(loss=NanBeyond(reference.loss, abs(null.intercept) + 0.05))
@@ -285,7 +287,7 @@ def _bounded(problem: Problem) -> bool:
 
 
 class NanBeyond:
-    """A loss that is NaN where any score is larger than ``reach``; otherwise as given.
+    """A loss that is NaN if any score is larger than ``reach``, and equals ``loss`` otherwise.
 
     Parameters
     ----------
@@ -293,7 +295,7 @@ class NanBeyond:
     reach : float
     """
 
-    coupling: ClassVar[Coupling]  # of the loss, as everything else not written here
+    coupling: ClassVar[Coupling]  # from the wrapped loss, as all attributes not defined here
 
     def __init__(self, loss: Loss, reach: float) -> None:
         self._loss, self._reach = loss, reach
@@ -315,7 +317,7 @@ class NanBeyond:
     def evaluation(
         self, scores: FloatArray, target: Target, near: Evaluation | None = None
     ) -> Evaluation:
-        """The loss with its NaN at some scores, not the one it wraps."""
+        """An evaluation of this loss, not of the wrapped one."""
         return Evaluation(self, scores, target)
 
     def smoothed(self, width: float) -> NanBeyond | None:

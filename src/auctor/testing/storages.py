@@ -1,4 +1,4 @@
-"""One matrix in every storage there is."""
+"""Builders that put a matrix into every storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from auctor.core.types import Array, FloatArray, Target
 from auctor.data import Dense, Sparse
 from auctor.testing import discover
 
-#: Builds data over a matrix and a target with a number of threads.
+#: ``build(matrix, target, n_threads)`` returns data.
 Build = Callable[[FloatArray, Target, int | None], Data]
 
 
@@ -38,9 +38,9 @@ def _sparse(form: str, index: type[Any], value: type[Any], freeze: bool = False)
 
 
 class TwoProducts:
-    """A matrix of which nothing but its sizes, its target and the two products can be had.
+    """Data with only a shape, a target and the two products, the minimum of the protocol.
 
-    What a file, a cluster or a device may offer; every metric trains on it.
+    A file, a cluster or a device may offer no more; every metric can be trained on it.
 
     Parameters
     ----------
@@ -82,15 +82,15 @@ def _mapped(order: str) -> Callable[[FloatArray], Array]:
         path = folder / "X.npy"
         np.save(path, np.asarray(X, order=order))  # type: ignore[call-overload]
         mapped = np.load(path, mmap_mode="r")
-        path.unlink()  # the mapping keeps the contents; nothing is left behind
+        path.unlink()  # the mapping keeps the contents; no file is left behind
         folder.rmdir()
         return np.asarray(mapped) if mapped.size == 0 else mapped
 
     return convert
 
 
-#: The built-in storages by name. A class of ``auctor.data`` that is not listed here gives its own
-#: through a class method ``examples(X, target, n_threads)`` returning data by name.
+#: The built-in storages by name. Other classes of ``auctor.data`` have a class method
+#: ``examples(X, target, n_threads)`` that returns data by name.
 BUILT_IN: dict[str, Build] = {
     "dense-C-float64": _dense(lambda X: np.array(X, order="C")),
     "dense-F-float64": _dense(lambda X: np.array(X, order="F")),
@@ -111,7 +111,7 @@ BUILT_IN: dict[str, Build] = {
 
 
 def storages() -> dict[str, Build]:
-    """Builders of every storage: the built-in ones, and what other data classes give.
+    """Builders of all storages: the built-in ones, and the examples of other data classes.
 
     Examples
     --------

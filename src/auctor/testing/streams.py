@@ -1,4 +1,4 @@
-"""Every loss with every kind of penalty on data that offer little: solved, or refused at once."""
+"""Training of every loss with every kind of penalty on data with few capabilities."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from auctor.testing.cases import target_for
 from auctor.testing.storages import Build
 from auctor.testing.suite import expect
 
-#: Rows and columns of the problems.
+#: Rows and columns of the problems. Set by hand, small.
 SHAPE = (60, 4)
-#: Gap to reach, as a share of the null model's loss.
+#: Tolerance, relative to the loss of the null model. Set by hand: loose, because only success
+#: counts.
 TOL = 1e-2
-#: Iterations in which it must be reached.
+#: Iterations, at most, to reach the tolerance. Set by hand.
 STEPS = 3000
 SOLVED, REFUSED = "solved", "refused"
 
 
 def penalties() -> dict[str, Penalty]:
-    """One penalty of each kind that solvers tell apart."""
+    """One penalty of each kind that solvers distinguish."""
     return {
         "none": NoPenalty(),
         "l2": L2(0.05),
@@ -39,8 +40,8 @@ def penalties() -> dict[str, Penalty]:
 def train_everything(build: Build) -> dict[tuple[str, str], str]:
     """Outcome of the default solver for every loss and penalty, ``SOLVED`` or ``REFUSED``.
 
-    Raises ``AssertionError`` where a problem is neither solved to `TOL` nor refused before the
-    first pass over the data.
+    Raises ``AssertionError`` if a problem is neither solved to `TOL` nor refused before the first
+    pass over the data.
     """
     found = {}
     for kind in discover.losses():
@@ -51,6 +52,7 @@ def train_everything(build: Build) -> dict[tuple[str, str], str]:
 
 
 def _outcome(build: Build, loss: Loss, name: str, penalty: Penalty) -> str:
+    """Outcome of one loss and penalty."""
     rng = np.random.default_rng(5)
     X = np.round(rng.normal(size=SHAPE), 3)
     data = build(X, Target(target_for(loss, rng, SHAPE[0])), 1)

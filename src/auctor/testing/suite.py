@@ -1,4 +1,4 @@
-"""What every conformance suite shares: finding its checks, running them, saying what failed."""
+"""Base class of the conformance suites, and assertions with messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def when(condition: Callable[[Any], bool]) -> Callable[[F], F]:
 
 
 class Suite:
-    """A list of ``check_*`` methods about one part; each raises ``AssertionError`` or returns."""
+    """A collection of ``check_*`` methods, each of which raises ``AssertionError`` on failure."""
 
     @classmethod
     def checks(cls) -> list[str]:
@@ -39,7 +39,7 @@ class Suite:
         return [name for name in dict.fromkeys(names) if name.startswith("check_")]
 
     def applies(self, check: str) -> bool:
-        """Whether a check has anything to say about this part."""
+        """Whether a check applies to this part."""
         condition = getattr(getattr(self, check), "condition", None)
         return condition is None or bool(condition(self))
 
@@ -48,7 +48,7 @@ class Suite:
         return [check for check in self.checks() if self.applies(check)]
 
     def run(self) -> list[str]:
-        """Run every check that applies; returns their names, raises at the first that fails."""
+        """Run all checks that apply and return their names; raises at the first failure."""
         ran = self.applicable()
         for check in ran:
             getattr(self, check)()
@@ -75,14 +75,14 @@ def expect_close(
 
 
 class Untouched:
-    """Context in which arrays must keep their contents.
+    """Context manager that raises if the contents of arrays change.
 
     Parameters
     ----------
     arrays : iterable of arrays
         ``None`` entries are ignored.
     freeze : bool
-        Make them read-only inside, as arrays from memory maps and pandas are.
+        Whether to make them read-only meanwhile, as arrays of memory maps and pandas are.
     """
 
     def __init__(self, arrays: Iterable[Array | None], *, freeze: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""SVM-perf's one-slack form, as a reference: small data, plain numpy, its own parametrisation.
+"""SVM-perf's one-slack formulation as a reference: small data, numpy, its own parametrisation.
 
 It minimises ``|w|^2 / 2 + C xi`` where, for every labelling z of all rows,
 ``w.(psi(y) - psi(z)) >= delta(z) - xi``: the loss is a **sum**, ``psi`` of a labelling is
@@ -28,7 +28,7 @@ TableLoss: TypeAlias = Callable[[int, int, int, int], float]
 
 
 class Violation(NamedTuple):
-    """A labelling by its coefficients: ``psi(y) - psi(z) = sum change_i x_i``, and its loss."""
+    """A labelling z, by ``psi(y) - psi(z) = sum change_i x_i``, and its loss."""
 
     change: FloatArray
     loss: float
@@ -55,8 +55,8 @@ def _by_score(scores: FloatArray, y: FloatArray, label: float) -> IntArray:
 def table_separation(delta: TableLoss) -> Separation:
     """Most violated labelling for a loss of the contingency table, over all tables: O(n^2).
 
-    With given counts the best labelling calls the highest positives and the highest negatives
-    positive.
+    For given counts the most violated labelling labels the positives and the negatives with the
+    highest scores positive.
     """
 
     def separate(scores: FloatArray, y: FloatArray) -> Violation:
@@ -94,7 +94,7 @@ def auc_separation(scores: FloatArray, y: FloatArray) -> Violation:
 def one_slack(
     X: FloatArray, y: FloatArray, C: float, separate: Separation, *, epsilon: float = 1e-9
 ) -> OneSlack:
-    """Add the most violated labelling until it is violated by at most ``epsilon`` more than xi.
+    """Add the most violated labelling as a cut until its violation exceeds xi by at most epsilon.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def one_slack(
     >>> one_slack(X, y, 1.0, auc_separation).w.round(6)
     array([0.5])
     """
-    # Divided by C: |w|^2 / (2 C) + xi, with a cut 0 >= 0 for xi >= 0.
+    # The objective divided by C is |w|^2 / (2 C) + xi; the zero cut stands for xi >= 0.
     bundle = Bundle(np.full(X.shape[1], 1.0 / C), patience=1_000_000)
     bundle.add(np.zeros(X.shape[1]), 0.0)
     w, slack, cuts = np.zeros(X.shape[1]), 0.0, 0
