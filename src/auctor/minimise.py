@@ -187,6 +187,7 @@ class _Run:
     ) -> Status:
         """Take steps until a condition ends the solve; returns that condition."""
         try:
+            # Step until a status ends the solve; limits are checked between steps.
             state = self.first_state(w, rng, frozen)
             status = self.observe(state)
             while status is None:
@@ -230,6 +231,7 @@ class _Run:
             if self.best is None:
                 self.best = self.problem.evaluate(self.problem.start())
             return Status.NOT_FINITE
+        # Solvers need not be monotone: the best point is returned.
         if self.best is None or point.value <= self.best.value:
             self.best, self.best_dual = point, state.dual
         certificate = self.assess(state)
@@ -303,6 +305,7 @@ class _Run:
             point, certificate = self.problem.certify(self.best, self.best_dual)
             self.final = point, self.tighten(point, certificate)
         point, certificate = self.final
+        # The recomputed gap of the best point may meet the tolerance after all.
         if not status.success and status is not Status.NOT_FINITE and self.meets(certificate):
             status = Status.CONVERGED
         problem, (passes, evaluations) = self.problem, self.work()

@@ -78,6 +78,7 @@ def choose(
     """
     check_real("choose", "share", share, low=0.0, high=1.0, open_low=True, open_high=True)
     entries = read_observed(observed).tocoo()
+    # Entries are held out at random; the others are fitted for every pair of rank and strength.
     held = as_rng(random_state).random(entries.nnz) < share
     if not ranks or held.all() or not held.any():
         raise ParameterError(

@@ -198,6 +198,7 @@ def _alternate(
     threads = available_threads(n_threads)
     before = np.inf
     for step in range(1, max_iter + 1):
+        # Each half-step minimises exactly over one factor, so the objective never rises.
         fit.regress(fit.rows, right, left, threads)
         fit.regress(fit.columns, left, right, threads)
         left, right = balanced(left, right)

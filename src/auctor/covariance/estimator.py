@@ -250,6 +250,7 @@ class SparseInverseCovariance(GraphEstimator):
     def _fit(self, S: FloatArray, deviation: FloatArray | None, budget: Budget) -> Self:
         who = type(self).__name__
         strength = check_real(who, "strength", self.strength, low=0.0)
+        # Adaptive weights: solve, compute weights from the solution, and solve again.
         adaptive = isinstance(self.weights, str)
         if adaptive:
             check_choice(who, "weights", self.weights, ("adaptive",))

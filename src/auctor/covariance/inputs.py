@@ -38,6 +38,7 @@ def check_covariance(who: str, S: Any) -> FloatArray:
         raise DataError(
             who, needs="a finite covariance", got="NaN or infinity", todo="Remove or replace them."
         )
+    # Rounding asymmetry is averaged out; larger asymmetry is an error.
     uneven = float(np.abs(matrix - matrix.T).max())
     if uneven > SYMMETRY * float(np.abs(matrix).max()):
         raise DataError(
@@ -117,6 +118,7 @@ def penalty_factors(who: str, weights: Any, size: int, penalise_diagonal: bool) 
         )
     if np.isnan(matrix).any() or (matrix < 0.0).any():
         raise DataError(who, needs="weights >= 0", got="NaN or negative ones", todo="Correct them.")
+    # Weights must be exactly symmetric: name the first pair that is not.
     uneven = np.argwhere(matrix != matrix.T)
     if uneven.size:
         i, j = uneven[0]

@@ -45,6 +45,7 @@ def empty_strength(S: FloatArray, factors: Penalties) -> float:
     """`strength_of_empty_graph` for a checked covariance and penalty factors."""
     size = np.abs(S)
     np.fill_diagonal(size, 0.0)
+    # Pair (i, j) is connected exactly if |S_ij| > strength * factor_ij.
     penalised = (factors.full > 0.0) & np.isfinite(factors.full)
     return float(np.max(size[penalised] / factors.full[penalised], initial=0.0))
 

@@ -129,6 +129,7 @@ class PairPenalty(BasePenalty):
         """The penalty as arrays over the triangle, made on first use: some solvers need none."""
         full = np.array(np.broadcast_to(self.strengths, (self.p, self.p)))
         np.fill_diagonal(full, 0.0)
+        # Each off-diagonal entry of the triangle occurs twice in the matrix.
         l1 = 2.0 * pack(full)
         forbidden = np.isinf(l1)
         bound = np.where(forbidden, 0.0, np.inf)

@@ -45,6 +45,7 @@ def tree_solution(S: FloatArray, strengths: FloatArray) -> FloatArray | None:
     if int(np.count_nonzero(linked)) != 2 * (S.shape[0] - 1):
         return None
     row, column = np.nonzero(linked)
+    # Soft-thresholded covariances of the edges, and the closed form of the docstring.
     covariance = S[row, column]
     soft = np.sign(covariance) * (np.abs(covariance) - strengths[row, column])
     diagonal = S.diagonal()

@@ -244,6 +244,7 @@ class HeldOut:
 
         def judge(k: int, solution: GraphSolution, deviation: FloatArray | None) -> None:
             train, test = self.folds[k]
+            # Held-out rows, centred and scaled like the training rows.
             left = self.rows[test] - (self.rows[train].mean(axis=0) if self.centre else 0.0)
             if deviation is not None and self.rows is self.candidates.rows:
                 left /= deviation
@@ -319,8 +320,7 @@ class SparseInverseCovarianceCV(GraphEstimator):
     Parameters
     ----------
     strengths : int or array
-        Strengths to try: a list, or their number, from that of the empty graph down to a tenth of
-        it.
+        Strengths to try: a list, or a number of them from the empty graph's to a tenth of it.
     criterion : {"likelihood", "ebic", "stability"}
         Log-likelihood of held-out rows, which predicts best and keeps many weak edges; the extended
         Bayesian information criterion, which estimates the true graph; or the smallest strength

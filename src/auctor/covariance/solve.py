@@ -180,6 +180,7 @@ def solve_graph(
     budget = (budget or Budget()).check(who)
     chosen = resolve_solver(who, solver)
     check_free_pairs(who, S, penalties)
+    # A penalty on the positive diagonal of X is linear: it adds to the diagonal of S.
     if penalties.diagonal.any():
         S = S + np.diag(penalties.diagonal)
     groups = components(S, penalties.pairs) if screen else [np.arange(S.shape[0])]
@@ -227,6 +228,7 @@ def solve_component(
     everything = group.size == S.shape[0]
     inside = np.ix_(group, group)
     graph = GraphProblem(S if everything else S[inside], penalties.inside(group))
+    # The closed form of a tree, if its gap proves that it is optimal.
     tree = tree_solution(graph.loss.S, graph.penalty.strengths)
     if tree is not None:
         point = graph.evaluate(pack(tree))

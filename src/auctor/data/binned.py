@@ -119,8 +119,10 @@ class BinnedMatrix:
     def only(self, index: IntArray) -> BinnedMatrix:
         """Some columns, in the given order."""
         first, second = self.positions
+        # New position of every column, -1 for columns that are dropped.
         slot = np.full(self.shape[1], -1, dtype=np.int64)
         slot[index] = np.arange(index.size)
+        # Columns of codes keep the chosen parameters only; equal codes are merged.
         chosen, bounds = slot[first] >= 0, self.arrays.bounds.astype(np.int64)
         books, lines = [], []
         for j, book in enumerate(self.books):
@@ -144,6 +146,7 @@ def pack(codes: Array) -> Array:
     """Codes (p, n), one row of bytes per column, as words of eight columns (k, n)."""
     p, n = codes.shape
     size = -(-max(1, p) // IN_WORD)
+    # Byte j of a word is column j: interleave the columns, then view eight bytes as a word.
     together = np.zeros((size, n, IN_WORD), dtype=np.uint8)
     for j in range(p):
         together[j // IN_WORD, :, j % IN_WORD] = codes[j]

@@ -87,6 +87,7 @@ class Codebook:
 
         Codes with the same values under the kept parameters are merged.
         """
+        # A new code starts at every code whose row of the reduced basis differs from the last.
         small = self.basis[:, kept]
         new = np.append(False, (small[1:] != small[:-1]).any(axis=1)).cumsum()
         first = np.flatnonzero(np.append(True, new[1:] > new[:-1]))

@@ -236,6 +236,7 @@ def _as_array(X: Any, who: str) -> Array:
         raise DataError(
             who, needs="real numbers", got="Complex data not supported", todo="Drop them."
         )
+    # Text, dates and records convert to float silently: an error instead.
     if array.dtype.kind in NOT_NUMBERS:
         raise DataError(
             who,
@@ -300,6 +301,7 @@ def _floats(X: Any, name: Any) -> FloatArray:
 
 def _is_numeric(X: Any, name: Any) -> bool:
     """Whether a column holds numbers; reads its values only if its dtype is object."""
+    # No rows: only the dtype.
     column = _column(X[:0], name)
     if column.dtype != object:
         return column.ndim == 1 and column.dtype.kind not in NOT_NUMBERS

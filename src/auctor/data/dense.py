@@ -124,6 +124,7 @@ class Dense(InMemory):
         d = self.n_columns
         root = np.sqrt(h)[:, None]
         X = self._lines if self.by_rows else self._lines.T
+        # Blocks of at least 4 d rows, so that adding the (d, d) results costs little.
         parts = min(MOST_BLOCKS, max(1, self.n_rows // max(4 * d, 1)))
         cuts = even_cuts(self.n_rows, 1 << (parts.bit_length() - 1))
         outs = np.zeros((len(cuts) - 1, d, d))

@@ -213,6 +213,7 @@ def _placed_pairs(
     n_rare: int,
     rare_weight: FloatArray | None,
 ) -> Part:
+    # The target of the pairs: all rows of the rarer class, then the own rows of the other.
     own, mine = np.flatnonzero(y == -rare), np.flatnonzero(y == rare)
     labels = np.concatenate([np.full(n_rare, rare), np.full(own.size, -rare)])
     if weight is None or rare_weight is None:
@@ -228,6 +229,7 @@ def _pair_loss(
     slopes, partial = np.zeros_like(scores), np.zeros(part.n_rare)
     if not part.share:
         return _evaluated(0.0, slopes, partial)
+    # The mean over pairs with the own rows, times their share of the class.
     value, found = loss.value_grad(part.whole(scores, rare), part.target)
     slopes[part.own] = part.share * found[part.n_rare :]
     return _evaluated(part.share * value, slopes, part.share * found[: part.n_rare])
@@ -330,6 +332,7 @@ def _between(
     The sums are the weight of rows below, the weight and weighted values of rows that are on the
     ramp throughout, and the weight of rows above.
     """
+    # A value has kinks at itself and, with a ramp, at itself plus the width.
     share = part.row_share
     inside = (values >= low) & (values <= high)
     if width:

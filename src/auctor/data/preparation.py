@@ -75,6 +75,7 @@ def split_rows(matrix: Any, held: IntArray) -> tuple[Any, Any]:
     matrix.data, matrix.indices = np.empty(0), np.empty(0, dtype=np.intp)
     lengths = np.diff(indptr)
     size = 0
+    # Move the entries of staying rows up, a strip of rows at a time.
     for low, high in _strips(indptr):
         moved = np.repeat(stays[low:high], lengths[low:high])
         count = int(moved.sum())

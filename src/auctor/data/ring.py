@@ -44,6 +44,7 @@ class Ring:
                 todo="Raise {option}, or convert the table into smaller shards.",
                 option="memory",
             )
+        # As many buffers as readers can fill and one in use, if the memory allows.
         count = min(len(headers), READERS + SPARE, max(1, memory // max(1, largest)))
         self._buffers = [_aligned(largest) for _ in range(count)]
         total = sum(header.n_bytes for header in headers)
@@ -57,6 +58,7 @@ class Ring:
         with ThreadPoolExecutor(READERS, thread_name_prefix="auctor-read") as pool:
 
             def refill() -> None:
+                """Start reading the next shards into all free buffers."""
                 while free:
                     following = next(left, None)
                     if following is None:
@@ -68,6 +70,7 @@ class Ring:
             refill()
             while ahead:
                 number, buffer, reading = ahead.popleft()
+                # Wait for the oldest read; its buffer is free again after the caller is done.
                 reading.result()
                 yield number, buffer[: self._headers[number].n_bytes]
                 free.append(buffer)

@@ -186,6 +186,7 @@ def write_shard(
                 got=f"{X.nnz}",
                 todo="Write fewer rows into each shard.",
             )
+        # CSR with 32-bit indices; values that are all one are not stored.
         arrays["indptr"] = X.indptr.astype("<i4")
         arrays["indices"] = X.indices.astype("<i4")
         if not (X.data == 1.0).all():
@@ -196,6 +197,7 @@ def write_shard(
     arrays["y"] = compact(np.asarray(y, dtype=np.float64))
     if weight is not None:
         arrays["weight"] = np.asarray(weight, dtype="<f8")
+    # Offsets of the arrays, each padded to the alignment; the checksum includes the padding.
     parts, offset = {}, 0
     for name, array in arrays.items():
         parts[name] = Part(array.dtype.str, int(array.size), offset)
@@ -339,6 +341,7 @@ def open_folder(path: AnyPath, *, who: str = "open_shards") -> ShardFolder:
         )
     headers = tuple(read_header(one, who=who) for one in found)
     notes = read_notes(folder, who) or ShardNotes(headers[0].shape[1])
+    # A sparse shard may lack trailing columns: all get the number of columns in the notes.
     headers = tuple(
         replace(one, shape=(one.shape[0], notes.n_columns)) if one.sparse else one
         for one in headers

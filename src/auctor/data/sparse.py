@@ -187,6 +187,7 @@ class Sparse(InMemory):
     def row_gram(self, index: IntArray, scale: FloatArray, middle: FloatArray) -> FloatArray:
         """``Z diag(scale) Z'`` for the rows ``Z = X[index] - middle``; Z is never formed."""
         rows = (self._X if self.by_rows else self._X.tocsr())[index].astype(np.float64)
+        # (x - m)'S(z - m) = x'Sz - x'Sm - z'Sm + m'Sm, so that the rows stay sparse.
         scaled = rows.multiply(scale).tocsr()
         side = scaled @ middle
         full: FloatArray = (scaled @ rows.T).toarray() - side - side[:, None]
@@ -228,6 +229,7 @@ class Sparse(InMemory):
         start = np.concatenate(([0], np.cumsum(self._column_counts[index])))
         if start[-1] > share * self.n_entries:
             return None
+        # Position of every column in the copy, -1 for the others; one pass over the rows fills it.
         slot = np.full(self.n_columns, -1, dtype=np.int32)
         slot[index] = np.arange(index.size)
         rows = np.empty(start[-1], dtype=indices.dtype)

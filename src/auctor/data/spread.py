@@ -94,6 +94,7 @@ class Residents:
     ) -> list[Any]:
         if number is None and not any(kept):
             return self._workers.each(method, arguments)
+        # Tell the workers which results the driver no longer refers to.
         dropped = self._dropped.copy()
         del self._dropped[: len(dropped)]
         sent = [

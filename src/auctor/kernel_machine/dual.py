@@ -170,6 +170,7 @@ def solve_blocks(
             # Updates accumulate rounding errors: compute the slopes again, and check once more.
             slope, fresh, kept = _recomputed(cache, dual, beta), True, kept[:0]
             continue
+        # Kernel rows of the block, steps on its pairs, then one update of all slopes.
         block = _select(dual, beta, slope, kept, size, upper, lower)
         slots = cache.slots(dual.row_of[block])
         K = _block_matrix(cache, slots, dual.row_of[block], K, kept.size)

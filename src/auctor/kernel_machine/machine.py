@@ -94,7 +94,8 @@ class KernelModel:
         """The k scores of every row, (n, k)."""
         n = matrix.shape[0]
         out = np.empty((n, self.intercept.size))
-        step = max(1, min(PREDICTED_ROWS, self.points.most_rows))  # there may be no points at all
+        # Chunks of rows times strips of points; there may be no points at all.
+        step = max(1, min(PREDICTED_ROWS, self.points.most_rows))
         coef = self.coef.astype(self.points.dtype)
 
         def part(start: int) -> None:
@@ -199,6 +200,7 @@ def solve_ridge(
     shifted = K.copy()
     shifted[np.diag_indices_from(shifted)] += 1.0 / caps
     factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+    # Solve for ones and for y; sum b = 0 gives the intercept.
     both = cho_solve(factor, np.column_stack((np.ones(y.size), y)), check_finite=False)
     intercept = float(both[:, 1].sum() / both[:, 0].sum())
     beta = both[:, 1] - intercept * both[:, 0]

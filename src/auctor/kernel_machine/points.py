@@ -89,6 +89,7 @@ class ProductPoints:
 
     def against(self, left: Any) -> Strip:
         """A function that writes the kernel of the rows ``left`` with a range of the points."""
+        # scale <x, z> + offset(x) + offset(z): as one product with two extra columns if dense.
         offset = self.kernel.offset(squared_lengths(left)).astype(self.dtype)
         rows = left if isinstance(left, np.ndarray) else left.toarray()
         if self._sparse is not None:

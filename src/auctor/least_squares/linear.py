@@ -143,6 +143,7 @@ def tikhonov(A: Any, b: Any, strengths: Any) -> FloatArray:
         check_real("tikhonov", "strengths", float(strength), low=0.0)
     U, sigma, Vt = np.linalg.svd(matrix, full_matrices=False)
     sigma = np.where(sigma > max(matrix.shape) * RANK_SHARE * sigma.max(initial=0.0), sigma, 0.0)
+    # Filter factors s / (s^2 + strength); 0 for singular values that count as zero.
     bottom = sigma * sigma + grid[:, None]
     factors = np.divide(sigma, bottom, out=np.zeros_like(bottom), where=bottom > 0.0)
     x: FloatArray = (factors * (U.T @ right)) @ Vt
@@ -190,6 +191,7 @@ def lasso(A: Any, b: Any, *, strength: float | None = None, length: float | None
         )
     matrix, right = _read("lasso", A, b)
     d = matrix.shape[1]
+    # With x = p - q and p, q >= 0, |x|_1 = sum p + sum q is linear.
     gram, slope = matrix.T @ matrix, matrix.T @ right
     G = np.block([[gram, -gram], [-gram, gram]])
     linear = np.concatenate((-slope, slope))

@@ -213,6 +213,7 @@ class LevenbergMarquardt:
         adjusted = replace(state, radius=radius)
         if not ratio > self.accept:
             return Moved(values, adjusted, stuck=tiny)
+        # Column scales never decrease (More, 1978).
         if state.scale is not None:
             lengths = np.linalg.norm(trial.jacobian, axis=0)
             adjusted = replace(adjusted, scale=np.maximum(state.scale, lengths))

@@ -117,6 +117,7 @@ def solve(
     start = check_vector(WHO, "x0", x0).copy()
     check_real(WHO, "tol", tol, low=0.0)
     most = check_int(WHO, "max_iter", max_iter)
+    # Checks at the starting point, before any step.
     box = _bounds(start, lower, upper)
     function = Residuals(residuals, jacobian, *box)
     values = function.at(start)
@@ -126,6 +127,7 @@ def solve(
         )
     maker = LevenbergMarquardt() if method is None else method
     state, trace, status = maker.init(values), [values.value], FitStatus.MAX_ITER
+    # Test the gradient before each step; the last round only tests.
     for _ in range(most + 1):
         if values.slope <= tol:
             status = FitStatus.CONVERGED

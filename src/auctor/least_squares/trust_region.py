@@ -59,6 +59,7 @@ def trust_step(J: FloatArray, r: FloatArray, radius: float) -> TrustStep:
             low = multiplier
         else:
             high = multiplier
+        # Newton step on 1 / radius - 1 / |p(multiplier)|, which is nearly linear.
         curve = float(scaled @ (scaled / (squares + multiplier)))
         multiplier += length * length / curve * (length - radius) / radius
         if not low < multiplier < high:  # outside the bracket: geometric mean instead

@@ -56,6 +56,7 @@ class RandomFeatures:
         rows, rng = _rows("RandomFeatures", X), as_rng(self.seed)
         directions = rng.normal(size=(rows.shape[1], self.n_features))
         phase = rng.uniform(0.0, 2.0 * np.pi, size=self.n_features)
+        # E 2 cos(a.x + b) cos(a.z + b) is the kernel for normal a and uniform b.
         angle = np.sqrt(2.0 * self.gamma) * (rows @ directions) + phase
         features: FloatArray = np.sqrt(2.0 / self.n_features) * np.cos(angle)
         return features
@@ -105,6 +106,7 @@ class Nystroem:
                 got=f"{rows.shape[1]}",
                 todo="Pass the same columns.",
             )
+        # K(Z, Z)^(-1/2) on the numerically positive eigenvalues.
         values, vectors = eigh(self._kernel(marks, marks))
         kept = values > RANK_SHARE * values[-1]
         root = vectors[:, kept] / np.sqrt(values[kept])

@@ -105,6 +105,7 @@ class Mlp:
         he = self._init == "he" or (self._init == "auto" and self._activation.name == "relu")
         parts = []
         for m, k in pairwise(self._sizes):
+            # m inputs and k units of the layer.
             variance = 2.0 / m if he else 2.0 / (m + k)
             parts += [np.sqrt(variance) * rng.normal(size=m * k), np.zeros(k)]
         return np.concatenate(parts)[: self.n_params]
@@ -171,6 +172,7 @@ class MlpTangent(ProductTangent):
 
     def gradient(self, dscores: FloatArray) -> FloatArray:
         """Gradient in the parameters, by backpropagation."""
+        # From the output to the inputs: gradients of offsets and weights, then of the units.
         back, parts = dscores[:, None], []
         for number in range(len(self._layers) - 1, -1, -1):
             parts += [back.sum(axis=0), (self._units[number].T @ back).ravel()]

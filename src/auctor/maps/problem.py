@@ -137,6 +137,7 @@ class MapProblem(Problem):
     def tangent(self, w: FloatArray) -> Tangent:
         """The map's tangent at some parameters; the latest two are cached."""
         coef = self.coef(w)
+        # A line search asks for the scores and the gradient at the same parameters.
         for known, tangent in self._near:
             if np.array_equal(known, coef):
                 return tangent
@@ -157,6 +158,7 @@ class MapProblem(Problem):
 
     def hessian(self, point: Point, kept: RowParts | None = None) -> Hessian:
         """The Gauss-Newton matrix ``J' C J``, with C the curvature of the loss, plus the ridge."""
+        # The linearised problem: its data matrix is the Jacobian.
         near = Problem(
             self.loss,
             self.penalty,

@@ -87,6 +87,7 @@ def duality_gap(problem: Problem, point: Point, source: Point) -> float:
     holds for every plane below the loss.
     """
     pull = -problem.coef(source.gradient)
+    # The largest c <= 1 for which -c X'u is in the domain of the penalty's conjugate.
     scale = problem.penalty.dual_scale(pull)
     target = problem.data.target
     own = source.exact and source.problem.loss is problem.loss
@@ -97,6 +98,7 @@ def duality_gap(problem: Problem, point: Point, source: Point) -> float:
     if conjugate is None:
         along = float(source.dscores @ source.scores) - source.loss
         conjugate = scale * along - rest
+    # A smoothed loss: its plane below the exact loss may give a better conjugate.
     elif source.exact and not own:
         offset = source.tangent
         conjugate = conjugate if offset is None else min(conjugate, -scale * offset - rest)

@@ -96,6 +96,8 @@ class ColumnStatistics:
             )
         self._counts.passes += PROBES
         rng, total, root = np.random.default_rng(0), np.zeros(d), np.sqrt(share)
+        # Hutchinson's estimate of a diagonal: E (sum_i s_i sqrt(share_i) x_ij)^2 for random signs
+        # s.
         for _ in range(PROBES):
             probe = root * rng.choice((-1.0, 1.0), size=root.size)
             total += (data.gradient(probe) - float(probe.sum()) * middle) ** 2
@@ -126,6 +128,7 @@ class ColumnStatistics:
     def _steady(self) -> Array:
         """Columns that may be constant: their product with numbers of sum zero vanishes."""
         share = self._data.target.share
+        # Random numbers of weighted sum zero: a constant column has product zero with them.
         probe = share * np.random.default_rng(0).choice((-1.0, 1.0), size=share.size)
         probe -= float(probe.sum()) * share
         self._counts.passes += 2

@@ -76,6 +76,7 @@ class _Writer(pickle.Pickler):
     def reducer_override(self, thing: Any) -> Any:
         """Write points as their parameters, and problems as their loss and penalty."""
         if type(thing) is np.ndarray and thing.dtype.kind in "biuf":
+            # Arrays are written as raw bytes, in their own memory order.
             order: Literal["C", "F"] = (
                 "F" if thing.flags.f_contiguous and not thing.flags.c_contiguous else "C"
             )

@@ -80,6 +80,7 @@ class Hessian:
             return None
         if curvature.factors is None or curvature.core is None:
             return None
+        # One product with the data per factor, computed once and cached.
         columns = np.ascontiguousarray(curvature.factors.T)
         self._counts.passes += columns.shape[0]
         pulled = [self._join(self._data.gradient(u), float(u.sum())) for u in columns]
@@ -126,6 +127,7 @@ class Hessian:
         if self._has_intercept:
             X = np.column_stack([X, np.ones(self._data.n_rows)])
         self._counts.passes += 2
+        # X' C X, made symmetric: rounding differs between the triangles.
         full = X.T @ self._curvature.matvec(X)
         full = 0.5 * (full + full.T)
         full[np.diag_indices_from(full)] += self._ridge
@@ -140,6 +142,7 @@ class Hessian:
         self._counts.passes += data.gram_passes() * data.n_entries / max(1, self._data.n_entries)
         gram = data.gram(h)
         if self._has_intercept:
+            # The row and column of the intercept: X'h and the sum of h.
             side = data.gradient(h)
             gram = np.block([[gram, side[:, None]], [side[None, :], h.sum()]])
         if self._factors is not None:
@@ -164,6 +167,7 @@ class Hessian:
         exact, size = False, 0
         if self._has_matrix:
             exact, size = self._plan_pairs(p) if self.by_pairs else self._sample_plan()
+        # No matrix: too many parameters, or pairs that cannot be sampled.
         undrawn = self.by_pairs and not exact and not self._draws
         if p > FACTOR_PARAMS or undrawn or not self._has_matrix:
             diagonal = floored(self.diagonal())
@@ -234,6 +238,7 @@ class Hessian:
         if small or Access.ROWS not in data.access:
             return True, 0
         rows = self._distinct
+        # At least SAMPLE_RATIO rows per parameter; more if one pass over the data allows it.
         passes = data.gram_passes(rows)
         size = max(SAMPLE_RATIO * self._ridge.shape[0], int(rows.size * SAMPLE_PASSES / passes))
         few = int(np.count_nonzero(data.duplicate_rows.total(h))) <= 2 * size
@@ -260,6 +265,7 @@ class Hessian:
         part = self._part_of_diagonal(curvature.diagonal)
         first, total = systematic(curvature.diagonal * part, size)
         second = curvature.partners(first)
+        # Inverse-probability weights: a pair may be drawn for either of its rows.
         weight = total / size / (part[first] + part[second])
         matrix = self._data.differences(first, second).gram(weight)
         matrix[np.diag_indices_from(matrix)] += self._ridge
@@ -273,11 +279,13 @@ class Hessian:
         change slowly, and are computed again only if the total curvature has changed.
         """
         duplicates, kept, whole = self._data.duplicate_rows, self._kept, float(h.sum())
+        # The total curvature changed by more than the factor DRIFT: new probabilities.
         if not whole < DRIFT * kept.total < DRIFT * DRIFT * whole:
             kept.total, kept.parts = whole, self._part_of_diagonal(h)
         part = kept.parts[duplicates.order[duplicates.starts]]
         curvature = duplicates.total(h)
         draws, total = systematic(curvature * part, size)
+        # Inverse-probability weights; a row with a large part may be drawn several times.
         drawn, times = np.unique(draws, return_counts=True)
         rows = duplicates.order[duplicates.starts[drawn]]
         weight = times * (total / size) / part[drawn]

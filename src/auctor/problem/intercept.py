@@ -96,6 +96,7 @@ def with_best_intercept(problem: Problem, point: Point) -> Point:
     slope = abs(float(point.dscores.sum()))
     if problem.loss.convex and slope <= EXACT * absolute_sum(point.dscores):
         return point  # optimal; for a loss that is not convex a zero slope would not prove that
+    # A one-dimensional search on the scores, which takes no pass over the data.
     penalty, target = problem.penalty.value(problem.coef(point.w)), problem.data.target
     shift = problem.objective.best_shift(problem.loss, point.scores, target, penalty)
     w = point.w.copy()

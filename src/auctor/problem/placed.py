@@ -117,6 +117,7 @@ class PlacedLoss:
     def _sent_parts(self) -> Leaf:
         target = self.rows.target
         y, weight = self._labels(target)
+        # Weight of every shard, as a share of all rows.
         totals = [float(one.sum()) for one in weight.parts] if weight else self.holder.lengths
         shares = [one / max(sum(totals), 1e-300) for one in totals]
         return self.holder.keep("placed_rows", y, weight, PerShard(shares))
@@ -292,6 +293,7 @@ class PlacedPairs(PlacedLoss):
 
     def _joined(self, found: Leaf) -> tuple[float, Spread]:
         """The value, and the derivatives of both classes, each on the worker that has the row."""
+        # Sum the partial derivatives of the rarer class, and send each worker those of its rows.
         answers = self.holder.ask("summary", found)
         value, total, size = np.sum([one[:3] for one in answers], axis=0)
         rare = ordered_sum([one[3] for one in answers])
@@ -307,6 +309,7 @@ class PlacedPairs(PlacedLoss):
     def _curved(self, scores: Spread, target: Target) -> Curvature:
         if self.inner.low_rank:  # solvers use its few factors, so it is computed here
             return super()._curved(scores, target)
+        # The curvature stays on the workers; a product sends the rarer class's entries only.
         bend = self.holder.keep(
             "pair_curvature", self.inner, self.parts, scores, self._gathered(scores)
         )
@@ -347,6 +350,7 @@ class PlacedThreshold(PlacedLoss):
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
         inner, margins = cast(Any, self.inner), self._margins
+        # Scores plus margins, the threshold by sums over workers, then a sum over rows.
         raised = Spread(self.holder, self.holder.keep("raised", inner, self.parts, scores, margins))
         at = placed_threshold(raised, self.parts, 1.0 - margins.top, inner.width)
         if at is None:

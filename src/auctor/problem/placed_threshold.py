@@ -87,6 +87,7 @@ def placed_threshold(values: Spread, parts: Leaf, goal: float, width: float) -> 
     low = min(low, float(np.nextafter(low, -math.inf)))
     near: float = 2 * len(values)
     for _ in range(ROUNDS):
+        # Sums at CUTS thresholds; the bracket becomes the interval whose sums enclose the goal.
         cuts = np.linspace(low, high, CUTS + 2)[1:-1]
         if near <= NEAR or not low < cuts[0] < cuts[-1] < high:
             break
@@ -101,6 +102,7 @@ def placed_threshold(values: Spread, parts: Leaf, goal: float, width: float) -> 
             float(cuts[over[0]]) if over.size else high,
         )
         near = above - below
+    # Rows inside the bracket, and the sums of all others as three artificial rows.
     inside = holder.ask("between", values, parts, low, high, width)
     below, ramp, along, above = ordered_sum([sums for *_, sums in inside])
     mean = along / ramp if ramp else low

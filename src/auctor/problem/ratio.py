@@ -74,6 +74,7 @@ class RatioObjective(Objective):
         share = problem.data.target.share
         mean, square, variance = problem.columns.own
         spread = np.sqrt(np.where(variance > NEGLIGIBLE * square, variance, 0.0))
+        # Derivatives by columns (x - mean) / spread, times the length of w in these units.
         slopes, total = problem.coef(problem.total_gradient(point)), float(point.dscores.sum())
         size = float(np.linalg.norm(problem.coef(point.w) * spread))
         if size == 0.0:  # w = 0 is optimal only if the class means do not differ

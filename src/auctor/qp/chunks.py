@@ -63,6 +63,7 @@ def by_chunks(
     for _ in range(ROUNDS):
         found = _solve(matrix[kept], labels[kept], C)
         total += found.n_iter
+        # Rows outside the working set that violate the margin.
         margin = labels * found.decision_function(matrix)
         multipliers = np.zeros(labels.size)
         multipliers[kept] = found.multipliers

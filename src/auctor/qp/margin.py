@@ -182,6 +182,7 @@ def svm_dual(K: Any, y: Any, *, C: float | Any = 1.0) -> tuple[FloatArray, float
             todo="Pass the kernel of the training rows with themselves.",
         )
     caps = np.array(np.broadcast_to(np.asarray(C, dtype=np.float64), labels.shape))
+    # In b = y a the bounds are [0, C] for positives and [-C, 0] for negatives, and sum b = 0.
     low, high = np.where(labels > 0, 0.0, -caps), np.where(labels > 0, caps, 0.0)
     dual = Dual(labels, low, high, np.arange(labels.size))
     found = solve_matrix(matrix, dual, EXACT_TOL, EXACT_ROUNDS)
@@ -218,6 +219,7 @@ def _margin(
     C: float, n_iter: int,
 ) -> Margin:  # fmt: skip
     slack = np.maximum(1.0 - y * (X @ coef + intercept), 0.0)
+    # The dual objective: sum a - |X'(y a)|^2 / 2.
     combined = X.T @ (y * multipliers)
     loss = C * float(slack.sum()) if np.isfinite(C) else 0.0
     return Margin(

@@ -176,6 +176,7 @@ def kkt_residual(program: QuadraticProgram, x: Any, multipliers: Any) -> KktResi
     """
     point = check_vector("kkt_residual", "x", x, size=program.size)
     weight = check_vector("kkt_residual", "multipliers", multipliers, size=program.limits.size)
+    # Gradient of the Lagrangian, and slacks of all constraints.
     gradient = program.G @ point + program.c - program.rows.T @ weight
     slack = program.rows @ point - program.limits
     k = program.n_equal

@@ -9,7 +9,8 @@ from auctor.solvers.choose import choose, resolve
 
 if TYPE_CHECKING:
     from auctor.solvers.dual.ascent import DualCoordinateAscent
-    from auctor.solvers.gaussian.discriminant import GaussianDiscriminant, shrinkage
+    from auctor.solvers.gaussian.discriminant import GaussianDiscriminant
+    from auctor.solvers.gaussian.shrinkage import shrinkage
     from auctor.solvers.kinked.cutting_planes import Bmrm
     from auctor.solvers.kinked.presets import CutsFirst, SmoothFirst
     from auctor.solvers.kinked.sets import AsRows
@@ -83,7 +84,7 @@ _HOMES = {
     "SubspaceNewton": "sparse.subspace",
     "conjugate_gradient": "smooth.conjugate",
     "regularisation_path": "sparse.path",
-    "shrinkage": "gaussian.discriminant",
+    "shrinkage": "gaussian.shrinkage",
     "strength_max": "sparse.path",
 }
 

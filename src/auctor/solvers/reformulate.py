@@ -86,6 +86,7 @@ class Reformulated:
         form = state.form
         before = form.problem.counts.passes
         inner = cast(State, state.solver.step(form.problem, state.inner))
+        # Separate counters: convert the passes to passes over the given data.
         if form.problem.counts is not problem.counts:
             problem.counts.passes += form.pass_cost * (form.problem.counts.passes - before)
         return _shown(replace(state, inner=inner))

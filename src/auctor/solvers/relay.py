@@ -145,6 +145,7 @@ class Relay:
         """Advance the active stage; move to the next when its exit condition holds."""
         before, stages = state, self.stages
         inner = cast(State, state.solver.step(problem, state.inner))
+        # Gaps are recorded for exit conditions that watch their progress.
         gap = math.inf if inner.lower is None else inner.point.value - inner.lower
         state = _shown(replace(state, inner=inner, gaps=(*state.gaps, gap)))
         if state.stage + 1 == len(stages):

@@ -19,7 +19,8 @@ from auctor.minimise import Solver, minimise
 from auctor.penalties import L2, Repeated
 from auctor.problem import Problem
 from auctor.solvers import GaussianDiscriminant, resolve
-from auctor.solvers.gaussian.moments import fits, outnumbered, shrinkage
+from auctor.solvers.gaussian.moments import fits, outnumbered
+from auctor.solvers.gaussian.shrinkage import shrinkage
 from auctor.training.exact import check_maximiser, maximise_exact
 from auctor.training.metric import Chosen
 from auctor.training.parameters import LinearParameters, generator

@@ -27,11 +27,13 @@ from auctor.solvers.base import State
 from auctor.solvers.gaussian.moments import (
     ClassMoments,
     Covariance,
-    Shrinkage,
-    average_variances,
     check_covariance,
     class_moments,
     fits,
+)
+from auctor.solvers.gaussian.shrinkage import (
+    Shrinkage,
+    average_variances,
     shrinkage,
     shrinkage_of,
 )
@@ -196,6 +198,8 @@ def _direction(problem: Problem, moments: ClassMoments) -> tuple[ClassMoments, F
     """The best coefficients, and the moments in the basis of these coefficients."""
     best = _auc_direction(moments)
     separates = problem.has_intercept and _constant(moments, best).all()
+    # AUC needs no search; nor do classes that are separated without variance, or without a
+    # contrast.
     if problem.loss.shift_invariant or separates or not best.any():
         return moments, best
     if problem.has_intercept:  # the intercept absorbs a common shift of both means
@@ -302,11 +306,13 @@ class _Search:
         error, so t may be outside (0, 1), as long as the mixed variances are positive. At an end of
         that range w is a single direction.
         """
+        # The mixed variances t S+ + (1 - t) S- are positive for low < t < high.
         first, second = self.variance
         more, less = first > second, first < second
         low = float(np.max(second[more] / (second - first)[more], initial=-FAR))
         high = float(np.min(second[less] / (second - first)[less], initial=FAR))
         share = scipy.special.expit(LOGITS)
+        # Single directions with extreme ratios of the class variances, in both signs.
         by_ratio = np.argsort(first / floored(second))
         ends = np.unique(np.concatenate((by_ratio[:ENDS], by_ratio[-ENDS:])))
         single = np.zeros((first.size, ends.size))
@@ -336,6 +342,7 @@ class _Search:
 
     def _along(self, ratio: float) -> FloatArray:
         """Best coefficients for one ratio of the means: local minima of the grid, refined."""
+        # Values on the grid of t, then the local minima, lowest first.
         values = np.concatenate(
             [self.value(self._at_logits(some, ratio)) for some in np.array_split(LOGITS, 8)]
         )

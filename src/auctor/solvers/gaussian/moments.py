@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import eigh
@@ -132,7 +132,7 @@ def wide(data: Data) -> bool:
 
 def outnumbered(data: Data) -> bool:
     """Whether a class has fewer distinct rows of positive weight than there are columns."""
-    rows = (data.duplicate_rows.total(_spread(data, side)) for side in data.target.classes)
+    rows = (data.duplicate_rows.total(class_shares(data, side)) for side in data.target.classes)
     return min(int(np.count_nonzero(some)) for some in rows) < data.n_columns
 
 
@@ -170,20 +170,22 @@ def class_moments(
         raise DataError(
             "GaussianDiscriminant",
             needs="rows of both classes, encoded as -1 and +1",
-            got=np.unique(data.target.y)[:4],
+            got=f"{np.unique(data.target.y)[:4]}",
             todo="Encode the labels first.",
         )
     work = Counts() if counts is None else counts
     work.passes += 2
+    # Prior and mean of each class; wide data are first expressed in a basis of the rows.
     totals = np.array([rows.total for rows in data.target.classes])
     prior = totals / totals.sum()
     if reduce and covariance == "full" and wide(data):
         return _of_rows(data, prior, work)
-    mean = np.stack([data.gradient(_spread(data, rows)) for rows in data.target.classes])
+    mean = np.stack([data.gradient(class_shares(data, rows)) for rows in data.target.classes])
     if isinstance(covariance, str) and covariance == "diagonal":
         work.passes += 2
-        squares = [data.square_gradient(_spread(data, rows)) for rows in data.target.classes]
+        squares = [data.square_gradient(class_shares(data, rows)) for rows in data.target.classes]
         variance = np.stack(squares) - mean * mean
+        # Mean square less squared mean: variances that cancel are computed from centred columns.
         again = np.flatnonzero((variance < CANCELLED * mean * mean).any(axis=0))
         for low in range(0, again.size, MOST):
             some = again[low : low + MOST]
@@ -196,6 +198,7 @@ def class_moments(
             got=data.n_columns,
             todo="Use covariance='diagonal', or the loss GaussianAuc.",
         )
+    # Full covariances from Gram matrices, with entries outside the blocks or the band set to zero.
     mask = _mask(covariance, data.n_columns)
     work.passes += data.gram_passes()
     parts = []
@@ -212,7 +215,7 @@ def class_moments(
 def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Counts) -> FloatArray:
     """Covariance of one class, from its rows or, without row access, a weighted Gram matrix."""
     by_row = Access.ROWS in data.access
-    gram = data.rows(rows.rows).gram(rows.share) if by_row else data.gram(_spread(data, rows))
+    gram = data.rows(rows.rows).gram(rows.share) if by_row else data.gram(class_shares(data, rows))
     matrix = gram - np.outer(mean, mean)
     again = np.flatnonzero(np.diag(matrix) < CANCELLED * mean * mean)
     if again.size and not by_row:
@@ -229,7 +232,7 @@ def _class_covariance(data: Data, rows: ClassRows, mean: FloatArray, work: Count
     return matrix
 
 
-def _spread(data: Data, rows: ClassRows) -> FloatArray:
+def class_shares(data: Data, rows: ClassRows) -> FloatArray:
     """Weights of one class's rows as a vector over all rows, 0 elsewhere; they sum to 1."""
     out = np.zeros(data.n_rows)
     out[rows.rows] = rows.share
@@ -321,7 +324,8 @@ def _banded(matrix: FloatArray, width: int) -> FloatArray:
 
 def _of_rows(data: Data, prior: FloatArray, work: Counts) -> ClassMoments:
     """Moments of wide data in an orthonormal basis of its centred rows."""
-    if (n := data.n_rows) > MOST:
+    n = data.n_rows
+    if n > MOST:
         raise IncompatibleError(
             "GaussianDiscriminant",
             needs=f"at most {MOST} rows or columns",
@@ -367,84 +371,3 @@ def _inner_products(data: Data, centre: FloatArray, work: Counts) -> FloatArray:
     side = data.scores(centre)
     inner += float(centre @ centre) - side - side[:, None]
     return 0.5 * (inner + inner.T)
-
-
-# --- shrinkage ------------------------------------------------------------------------------
-
-
-class Shrinkage(NamedTuple):
-    """Ledoit-Wolf intensities of the classes, and the equivalent ridge on their sum.
-
-    Attributes
-    ----------
-    positive, negative : float in [0, 1]
-        Weight of the average variance times the identity in place of each class's covariance.
-    strength : float
-        Strength for ``L2(strength)`` with `GaussianAuc`, `ExpectedAuc` or `ExpectedError`.
-    """
-
-    positive: float
-    negative: float
-    strength: float
-
-
-def shrinkage(data: Data) -> Shrinkage:
-    """Ledoit-Wolf intensities with which to shrink class covariances towards the identity.
-
-    The intensity of least expected squared error, ``sum_i p_i^2 |x x' - S|^2 / |S - m I|^2`` with
-    m the average variance. The effective number of rows is ``1 / sum p_i^2`` over distinct rows, so
-    neither repeated rows nor the scale of the weights matter. The target has the same variance for
-    every column: standardise columns of different scale first. Costs the moments of `class_moments`
-    and three passes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auctor.data import as_data
-    >>> X = np.random.default_rng(0).normal(size=(40, 100))
-    >>> found = shrinkage(as_data(X, np.where(np.arange(40) % 2, 1.0, -1.0)))
-    >>> found.positive > 0.5
-    True
-
-    References
-    ----------
-    Ledoit, Wolf, A well-conditioned estimator for large-dimensional covariance matrices, 2004.
-    """
-    return shrinkage_of(data, class_moments(data))
-
-
-def shrinkage_of(data: Data, moments: ClassMoments, counts: Counts | None = None) -> Shrinkage:
-    """`shrinkage` from full or diagonal moments that are already computed."""
-    d, noises = data.n_columns, []
-    if counts is not None:
-        counts.passes += 4
-    lengths = data.row_lengths(np.ones(d))
-    sizes = [float((matrix * matrix).sum()) for matrix in moments.covariance]
-    for rows, mean, size in zip(data.target.classes, _column_means(data), sizes, strict=True):
-        # Squared distances |x - mean|^2, and their mean square: the mean of |(x-m)(x-m)'|^2.
-        about = lengths - 2.0 * data.scores(mean) + float(mean @ mean)
-        fourth = float(rows.share @ np.maximum(about[rows.rows], 0.0) ** 2)
-        # Equal rows count as one row of their total weight: a weight of 2 is a repeated row.
-        merged = data.duplicate_rows.total(_spread(data, rows))
-        noises.append(float(merged @ merged) * max(fourth - size, 0.0))
-    levels = average_variances(moments, d)
-    found = [_intensity(*parts, d) for parts in zip(noises, sizes, levels.tolist(), strict=True)]
-    total = moments.covariance[0] + moments.covariance[1]
-    level = float(levels.sum())
-    common = _intensity(sum(noises), float((total * total).sum()), level, d)
-    return Shrinkage(found[0], found[1], common * level / max(1.0 - common, 1e-6))
-
-
-def _column_means(data: Data) -> FloatArray:
-    return np.stack([data.gradient(_spread(data, rows)) for rows in data.target.classes])
-
-
-def average_variances(moments: ClassMoments, d: int) -> FloatArray:
-    """Average variance of the d columns in each class."""
-    return np.asarray(moments.variances.sum(axis=1) / d)
-
-
-def _intensity(noise: float, size: float, level: float, d: int) -> float:
-    """Shrinkage intensity: noise over the squared distance from the target, at most 1."""
-    distance = size - d * level * level
-    return min(1.0, noise / distance) if distance > 1e-14 * size else 1.0

@@ -46,6 +46,7 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     lacks = (Need.PAIR_LOSS | Need.GRAM | Need.ROWS) & ~problem.provides
     if lacks or not fits or problem.n_distinct * problem.n_columns < SMALL:
         return None
+    # Hessian of the pairwise square, without the ridge, on all or sampled rows.
     rows = _sample(problem)
     whole = rows is problem.data
     sampled = problem if whole else Problem(problem.loss, problem.penalty, rows)
@@ -55,6 +56,7 @@ def pair_metric(problem: Problem) -> FloatArray | None:
     matrix[diagonal] -= problem.ridge
     if np.any(matrix[diagonal] < NARROW * rows.square_gradient(hessian.row_curvature)):
         return None
+    # A sample may miss rare columns: raise their diagonal to that of all rows.
     if not whole:
         all_rows = _of_square(problem).diagonal() - problem.ridge
         matrix[diagonal] = np.maximum(matrix[diagonal], all_rows)

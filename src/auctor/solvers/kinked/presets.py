@@ -94,6 +94,7 @@ class ModelCuts:
         """One cut, and a point near the zero model if that seems to be optimal."""
         cuts = Bmrm().step(problem, state.cuts)
         state = replace(state, cuts=cuts, steps=state.steps + 1)
+        # The zero model seems optimal: search once for a point near it that ranks the rows.
         sure = cuts.gap <= SURE * abs(cuts.point.value) or state.steps >= TRIES
         if state.is_zero and sure and state.near_zero is None and not cuts.stalled:
             state = replace(state, near_zero=_point_near_zero(problem, cuts.point, state.rng))
@@ -112,6 +113,7 @@ def _shown(problem: Problem, state: ModelCutsState) -> ModelCutsState:
 
 def _point_near_zero(problem: Problem, zero: Point, rng: np.random.Generator) -> Point | None:
     """A point near the zero model, in the direction of the minimiser of a widely smoothed loss."""
+    # A few steps on the widely smoothed problem give the direction.
     smoothed = smoothed_problem(problem, DIRECTION_WIDTH * null_unit(problem))
     solver = choose(smoothed, role=Role.SMOOTHED)
     state = solver.init(smoothed, zero.w, rng)

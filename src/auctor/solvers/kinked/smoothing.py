@@ -116,6 +116,7 @@ class Smoothing:
         solver = self.solver or choose(
             smoothed_problem(problem, null_unit(problem)), role=Role.SMOOTHED
         )
+        # Newton steps on pairs are expensive: from w = 0, begin with L-BFGS at a narrow width.
         slow_start = not problem.loss.low_rank and _NEWTON_TYPE in solver.needs
         if slow_start and not self.centred and not problem.coef(w).any():
             metric = pair_metric(problem)
@@ -145,6 +146,7 @@ class Smoothing:
         if self.centred:
             gap = problem.certificate(point, state.dual).gap
             return state.smoothed.certificate(inner.point).gap <= CENTRE_SOLVED * gap
+        # The smoothed loss is a lower bound; the difference is the smoothing error.
         error = point.loss - inner.point.loss
         gap = state.smoothed.certificate(inner.point, inner.dual).gap
         return gap <= problem.tolerance(SOLVED * error / null_unit(problem))
@@ -167,6 +169,7 @@ class Smoothing:
         assert loss is not None
         smoothed, w = problem.with_loss(loss), last.point.w
         new = self._at_width(smoothed, problem, w, width, state.solver, state.rng)
+        # A new centre at the same point: no further progress.
         stuck = last.stalled and new.inner.point.value == last.point.value
         return replace(new, point=state.point, dual=state.dual, stalled=stuck)
 
@@ -180,6 +183,7 @@ class Smoothing:
             return self._at_width(smoothed, problem, given.w, width, solver, rng)
         unit = margin_unit(problem)
         widths = [unit]
+        # For a warm start, the width with the smallest gap of the exact problem.
         while problem.coef(given.w).any() and widths[-1] > self.min_width * unit:
             widths.append(widths[-1] * self.shrink)
         starts = []

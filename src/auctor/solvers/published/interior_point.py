@@ -120,6 +120,7 @@ class InteriorPoint:
         problem.counts.passes += 1
         square = problem.data.square_gradient(problem.data.target.share)[penalised]
         length = float(np.sqrt(np.median(square[square > 0.0]))) if square.any() else 1.0
+        # A coefficient of 1 / length, the inverse size of a typical column, moves scores by one.
         wide = float(spec.l1[penalised].mean()) / length
         if not problem.certifiable or not problem.coef(point.w).any():
             return wide
@@ -129,6 +130,7 @@ class InteriorPoint:
     def step(self, problem: Problem, state: InteriorState) -> InteriorState:
         """One Newton step with backtracking; then the barrier falls and weights are thresholded."""
         spec, point, mu = spec_of(problem), state.inner, state.mu
+        # Newton direction of loss + ridge + barrier.
         edge = barrier(problem.coef(point.w), spec.l1, mu)
         gradient = problem.total_gradient(point) + problem.join(edge.slope, 0.0)
         direction = -self._solve(problem, point, spec.l2 + edge.curve, gradient)

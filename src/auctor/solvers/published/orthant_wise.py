@@ -84,6 +84,7 @@ class OrthantWise:
         point, pairs = state.point, state.pairs
         steepest = survey(point, state.spec).steepest
         direction = -pairs.solve(steepest) if pairs.count else -steepest
+        # Keep only components along which the steepest descent also falls.
         direction[direction * steepest >= 0.0] = 0.0
         first = 1.0 if pairs.count else 1.0 / max(1e-300, float(np.linalg.norm(direction)))
         new = self._search(problem, state, steepest, direction, first)
@@ -106,6 +107,7 @@ class OrthantWise:
     ) -> Point | None:
         """First projected trial at ``step shrink^i`` with sufficient decrease, or ``None``."""
         point, spec = state.point, state.spec
+        # Signs of the coefficients; zeros take the sign that lowers the objective.
         orthant = np.where(point.w != 0.0, np.sign(point.w), -np.sign(steepest))
         kinked = spec.l1 > 0.0
 

@@ -129,6 +129,7 @@ class ProxSvrg:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> SvrgState:
         """State at the starting point."""
         point, rows = feasible(problem, w), centred_rows(problem)
+        # Importance sampling: probabilities proportional to the curvature of a row's term.
         size = rows.share * rows.square
         total = float(size.sum())
         chance = size / total if total > 0.0 else rows.share / 2.0
@@ -144,6 +145,7 @@ class ProxSvrg:
         """One round of inner steps around the full gradient; halves the step size if it fails."""
         point, rows, random = state.point, state.rows, state.random.copy()
         spec = spec_of(problem)
+        # The kernel moves w in place from the snapshot point.w with its full gradient.
         w = point.w.copy()
         svrg_epoch(
             *problem.data.row_lines(),
@@ -164,6 +166,7 @@ class ProxSvrg:
         new = problem.evaluate(w)
         if new.value < point.value:
             return replace(state, point=new, random=random, without_progress=0)
+        # The round is undone, and the next one takes shorter steps.
         without_progress = state.without_progress + 1
         return replace(
             state,

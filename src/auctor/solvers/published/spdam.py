@@ -119,13 +119,16 @@ class Spdam:
         """State at the starting point, with its optimal dual variables."""
         point, rows = problem.evaluate(w), centred_rows(problem)
         n = rows.rows.size
+        # Rows times sqrt(n p_i) turn the weighted mean into a plain one.
         scale = np.sqrt(n * rows.share)
         centre = (rows.means @ point.w)[rows.own]
+        # Optimal dual variables at w: the centred, scaled scores.
         multipliers = scale * (point.scores[rows.rows] - centre)
         weight = np.zeros(problem.data.n_rows)
         weight[rows.rows] = scale * multipliers / n
         mass = np.bincount(rows.own, weight[rows.rows], minlength=2)
         problem.counts.passes += 1
+        # Sum of multiplier times centred row; the class means are subtracted by their total weight.
         pull = problem.data.gradient(weight) - mass @ rows.means
         random = rng.integers(1, 2**63, size=1).astype(np.uint64)
         return SpdamState(
@@ -136,7 +139,9 @@ class Spdam:
         """Random batches with as many rows in all as one pass over the data."""
         rows, n = state.rows, state.rows.rows.size
         batch = min(n, math.ceil(n / 100) if self.batch is None else self.batch)
+        # The saddle-point form has half the loss, so half the ridge.
         ridge = 0.5 * problem.ridge
+        # Step sizes depend on the longest scaled row.
         longest = float((state.scale**2 * rows.square).max())
         use = lengths(float(ridge.min()), max(longest, 1e-300), n, batch)
         order, random = state.order.copy(), state.random.copy()
@@ -162,6 +167,7 @@ class Spdam:
         )
         problem.counts.passes += 2.0 * steps * batch / n
         point = problem.evaluate(w)
+        # Iterates are not monotone: compare with the best objective so far.
         better = point.value < state.best
         best, without_progress = (
             (point.value, 0) if better else (state.best, state.without_progress + 1)

@@ -86,6 +86,7 @@ class StochasticCoordinateDescent:
         loss: Any = problem.loss
         target, random = problem.data.target, state.random.copy()
         spec = spec_of(problem)
+        # The kernel updates coefficients, scores and derivatives in place.
         w, scores = problem.coef(point.w).copy(), point.scores.copy()
         work = stochastic_epoch(
             *problem.data.columns(),
@@ -104,6 +105,7 @@ class StochasticCoordinateDescent:
         )
         problem.counts.passes += work / max(1, problem.data.n_entries)
         joined = problem.join(w, problem.intercept(point.w))
+        # Now and then the scores are computed again, without accumulated rounding errors.
         known = None if epoch % REFRESH == 0 else scores
         new = problem.with_best_intercept(problem.evaluate(joined, scores=known))
         without_progress = 0 if new.value < point.value else state.without_progress + 1

@@ -86,6 +86,7 @@ def updated(inverse: FloatArray | None, step: FloatArray, change: FloatArray) ->
         return inverse
     if inverse is None:
         inverse = product / float(change @ change) * np.eye(step.size)
+    # H + ((1 + y'Hy / s'y) s s' - H y s' - s y'H) / s'y
     moved = inverse @ change
     total = 1.0 + float(change @ moved) / product
     cross = np.outer(moved, step)

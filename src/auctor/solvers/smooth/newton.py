@@ -90,6 +90,7 @@ class Newton:
         full = ray.at(1.0)
         if predicted <= ROUNDING * abs(point.value):
             return self._last_digits(problem, state, full)
+        # Trust-region ratio: accept good steps, search along the others.
         ratio = (point.value - full.value) / predicted
         adjusted = replace(state, damping=_adjusted(state.damping, ratio))
         if ratio > 0.25:

@@ -274,9 +274,11 @@ class AcceleratedProximalQuasiNewton:
         if found is None:
             return self._give_up(state)
         x, new, source = state.point, found.point, found.source
+        # No movement without momentum: stationary up to rounding.
         if np.array_equal(new.w, x.w) and source is x:
             return replace(self._give_up(state), dual=source)
         if state.dual is not None and self._rule.learns(self, state):
+            # Pairs are differences of extrapolated points, at which gradients are known.
             change = source.gradient - state.dual.gradient
             state.pairs.add(problem.coef(source.w - state.dual.w), problem.coef(change))
         # Gradient restart (O'Donoghue, Candes): the momentum points against the prox-gradient.
@@ -301,6 +303,7 @@ class AcceleratedProximalQuasiNewton:
         steps, momentum, source = 0, 0.0, state.point
         for failures in range(MOST_TRIALS):
             metric = self._rule.metric(self, state, matrix, self.shrink**-failures)
+            # t_k solves t (t - 1) = theta t_{k-1}^2.
             t = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * metric.theta * state.t**2))
             wanted = (state.t - 1.0) / t if state.t else 0.0
             if wanted != momentum:
@@ -330,6 +333,7 @@ class AcceleratedProximalQuasiNewton:
         passes = EXACT_PASSES if self.exact else budget("linear", state.iteration, PRACTICAL_RATE)
         candidate = model.solve(state.inner, scale=scale, extra=0.0, passes=passes)
         new = settled(problem, problem.evaluate(candidate.w))
+        # F(p) <= Q_H(p, y); the penalty is on both sides.
         bound = source.loss + candidate.rise
         return (new if new.loss <= bound + ROUNDING * abs(bound) else None), candidate.steps
 

@@ -109,6 +109,7 @@ class BlockCoordinateDescent:
         violation = block_violation(problem, spec, point)
         if not violation.any():
             return replace(state, stalled=True)
+        # Nearly all columns matter: one step of SubspaceNewton, if it improves.
         control = crowded_control(problem, spec, state, violation)
         if control is not None:
             together = SubspaceNewton(fewest=problem.n_columns)
@@ -121,6 +122,7 @@ class BlockCoordinateDescent:
         sweeps = inner.run(self.max_sweeps, tol)
         found = self._search(problem, point, working, inner)
         if found is None:
+            # No step was found: solve the next model more accurately, or stop.
             tight = state.fraction < 1e-6
             return replace(state, gram=shared, fraction=0.01 * state.fraction, stalled=tight)
         return BlockState(
@@ -168,6 +170,7 @@ class BlockCoordinateDescent:
         self, problem: Problem, point: Point, working: WorkingSet, inner: Inner
     ) -> Point | None:
         """First of the steps 1, 1/2, ... with sufficient decrease, or None; one pass if tall."""
+        # The direction on all columns; the eliminated intercept moves along.
         base = inner.base
         change = inner.z - base.w
         intercept = base.intercept.change(change)
@@ -200,6 +203,7 @@ def crowded_control(
     n, d, point = problem.data.n_rows, problem.n_columns, state.point
     if is_tall(problem) or n < d or problem.data.n_entries < 0.3 * n * d:
         return None
+    # Columns that matter: nonzero ones or, at w = 0, those that violate optimality.
     busy = int(np.count_nonzero(problem.coef(point.w)))
     start = busy == 0
     if start:
@@ -208,6 +212,7 @@ def crowded_control(
         return None
     if state.control is not None:
         return state.control
+    # length is the inverse curvature along the gradient; compare with the mean column's.
     length = first_step(problem, point)
     if start:
         mean = float(problem.coef(problem.hessian(point).diagonal()).mean())

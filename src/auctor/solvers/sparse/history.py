@@ -56,6 +56,7 @@ class GradientHistory:
         at = self._count % MOST
         self._count += 1
         self._slopes[at], self._pulled[at] = dscores, pulled
+        # Keep the Gram matrix of the stored derivatives up to date.
         self._gram[at, : products.size] = self._gram[: products.size, at] = products
         self._gram[at, at] = own
         self._spent, self._latest = 0.0, None

@@ -169,10 +169,12 @@ class Lhac:
             harder=lambda scale, extra: (scale, self.growth * (1.0 + extra) - 1.0),
         )
         if done is None:
+            # No step on this model: clear the pairs, and take all coordinates next time.
             exhausted = not pairs.count and not greedy
             pairs.clear()
             return replace(state, streak=STREAK, stalled=exhausted)
         streak = state.streak + 1 if greedy else 0
+        # Only clear decreases count: tiny ones may pass the test by rounding.
         clear = point.value - done.point.value > FAINT * abs(point.value)
         calm = state.calm + 1 if done.trials == 1 and clear else 0
         pairs.shrink = self._shrink(pairs.shrink, calm)
@@ -212,6 +214,7 @@ def greedy_set(seen: Survey) -> tuple[Array, bool]:
     if n_shrinking < FEW or n_growing <= IMBALANCE * n_shrinking:
         return seen.movable(), False
     candidates = np.flatnonzero(growing)
+    # At least as many growing coordinates as shrinking ones.
     pick = max(n_shrinking, math.ceil(SHARE * n_growing))
     order = np.argpartition(-np.abs(seen.steepest[candidates]), pick - 1)[:pick]
     chosen = shrinking.copy()

@@ -152,6 +152,7 @@ def regularisation_path(
     check_choice(who, "on_failure", on_failure, ("warn", "ignore"))
     if max_seconds is not None:
         check_real(who, "max_seconds", max_seconds, low=0.0)
+    # One solve per strength; Ctrl-C between points keeps those that are done.
     levels = _levels(problem, strengths, n, ratio)
     run = _Run(problem, solver, tol, max_iter, as_rng(rng), max_seconds, w0, on_point)
     with quiet_blas():
@@ -202,6 +203,7 @@ class _Run:
             return False
         penalty = with_strength(self.problem.penalty, strength)
         self.problem = self.problem.with_penalty(penalty)
+        # Solvers may stop inner loops at the gap that this point needs.
         self.memory.target_gap = self.problem.tolerance(self.options["tol"])
         solution = minimise(
             self.problem,

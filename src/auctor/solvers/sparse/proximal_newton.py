@@ -175,6 +175,7 @@ class ProximalNewton:
         point = state.point
         violation = problem.penalty.violation(problem.coef(point.w), problem.coef(point.gradient))
         chosen = self._working_set(problem, point, violation)
+        # A Hessian over the working set if it is small or dense; otherwise residual updates.
         few, dense = problem.n_params <= FACTOR_PARAMS, _is_dense(problem)
         by_matrix = few or (dense and chosen.size <= GRAM_COLUMNS) or _only_matrices(problem)
         model_step = self._by_matrix if by_matrix else self._by_columns
@@ -216,6 +217,7 @@ class ProximalNewton:
         model = self._model(problem, state, spec, chosen)
         if problem.memory is not None:
             problem.memory.part(Shared).model = model
+        # Inner tolerance: 1 % of the violation, but not finer than the target gap needs.
         worst = float(violation.max())
         tol = min(max(0.01 * worst, self._tolerance_for_gap(problem, point)), 0.3 * worst)
         direction, change = model.descend(
@@ -239,6 +241,7 @@ class ProximalNewton:
         """The last model if it is still accurate at the point, otherwise a new one."""
         point, old, d = state.point, state.model, problem.n_columns
         hessian, path = problem.hessian(point), problem.memory is not None
+        # Reuse the last Hessian if the curvature of the rows has hardly changed.
         if old is not None:
             old = old.at(hessian, _drift(old, path))
         if old is not None and old.covers(chosen, d):
@@ -249,6 +252,7 @@ class ProximalNewton:
             near = np.abs(problem.coef(point.gradient)) > 0.8 * spec.l1
             near[chosen] = True
             chosen = np.flatnonzero(near)
+        # A Hessian of all columns, of new columns added to the last, or of the working set.
         most = d * (DENSE_SHARE if dense else SPARSE_SHARE)
         if few and (chosen.size > most or hessian.sampled or hessian.by_pairs):
             return full_model(problem, point, hessian, whole=state.whole)
@@ -273,6 +277,7 @@ class ProximalNewton:
             store = self._gather(problem, np.flatnonzero(near))
             if problem.memory is not None:
                 problem.memory.part(SharedColumns).store = store
+        # Screening: columns at zero that the duality gap proves to be zero leave the working set.
         at_zero = problem.coef(point.w)[chosen] == 0.0
         candidates = chosen[at_zero & ~state.proven[chosen]]
         proven = state.proven.copy()
@@ -283,6 +288,7 @@ class ProximalNewton:
             problem, point, spec, store, chosen,
             max_sweeps=self.max_sweeps, tol=tol, random=state.random,
         )  # fmt: skip
+        # One sweep was enough: the inner tolerance was too loose.
         easier = 0.25 * tol if found.sweeps == 1 else tol
         return found, replace(state, store=store, inner_tol=easier, proven=proven)
 

@@ -286,6 +286,7 @@ class ProximalQuasiNewton:
     def step(self, problem: Problem, state: ProximalQuasiNewtonState) -> ProximalQuasiNewtonState:
         """Minimise the model by coordinate descent, and test the step."""
         point, pairs = state.point, state.pairs
+        # Quadratic model on the coordinates that may move.
         model = self._rule.model(self, problem, state)
         everything = np.arange(problem.n_columns)
         index = everything if self.exact else survey(point, state.spec).movable()
@@ -301,6 +302,7 @@ class ProximalQuasiNewton:
             extra=model.extra,
             harder=model.harder,
         )
+        # No damping made the step acceptable: clear the pairs, or stop.
         if done is None:
             exhausted = self._rule.exhausted(pairs)
             pairs.clear()

@@ -148,6 +148,7 @@ class SubspaceNewton:
     def _part(self, problem: Problem, point: Point, violation: FloatArray) -> Part:
         """The problem on the nonzero columns and the worst violators of the others."""
         spec = tree_of(problem)
+        # Nonzero columns, and as many of the worst violators as there is room for.
         inside = problem.coef(point.w) != 0.0
         count = int(inside.sum())
         room = max(self.fewest, int(GROWTH * count)) - count
@@ -163,6 +164,7 @@ class SubspaceNewton:
     def _move(self, part: Part, x: Point, control: StepControl) -> tuple[Point, StepControl]:
         """A Newton step, after a proximal step if a zero group violates optimality."""
         local = LocalPenalty.at(part, x)
+        # No zero group violates optimality: a Newton step alone may do.
         if not violation_of(x)[~local.smooth].any():
             new, damping = self._newton(part, local, control.damping)
             control = StepControl(control.length, damping)
@@ -249,6 +251,7 @@ def proximal(x: Point, length: float) -> tuple[Point, float]:
     for _ in range(MOST_TRIALS):
         y = proximal_step(x.problem, x, length)
         if y is not None:
+            # Barzilai-Borwein step |d|^2 / d.dg, between one and four times the last.
             change = y.w - x.w
             curve = float(change @ (y.gradient - x.gradient))
             fit = float(change @ change) / curve if curve > 0.0 else np.inf
@@ -274,6 +277,7 @@ def subtree(spec: TreeSpec, inside: Array) -> tuple[IntArray, TreeSpec]:
     kernels.tree_above(spec.parent, spec.order, kept)
     chosen = np.flatnonzero(inside)
     others = np.flatnonzero(kept[:m] & ~np.append(inside, np.zeros(m - d, dtype=bool)))
+    # Renumber the kept nodes: chosen columns first, then their ancestors; slot m is the root.
     nodes = np.concatenate((chosen, others))
     slot = np.full(m + 1, nodes.size, dtype=np.uint32)
     slot[nodes] = np.arange(nodes.size)

@@ -154,6 +154,7 @@ class Stochastic(ABC):
     def range_test(self, batches: Batches, w: FloatArray) -> float:
         """The step size with the lowest objective on a sample of rows after a few batches."""
         problem = batches.problem
+        # Unit of the steps: one over the mean squared row length plus the ridge.
         unit = 1.0 / max(float(problem.column_squares.sum()) + float(problem.ridge.max()), 1e-300)
         rows = min(RANGE_BATCHES * self.batch, batches.size)
         judge = batches.draw(rows)

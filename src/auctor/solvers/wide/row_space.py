@@ -103,6 +103,7 @@ class SpanForm:
     def back(self, inner: State) -> State:
         """The point on all columns, evaluated there: the Gram matrix has rounding errors."""
         given, narrow, z = self.given, self.problem, inner.point.w
+        # The coordinates hold scores up to a constant: compute the real scores, and shift.
         coef = self.span.weights(given, narrow.coef(z))
         scores = given.score_change(given.join(coef, 0.0))
         intercept = narrow.intercept(z)
@@ -203,6 +204,7 @@ def _root(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     if diagonal.min() > REGULAR * diagonal.max():
         identity = np.eye(gram.shape[0])
         return factor, solve_triangular(factor, identity, lower=True, trans=1, check_finite=False)
+    # Singular or nearly so: the symmetric root of the numerically positive part.
     values, vectors = eigh(gram, check_finite=False)
     roots = np.sqrt(np.maximum(values, 0.0))
     good = roots > RANK * roots[-1]
