@@ -14,7 +14,7 @@ from auctor.problem import Problem
 from auctor.solvers import choose
 
 
-def matrix_of(n=300, p=11, *, seed=0, beside=None):
+def matrix_of(n=300, p=11, *, seed=0, uncoded=None):
     """Lines, steps and own weights of several shapes, over random codes."""
     rng = np.random.default_rng(seed)
     books, lines = [], []
@@ -27,7 +27,7 @@ def matrix_of(n=300, p=11, *, seed=0, beside=None):
         lines.append(rng.integers(0, size, size=n))
     raw = rng.normal(size=(n, 3)).round(1) * (rng.random((n, 3)) < 0.5)
     stores = {None: lambda x: None, "dense": np.ascontiguousarray, "sparse": csr_array}
-    return BinnedMatrix(pack(np.array(lines, dtype=np.uint8)), books, stores[beside](raw))
+    return BinnedMatrix(pack(np.array(lines, dtype=np.uint8)), books, stores[uncoded](raw))
 
 
 def target_of(n, seed=0):
@@ -35,9 +35,9 @@ def target_of(n, seed=0):
     return Target(np.where(rng.random(n) < 0.3, 1.0, -1.0), rng.uniform(0.5, 2.0, n))
 
 
-@pytest.mark.parametrize("beside", [None, "dense", "sparse"])
-def test_every_sum_is_that_of_the_expanded_matrix(beside):
-    matrix = matrix_of(beside=beside)
+@pytest.mark.parametrize("uncoded", [None, "dense", "sparse"])
+def test_every_sum_is_that_of_the_expanded_matrix(uncoded):
+    matrix = matrix_of(uncoded=uncoded)
     data, X = Binned(matrix, target_of(300)), matrix.to_dense()
     rng = np.random.default_rng(1)
     w, r, h = rng.normal(size=X.shape[1]), rng.normal(size=300), rng.uniform(size=300)
@@ -46,7 +46,7 @@ def test_every_sum_is_that_of_the_expanded_matrix(beside):
     np.testing.assert_allclose(data.square_gradient(h), (X * X).T @ h, rtol=1e-11)
     np.testing.assert_allclose(data.gram(h), (X.T * h) @ X, rtol=1e-11, atol=1e-10)
     np.testing.assert_allclose(data.row_lengths(w**2), (X * X) @ w**2, rtol=1e-11)
-    assert data.n_entries == 300 * 11 + matrix.n_beside
+    assert data.n_entries == 300 * 11 + matrix.n_uncoded
 
 
 def test_the_basis_is_what_the_tables_are_made_of():
@@ -59,9 +59,9 @@ def test_the_basis_is_what_the_tables_are_made_of():
         at += book.n_params
 
 
-@pytest.mark.parametrize("beside", [None, "dense", "sparse"])
-def test_fewer_columns_need_fewer_codes(beside):
-    matrix = matrix_of(beside=beside)
+@pytest.mark.parametrize("uncoded", [None, "dense", "sparse"])
+def test_fewer_columns_need_fewer_codes(uncoded):
+    matrix = matrix_of(uncoded=uncoded)
     X, rng = matrix.to_dense(), np.random.default_rng(2)
     for size in (1, 5, 40, X.shape[1]):
         index = rng.permutation(X.shape[1])[:size]
@@ -75,7 +75,7 @@ def test_fewer_columns_need_fewer_codes(beside):
 
 
 def test_rows_by_number_and_by_mask():
-    matrix = matrix_of(beside="sparse")
+    matrix = matrix_of(uncoded="sparse")
     X, index = matrix.to_dense(), np.array([5, 0, 5, 299])
     np.testing.assert_array_equal(matrix[index].to_dense(), X[index])
     mask = np.arange(300) % 7 == 0
@@ -83,7 +83,7 @@ def test_rows_by_number_and_by_mask():
 
 
 def test_threads_change_nothing():
-    matrix = matrix_of(20_000, 19, beside="sparse")
+    matrix = matrix_of(20_000, 19, uncoded="sparse")
     w = np.random.default_rng(1).normal(size=matrix.shape[1])
     h = np.random.default_rng(2).uniform(size=20_000)
     one, three = (Binned(matrix, target_of(20_000), n_threads=k) for k in (1, 3))

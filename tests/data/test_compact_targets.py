@@ -136,7 +136,7 @@ def test_a_trial_in_parts_has_the_numbers_of_its_point(small_parts):
     slope = float(problem.total_gradient(trial.point) @ ray.direction)
     assert trial.slope == pytest.approx(slope, rel=1e-10)
     wanted = problem.with_best_intercept(trial.point)
-    found = trial.settled()
+    found = trial.with_best_intercept()
     np.testing.assert_allclose(found.w, wanted.w, rtol=1e-12)
     assert found.value == pytest.approx(wanted.value, rel=1e-14)
 

@@ -35,11 +35,11 @@ class BinnedMatrix:
         Codes of eight columns in each word; `pack` makes them.
     books : sequence of Codebook
         One per column of codes.
-    beside : array, CSR or CSC matrix, optional
+    uncoded : array, CSR or CSC matrix, optional
         Further columns as numbers: raw columns, or indicators of categories.
     where : tuple of two int arrays, optional
         Positions, among all columns of the matrix, of the parameters of the codebooks, and of the
-        columns of ``beside``; by default the codebooks come first.
+        columns of ``uncoded``; by default the codebooks come first.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class BinnedMatrix:
 
     words: Array
     books: Sequence[Codebook]
-    beside: Any = None
+    uncoded: Any = None
     where: tuple[IntArray, IntArray] | None = None
 
     @cached_property
@@ -66,19 +66,19 @@ class BinnedMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows, and of columns: parameters of the codebooks plus ``beside``."""
-        wide = 0 if self.beside is None else int(self.beside.shape[1])
+        """Number of rows, and of columns: parameters of the codebooks plus ``uncoded``."""
+        wide = 0 if self.uncoded is None else int(self.uncoded.shape[1])
         return int(self.words.shape[1]), self.arrays.n_params + wide
 
     @property
     def nnz(self) -> int:
-        """Number of stored entries: one per row and column of codes, plus those of ``beside``."""
-        return self.shape[0] * len(self.books) + self.n_beside
+        """Number of stored entries: one per row and column of codes, plus those of ``uncoded``."""
+        return self.shape[0] * len(self.books) + self.n_uncoded
 
     @property
-    def n_beside(self) -> int:
-        """Number of stored entries of ``beside``."""
-        return 0 if self.beside is None else int(getattr(self.beside, "nnz", self.beside.size))
+    def n_uncoded(self) -> int:
+        """Number of stored entries of ``uncoded``."""
+        return 0 if self.uncoded is None else int(getattr(self.uncoded, "nnz", self.uncoded.size))
 
     @property
     def n_bytes(self) -> int:
@@ -89,7 +89,7 @@ class BinnedMatrix:
 
     @cached_property
     def positions(self) -> tuple[IntArray, IntArray]:
-        """Positions of the codebooks' parameters and of the columns of ``beside``."""
+        """Positions of the codebooks' parameters and of the columns of ``uncoded``."""
         if self.where is not None:
             return self.where
         d = self.arrays.n_params
@@ -101,8 +101,8 @@ class BinnedMatrix:
 
     def __getitem__(self, index: Any) -> BinnedMatrix:
         """Some rows."""
-        beside = None if self.beside is None else self.beside[index]
-        return replace(self, words=np.ascontiguousarray(self.words[:, index]), beside=beside)
+        uncoded = None if self.uncoded is None else self.uncoded[index]
+        return replace(self, words=np.ascontiguousarray(self.words[:, index]), uncoded=uncoded)
 
     def to_dense(self) -> FloatArray:
         """The whole matrix as float64, one column per parameter."""
@@ -111,9 +111,9 @@ class BinnedMatrix:
         bounds = self.arrays.bounds
         for j, (book, line) in enumerate(zip(self.books, self.codes(), strict=True)):
             out[:, first[int(bounds[j]) : int(bounds[j + 1])]] = book.basis[line]
-        if self.beside is not None:
-            dense = isinstance(self.beside, np.ndarray)
-            out[:, second] = self.beside if dense else self.beside.toarray()
+        if self.uncoded is not None:
+            dense = isinstance(self.uncoded, np.ndarray)
+            out[:, second] = self.uncoded if dense else self.uncoded.toarray()
         return out
 
     def only(self, index: IntArray) -> BinnedMatrix:
@@ -133,13 +133,13 @@ class BinnedMatrix:
                 lines.append(new[unpack_one(self.words, j)])
         n = self.shape[0]
         codes = np.array(lines) if lines else np.zeros((0, n), dtype=np.uint8)
-        beside, there = None, slot[second] >= 0
-        if self.beside is not None and there.any():
-            beside = self.beside[:, np.flatnonzero(there)]
-            if isinstance(beside, np.ndarray):
-                beside = np.ascontiguousarray(beside)
+        uncoded, there = None, slot[second] >= 0
+        if self.uncoded is not None and there.any():
+            uncoded = self.uncoded[:, np.flatnonzero(there)]
+            if isinstance(uncoded, np.ndarray):
+                uncoded = np.ascontiguousarray(uncoded)
         where = slot[first][chosen], slot[second][there]
-        return BinnedMatrix(pack(codes), books, beside, where)
+        return BinnedMatrix(pack(codes), books, uncoded, where)
 
 
 def pack(codes: Array) -> Array:
@@ -203,7 +203,7 @@ class Binned(InMemory):
         self.matrix = matrix
         self.n_entries = matrix.nnz
         self._first, self._second = matrix.positions
-        self._beside = _beside(matrix.beside, self.n_threads)
+        self._uncoded = _uncoded(matrix.uncoded, self.n_threads)
 
     def _cuts(self, parts: int) -> list[int]:
         return even_cuts(self.n_rows, parts)
@@ -217,8 +217,8 @@ class Binned(InMemory):
     def scores(self, w: FloatArray, offset: float = 0.0) -> FloatArray:
         """``X @ w + offset``."""
         out = self._looked_up(self.matrix.arrays.tables(w[self._first]), offset)
-        if self._beside is not None:
-            out += self._beside.scores(w[self._second])
+        if self._uncoded is not None:
+            out += self._uncoded.scores(w[self._second])
         return out
 
     def _histograms(self, r: FloatArray) -> FloatArray:
@@ -239,8 +239,8 @@ class Binned(InMemory):
         """``X.T @ dscores``."""
         out = np.empty(self.n_columns)
         out[self._first] = self.matrix.arrays.pull(self._histograms(dscores))
-        if self._beside is not None:
-            out[self._second] = self._beside.gradient(dscores)
+        if self._uncoded is not None:
+            out[self._second] = self._uncoded.gradient(dscores)
         return out
 
     def sandwich(self, h: FloatArray, v: FloatArray, offset: float) -> tuple[FloatArray, float]:
@@ -253,27 +253,27 @@ class Binned(InMemory):
         out = np.empty(self.n_columns)
         arrays = self.matrix.arrays
         out[self._first] = arrays.pull(self._histograms(h), arrays.centre**2)
-        if self._beside is not None:
-            out[self._second] = self._beside.square_gradient(h)
+        if self._uncoded is not None:
+            out[self._second] = self._uncoded.square_gradient(h)
         return out
 
     def row_lengths(self, scale: FloatArray) -> FloatArray:
         """``sum_j scale_j x_ij^2`` of every row."""
         arrays = self.matrix.arrays
         out = self._looked_up(arrays.tables(scale[self._first], arrays.centre**2), 0.0)
-        if self._beside is not None:
-            out += self._beside.row_lengths(scale[self._second])
+        if self._uncoded is not None:
+            out += self._uncoded.row_lengths(scale[self._second])
         return out
 
     def gram(self, h: FloatArray) -> FloatArray:
         """``X.T @ diag(h) @ X`` for ``h >= 0``, from histograms of pairs of columns."""
         out = np.zeros((self.n_columns, self.n_columns))
         out[np.ix_(self._first, self._first)] = self._coded_gram(h)
-        if self._beside is not None:
-            out[np.ix_(self._second, self._second)] = self._beside.gram(h)
-            columns = self._beside.columns()
+        if self._uncoded is not None:
+            out[np.ix_(self._second, self._second)] = self._uncoded.gram(h)
+            columns = self._uncoded.columns()
             arrays = self.matrix.arrays
-            # Products of a column of ``beside`` with all codes: histograms of h times the column.
+            # Products of a column of ``uncoded`` with all codes: histograms of h times the column.
             for k, place in enumerate(self._second):
                 part = slice(int(columns.indptr[k]), int(columns.indptr[k + 1]))
                 line = np.zeros(self.n_rows)
@@ -319,7 +319,7 @@ class Binned(InMemory):
         """A numeric matrix with columns coded by their distinct values, for the conformance kit.
 
         Columns with more than 256 distinct values, and every third one in the examples named
-        "beside", are stored as numbers.
+        "uncoded", are stored as numbers.
         """
         from scipy.sparse import csr_array
 
@@ -329,8 +329,8 @@ class Binned(InMemory):
             name: cls(_coded(X, coded, store), target, n_threads=n_threads)
             for name, coded, store in (
                 ("codes", few, np.ascontiguousarray),
-                ("beside-dense", third, np.ascontiguousarray),
-                ("beside-sparse", third, csr_array),
+                ("uncoded-dense", third, np.ascontiguousarray),
+                ("uncoded-sparse", third, csr_array),
             )
         }
 
@@ -342,11 +342,11 @@ def _coded(X: FloatArray, coded: Array, store: Any) -> BinnedMatrix:
     for k, j in enumerate(first):
         values, lines[k] = np.unique(X[:, j], return_inverse=True)
         books.append(Codebook(values.size, values))
-    beside = store(X[:, second]) if second.size else None
-    return BinnedMatrix(pack(lines), books, beside, (first, second))
+    uncoded = store(X[:, second]) if second.size else None
+    return BinnedMatrix(pack(lines), books, uncoded, (first, second))
 
 
-def _beside(matrix: Any, n_threads: int) -> Dense | Sparse | None:
+def _uncoded(matrix: Any, n_threads: int) -> Dense | Sparse | None:
     if matrix is None:
         return None
     kind = Dense if isinstance(matrix, np.ndarray) else Sparse

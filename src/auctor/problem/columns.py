@@ -96,8 +96,8 @@ class ColumnStatistics:
             )
         self._counts.passes += PROBES
         rng, total, root = np.random.default_rng(0), np.zeros(d), np.sqrt(share)
-        # Hutchinson's estimate of a diagonal: E (sum_i s_i sqrt(share_i) x_ij)^2 for random signs
-        # s.
+        # Hutchinson's estimate of a diagonal: the mean of (sum_i s_i sqrt(share_i) x_ij)^2 over
+        # random signs s.
         for _ in range(PROBES):
             probe = root * rng.choice((-1.0, 1.0), size=root.size)
             total += (data.gradient(probe) - float(probe.sum()) * middle) ** 2

@@ -197,7 +197,7 @@ class PlacedLoss:
         return self._like(self.inner.smoothed(width), shift.persist())
 
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
-        """How far a width of 1 moves the scores to centre the smoothing at the slopes."""
+        """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
         if isinstance(dscores, Spread):
             return cast(FloatArray, Spread(self.holder, self._centre(dscores, target)))
         return self.inner.centre(dscores, target)

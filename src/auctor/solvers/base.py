@@ -1,4 +1,4 @@
-"""What every solver shares: the state between steps, and the protocol of a solver."""
+"""Base class of solvers' states, and the protocol of a solver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Solver", "State"]
 
 @dataclass(frozen=True)
 class State:
-    """What a solver carries between steps; a solver's own state derives from it.
+    """State of a solver between steps; solvers derive their own state from it.
 
     All fields but the point are given by keyword, so that a derived class may add fields of its
     own, with or without defaults, after the point.

@@ -162,7 +162,7 @@ class LbfgsState(State):
 class Lbfgs:
     """L-BFGS with strong Wolfe line searches in score space.
 
-    Two passes over the data per iteration whatever the number of line-search trials.
+    Two passes over the data per iteration, independent of the number of line-search trials.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Lbfgs:
             exhausted = memory.count == 0
             memory.clear()
             return LbfgsState(point, memory, stalled=exhausted)
-        new = trial.settled()
+        new = trial.with_best_intercept()
         new_gradient = problem.total_gradient(new)
         step = new.w - point.w
         if self.metric is not None:

@@ -35,11 +35,11 @@ class Trial:
         """The point, evaluated on first use."""
         return self.source if isinstance(self.source, Point) else self.source.point(self.step)
 
-    def settled(self) -> Point:
+    def with_best_intercept(self) -> Point:
         """The point with its best intercept; the ray cannot be used afterwards."""
         if isinstance(self.source, Point):
             return self.source.problem.with_best_intercept(self.source)
-        return self.source.settled(self.step)
+        return self.source.with_best_intercept(self.step)
 
 
 class Ray:
@@ -98,7 +98,7 @@ class Ray:
             scores = _moved(origin.scores, step, self._change)
         return self.problem.evaluate(origin.w + step * self.direction, scores=scores)
 
-    def settled(self, step: float) -> Point:
+    def with_best_intercept(self, step: float) -> Point:
         """The point at a step length with its best intercept; overwrites the change of scores."""
         assert self._change is not None
         scores, self._change = self._change, NOTHING

@@ -92,7 +92,7 @@ class Stage:
     solver : Solver, or a function of the problem that chooses one
     until : callable
         ``until(problem, state)`` with a `RelayState`; a stall of the solver, or a point that is
-        not finite, ends its turn as well. The last stage goes on whatever it says.
+        not finite, ends its turn as well. The last stage ignores it.
     begin : callable
         ``begin(problem, solver, state)`` makes the first state of this stage from the last
         `RelayState` of the one before.

@@ -247,7 +247,7 @@ class SmoothFirst(Relay):
 
 
 def _narrow(problem: Problem, state: RelayState) -> bool:
-    """Whether the width is below `NARROW` or the steps are used up, and w beats the null model."""
+    """Whether w beats the null model, and the width or the number of steps is at its limit."""
     smooth = cast(PlanesState, state.inner).smooth
     wide = smooth.width >= NARROW * null_unit(problem) and state.steps < SMOOTH_STEPS
     # From a point no better than the null model, the cuts would end in the null model.

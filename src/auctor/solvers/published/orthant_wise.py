@@ -117,12 +117,12 @@ class OrthantWise:
             w = np.clip(w, spec.lower, spec.upper)
             return None if np.array_equal(w, point.w) else problem.evaluate(w)
 
-        def settles(size: float, new: Point | None) -> bool:
+        def ends(size: float, new: Point | None) -> bool:
             if new is None:
                 return True  # the step is below rounding error: end the search
             predicted = float(steepest @ (new.w - point.w))
             slack = ROUNDING * abs(point.value) if math.isfinite(point.value) else 0.0
             return predicted < 0.0 and new.value <= point.value + ARMIJO * predicted + slack
 
-        found = first_accepted(trial, settles, sizes(step, self.shrink))
+        found = first_accepted(trial, ends, sizes(step, self.shrink))
         return None if found is None else found[1]

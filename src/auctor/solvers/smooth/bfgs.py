@@ -63,7 +63,7 @@ class Bfgs:
         trial = wolfe(Ray(problem, point, direction), first)
         if trial is None:
             return BfgsState(point, stalled=inverse is None)
-        new = trial.settled()
+        new = trial.with_best_intercept()
         change = problem.total_gradient(new) - gradient
         return BfgsState(new, updated(inverse, new.w - point.w, change))
 

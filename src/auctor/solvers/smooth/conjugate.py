@@ -17,11 +17,11 @@ class CgStatus(Enum):
 
     CONVERGED = "The residual is within the tolerance."
     NEGATIVE_CURVATURE = "The matrix is not positive along the direction; the last point is kept."
-    MAX_ITER = "The iterations ran out."
+    MAX_ITER = "The limit on iterations was reached."
 
 
 class CgSolution(NamedTuple):
-    """The outcome of conjugate gradients.
+    """The result of conjugate gradients.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def conjugate_gradient(
     max_iter : int, optional
         Largest number of products; ``10 d`` by default. In exact arithmetic d are enough.
     reorthogonalise : int >= 0
-        In so many first iterations the residual is made orthogonal to all earlier ones. Stores two
-        vectors per iteration.
+        Number of first iterations in which the residual is made orthogonal to all earlier ones.
+        Stores two vectors per iteration.
 
     Notes
     -----

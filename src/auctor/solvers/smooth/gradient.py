@@ -70,4 +70,4 @@ class GradientDescent:
             trial = exact(ray, float(gradient @ problem.hessian(point).matvec(gradient)))
         else:
             trial = backtrack(ray, shrink=self.beta, armijo=self.armijo)
-        return State(point, stalled=True) if trial is None else State(trial.settled())
+        return State(point, stalled=True) if trial is None else State(trial.with_best_intercept())

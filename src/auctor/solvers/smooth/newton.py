@@ -101,12 +101,12 @@ class Newton:
     def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
         if trial is None:
             return replace(state, stalled=True)
-        return replace(state, point=trial.settled())
+        return replace(state, point=trial.with_best_intercept())
 
     @staticmethod
     def _last_digits(problem: Problem, state: NewtonState, full: Trial) -> NewtonState:
         """Accept a step below the objective's rounding error if the gradient norm falls."""
-        new = full.settled()
+        new = full.with_best_intercept()
 
         def slope(point: Point) -> float:
             return float(np.linalg.norm(problem.total_gradient(point)))

@@ -1,4 +1,4 @@
-"""What stochastic solvers share: batches of rows, epochs, step sizes and their range test."""
+"""Base class of stochastic solvers: batches of rows, epochs, step sizes and their range test."""
 
 from __future__ import annotations
 
@@ -181,9 +181,11 @@ class Stochastic(ABC):
             new = problem.evaluate(iterate.w)
         if self.schedule != "halving":
             return replace(state, point=new)
-        return self._settle(problem, state, new)
+        return self._keep_or_undo(problem, state, new)
 
-    def _settle(self, problem: Problem, state: StochasticState, new: Point) -> StochasticState:
+    def _keep_or_undo(
+        self, problem: Problem, state: StochasticState, new: Point
+    ) -> StochasticState:
         """Keep the epoch if it lowered the objective, otherwise undo it; adapt batch and step."""
         full = state.batch >= state.batches.size
         if new.value < state.point.value:
