@@ -129,10 +129,10 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
 
 def test_what_is_refused(tmp_path):
     frame, y = customers()
-    with pytest.raises(ParameterError, match="hashed ones in 'the city'"):
+    with pytest.raises(ParameterError, match="hashed categories in 'the city'"):
         auctor.to_sql(TableClassifier("auc", strength=0.1, categorical="hash").fit(frame, y))
     named = pd.DataFrame({"Score": frame["day"]})
-    with pytest.raises(ParameterError, match="Rename it before training"):
+    with pytest.raises(ParameterError, match="Rename the column before training"):
         auctor.to_sql(TableClassifier("auc", strength=0.1).fit(named, y))
     with pytest.raises(ParameterError, match="fitted model"):
         auctor.to_sql(TableClassifier())

@@ -1,1 +1,1 @@
-"""Boosted trees of other libraries, where they are installed (the extra ``boosting``)."""
+"""Boosted trees of other libraries, if they are installed (the extra ``boosting``)."""

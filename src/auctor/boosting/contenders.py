@@ -1,4 +1,4 @@
-"""LightGBM as a contender of a comparison."""
+"""LightGBM as a model of ``auctor compare``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from auctor.training.contest import Contender, Rules
 
 
 def boosted_contenders() -> list[Contender]:
-    """LightGBM with its own settings; nobody where it is not installed."""
+    """LightGBM with its default settings; an empty list if it is not installed."""
     if importlib.util.find_spec("lightgbm") is None:
         return []
     return [tree_contender("LightGBM", "lightgbm", _lightgbm)]
 
 
 def _lightgbm(rules: Rules) -> Any:
+    """A LightGBM classifier that respects the seed and the threads of a comparison."""
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(random_state=rules.seed, n_jobs=rules.n_threads or 1, verbose=-1)

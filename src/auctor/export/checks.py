@@ -1,4 +1,4 @@
-"""What can be exported: fitted models of auctor, and tables whose categories are listed."""
+"""Checks before an export: a fitted model of auctor, without hashed categories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from auctor.tables.schema import Schema
 
 
 def encoded_model(who: str, model: Any) -> Any:
-    """The fitted model of encoded columns: that of a table, or the model itself."""
+    """The inner model of a `TableClassifier`, or the model itself; refuses others."""
     inner = getattr(model, "model_", None) if isinstance(model, TableClassifier) else model
     if not isinstance(inner, MetricClassifier | LinearRegressor | OnlineClassifier | None):
         raise ParameterError(
@@ -24,20 +24,20 @@ def encoded_model(who: str, model: Any) -> Any:
         raise ParameterError(
             who,
             needs="a fitted model",
-            got=f"{type(model).__name__} without one",
+            got=f"{type(model).__name__} that is not fitted",
             todo="Call fit first.",
         )
     return inner
 
 
 def check_listed(who: str, schema: Schema) -> None:
-    """Refuse hashed categories: other programs do not have the hash."""
+    """Refuse hashed categories: other programs do not have the hash function."""
     hashed = [column.name for column in schema.columns if column.buckets]
     if hashed:
         raise ParameterError(
             who,
-            needs="categories that are listed",
-            got=f"hashed ones in {hashed[0]!r}",
+            needs="one-hot encoded categories",
+            got=f"hashed categories in {hashed[0]!r}",
             todo="Fit with {option}.",
             option=Option("categorical", "one_hot"),
         )

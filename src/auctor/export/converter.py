@@ -1,4 +1,4 @@
-"""Converters for skl2onnx, so that it takes pipelines that end in one of our estimators."""
+"""Converters with which skl2onnx converts pipelines that end in one of our estimators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ WHO = "register_skl2onnx"
 
 
 def register_skl2onnx() -> None:
-    """Teach skl2onnx to convert our linear estimators, alone or at the end of a pipeline.
+    """Register our linear estimators with skl2onnx, alone or at the end of a pipeline.
 
     After that, ``skl2onnx.to_onnx(pipeline, X[:1])`` gives a graph with the outputs of
-    `auctor.to_onnx`: ``label``, ``scores`` and, where there are some, ``probabilities``; or
+    `auctor.to_onnx`: ``label``, ``scores`` and, if the model has them, ``probabilities``; or
     ``prediction``. Needs skl2onnx, which the extra ``onnx`` installs.
     """
     skl2onnx = require("skl2onnx", extra="onnx", who=WHO)
@@ -27,7 +27,7 @@ def register_skl2onnx() -> None:
 
 
 def _made(model: Any, dtype: str = "float64") -> Graph:
-    """The graph of a model."""
+    """The ONNX graph of a model with the input X."""
     graph = Graph(require("onnx", extra="onnx", who=WHO), dtype)
     graph.rows = graph.number_input("X", int(model.n_features_in_))
     add_model(graph, model)
@@ -35,7 +35,7 @@ def _made(model: Any, dtype: str = "float64") -> Graph:
 
 
 def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> Any:
-    """An operator with our outputs, by name."""
+    """Declare an operator of skl2onnx with the outputs of our graph."""
     operator = scope.declare_local_operator(f"Auctor{type(model).__name__}", model)
     operator.inputs.append(inputs[0])
     for output in _made(model).outputs:
@@ -44,7 +44,7 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
 
 
 def _type(output: Any) -> Any:
-    """What skl2onnx calls the type of an output."""
+    """The type of skl2onnx for an output."""
     types = require("skl2onnx.common.data_types", extra="onnx", who=WHO)
     kind = output.type.tensor_type
     shape = [None if one.dim_param else one.dim_value for one in kind.shape.dim]
@@ -58,17 +58,17 @@ def _type(output: Any) -> Any:
 
 
 def _shapes(operator: Any) -> None:
-    """The types were set when the operator was made."""
+    """Do nothing: `_parse` has set the types of the outputs."""
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """Add the nodes of our graph under names that are free."""
+    """Add the nodes of our graph to a container of skl2onnx, under new unique names."""
     onnx = require("onnx", extra="onnx", who=WHO)
     types = require("skl2onnx.common.data_types", extra="onnx", who=WHO)
     source = operator.inputs[0]
     wide = isinstance(source.type, types.DoubleTensorType)
     graph = _made(operator.raw_operator, "float64" if wide else "float32")
-    names = {"X": source.full_name}
+    names = {"X": source.full_name}  # names in the container by names in our graph
     if not isinstance(source.type, types.DoubleTensorType | types.FloatTensorType):
         names["X"] = scope.get_unique_variable_name("numbers")
         container.add_node("Cast", source.full_name, names["X"], to=onnx.TensorProto.FLOAT)

@@ -1,4 +1,4 @@
-"""The curves of additive models as parts of an ONNX graph."""
+"""The score of an additive model as nodes of an ONNX graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from auctor.training.bins import Bins
 
 
 def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
-    """Sums of table entries: the code of a value is the number of cuts below it, plus one."""
+    """Add the score of an additive model: the offset plus a table entry for each column and pair.
+
+    The code of a value, which selects its table entry, is one plus the number of cuts below it; a
+    missing value has the code 0. Returns the name of the scores, (rows, classes).
+    """
     tables = [np.column_stack(found) for found in zip(*map(bins.tables, coef), strict=True)]
     axis = graph.constant("code_axis", np.array([1]))
     one, none = (graph.constant(f"code_{k}", np.array([[k]])) for k in (1, 0))
@@ -18,7 +22,7 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
     codes: dict[int, str] = {}
     for j, column in enumerate(bins.columns):
         if not tables[j].any() and j not in used:
-            continue
+            continue  # the column adds nothing
         x = graph.add("Gather", graph.rows, graph.constant(f"column_{j}", np.array([j])), axis=1)
         cuts = graph.constant(f"cuts_{j}", column.cuts[None, :])
         above = graph.add("Cast", graph.add("Greater", x, cuts), to=graph.kinds.INT64)
@@ -31,6 +35,7 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
             for j, level in zip((pair.first, pair.second), pair.levels, strict=True)
         )
         width = graph.constant(f"width_{k}", np.array([[pair.shape[1]]]))
+        # Row-major position of the cell in the table of the pair.
         cell = graph.add("Add", graph.add("Mul", first, width), second)
         places.append((len(bins.columns) + k, cell))
     total = graph.add("Expand", offset, _shape(graph, coef.shape[0]))
@@ -41,6 +46,6 @@ def add_curves(graph: Graph, bins: Bins, coef: FloatArray, offset: str) -> str:
 
 
 def _shape(graph: Graph, k: int) -> str:
-    """The shape (rows, k)."""
+    """The name of the shape (rows, k) in the graph."""
     rows = graph.add("Shape", graph.rows, start=0, end=1)
     return graph.add("Concat", rows, graph.constant("scores_of_a_row", np.array([k])), axis=0)

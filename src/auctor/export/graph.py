@@ -1,4 +1,4 @@
-"""ONNX graphs that are being made: nodes, constants, and the columns of a table as inputs."""
+"""Building ONNX graphs: nodes, constants, and the columns of a table as inputs."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from auctor.export.checks import check_listed
 from auctor.tables.columns import MISSING
 from auctor.tables.schema import KEEP, Column, Schema
 
-#: Version of the set of operators; runtimes of the last years know it.
+#: Version of the ONNX operators, of 2022, which current runtimes support.
 OPSET = 17
-#: The set of operators that has a table of words.
+#: The set of operators that has LabelEncoder, a table of words.
 ML = "ai.onnx.ml"
-#: Its version; runtimes of the last years know it.
+#: Version of that set, which current runtimes support.
 ML_OPSET = 3
-#: Version of the file format; runtimes of the last years know it.
+#: Version of the file format that belongs to OPSET.
 IR_VERSION = 8
 
 
 class Graph:
-    """Nodes, constants and outputs of a graph that is being made.
+    """An ONNX graph under construction: inputs, nodes, constants and outputs.
 
     Parameters
     ----------
     onnx : module
     dtype : "float64" or "float32"
-        Of inputs that are numbers.
+        Type of the inputs that are numbers.
 
     Attributes
     ----------
     rows : str
-        Name of the matrix of encoded columns, in 64 bits.
+        Name of the float64 matrix of encoded columns.
     """
 
     rows: str
@@ -47,13 +47,13 @@ class Graph:
         self.constants: list[Any] = []
 
     def number_input(self, name: str, width: int) -> str:
-        """An input of numbers, (rows, width); returns the name of the same in 64 bits."""
+        """Add an input of numbers, (rows, width); returns the name of its float64 version."""
         kind = self.kinds.DOUBLE if self.dtype == "float64" else self.kinds.FLOAT
         self._input(name, kind, width)
         return name if self.dtype == "float64" else self.add("Cast", name, to=self.kinds.DOUBLE)
 
     def text_input(self, name: str) -> str:
-        """An input of words, (rows, 1)."""
+        """Add an input of text, (rows, 1); returns its name."""
         self._input(name, self.kinds.STRING, 1)
         return name
 
@@ -61,14 +61,14 @@ class Graph:
         self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["rows", width]))
 
     def add(self, kind: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
-        """A node; returns the name of what it makes."""
+        """Add a node; returns the name of its output."""
         made = name or f"{kind.lower()}_{len(self.nodes)}"
         self.uses_ml |= attributes.get("domain") == ML
         self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [made], **attributes))
         return made
 
     def constant(self, name: str, value: Any) -> str:
-        """An array that is part of the graph."""
+        """Add a constant array to the graph; returns its name."""
         array = np.asarray(value)
         if array.dtype.kind == "U":
             text = [entry.encode() for entry in array.ravel().tolist()]
@@ -79,11 +79,11 @@ class Graph:
         return name
 
     def output(self, name: str, kind: int, shape: list[Any]) -> None:
-        """Say what a result is."""
+        """Declare a result as an output, with its type and shape."""
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
 
     def serialised(self, model: Any, metadata: dict[str, str]) -> bytes:
-        """The graph in bytes, checked."""
+        """The checked graph as bytes."""
         helper = self.onnx.helper
         graph = helper.make_graph(
             self.nodes, type(model).__name__, self.inputs, self.outputs, self.constants
@@ -104,7 +104,7 @@ class Graph:
 
 
 def add_table(graph: Graph, schema: Schema) -> None:
-    """Inputs for the columns of a table, and their encoding as the matrix of the model."""
+    """Add an input for each column of a table, and their encoding as the matrix of the model."""
     check_listed("to_onnx", schema)
     parts = [
         _category(graph, column, k) if column.kind == "category" else _number(graph, column, k)
@@ -115,7 +115,7 @@ def add_table(graph: Graph, schema: Schema) -> None:
 
 
 def _number(graph: Graph, column: Column, k: int) -> str:
-    """A column of numbers with its missing ones filled in."""
+    """Add a column of numbers, with missing values filled."""
     values = graph.number_input(column.name, 1)
     if column.fill in (None, KEEP):
         return values
@@ -124,10 +124,10 @@ def _number(graph: Graph, column: Column, k: int) -> str:
 
 
 def _category(graph: Graph, column: Column, k: int) -> str:
-    """A column of zeros and ones for each category."""
+    """Add a column of zeros and ones for each category."""
     levels = list(column.levels or ())
     words = {level: position for position, level in enumerate(levels)}
-    if column.fill:
+    if column.fill:  # words for a missing value become the fill
         spelt = [form(word) for word in MISSING for form in (str, str.upper, str.title)]
         words |= {word: words[str(column.fill)] for word in [*spelt, "NaN"]}
     position = graph.add(

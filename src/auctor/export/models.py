@@ -1,4 +1,4 @@
-"""Models as ONNX graphs, for programs without Python."""
+"""Export of models as ONNX graphs, for programs without Python."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from auctor.training.calibrate import Calibrator, Isotonic, Sigmoid
 from auctor.training.registry import resolve_loss
 
 WHO = "to_onnx"
-#: Bytes: a file of this format cannot be longer than 2 GB, with room for the rest of the graph.
+#: Largest size of the weights in bytes: an ONNX file is limited to 2 GiB, of which 1 MiB is left
+#: for the rest of the graph.
 MOST_BYTES = (1 << 31) - (1 << 20)
-#: The operator of each inverse link.
+#: The ONNX operator of each inverse link function.
 LINKS = {BaseLoss.response: "Identity", Poisson.response: "Exp"}
 
 
 def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") -> bytes:
-    """A fitted model as an ONNX graph.
+    """Export a fitted model as an ONNX graph.
 
-    The input ``X`` has a row per row and a column per column of `fit`. A `TableClassifier` has an
-    input of shape (rows, 1) for each of its columns instead, under its name: text for categories,
-    where "" is a missing one, numbers for numbers (missing ones are NaN), and for dates days since
-    1 January 1970. The outputs of a classifier
-    are ``label``, ``scores`` (what `decision_function` returns: the threshold is already taken
-    off), and ``probabilities`` where `predict_proba` gives them; that of a regressor is
-    ``prediction``. Scores are computed, and returned, in 64 bits whatever the input.
+    The input ``X`` has the columns of `fit`. A `TableClassifier` has an input of shape (rows, 1)
+    for each of its columns instead, by name: text for categories ("" is a missing value), numbers
+    for numbers (NaN is a missing value), and days since 1 January 1970 for dates. The outputs of a
+    classifier are ``label``, ``scores`` (those of `decision_function`, from which the threshold is
+    subtracted) and, if the model has them, ``probabilities``; that of a regressor is
+    ``prediction``. Scores are computed and returned in float64 for any input.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
         MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier or a learner of
         auctor.online.
     path : path, optional
-        Where to write it, too.
+        File to write the graph to.
     dtype : "float64" or "float32"
-        Of the input, or of the inputs that are numbers.
+        Type of the inputs that are numbers.
 
     Returns
     -------
     bytes
         The serialised graph. Its metadata have ``feature_names``, ``classes`` and ``threshold`` as
-        JSON, where the model has them.
+        JSON, if the model has them.
     """
     check_choice(WHO, "dtype", dtype, ("float64", "float32"))
     onnx = require("onnx", extra="onnx", who=WHO)
@@ -63,7 +63,7 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
             WHO,
             needs="coefficients of less than 2 GB",
             got=f"{np.asarray(inner.coef_).nbytes} bytes",
-            todo="Leave out columns without weight.",
+            todo="Drop the columns whose weight is zero.",
         )
     graph = Graph(onnx, dtype)
     if isinstance(model, TableClassifier):
@@ -78,6 +78,7 @@ def to_onnx(model: Any, path: AnyPath | None = None, *, dtype: str = "float64") 
 
 
 def _metadata(model: Any) -> Iterator[tuple[str, str]]:
+    """Names and JSON of the metadata of a graph."""
     names = getattr(model, "feature_names_in_", None)
     if isinstance(model, TableClassifier):
         names = model.schema_.feature_names
@@ -93,7 +94,7 @@ def _metadata(model: Any) -> Iterator[tuple[str, str]]:
 
 
 def add_model(graph: Graph, model: Any) -> None:
-    """The nodes and outputs of a linear model of ``graph.rows``."""
+    """Add the nodes and outputs of a model with the input ``graph.rows``."""
     if isinstance(model, LinearRegressor):
         _add_regressor(graph, model)
     else:
@@ -101,14 +102,15 @@ def add_model(graph: Graph, model: Any) -> None:
 
 
 def _add_regressor(graph: Graph, model: LinearRegressor) -> None:
+    """Add the output ``prediction``: the inverse link of the score."""
     loss = resolve_loss(WHO, model.loss)
     link = LINKS.get(type(loss).response)
     if link is None:
         raise ParameterError(
             WHO,
-            needs="a loss whose link it knows",
+            needs="a loss of auctor, whose link function it knows",
             got=f"{type(loss).__name__}",
-            todo="Use one of auctor's.",
+            todo="Use a loss of auctor.",
         )
     scores = _scores(
         graph, model, model.coef_[None, :], np.array([model.intercept_]), squeezed=True
@@ -118,13 +120,15 @@ def _add_regressor(graph: Graph, model: LinearRegressor) -> None:
 
 
 def _add_classifier(graph: Graph, model: Any) -> None:
+    """Add the outputs ``label``, ``scores`` and, if the model has them, ``probabilities``."""
     labels = _labels(model.classes_)
     two = labels.size == 2
     flat = _scores(graph, model, model.coef_, model.intercept_, squeezed=two)
     graph.add("Identity", flat, name="scores")
     if two:
         first = getattr(model, "pos_label_", None) == model.classes_[0]
-        # A row at the threshold is not of the positive class, whichever that is.
+        # A score at the threshold is not predicted positive. If the positive class is the first of
+        # the two, scores have the other sign, and a score of 0 belongs to the second.
         above = graph.add(
             "GreaterOrEqual" if first else "Greater", flat, graph.constant("zero", np.float64(0.0))
         )
@@ -143,7 +147,7 @@ def _add_classifier(graph: Graph, model: Any) -> None:
 
 
 def _labels(classes: Array) -> Array:
-    """Classes of a type that ONNX has."""
+    """The classes in a type that ONNX supports."""
     if classes.dtype.kind == "S":
         return np.array([label.decode() for label in classes.tolist()])
     if classes.dtype.kind == "O":
@@ -156,7 +160,10 @@ def _labels(classes: Array) -> Array:
 def _scores(
     graph: Graph, model: Any, coef: FloatArray, intercept: FloatArray, *, squeezed: bool
 ) -> str:
-    """``X coef' + intercept``, or sums of curves: (rows, k), or (rows,) where k is 1."""
+    """Add ``X coef' + intercept``, or the curves of an additive model.
+
+    Returns the name of the scores: (rows, k), or (rows,) if ``squeezed``.
+    """
     offset = graph.constant("intercept", intercept)
     if hasattr(model, "bins_"):
         scores = add_curves(graph, model.bins_, coef, offset)
@@ -171,9 +178,9 @@ def _scores(
 def _add_probabilities(
     graph: Graph, model: MetricClassifier, calibrators: Sequence[Calibrator], scores: str
 ) -> None:
-    """Calibrated scores, as shares of their sum where there are more than two classes."""
+    """Add calibrated probabilities; those of more than two classes are divided by their sum."""
     two = model.classes_.size == 2
-    if model.to_model().joint:
+    if model.to_model().joint:  # one softmax over the scores of all classes
         raw = graph.add("Add", scores, graph.constant("threshold", model.threshold_))
         graph.add("Softmax", raw, name="probabilities", axis=1)
         return
@@ -191,19 +198,20 @@ def _add_probabilities(
         both = (columns[0], rest) if flipped else (rest, columns[0])
         graph.add("Concat", *both, name="probabilities", axis=1)
         return
+    # Avoids 0/0 for a row whose probabilities are all 0.
     tiny = graph.constant("tiny", np.float64(1e-300))
     every = graph.add("Add", graph.add("Concat", *columns, axis=1), tiny)
     graph.add("Div", every, graph.add("ReduceSum", every, axis), name="probabilities")
 
 
 def _calibrated(graph: Graph, calibrator: Any, scores: str, name: str) -> str:
-    """Probabilities (rows, 1) of scores (rows, 1)."""
+    """Add the probabilities of a calibrator for scores; both have the shape (rows, 1)."""
     if isinstance(calibrator, Sigmoid):
         slope, offset = (
             graph.constant(f"{name}_{what}", np.float64(getattr(calibrator, what)))
             for what in ("slope", "offset")
         )
-        # Not the operator Sigmoid: that of some runtimes loses small probabilities.
+        # The operator Sigmoid of some runtimes rounds small probabilities to 0.
         margin = graph.add("Add", graph.add("Mul", scores, slope), offset)
         odds = graph.add("Exp", graph.add("Neg", margin))
         one = graph.constant(f"{name}_one", np.float64(1.0))
@@ -213,7 +221,7 @@ def _calibrated(graph: Graph, calibrator: Any, scores: str, name: str) -> str:
             WHO,
             needs="calibrate='sigmoid' or 'isotonic'",
             got=f"{type(calibrator).__name__}",
-            todo="Use one of these.",
+            todo="Fit with one of these.",
         )
     return _interpolated(graph, calibrator.points, calibrator.levels, scores, name)
 
@@ -221,11 +229,12 @@ def _calibrated(graph: Graph, calibrator: Any, scores: str, name: str) -> str:
 def _interpolated(
     graph: Graph, points: FloatArray, levels: FloatArray, scores: str, name: str
 ) -> str:
-    """The piecewise linear function through the points, constant beyond them."""
+    """Add the piecewise linear function through points, which is constant beyond them."""
     if points.size == 1:
         points, levels = points[0] + np.array([0.0, 1.0]), np.repeat(levels, 2)
     axis = graph.constant(f"{name}_axis", np.array([1]))
     inner = graph.constant(f"{name}_inner", points[None, 1:-1])
+    # The piece of a score is the number of inner points that it has reached.
     passed = graph.add("Cast", graph.add("GreaterOrEqual", scores, inner), to=graph.kinds.INT64)
     piece = graph.add("ReduceSum", passed, axis)
     start, low, width, rise = (

@@ -1,4 +1,4 @@
-"""Models as SQL, for rows that stay in their database."""
+"""Export of models as SQL queries, which predict inside a database."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from auctor.training.scorecard import make_scorecard, sql_name
 from auctor.training.targets import sign_of
 
 WHO = "to_sql"
-#: What the query adds to the columns of the table.
+#: Columns that the query adds to those of the table.
 ADDED = ("score", "predicted", "probability", "prediction")
-#: Terms of a sum that stand in one pair of parentheses: SQLite refuses expressions that are nested
-#: more than 1000 deep, and every plus sign is a level.
+#: Largest number of terms in one pair of parentheses. Every plus sign is a level of nesting, and
+#: SQLite refuses expressions with more than 1000 levels. Set by hand, well below that.
 MOST_TERMS = 100
-#: Where probabilities are taken as 0: databases refuse the exponential of a larger number.
+#: Largest argument of EXP: databases report an overflow beyond log(largest double) = 709.8.
 LARGEST_EXPONENT = 700.0
-#: How the inverse link of a regressor is written.
+#: The SQL of each inverse link function of a regressor.
 LINKS = {BaseLoss.response: "{}", Poisson.response: "EXP({})"}
 
 
 def to_sql(
     model: Any, path: AnyPath | None = None, *, table: str = "rows", schema: Schema | None = None
 ) -> str:
-    """A fitted model as an SQL query that adds its predictions to the rows of a table.
+    """Export a fitted model as an SQL query that adds its predictions to the rows of a table.
 
-    The query returns the columns of the table and, for two classes, ``score`` (greater for the
-    positive class; the threshold is taken off), ``predicted`` and, where the model has them,
-    ``probability`` of the positive class: the columns of ``auctor predict``. More classes have a
-    score each, ``score_0`` and so on, and no probabilities. A regressor gives ``prediction``.
+    The query returns the columns of the table and, for two classes, those of ``auctor predict``:
+    ``score`` (of the positive class, minus the threshold), ``predicted`` and, if the model has
+    probabilities, ``probability`` of the positive class. Models of more classes have a score for
+    each, ``score_0`` and so on, and no probabilities. A regressor has ``prediction``.
 
-    Missing values are NULL; where the model refuses them, its predictions are NULL. Dates are days
+    Missing values are NULL; if the model refuses them, its predictions are NULL. Dates are days
     since 1 January 1970, and amounts are numbers, as for `to_onnx`.
 
     Parameters
@@ -52,12 +52,12 @@ def to_sql(
         TableClassifier, MetricClassifier, MetricClassifierCV, AdditiveClassifier of two classes,
         LinearRegressor or a learner of auctor.online.
     path : path, optional
-        Where to write it, too.
+        File to write the query to.
     table : str
-        What stands behind FROM: the name of a table, with quotes if it needs them.
+        Name of the table as it is written after FROM, with quotes if it needs them.
     schema : Schema, optional
-        How columns became numbers, for a model that does not know it, such as a learner. Without
-        it columns have the names of `fit`, or else are called x0, x1 and so on.
+        The schema of the table, for a model without one, such as a learner. By default columns
+        have the names of `fit`, or x0, x1 and so on.
 
     Returns
     -------
@@ -92,9 +92,9 @@ def to_sql(
     if taken:
         raise ParameterError(
             WHO,
-            needs=f"columns that are not called {', '.join(ADDED)}",
+            needs=f"columns with other names than {', '.join(ADDED)}",
             got=f"{taken[0]!r}",
-            todo="Rename it before training.",
+            todo="Rename the column before training.",
         )
     about = f", positive class {inner.pos_label_}" if hasattr(inner, "pos_label_") else ""
     lines = [f"-- auctor {__version__}: {type(model).__name__}{about}".replace("\n", " ")]
@@ -110,13 +110,14 @@ def to_sql(
 
 
 def _names(model: Any) -> list[str]:
+    """Names of the columns of `fit`; x0, x1, ... if it had none."""
     names = getattr(model, "feature_names_in_", None)
     found = [f"x{j}" for j in range(int(model.n_features_in_))] if names is None else names
     return [str(name) for name in found]
 
 
 def _query(model: Any, columns: Sequence[Column], table: str) -> Iterator[str]:
-    """The lines of the query."""
+    """The lines of the query, without comments."""
     if isinstance(model, LinearRegressor):
         yield from _scored({"prediction": _regression(model, columns)}, table)
         return
@@ -125,6 +126,7 @@ def _query(model: Any, columns: Sequence[Column], table: str) -> Iterator[str]:
     labels = [_literal(label) for label in model.classes_.tolist()]
     added = {"predicted": _label(model, labels) if two else _highest(list(scores), labels)}
     if two and hasattr(model, "to_model") and (found := model.to_model()).calibrators is not None:
+        # Calibrators take scores before the threshold was subtracted.
         shift = sign_of(found.classes, found.positive) * float(found.threshold[0])
         added["probability"] = _probability(found.calibrators[0], _plus("score", shift))
     yield "SELECT scored.*,"
@@ -135,7 +137,7 @@ def _query(model: Any, columns: Sequence[Column], table: str) -> Iterator[str]:
 
 
 def _scored(expressions: dict[str, list[str]], table: str) -> Iterator[str]:
-    """The rows of the table with some sums of terms."""
+    """The lines of a query for the rows of the table and some sums of terms, by name."""
     yield "SELECT source.*,"
     for k, (name, terms) in enumerate(expressions.items()):
         yield f"  {terms[0]}"
@@ -145,7 +147,7 @@ def _scored(expressions: dict[str, list[str]], table: str) -> Iterator[str]:
 
 
 def _scores(model: Any, columns: Sequence[Column], two: bool) -> dict[str, list[str]]:
-    """The terms of each score by its name."""
+    """The terms of each score, by its name."""
     if hasattr(model, "bins_"):
         return {"score": [_curves(model, columns)]}
     if two:
@@ -158,13 +160,13 @@ def _scores(model: Any, columns: Sequence[Column], two: bool) -> dict[str, list[
 
 
 def _positive(model: Any) -> int:
-    """The position of the positive class, of two; learners have the second."""
+    """The position of the positive class of two; that of learners is the second."""
     positive = getattr(model, "pos_label_", model.classes_[1])
     return int(positive == model.classes_[1])
 
 
 def _curves(model: Any, columns: Sequence[Column]) -> str:
-    """The score of an additive model: its card, with points that are the score itself."""
+    """The score of an additive model, as a scorecard whose points are the score itself."""
     names = model.names_[: len(model.bins_.columns)]
     card = make_scorecard(
         model.to_model(), names, 1.0, points_to_double_odds=math.log(2.0), base=0.0, rounded=False
@@ -174,7 +176,7 @@ def _curves(model: Any, columns: Sequence[Column]) -> str:
 
 
 def _regression(model: LinearRegressor, columns: Sequence[Column]) -> list[str]:
-    """The prediction of a linear regressor."""
+    """The terms of the prediction of a linear regressor."""
     link = LINKS.get(type(resolve_loss(WHO, model.loss)).response)
     if link is None or isinstance(model, AdditiveRegressor):
         raise ParameterError(
@@ -191,7 +193,7 @@ def _regression(model: LinearRegressor, columns: Sequence[Column]) -> list[str]:
 
 
 def _terms(coef: FloatArray, intercept: float, columns: Sequence[Column]) -> list[str]:
-    """The intercept and what each column adds; columns without weight are left out."""
+    """The intercept and a term for each column with a nonzero weight."""
     terms, start = [], 0
     for column in columns:
         weights = np.asarray(coef[start : start + column.width], dtype=np.float64).tolist()
@@ -209,7 +211,7 @@ def _terms(coef: FloatArray, intercept: float, columns: Sequence[Column]) -> lis
 
 
 def _category(column: Column, weights: list[float]) -> str:
-    """The weight of a row's category, 0 for others."""
+    """The weight of a row's category; 0 for other categories."""
     cases = [
         f"WHEN {_literal(level)} THEN {weight!r}"
         for level, weight in zip(column.levels or (), weights, strict=True)
@@ -219,19 +221,19 @@ def _category(column: Column, weights: list[float]) -> str:
 
 
 def _levels(column: Column) -> Sequence[str | None]:
-    """The levels of a category, each of which is a column of the matrix."""
+    """The levels of a category, one for each column of the matrix; [None] for a number."""
     return (column.levels or ()) if column.kind == "category" else (None,)
 
 
 def _value(column: Column, level: str | None = None) -> str:
-    """A column of the matrix: a number, or whether a row has a category."""
+    """A column of the matrix: a number, or 1 for rows of a category and 0 for others."""
     if level is None:
         return _filled(column)
     return f"CASE {_filled(column)} WHEN {_literal(level)} THEN 1.0 ELSE 0.0 END"
 
 
 def _filled(column: Column) -> str:
-    """A column of the table with its missing values filled in."""
+    """A column of the table, with missing values filled."""
     name = sql_name(column.name)
     kept = KEEP if column.kind != "category" else ""  # a missing value stays, or is no category
     if column.fill is None or column.fill == kept:
@@ -240,6 +242,7 @@ def _filled(column: Column) -> str:
 
 
 def _literal(value: Any) -> str:
+    """A value as an SQL literal."""
     if isinstance(value, bool | np.bool_):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int | float):
@@ -252,13 +255,14 @@ def _literal(value: Any) -> str:
 
 
 def _label(model: Any, labels: list[str]) -> str:
+    """The predicted class of two, by the sign of the score."""
     positive = _positive(model)
     yes, no = labels[positive], labels[1 - positive]
     return f"CASE WHEN score > 0 THEN {yes} WHEN score <= 0 THEN {no} END"
 
 
 def _highest(scores: list[str], labels: list[str]) -> str:
-    """The class of the highest score, the first of equal ones."""
+    """The class of the highest score; the first of several equal ones."""
     cases = []
     for k, (score, label) in enumerate(zip(scores, labels, strict=True)):
         tests = " AND ".join(f"{score} >= {other}" for other in scores[k + 1 :])
@@ -267,7 +271,7 @@ def _highest(scores: list[str], labels: list[str]) -> str:
 
 
 def _probability(calibrator: Calibrator, score: str) -> str:
-    """The probability of the positive class."""
+    """The probability of the positive class, by a calibrator."""
     if isinstance(calibrator, Sigmoid):
         margin = f"({calibrator.slope!r} * ({score}) + {calibrator.offset!r})"
         return (
@@ -286,4 +290,5 @@ def _probability(calibrator: Calibrator, score: str) -> str:
 
 
 def _plus(name: str, number: float) -> str:
+    """A column plus a number; a zero is left out."""
     return f"{name} + {number!r}" if number else name

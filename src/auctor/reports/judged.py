@@ -1,4 +1,4 @@
-"""The metric that a model was trained for: its value, its best, and what simpler models reach."""
+"""The metric that a model was trained for: its value, its best possible value, and baselines."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from auctor.core.rng import as_rng
 from auctor.core.types import Array, FloatArray
 from auctor.reports.intervals import REACH, Estimate
 
-#: Samples of the bootstrap of a metric at most: the standard error is then good to 5 %.
+#: Largest number of bootstrap samples: a standard error is then accurate to 1 / sqrt(400) = 5 %.
 DRAWS = 200
-#: Samples at least: the standard error is then good to 16 %.
+#: Smallest number of bootstrap samples: a standard error is then accurate to 16 %.
 FEWEST_DRAWS = 20
-#: Rows over all samples, about: some seconds, however many rows there are. Set by hand.
+#: Approximate number of rows over all samples and models, which bounds the time to some seconds.
+#: Set by hand.
 DRAWN_ROWS = 4_000_000
-#: A score without any doubt: as log-odds its log-loss is 0.
+#: Score of a perfect model: as log-odds its log-loss is 0 in floating point.
 CERTAIN = 1e3
-#: How the interval is made, in words.
+#: Name of the method of the intervals, for readers.
 METHOD = "stratified bootstrap"
 
-#: A metric of labels, scores and row weights, greater is better.
+#: A function of labels, scores and row weights; greater is better.
 Measure = Callable[[Array, FloatArray, FloatArray | None], float]
 
 
 class Judge(NamedTuple):
-    """How the metric of a model is measured and how it is said.
+    """A metric, and how it is computed.
 
     Parameters
     ----------
     name : str
-        Of the metric, such as ``cost(10)``.
+        Name of the metric, such as ``cost(10)``.
     measure : callable
-        Of labels, scores and row weights; greater is better.
+        Function of labels, scores and row weights; greater is better.
     base : float, optional
-        Where less of the metric is better: what the measure is taken off to get it.
+        For a metric that should be small, the metric is ``base`` minus the measure.
     shift : float
-        What is added to the scores of the model, minus its threshold, before they are measured:
-        log-loss is about the scores themselves.
+        Added to the model's scores, from which the threshold was subtracted, before they are
+        measured: log-loss needs the scores before that.
     """
 
     name: str
@@ -49,34 +50,34 @@ class Judge(NamedTuple):
     base: float | None = None
     shift: float = 0.0
 
-    def said(self, measured: float) -> float:
-        """What was measured, in terms of the metric itself.
+    def metric_value(self, measured: float) -> float:
+        """The metric itself from the value of the measure.
 
         Examples
         --------
-        >>> Judge("error", lambda y, scores, weight: 0.75, 1.0).said(0.75)
+        >>> Judge("error", lambda y, scores, weight: 0.75, 1.0).metric_value(0.75)
         0.25
         """
         return measured if self.base is None else self.base - measured
 
     def value(self, y: Array, scores: FloatArray, weight: FloatArray | None = None) -> float:
-        """The metric itself; NaN where these rows do not define it."""
+        """The metric on some rows; NaN if it is not defined for them."""
         try:
-            return self.said(float(self.measure(y, scores, weight)))
+            return self.metric_value(float(self.measure(y, scores, weight)))
         except AuctorError:
             return math.nan
 
 
 class Rival(NamedTuple):
-    """A simpler or other model to be beaten: its scores of the test rows, or why it has none.
+    """A model to compare with: its scores of the test rows, or the reason why it has none.
 
     Parameters
     ----------
     name : str
     scores : (n,) array, optional
-        Positive where a positive is predicted.
+        Scores, above 0 for rows that are predicted positive.
     note : str
-        What it is, or why it is missing.
+        Description of the model, or the reason why it has no scores.
     """
 
     name: str
@@ -91,13 +92,13 @@ class Trained(NamedTuple):
     ----------
     metric : str
     test : Estimate
-        On the test rows.
+        The metric on the test rows.
     best : float
-        Of a perfect model on these rows.
+        The metric of a perfect model on the test rows.
     train : float
-        On the training rows; NaN if it is not known.
+        The metric on the training rows; NaN if it is not known.
     greater : bool
-        Whether more is better.
+        Whether greater is better.
     """
 
     metric: str
@@ -108,20 +109,20 @@ class Trained(NamedTuple):
 
     @property
     def overfits(self) -> bool:
-        """Whether the training rows do better than the interval of the test rows allows."""
+        """Whether the metric on the training rows is better than the interval of the test rows."""
         return self.train > self.test.high if self.greater else self.train < self.test.low
 
 
 class Baseline(NamedTuple):
-    """What a rival reaches on the same rows.
+    """The metric of a rival on the same rows.
 
     Parameters
     ----------
     name : str
     value : float
-        The metric; NaN where the rival could not be trained.
+        The metric; NaN if the rival could not be trained.
     ahead : Estimate, optional
-        By how much the model is better, over the same samples of rows; below 0 it is worse.
+        How much better the model is, over the same bootstrap samples; negative if it is worse.
     note : str
     """
 
@@ -141,22 +142,22 @@ def judged(
     known: Estimate | None = None,
     seed: int = 0,
 ) -> tuple[Trained, tuple[Baseline, ...]]:
-    """A model and its rivals by one metric, on the same samples of the rows.
+    """A metric of a model and of its rivals, on the same bootstrap samples of the rows.
 
     Parameters
     ----------
     judge : Judge
     y : (n,) array
-        Which rows are positive.
+        Labels, above 0 for positive rows.
     scores : (n,) array
-        Of the model, positive where it predicts a positive.
+        Scores of the model, above 0 for rows that it predicts positive.
     rivals : sequence of Rival
     train : float
         The metric on the training rows.
     known : Estimate, optional
-        The metric on the test rows where a better interval than the bootstrap's is known.
+        The metric on the test rows, if a better interval than that of the bootstrap is known.
     seed : int
-        Of the bootstrap.
+        Random seed of the bootstrap.
 
     Examples
     --------
@@ -189,9 +190,9 @@ def judged(
 
 
 def _errors(judge: Judge, hit: Array, scored: list[FloatArray], seed: int) -> list[float]:
-    """Standard errors of the first metric, and of its difference from each of the others.
+    """Standard errors of the first model's metric, and of its difference from each other model's.
 
-    Samples are drawn with replacement from each class on its own, as row weights.
+    A bootstrap sample is drawn from each class separately, as weights of the rows.
     """
     rng = as_rng(seed)
     draws = int(np.clip(DRAWN_ROWS // (hit.size * len(scored)), FEWEST_DRAWS, DRAWS))
@@ -203,7 +204,7 @@ def _errors(judge: Judge, hit: Array, scored: list[FloatArray], seed: int) -> li
             weight[place] = np.bincount(rng.integers(place.size, size=place.size),
                                         minlength=place.size)  # fmt: skip
         row[:] = [judge.value(hit, scores, weight) for scores in scored]
-    known = values[~np.isnan(values).any(axis=1)]
+    known = values[~np.isnan(values).any(axis=1)]  # samples for which the metric is defined
     if known.shape[0] < 2:
         return [math.nan] * len(scored)
     others = known[:, :1] - known[:, 1:]
@@ -211,11 +212,12 @@ def _errors(judge: Judge, hit: Array, scored: list[FloatArray], seed: int) -> li
 
 
 def _around(value: float, error: float) -> Estimate:
+    """A normal interval from a standard error."""
     return Estimate(value, value - REACH * error, value + REACH * error, METHOD)
 
 
 def _within(value: float, error: float, greater: bool, best: float) -> Estimate:
-    """The interval, no better than perfect and no less than zero, which no metric falls below."""
+    """The interval, cut at the best possible value and at zero, the least of all metrics."""
     found = _around(value, error)
     low = max(0.0 if greater else best, found.low)
     return found._replace(low=low, high=min(best, found.high) if greater else found.high)

@@ -1,26 +1,27 @@
-"""Measures of the labels of a taxonomy, as numbers."""
+"""Precision, recall and F1 of the labels of a taxonomy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-#: Rows from which a label can be among the worst: of one or two rows a measure says little.
+#: Smallest number of rows of a label in the list of the worst; fewer make its F1 meaningless.
+#: Set by hand.
 LEAST_ROWS = 5
 
 
 class NodeMeasures(NamedTuple):
-    """How well one label is found.
+    """Precision, recall and F1 of one label.
 
     Parameters
     ----------
     name : str
     parents : tuple of int
-        Places of its parents in the list of all labels.
+        Positions of its parents in the list of all labels.
     rows, predicted, hits : int
-        Rows that have the label, that are said to have it, and both.
+        Numbers of rows that have the label, that are predicted to have it, and both.
     precision, recall, f1 : float
-        1 where the label neither is there nor was predicted.
+        1 if no row has the label and none is predicted to have it.
     """
 
     name: str
@@ -42,7 +43,7 @@ class TaxonomyReport(NamedTuple):
     overall: Mapping[str, float]
 
     def worst(self, least_rows: int = LEAST_ROWS) -> list[NodeMeasures]:
-        """Labels by rising F1, those with the most rows first where it is equal.
+        """Labels by increasing F1, and by decreasing rows if it is equal.
 
         Labels with fewer than ``least_rows`` rows are left out.
         """

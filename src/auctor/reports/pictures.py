@@ -1,4 +1,4 @@
-"""The pictures of an additive model in notebooks, as a page and in matplotlib."""
+"""Figures of an additive model for notebooks: as HTML and with matplotlib."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from auctor.reports.curves_info import CurvesInfo, curves_info
 from auctor.reports.curves_plots import draw_curve, draw_pair, draw_row
 from auctor.reports.html.page import additive_section
 
-#: Drawings beside one another in `CurvePictures.plot`.
+#: Number of columns of the figure of `CurvePictures.plot`: three fit the width of a notebook.
 ACROSS = 3
 
 
 class CurvePictures:
-    """Curves, heat maps and explained rows of an additive model; notebooks show them by themselves.
+    """Curves, heat maps and explained rows of an additive model, which notebooks display.
 
-    `curve_pictures` makes them.
+    `curve_pictures` creates it.
 
     Parameters
     ----------
     info : CurvesInfo
-        The numbers.
+        The numbers of the figures.
     """
 
     def __init__(self, info: CurvesInfo) -> None:
@@ -35,14 +35,14 @@ class CurvePictures:
         return f"CurvePictures({columns} curves, {pairs} pairs, {rows} rows)"
 
     def to_html(self) -> str:
-        """The drawings as a piece of HTML with its own style; needs jinja2."""
+        """The figures as a fragment of HTML with its own style; needs jinja2."""
         return additive_section(self.info)
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
     def plot(self) -> Any:
-        """A matplotlib figure of all of them."""
+        """A matplotlib figure with all of them."""
         pyplot = require("matplotlib.pyplot", extra="plots", who="CurvePictures")
         drawn = [(draw, one) for draw, many in zip(_DRAW, self.info, strict=True) for one in many]
         down = max(1, math.ceil(len(drawn) / ACROSS))
@@ -62,9 +62,9 @@ _DRAW: tuple[Callable[[Any, Any], Any], ...] = (draw_curve, draw_pair, draw_row)
 def curve_pictures(
     model: Any, X: Any = None, rows: Sequence[int] = (), names: Sequence[str] | None = None
 ) -> CurvePictures:
-    """Curves, pairs and explained rows of a fitted additive model, ready to be looked at.
+    """Figures of the curves, pairs and explained rows of a fitted additive model.
 
-    Curves have bands where ``model.curve_bands`` was called before.
+    Curves have bands if ``model.curve_bands`` was called before.
 
     Parameters
     ----------

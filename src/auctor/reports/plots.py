@@ -1,6 +1,6 @@
-"""The figures of a report for matplotlib: each takes an info and an optional axes.
+"""The figures of a report with matplotlib.
 
-``roc(info)`` draws on the current axes, ``roc(info, ax)`` on those given; both return the axes. An
+``roc(info)`` draws on the current axes, ``roc(info, ax)`` on given ones; both return the axes. An
 info is a whole report or one model of it.
 
 Examples
@@ -24,7 +24,7 @@ from auctor.reports.text import beta_name
 
 Info = ReportInfo | ModelInfo
 
-#: Style of the line that a random ranking would give.
+#: Style of the line of a random ranking.
 CHANCE: dict[str, Any] = {"color": "0.5", "linestyle": ":", "linewidth": 1.0, "zorder": 1}
 #: Colour of the positive class.
 POSITIVE = "tab:orange"
@@ -33,7 +33,7 @@ NEGATIVE = "tab:blue"
 
 
 def roc(info: Info, ax: Any = None) -> Any:
-    """ROC curve of every model."""
+    """Draw the ROC curve of every model."""
     ax = _axes(ax, "roc", "False positive rate", "True positive rate")
     ax.plot((0.0, 1.0), (0.0, 1.0), **CHANCE)
     for model in _models(info):
@@ -42,7 +42,7 @@ def roc(info: Info, ax: Any = None) -> Any:
 
 
 def precision_recall(info: Info, ax: Any = None) -> Any:
-    """Precision over recall of every model, and its F-beta at its threshold."""
+    """Draw precision against recall of every model, with a dot at its threshold."""
     ax = _axes(ax, "precision_recall", "Recall", "Precision")
     for model in _models(info):
         h = model.headline
@@ -55,7 +55,7 @@ def precision_recall(info: Info, ax: Any = None) -> Any:
 
 
 def plot_history(scores: Sequence[float], ax: Any = None) -> Any:
-    """Scores of a search in the order of its candidates, and the best so far."""
+    """Draw the scores of a search in the order of its candidates, and the best so far."""
     ax = _axes(ax, "plot_history", "Candidate", "Score")
     best = [max(x for x in scores[: k + 1] if x == x) if any(x == x for x in scores[: k + 1])
             else math.nan for k in range(len(scores))]  # fmt: skip
@@ -66,7 +66,7 @@ def plot_history(scores: Sequence[float], ax: Any = None) -> Any:
 
 
 def lift(info: Info, ax: Any = None) -> Any:
-    """Part of the positives found in the top part of the rows, of every model."""
+    """Draw the share of positives found in the top share of the rows, for every model."""
     ax = _axes(ax, "lift", "Part of the rows, highest scores first", "Positives found")
     ax.plot((0.0, 1.0), (0.0, 1.0), **CHANCE)
     for model in _models(info):
@@ -75,12 +75,12 @@ def lift(info: Info, ax: Any = None) -> Any:
 
 
 def calibration(info: Info, ax: Any = None) -> Any:
-    """Rate of positives along scores or probabilities, with 95 % intervals, of the first model."""
+    """Draw the rate of positives in bins of scores or probabilities of the first model."""
     model = _models(info)[0]
-    bins, likely = model.calibration
-    title = "Mean predicted probability" if likely else "Mean score"
+    bins, of_probabilities = model.calibration
+    title = "Mean predicted probability" if of_probabilities else "Mean score"
     ax = _axes(ax, "calibration", title, "Rate of positives")
-    if likely:
+    if of_probabilities:
         end = max(bins[-1].score, max(b.high for b in bins))
         ax.plot((0.0, end), (0.0, end), **CHANCE)
     below = [b.rate - b.low for b in bins]
@@ -96,7 +96,7 @@ def calibration(info: Info, ax: Any = None) -> Any:
 
 
 def histogram(info: Info, ax: Any = None) -> Any:
-    """Scores of each class of the first model, as parts of the class, and the threshold."""
+    """Draw histograms of the scores of each class of the first model, and its threshold."""
     model = _models(info)[0]
     edges, positives, negatives = model.histogram
     ax = _axes(ax, "histogram", "Score", "Part of the class")
@@ -111,7 +111,7 @@ def histogram(info: Info, ax: Any = None) -> Any:
 
 
 def convergence(info: Info, ax: Any = None, *, against: str = "passes") -> Any:
-    """Objective and gap of the first model against ``"passes"`` or ``"seconds"``."""
+    """Draw objective and gap of the first model against ``"passes"`` or ``"seconds"``."""
     if against not in ("passes", "seconds"):
         raise ParameterError(
             "convergence",
@@ -127,7 +127,7 @@ def convergence(info: Info, ax: Any = None, *, against: str = "passes") -> Any:
     certified = model.fit is None or model.fit.certified
     gap = "certified gap" if certified else "optimality violation"
     for values, name in ((trace.objective, "objective"), (trace.gap, gap)):
-        # A logarithm shows no zero and no infinity.
+        # A logarithmic axis has no place for zero and infinity.
         shown = [value if 0.0 < value < math.inf else math.nan for value in values]
         ax.plot(along, shown, label=name)
     ax.set_yscale("log")
@@ -135,13 +135,13 @@ def convergence(info: Info, ax: Any = None, *, against: str = "passes") -> Any:
 
 
 def path(info: ReportInfo | PathInfo, ax: Any = None) -> Any:
-    """Score out of fold and weights that are not zero along the strengths."""
+    """Draw the cross-validated score and the number of nonzero weights along the strengths."""
     found = info.path if isinstance(info, ReportInfo) else info
     if found is None:
         raise ParameterError(
             "path",
-            needs="a report with a path",
-            got="one without",
+            needs="a report with a path of strengths",
+            got="a report without one",
             todo="Fit with MetricClassifierCV.",
         )
     ax = _axes(ax, "path", "Strength", found.metric)
@@ -155,7 +155,7 @@ def path(info: ReportInfo | PathInfo, ax: Any = None) -> Any:
 
 
 def features(info: Info, ax: Any = None, *, limit: int = 30) -> Any:
-    """The largest weights of the first model, by name and sign."""
+    """Draw the largest weights of the first model as bars."""
     model = _models(info)[0]
     if model.weights is None:
         raise ParameterError(
@@ -176,7 +176,7 @@ def _models(info: Info) -> Sequence[ModelInfo]:
 
 
 def _axes(ax: Any, who: str, x: str, y: str) -> Any:
-    """The axes to draw on, with titles."""
+    """The axes to draw on, with titles; by default the current axes."""
     if ax is None:
         ax = require("matplotlib.pyplot", extra="plots", who=f"reports.plots.{who}").gca()
     ax.set_xlabel(x)

@@ -1,10 +1,9 @@
-"""How far a fit is, in one line: what `auctor.estimators.watch` can be given.
+"""A line about the progress of a fit, for `auctor.estimators.watch`.
 
 The line has the iteration, the objective, the gap, a metric on held-out rows and an estimate of
-what is left. The estimate leaves out the time of the compiler, which comes once, and the first
-point of a search, which starts from nothing. The metric is computed every half second, more often
-in the first ten seconds of a fit, and always less often where that would take more than a tenth of
-the time.
+the remaining time. The estimate leaves out compilation, which happens once, and the first point of
+a search, which has no warm start. The metric is computed every half second, more often in the first
+ten seconds of a fit, and less often if it would take more than a tenth of the time.
 """
 
 from __future__ import annotations
@@ -22,58 +21,62 @@ from auctor.core.types import FloatArray
 from auctor.core.watching import Watcher
 from auctor.reports.info import MetricStep
 
-#: Most seconds between two measurements of the metric.
+#: Seconds between two measurements of the metric on held-out rows. Set by hand: often enough for a
+#: line that people watch.
 MEASURE = 0.5
-#: The same as a share of the seconds so far, so that short fits are measured along their way too.
+#: Share of the seconds so far between two measurements, if that is less than `MEASURE`, so that
+#: short fits are measured too. Set by hand.
 MEASURE_SHARE = 0.05
-#: Steps over which the rate of the gap is taken.
+#: Number of steps from which the rate of decrease of the gap is estimated. Set by hand: fewer
+#: make the estimate jump, more make it slow to change.
 RECENT = 12
 
-#: Points of a search that must be done before what is left is estimated: the first starts from
-#: nothing and says little of the others. Set by hand.
+#: Number of points of a search that must be done before the remaining time is estimated. The first
+#: has no warm start and does not count. Set by hand.
 POINTS = 3
-#: What is said when the compiler begins for the first time.
+#: Text that is shown when compilation begins for the first time.
 COMPILING = "compiling for the first run: this takes seconds once, later runs start at once"
 
-#: The metric on held-out rows, from the parameters and the position of the class.
+#: The metric on held-out rows, as a function of the weights (with the intercept) and the number of
+#: the class.
 Measure = Callable[[FloatArray, int], float]
 
 
 class Line(Protocol):
-    """Where progress is written."""
+    """A place to write the line of progress to; ``pause`` is the least time between updates."""
 
     pause: float
 
     def show(self, text: str) -> None:
-        """Replace or follow the last line."""
+        """Write a line, in place of the last one if possible."""
 
     def note(self, text: str) -> None:
-        """Write a line that stays."""
+        """Write a line that is not replaced."""
 
     def close(self) -> None:
-        """Leave the place clean."""
+        """Remove the line."""
 
 
 class Progress(Watcher):
-    """Follows fits and writes a line about them.
+    """Observes fits and writes a line about their progress.
 
     Parameters
     ----------
     line : Line, optional
-        Where to write; nowhere if ``None``.
+        Where to write; None writes nothing.
     measure : callable, optional
         The metric on held-out rows.
     name : str
-        Of that metric.
+        Name of that metric.
     clock : callable
-        Seconds.
+        Returns a time in seconds.
 
     Attributes
     ----------
     steps : list of MetricStep
-        The metric along the fit.
+        The metric on held-out rows during the fit.
     nonzeros : dict
-        For each strength of the paths, numbers of columns in the models, one per fold and class.
+        Numbers of nonzero weights by strength, one for each fold and class.
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class Progress(Watcher):
         self._stages: dict[str, tuple[int, int]] = {}
         self._target = 0.0
         self._gaps: deque[tuple[float, float]] = deque(maxlen=RECENT)
-        self._to_come = 0  # points of the paths after this one
+        self._to_come = 0  # points of the paths after the current path
         self._points: list[float] = []  # seconds of each point of the search
         self._last_point = 0.0
         self._compiled, self._compiling_since = 0.0, math.nan
@@ -99,13 +102,13 @@ class Progress(Watcher):
         self._value = math.nan
 
     def watch_rows(self, measure: Measure, name: str) -> None:
-        """Measure on held-out rows from now on."""
+        """Set the metric on held-out rows, which is measured from now on."""
         self._measure, self._name = measure, name
 
-    # --- what a fit tells ---------------------------------------------------------------------
+    # --- callbacks of a fit -------------------------------------------------------------------
 
     def on_stage(self, stage: str, number: int, total: int) -> None:
-        """A part of a fit begins."""
+        """Called when a stage of a fit begins: a fold, a class, a calibration fold."""
         if stage != "class":
             self._stages = {}
         self._stages[stage] = (number, total)
@@ -115,7 +118,7 @@ class Progress(Watcher):
         self._value, self._measured = math.nan, -math.inf
 
     def on_plan(self, points: int) -> None:
-        """So many points of paths are to come after the path that begins."""
+        """Called with the number of points of the paths that follow the one that begins."""
         self._to_come = points
 
     def on_compile(self, begins: bool) -> None:
@@ -129,15 +132,16 @@ class Progress(Watcher):
             self._noted = True
 
     def on_fit(self, target: float) -> None:
-        """A solve begins."""
+        """Called when a solve begins; ``target`` is the gap at which it stops."""
         self._target = target
         self._gaps.clear()
 
     def on_step(self, step: Step) -> None:
-        """A solve took a step."""
+        """Called after each step of a solve."""
         if step.gap > 0.0 and math.isfinite(step.gap):
             self._gaps.append((self._working(), step.gap))
-        measured = step.iteration > 0 and self._look(step.w, step.seconds)  # the start says nothing
+        # The starting point is not measured.
+        measured = step.iteration > 0 and self._measure_held_out(step.w, step.seconds)
         if measured and "class" not in self._stages and math.isfinite(self._value):
             self.steps.append(MetricStep(step.seconds, step.passes, self._value))
         if not self._due():
@@ -153,7 +157,7 @@ class Progress(Watcher):
         self._show(parts)
 
     def on_point(self, strength: float, solution: Solution, number: int, total: int) -> None:
-        """A path has come to a strength."""
+        """Called when a path of strengths has solved a point."""
         columns = int(np.count_nonzero(solution.coef))
         self.nonzeros.setdefault(strength, []).append(columns)
         now = self._working()
@@ -162,8 +166,9 @@ class Progress(Watcher):
         if not self._due():
             return
         at, classes = self._stages.get("class", (1, 1))
+        # Points that are left: of this path, of the paths of further classes, and of later paths.
         points = total - number + (classes - at) * total + classes * self._to_come
-        self._look(np.append(solution.coef, solution.intercept), sum(self._points))
+        self._measure_held_out(np.append(solution.coef, solution.intercept), sum(self._points))
         self._show(
             [
                 *self._where(),
@@ -179,7 +184,7 @@ class Progress(Watcher):
     # --- the line -----------------------------------------------------------------------------
 
     def stage(self, text: str) -> None:
-        """Show what is done besides fitting."""
+        """Show a stage other than fitting, such as reading."""
         self._shown = self._clock()
         self._show([text])
 
@@ -189,11 +194,11 @@ class Progress(Watcher):
             self._line.close()
 
     def _working(self) -> float:
-        """Seconds by the clock, without those of the compiler."""
+        """Time in seconds without that of compilation."""
         return self._clock() - self._compiled
 
     def _due(self) -> bool:
-        """Whether it is time to write again."""
+        """Whether the line may be updated again; if so, records the time."""
         if self._line is None or self._clock() - self._shown < self._line.pause:
             return False
         self._shown = self._clock()
@@ -204,24 +209,27 @@ class Progress(Watcher):
             self._line.show("  ".join(parts))
 
     def _where(self) -> list[str]:
+        """The current fold and class, if there are several."""
         return [f"{name} {at}/{count}" for name, (at, count) in self._stages.items() if count > 1]
 
     def _held_out(self) -> list[str]:
+        """The latest metric on held-out rows, if there is one."""
         return [] if math.isnan(self._value) else [f"held-out {self._name} {self._value:.4f}"]
 
-    def _look(self, w: FloatArray, seconds: float) -> bool:
-        """Measure on the held-out rows, unless it is too early for that; whether it was done."""
+    def _measure_held_out(self, w: FloatArray, seconds: float) -> bool:
+        """Measure on the held-out rows if it is time for that; returns whether it was done."""
         start = self._clock()
         if self._measure is None or "calibration fold" in self._stages or start < self._measured:
             return False
         self._value = self._measure(w, self._stages.get("class", (1, 1))[0] - 1)
         end = self._clock()
+        # Waiting 9 times as long as the measurement took keeps it below a tenth of the time.
         self._measured = end + max(min(MEASURE, MEASURE_SHARE * seconds), 9.0 * (end - start))
         return True
 
 
 def per_point(seconds: list[float]) -> float:
-    """Seconds that a point of a search takes, without the first; NaN if that is not known yet.
+    """Mean seconds per point of a search, without the first; NaN for fewer than `POINTS` points.
 
     Examples
     --------
@@ -234,7 +242,9 @@ def per_point(seconds: list[float]) -> float:
 
 
 def remaining(gaps: list[tuple[float, float]], target: float) -> float:
-    """Seconds until a gap reaches its target if it goes on falling as it did; NaN if not known.
+    """Seconds until the gap reaches its target at its present rate of decrease; NaN if unknown.
+
+    The rate is that of an exponential through the first and the last of the ``gaps``.
 
     Parameters
     ----------
@@ -258,7 +268,7 @@ def remaining(gaps: list[tuple[float, float]], target: float) -> float:
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it.
+    """A time in seconds, minutes or hours, as text.
 
     Examples
     --------

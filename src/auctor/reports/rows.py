@@ -1,4 +1,4 @@
-"""Single test rows: those whose errors cost most, and why the model scored them so."""
+"""The most expensive wrong predictions, and the columns that led to them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from auctor.core.types import Array, FloatArray
 
-#: Errors that a report lists: about a screen.
+#: Largest number of errors in a report: about one screen. Set by hand.
 MAX_ERRORS = 15
-#: Columns that are named as the reasons of a score.
+#: Largest number of columns that are named as reasons of a score. Set by hand.
 MAX_REASONS = 3
 
 
 class Reason(NamedTuple):
-    """What a column adds to the score of a row, compared with its mean over the test rows.
+    """What a column adds to the score of a row, less its mean over the test rows.
 
-    The value is a text where it is missing, or where two columns add something together.
+    The value is text if it is missing, or if the part belongs to two columns together.
     """
 
     name: str
@@ -35,16 +35,16 @@ class CostlyRow(NamedTuple):
     Parameters
     ----------
     row : int
-        Its place in the data, counted from 1.
+        Number of the row in the data, from 1.
     actual, predicted : str
-        Labels.
+        True and predicted label.
     score : float
-        Minus the threshold.
+        Score minus threshold.
     probability : float
-        Of the positive class; NaN for a model without.
+        Probability of the positive class; NaN if the model has none.
     cost : float
     reasons : tuple of Reason
-        The columns that moved the score most towards the wrong side.
+        The columns that moved the score most towards the wrong class.
     """
 
     row: int
@@ -57,14 +57,14 @@ class CostlyRow(NamedTuple):
 
 
 class MeasuredRows(NamedTuple):
-    """What is known of the test rows besides their scores.
+    """Numbers of the test rows in the data, and explanations of their scores.
 
     Parameters
     ----------
     numbers : sequence of int
-        Place of each in the data, counted from 1.
+        Number of each row in the data, from 1.
     explain : callable, optional
-        The strongest reasons of the score of a row in either direction, by its position.
+        Function of the position of a row: the strongest reasons of its score.
     """
 
     numbers: Sequence[int]
@@ -81,24 +81,24 @@ def costly_rows(
     probabilities: FloatArray | None = None,
     limit: int = MAX_ERRORS,
 ) -> tuple[CostlyRow, ...]:
-    """Wrong predictions, the most expensive first, then those furthest from the threshold.
+    """Wrong predictions by decreasing cost, and by decreasing distance from the threshold.
 
     Parameters
     ----------
     hit : (n,) bool array
         Which rows are positive.
     scores : (n,) array
-        Above 0 where a positive is predicted.
+        Scores, above 0 for rows that are predicted positive.
     costs : pair of floats
-        Of a false alarm and of a miss.
+        Costs of a false positive and of a false negative.
     labels : pair of str
-        Of the negative and of the positive class.
+        Labels of the negative and of the positive class.
     rows : MeasuredRows, optional
-        By default rows are counted as they come.
+        By default rows are numbered in their order.
     probabilities : (n,) array, optional
-        Of the positive class.
+        Probabilities of the positive class.
     limit : int
-        Most rows to return.
+        Largest number of rows to return.
 
     Examples
     --------
@@ -128,6 +128,6 @@ def costly_rows(
 
 
 def _misleading(reasons: Sequence[Reason], positive: bool) -> tuple[Reason, ...]:
-    """The reasons that speak for the other class, the strongest first."""
+    """The reasons that move the score towards the wrong class, the strongest first."""
     against = [one for one in reasons if (one.part < 0.0) == positive and one.part]
     return tuple(sorted(against, key=lambda one: -abs(one.part))[:MAX_REASONS])

@@ -1,4 +1,4 @@
-"""Metrics of parts of the test rows, by the values of a column."""
+"""Metrics of the test rows by the values of a column."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from auctor.core.types import Array, FloatArray
 from auctor.reports.intervals import DELONG, Estimate
 from auctor.reports.judged import Judge
 
-#: Values of a column that get a slice of their own; rarer ones are put together.
+#: Largest number of slices of a column; the rarest values share the last. Set by hand.
 MAX_SLICES = 12
-#: Slices of a column of numbers with more values than that, with about as many rows each.
+#: Number of slices of a column of numbers with more values: quartiles.
 PARTS = 4
-#: What rows without a value are called.
+#: Name of the slice of rows with a missing value.
 MISSING = "(missing)"
-#: What values beyond `MAX_SLICES` are called.
+#: Name of the slice of the rarest values.
 OTHERS = "(others)"
 
 
@@ -31,7 +31,7 @@ class Slice(NamedTuple):
     name : str
     rows, positives : int
     value : float
-        The metric that the model was trained for; NaN where these rows do not define it.
+        The metric that the model was trained for; NaN if it is not defined for these rows.
     auc : Estimate
     precision, recall : float
     """
@@ -55,17 +55,17 @@ class Sliced(NamedTuple):
 def sliced(
     column: str, words: Sequence[str], hit: Array, scores: FloatArray, judge: Judge
 ) -> Sliced:
-    """Metrics for every value of a column, or for ranges where it has many numbers.
+    """Metrics for every value of a column, or for ranges of a column with many numbers.
 
     Parameters
     ----------
     column : str
     words : sequence of str
-        Its value in each row as text, "" where it is missing.
+        Value of the column in each row as text; a missing value is "".
     hit : (n,) bool array
         Which rows are positive.
     scores : (n,) array
-        Above 0 where a positive is predicted.
+        Scores, above 0 for rows that are predicted positive.
     judge : Judge
         The metric that the model was trained for.
 
@@ -104,7 +104,7 @@ def groups(words: Sequence[str]) -> dict[str, Array]:
 
 
 def _ranges(names: Array, codes: Array) -> tuple[Array, Array] | None:
-    """Ranges of numbers with about as many rows each; none of other words."""
+    """Ranges of numbers with about equal numbers of rows; None if not all words are numbers."""
     try:
         numbers = names.astype(np.float64)
     except ValueError:
@@ -121,7 +121,7 @@ def _ranges(names: Array, codes: Array) -> tuple[Array, Array] | None:
 
 
 def _frequent(names: Array, codes: Array) -> tuple[Array, Array]:
-    """The most frequent words, the others as one."""
+    """The most frequent words, and one slice for all others."""
     order = np.argsort(-np.bincount(codes), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
@@ -130,6 +130,7 @@ def _frequent(names: Array, codes: Array) -> tuple[Array, Array]:
 
 
 def _slice(name: str, rows: Array, hit: Array, scores: FloatArray, judge: Judge) -> Slice:
+    """The metrics of some rows."""
     truth, found = hit[rows], scores[rows]
     positives = int(truth.sum())
     both = 0 < positives < rows.size

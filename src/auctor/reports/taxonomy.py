@@ -1,4 +1,4 @@
-"""A taxonomy with the measures of every label, drawn as a tree, worst labels first."""
+"""An HTML page about a taxonomy: its tree with F1 of every label, and the worst labels."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from auctor.reports.html.page import asset, templates
 from auctor.reports.nodes import LEAST_ROWS, NodeMeasures, TaxonomyReport
 from auctor.reports.text import number
 
-#: Labels that are drawn: a tree of more is a wall of text; the worst of them are listed.
+#: Largest number of labels of the drawn tree: about ten screens. Set by hand.
 MOST_DRAWN = 250
-#: Labels in the list of the worst.
+#: Largest number of labels in the list of the worst. Set by hand.
 MOST_LISTED = 40
-#: Height of a line of the tree, in units of the drawing's view box.
+# Sizes are in units of the drawing's view box, which the page scales. All are set by hand.
+#: Height of a line of the tree.
 LINE = 18
 #: Width of the tree.
 WIDTH = 720
-#: How far a child is set in from its parent.
+#: Indentation of a child from its parent.
 INDENT = 18
-#: Where the bars begin.
+#: Horizontal position at which the bars begin.
 BARS = 430
-#: Length of the bar of a measure of 1.
+#: Length of the bar of an F1 of 1.
 BAR = 180
-#: Letters of a name that are drawn.
+#: Largest number of characters of a name; longer names are cut.
 LETTERS = 48
 
 
@@ -67,9 +68,9 @@ def render_taxonomy(report: TaxonomyReport) -> str:
 
 
 def tree_svg(nodes: Sequence[NodeMeasures]) -> str:
-    """The tree with a bar of F1 for every label; among siblings the worst comes first.
+    """The tree as SVG, with a bar of F1 for every label; siblings are sorted by increasing F1.
 
-    A label with several parents is drawn under the first.
+    A label with several parents is drawn under the first of them.
     """
     order = _drawing_order(nodes)[:MOST_DRAWN]
     height = LINE * (len(order) + 1)
@@ -97,7 +98,7 @@ def tree_svg(nodes: Sequence[NodeMeasures]) -> str:
 
 
 def _drawing_order(nodes: Sequence[NodeMeasures]) -> list[tuple[int, int]]:
-    """Places and depths from the top down, every label before its children."""
+    """Positions and depths of the labels in depth-first order, parents before children."""
     below: dict[int, list[int]] = {}
     for place, node in enumerate(nodes):
         below.setdefault(node.parents[0] if node.parents else -1, []).append(place)

@@ -1,4 +1,4 @@
-"""Where the line of `auctor.reports.progress` is written: a terminal, with rich or without."""
+"""Writes the line of `auctor.reports.progress` to a terminal or a log."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, TextIO
 
 from auctor.reports.progress import Line
 
-#: Seconds between two updates of a live line.
+#: Seconds between two updates of a line on a terminal: ten a second look continuous. Set by hand.
 LIVE = 0.1
-#: Seconds between two lines that stay.
+#: Seconds between two lines of a log. Set by hand.
 LASTING = 1.0
 
 
 class LastingLines:
-    """One line after the other, for logs."""
+    """Writes one line after the other, for logs."""
 
     pause = LASTING
 
@@ -29,11 +29,11 @@ class LastingLines:
     note = show
 
     def close(self) -> None:
-        """Nothing is left to clean."""
+        """Do nothing: the lines of a log stay."""
 
 
 class PlainLine:
-    """A line that is written over and over."""
+    """Overwrites one line of a terminal."""
 
     pause = LIVE
 
@@ -41,12 +41,12 @@ class PlainLine:
         self._stream = stream
 
     def show(self, text: str) -> None:
-        """Write over the last line."""
+        """Overwrite the line."""
         self._stream.write(f"\r\x1b[K{text}")
         self._stream.flush()
 
     def note(self, text: str) -> None:
-        """Write over the last line, and go on below."""
+        """Overwrite the line, and continue below it."""
         self.show(f"{text}\n")
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class PlainLine:
 
 
 class RichLine:
-    """The same with rich, which also shows that something is alive and leaves out colours."""
+    """Updates one line of a terminal with rich, which adds a spinner and respects NO_COLOR."""
 
     pause = LIVE
 
@@ -83,7 +83,7 @@ class RichLine:
 
 
 def make_line(*, verbose: bool = False, stream: TextIO | None = None) -> Line | None:
-    """A live line on a terminal; elsewhere lines if ``verbose``, otherwise none."""
+    """A line that is updated on a terminal; elsewhere a log if ``verbose``, otherwise None."""
     stream = sys.stderr if stream is None else stream
     if not stream.isatty():
         return LastingLines(stream) if verbose else None

@@ -1,4 +1,4 @@
-"""Numbers and facts of a report in words."""
+"""Numbers and facts of a report as text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from auctor.reports.info import Comparison, DataInfo, Fit
 from auctor.reports.judged import Baseline, Trained
 from auctor.reports.rows import Reason
 
-#: What the gap means, for people who see it for the first time.
+#: Explanation of the certified gap.
 GAP_MEANING = (
     "The certified gap is a proof: no linear model with this loss and penalty has a training "
-    "objective lower by more than the gap."
+    "objective that is lower by more than the gap."
 )
 
 
 def number(value: float | None, form: str = ".3f") -> str:
-    """A number in short, or a dash where there is none.
+    """A number in a format, or a dash for None, NaN and infinity.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def number(value: float | None, form: str = ".3f") -> str:
 
 
 def short(value: float | None) -> str:
-    """A number of any size in four digits.
+    """A number with four significant digits.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def short(value: float | None) -> str:
 
 
 def day_text(days: float | None) -> str:
-    """A date from the days since the first of January 1970; one that is too far, as a number.
+    """A date from its days since 1 January 1970; the number itself outside the calendar.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def day_text(days: float | None) -> str:
 
 
 def describe_reason(reason: Reason) -> str:
-    """A column with its value, as people say it, and what that added to the score.
+    """A column with its value in a row, and what it added to the score.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def beta_name(beta: float) -> str:
 
 
 def describe_data(data: DataInfo) -> str:
-    """The sizes, and which class is the positive one, where that is known."""
+    """A sentence with the sizes of the data, and the positive class if it is known."""
     about = f"The positive class is {data.positive}, the other one {data.negative}."
     train = f"{data.train_rows:,} training rows with {data.train_positives:,} positives, "
     return (
@@ -98,7 +98,7 @@ def describe_data(data: DataInfo) -> str:
 
 
 def describe_comparison(comparison: Comparison) -> str:
-    """One sentence on a difference and whether it may be chance.
+    """A sentence about a difference of AUC and whether it may be chance.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def describe_comparison(comparison: Comparison) -> str:
 
 
 def describe_baseline(baseline: Baseline) -> str:
-    """One sentence on what a simpler model reaches, and how far the model is ahead.
+    """A sentence about the metric of a baseline, and how much better the model is.
 
     Examples
     --------
@@ -141,25 +141,23 @@ def describe_baseline(baseline: Baseline) -> str:
 
 
 def describe_fit(trained: Trained) -> str:
-    """Whether the model over-fits, in words.
+    """A sentence that says whether the model over-fits.
 
     Examples
     --------
     >>> from auctor.reports.intervals import Estimate
     >>> describe_fit(Trained("auc", Estimate(0.8, 0.75, 0.85, ""), 1.0, 0.95, True))
-    'It over-fits: the training rows do better than the interval of the test rows allows.'
+    'It over-fits: the metric on the training rows is better than the test interval.'
     """
     if math.isnan(trained.train):
-        return "Whether it over-fits is not known: the training rows are not at hand."
+        return "Whether it over-fits is not known: the metric on the training rows is missing."
     if trained.overfits:
-        return (
-            "It over-fits: the training rows do better than the interval of the test rows allows."
-        )
+        return "It over-fits: the metric on the training rows is better than the test interval."
     return "There is no sign of over-fitting."
 
 
 def gap_text(fit: Fit | None) -> str:
-    """The gap in two digits, marked when it is not certified."""
+    """The gap with two digits, marked if it is not certified."""
     if fit is None:
         return "–"
     return f"{fit.gap:.1e}" + ("" if fit.certified else " (not certified)")

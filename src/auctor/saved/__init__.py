@@ -1,4 +1,4 @@
-"""Models in files: one documented, versioned format that holds numbers and text, nothing to run.
+"""Model files: one documented, versioned format of numbers and text, without code to execute.
 
 The format is described in ``docs/model-format.md``.
 """

@@ -1,4 +1,4 @@
-"""What a file says of the curves of an additive model: bins of columns and of pairs."""
+"""Saving and loading the bins of the columns and pairs of an additive model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from auctor.data.codebook import MOST_CODES
 from auctor.saved.values import Arrays, Json, floats, need
 from auctor.training.bins import Bins, ColumnBins, PairBins
 
-#: Arrays of a column that are kept one after the other.
+#: Arrays of a column; a file has each of them for all columns, concatenated.
 _LISTS = ("cuts", "line", "share", "steps")
-#: Numbers of a column.
+#: Scalars of a column.
 _NUMBERS = ("middle", "scale", "low", "high")
 
 
 def describe_curves(model: Any, arrays: Arrays) -> Json:
-    """The bins of a model; the arrays are put aside, those of all columns one after the other."""
+    """The bins of a model for a file; adds concatenated arrays of all columns to ``arrays``."""
     bins, signs = model.bins_, model.signs_
     columns = bins.columns
     for name in _LISTS:
@@ -43,7 +43,7 @@ def describe_curves(model: Any, arrays: Arrays) -> Json:
 def read_curves(
     entry: Any, d: int, arrays: Arrays
 ) -> tuple[Bins, IntArray, dict[int, FloatArray] | None]:
-    """The bins of a file, checked, the direction of every column, and bands where it has some."""
+    """The checked bins of a file, the direction of every column, and the bands if there are any."""
     known = isinstance(entry, dict) and entry.keys() in ({"pairs"}, {"pairs", "bands"})
     need(known, "a number of pairs")
     count = entry["pairs"]
@@ -76,16 +76,19 @@ def read_curves(
 
 
 def _whole(array: Array, shape: tuple[int, ...], most: int) -> Array:
+    """An int64 array of a shape, with values from 0 to ``most`` - 1."""
     need(array.dtype == np.int64 and array.shape == shape, f"whole numbers of shape {shape}")
     need(bool(((array >= 0) & (array < most)).all()), "numbers of codes")
     return array
 
 
 def _shares(share: Array) -> None:
+    """Check that shares are not negative and sum to 1."""
     need(bool((share >= 0.0).all()) and abs(float(share.sum()) - 1.0) < 1e-6, "shares of rows")
 
 
 def _column(lists: dict[str, Array], numbers: list[float]) -> ColumnBins:
+    """The bins of a column, from its arrays and scalars; refuses inconsistent ones."""
     cuts, steps = lists["cuts"], lists["steps"]
     need(cuts.size + 2 <= MOST_CODES and bool((np.diff(cuts) > 0.0).all()), "cuts that increase")
     inside = not steps.size or (steps[0] >= 2 and steps[-1] < cuts.size + 2)
@@ -97,6 +100,7 @@ def _column(lists: dict[str, Array], numbers: list[float]) -> ColumnBins:
 
 
 def _pair(k: int, columns: list[ColumnBins], arrays: Arrays) -> PairBins:
+    """The bins of pair k; removes its arrays from ``arrays``."""
     first, second = _whole(arrays.pop(f"pair.{k}.columns"), (2,), len(columns)).tolist()
     levels = []
     for side, j in (("first", first), ("second", second)):

@@ -1,4 +1,4 @@
-"""What a file says of an estimator of auctor.hierarchy: its taxonomy, weights and decoder."""
+"""Saving and loading estimators of auctor.hierarchy: taxonomy, weights and decoder."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from auctor.saved.values import (
     need,
 )
 
-#: Estimators by the names under which a file knows them.
+#: Names of the estimators in files.
 NAMES = ("HierarchicalMultiLabel", "TopDownClassifier")
 
 
 def estimators() -> dict[str, type[Any]]:
-    """The classes; imports scikit-learn."""
+    """The estimator classes by name; imports scikit-learn."""
     from auctor import hierarchy
 
     return {name: getattr(hierarchy, name) for name in NAMES}
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
-    """What was fitted; its arrays are put aside."""
+    """The fitted attributes as JSON; adds their arrays to ``arrays``."""
     coef: Any = estimator.models_.coef
     dense = np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64)
     entry: Json = {
@@ -56,7 +56,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
 
 
 def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
-    """The estimator that a file describes, checked; takes its entries and arrays."""
+    """The estimator that a file describes, checked; removes what it reads from the arguments."""
     from auctor.hierarchy.calibration import Calibration
     from auctor.hierarchy.labels import Form
     from auctor.hierarchy.nodes import NodeModels
@@ -93,6 +93,7 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
 
 
 def _flags(entry: Any, size: int, arrays: Arrays) -> Any:
+    """A bool array with an entry for every label."""
     found = decoded(entry, arrays)
     good = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (size,)
     need(good, "a flag for every label")

@@ -1,4 +1,4 @@
-"""What a file says of a kernel machine: rows that support it, coefficients, the kernel's width."""
+"""Saving and loading kernel machines: support vectors, coefficients and kernel width."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from auctor.saved.values import (
     whole,
 )
 
-#: Estimators by the names under which a file knows them.
+#: Names of the estimators in files.
 NAMES = ("KernelClassifier", "KernelRegressor")
 
 
 def estimators() -> dict[str, type[Any]]:
-    """The classes; imports scikit-learn."""
+    """The estimator classes by name; imports scikit-learn."""
     return {name: estimator_class(name) for name in NAMES}
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
-    """What was fitted; its arrays are put aside."""
+    """The fitted attributes as JSON; adds their arrays to ``arrays``."""
     points = estimator.model_.points
     entry: Json = {
         "support": encoded_array(np.asarray(estimator.support_, np.int64), "support", arrays),
@@ -59,7 +59,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
 
 
 def _described_rows(matrix: Any, arrays: Arrays) -> Json:
-    """Rows that support a model: an array, or the three arrays of compressed rows."""
+    """The support vectors for a file: a dense array, or the three arrays of a CSR matrix."""
     if isinstance(matrix, np.ndarray):
         arrays["rows"] = np.asarray(matrix, dtype=np.float64)
         return {"array": "rows"}
@@ -70,7 +70,7 @@ def _described_rows(matrix: Any, arrays: Arrays) -> Json:
 
 
 def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
-    """The estimator that a file describes, checked; takes its entries and arrays."""
+    """The estimator that a file describes, checked; removes what it reads from the arguments."""
     kind = estimators()[name]
     need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
     estimator = kind(**params)
@@ -82,7 +82,10 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
         estimator.dual_value_ = number(fitted.pop("dual_value"))
         scores = 1 if classes.size == 2 else classes.size
         calibrators = read_calibrators(scores, fitted.pop("calibrators"), arrays)
-        need((calibrators is None) == (estimator.calibrate is None), "calibrators as asked for")
+        need(
+            (calibrators is None) == (estimator.calibrate is None),
+            "calibrators that match calibrate",
+        )
         if calibrators is not None:
             estimator.calibrators_ = calibrators
     support = decoded(fitted.pop("support"), arrays)
@@ -105,7 +108,7 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
 
 
 def _read_rows(entry: Json, shape: tuple[int, int], arrays: Arrays) -> Any:
-    """Finite rows of the stated shape."""
+    """The support vectors of a file, with finite values and the given shape."""
     match entry:
         case {"array": "rows", **none} if not none:
             return floats(arrays.pop("rows"), shape)

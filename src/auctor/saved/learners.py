@@ -1,4 +1,4 @@
-"""What a file says of a learner of auctor.online: all of its state, so that it can go on."""
+"""Saving and loading learners of auctor.online with their whole state, to continue learning."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from auctor.online.state import check_state
 from auctor.saved.values import Arrays, Json, encoded_array, floats, labels, need, whole
 from auctor.training.model import LinearModel
 
-#: What a learner counts.
+#: Counters of a learner, without the underscore at the end.
 COUNTS = ("rows_seen", "skipped_rows")
 
 
 @cache
 def learners() -> dict[str, type[Any]]:
-    """Learners by name."""
+    """The classes of the learners, by name."""
     exported = (getattr(online, name) for name in online.__all__)
     classes = [thing for thing in exported if isinstance(thing, type)]
     return {
@@ -32,7 +32,7 @@ def learners() -> dict[str, type[Any]]:
 
 
 def describe(learner: Any, arrays: Arrays) -> Json:
-    """What a learner knows; its arrays are put aside."""
+    """The state of a learner as JSON; adds its arrays to ``arrays``."""
     arrays.update({f"state.{name}": np.asarray(array) for name, array in learner.state_.items()})
     return {
         "classes": encoded_array(learner.classes_, "classes", arrays),
@@ -42,7 +42,7 @@ def describe(learner: Any, arrays: Arrays) -> Json:
 
 
 def read_learner(name: str, params: dict[str, Any], d: int, fitted: Json, arrays: Arrays) -> Any:
-    """The learner that a file describes, checked; takes its entries and arrays."""
+    """The learner that a file describes, checked; removes what it reads from the arguments."""
     kind = learners()[name]
     need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
     learner = kind(**params)
@@ -52,7 +52,7 @@ def read_learner(name: str, params: dict[str, Any], d: int, fitted: Json, arrays
     state = {key: arrays.pop(f"state.{key}") for key in fitted.pop("state")}
     check_state(learner, state, d)
     if isinstance(learner, online.Spam):
-        learner.penalty_arrays(d)  # the penalty, for these columns
+        learner.penalty_arrays(d)  # refuses a penalty that does not fit the columns
     learner.classes_ = classes
     learner.adopt(state, d)
     for count in COUNTS:
@@ -65,7 +65,7 @@ def read_learner(name: str, params: dict[str, Any], d: int, fitted: Json, arrays
 
 
 def as_model(learner: Any, feature_names: tuple[str, ...] | None) -> LinearModel:
-    """What a learner predicts with now."""
+    """The linear model with which a learner predicts now."""
     return LinearModel(
         coef=learner.coef_,
         intercept=learner.intercept_,

@@ -1,8 +1,7 @@
-"""What a file says of a classifier or regressor: parameters, coefficients, solutions, calibrators.
+"""Saving and loading classifiers and regressors: parameters, weights, solutions, calibrators.
 
-Everything that a file says is checked before a model gets it: shapes against each other, numbers
-for being finite, labels for their order, parameters as `fit` does. None of it needs scikit-learn;
-`as_estimator` alone imports the estimators.
+The contents of a file are checked before a model is made of them: shapes, finite numbers, the order
+of labels, and parameters as in `fit`. Only `as_estimator` and `as_table` need scikit-learn.
 """
 
 from __future__ import annotations
@@ -55,22 +54,22 @@ from auctor.training.targets import code_of
 
 #: Columns of the array of traces.
 TRACE = ("iteration", "value", "gap", "seconds", "passes", "evaluations")
-#: Columns of the trace that count.
+#: Columns of the trace that are whole numbers.
 _WHOLE_TRACE = ("iteration", "evaluations")
-#: Numbers of a solution that may be anything.
+#: Attributes of a solution that are floats.
 _SOLUTION_FLOATS = ("intercept", "value", "gap", "tol", "passes", "seconds")
-#: Numbers of a solution that count.
+#: Attributes of a solution that are whole numbers.
 _SOLUTION_COUNTS = ("n_iter", "evaluations")
 
 
 class Kind(NamedTuple):
-    """The parameters of an estimator and what checks them."""
+    """The class of an estimator's parameters, and the function that checks them."""
 
     parameters: type[LinearParameters]
     check: Callable[[str, Any], None]
 
 
-#: Estimators by the names under which a file knows them.
+#: Estimators by their names in files.
 KINDS = {
     "MetricClassifier": Kind(ClassifierParameters, check_classifier),
     "MetricClassifierCV": Kind(SearchParameters, check_search),
@@ -81,7 +80,7 @@ KINDS = {
 
 
 class Search(NamedTuple):
-    """How a strength and a surrogate were found."""
+    """The search for the strength and the surrogate: candidates, scores by fold, and choice."""
 
     strengths: FloatArray
     scores: FloatArray
@@ -96,13 +95,13 @@ class Fitted:
     Parameters
     ----------
     name : str
-        Its class.
+        Name of its class.
     params : dict
-        What its constructor was given.
+        Parameters of its constructor.
     model : LinearModel or RegressionModel
-        What it predicts with.
+        The model with which it predicts.
     calibrators : list, optional
-        As they were fitted; those of log-odds are in the model alone.
+        The fitted calibrators; a model of log-odds has none here.
     solutions : list of Solution, optional
     gap : float, optional
     n_iter : int, optional
@@ -129,7 +128,7 @@ class Fitted:
 
 
 def describe(estimator: Any, arrays: Arrays) -> Json:
-    """What was fitted; its arrays are put aside."""
+    """The fitted attributes as JSON; adds their arrays to ``arrays``."""
     solutions = getattr(estimator, "solution_", None)
     if solutions is not None and not isinstance(solutions, list):
         solutions = [solutions]
@@ -165,7 +164,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
 
 
 def _solutions(estimator: Any, solutions: list[Solution], arrays: Arrays) -> list[Json]:
-    """Solutions with their traces; coefficients only where the model has others."""
+    """Solutions with their traces; coefficients only if they differ from those of the model."""
     rows = np.atleast_2d(estimator.coef_)
     traces, made = [], []
     for k, solution in enumerate(solutions):
@@ -184,7 +183,7 @@ def _solutions(estimator: Any, solutions: list[Solution], arrays: Arrays) -> lis
 
 
 def describe_calibrator(calibrator: Any, where: str, arrays: Arrays) -> Json:
-    """A calibrator; its arrays are put aside."""
+    """A calibrator as JSON; adds its arrays to ``arrays``."""
     if isinstance(calibrator, Sigmoid):
         return {"kind": "sigmoid", "slope": calibrator.slope, "offset": calibrator.offset}
     return {
@@ -205,10 +204,10 @@ def read_fitted(
     fitted: Json,
     arrays: Arrays,
 ) -> Fitted:
-    """What a file describes, checked; takes its entries and arrays."""
+    """The estimator that a file describes, checked; removes what it reads from the arguments."""
     kind = KINDS[name]
     known = {one.name for one in fields(kind.parameters) if one.init}
-    need(params.keys() <= known, "parameters of this version alone")
+    need(params.keys() <= known, "only parameters that this version knows")
     given = kind.parameters(**params)
     kind.check(name, given)
     check_solver(name, given)
@@ -239,7 +238,7 @@ def read_fitted(
 
 
 def _curve_numbers(fitted: Json) -> list[str]:
-    """Numbers of an additive model that are there; takes the entries of the others."""
+    """Names of the additive model's numbers in the file; removes entries that are null."""
     names = ("strength", "odds_slope")
     for name in names:
         if fitted[name] is None:
@@ -255,7 +254,7 @@ def _model(
     fitted: Json,
     arrays: Arrays,
 ) -> tuple[LinearModel | RegressionModel, list[Calibrator] | None]:
-    """What predicts, and its calibrators as they were fitted."""
+    """The model that predicts, and the fitted calibrators."""
     shared: dict[str, Any] = {
         "feature_names": feature_names,
         "n_threads": given.n_threads,
@@ -293,7 +292,7 @@ def _model(
 
 
 def read_calibrators(k: int, entries: Any, arrays: Arrays) -> list[Calibrator] | None:
-    """One calibrator for each of k scores, or none; takes their arrays."""
+    """A calibrator for each of k scores, or None; removes their arrays from ``arrays``."""
     if entries is None:
         return None
     need(isinstance(entries, list) and len(entries) == k, "a calibrator for each class")
@@ -301,6 +300,7 @@ def read_calibrators(k: int, entries: Any, arrays: Arrays) -> list[Calibrator] |
 
 
 def _made_calibrator(entry: Json, arrays: Arrays) -> Sigmoid | Isotonic:
+    """The calibrator that an entry describes, checked."""
     kind = entry.pop("kind")
     if kind == "sigmoid":
         slope, offset = (number(entry.pop(name), finite=True) for name in ("slope", "offset"))
@@ -317,6 +317,7 @@ def _made_calibrator(entry: Json, arrays: Arrays) -> Sigmoid | Isotonic:
 
 
 def _search(fitted: Json, arrays: Arrays) -> Search:
+    """The search that a file describes, checked."""
     strengths, scores = (decoded(fitted.pop(name), arrays) for name in ("strengths", "scores"))
     floats(strengths, (strengths.size,))
     floats(scores, (scores.shape[0], strengths.size), finite=False)
@@ -331,6 +332,7 @@ def _search(fitted: Json, arrays: Arrays) -> Search:
 def _made_solutions(
     model: LinearModel | RegressionModel, entries: Any, arrays: Arrays
 ) -> list[Solution]:
+    """The solutions that a file describes; their traces are one array, split by steps."""
     need(isinstance(entries, list) and len(entries) == len(model.coef), "a solution for each class")
     trace = arrays.pop("trace")
     steps = [whole(entry["steps"]) for entry in entries]
@@ -343,6 +345,7 @@ def _made_solutions(
 
 
 def _made_solution(entry: Json, coef: Array, trace: Array, arrays: Arrays) -> Solution:
+    """The solution that an entry describes; without weights of its own it has the model's."""
     own = entry.pop("coef")
     coef = coef.copy() if own is None else decoded_matrix(own, coef.shape, arrays)
     del entry["steps"]
@@ -361,6 +364,7 @@ def _made_solution(entry: Json, coef: Array, trace: Array, arrays: Arrays) -> So
 
 
 def _made_trace(trace: Array) -> Trace:
+    """The trace of a solution from the rows of an array."""
     columns = {}
     for name, column in zip(TRACE, trace.T, strict=True):
         counted = name in _WHOLE_TRACE
@@ -410,7 +414,7 @@ def as_estimator(fitted: Fitted) -> Any:
 
 
 def as_table(model: Any, params: Json, schema: Any) -> Any:
-    """The classifier of raw tables around a model of encoded columns; imports scikit-learn."""
+    """The `TableClassifier` around a model of encoded columns; imports scikit-learn."""
     from auctor.estimators import TableClassifier
     from auctor.tables.schema import Schema
 
@@ -418,9 +422,9 @@ def as_table(model: Any, params: Json, schema: Any) -> Any:
     named = params.pop("named")
     need(type(named) is bool, "columns with or without names")
     known = inspect.signature(TableClassifier).parameters
-    need(params.keys() <= set(known), "parameters of this version alone")
+    need(params.keys() <= set(known), "only parameters that this version knows")
     table = TableClassifier(**params)
-    table.make_model()  # checks them
+    table.make_model()  # checks the parameters
     found = Schema.from_json(schema)
     need(found.n_features == model.n_features_in_, "a schema of its columns")
     table.adopt(model, found)

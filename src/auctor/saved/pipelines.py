@@ -1,4 +1,4 @@
-"""What a file says of the steps of a scikit-learn pipeline that come before our estimator."""
+"""Saving and loading the steps of a scikit-learn pipeline that precede our estimator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from auctor.saved.values import Arrays, Json, decoded, encoded, need
 
 
 def describe(pipeline: Any, arrays: Arrays) -> list[Json]:
-    """Names, classes, parameters and fitted numbers of the steps, the last by its name alone."""
+    """Names, classes, parameters and fitted attributes of the steps; of the last, only its name."""
     from auctor.estimators import steps
 
     made: list[Json] = []
@@ -27,11 +27,12 @@ def describe(pipeline: Any, arrays: Arrays) -> list[Json]:
 
 
 def _encoded(values: dict[str, Any], where: str, arrays: Arrays) -> Json:
+    """Values by name as JSON; adds their arrays to ``arrays``."""
     return {key: encoded(value, f"{where}.{key}", arrays) for key, value in values.items()}
 
 
 def read(entries: Any, arrays: Arrays) -> list[Any]:
-    """The steps that a file describes, the last as its name; takes its arrays."""
+    """The steps of a file, of the last only its name; removes their arrays from ``arrays``."""
     from auctor.estimators import steps
 
     need(isinstance(entries, list) and len(entries) > 0, "steps")
@@ -48,13 +49,14 @@ def read(entries: Any, arrays: Arrays) -> list[Any]:
 
 
 def _name(entry: Json) -> str:
+    """The name of a step."""
     name = entry["name"]
     need(isinstance(name, str), "names of its steps")
     return str(name)
 
 
 def made(steps: list[Any], model: Any) -> Any:
-    """The pipeline of some steps and a fitted model."""
+    """The pipeline of some steps with a fitted model as its last step."""
     from auctor.estimators.steps import pipeline
 
     return pipeline([*steps[:-1], (steps[-1], model)])

@@ -1,4 +1,4 @@
-"""Saving and loading models."""
+"""Saving and loading model files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from auctor.saved import hierarchical, kernel, models, pipelines
 from auctor.saved.values import Arrays, Json, decoded, encoded, need, whole
 from auctor.training.model import LinearModel, RegressionModel
 
-#: Version of the files that are written; files of older versions can be read.
+#: Version of the file format that is written; older versions can be read.
 FORMAT = 1
-#: What the description in a file says, all of it and nothing else.
+#: Keys of the description in every file.
 _TOP = {
     "format",
     "kind",
@@ -33,12 +33,12 @@ _TOP = {
     "schema",
     "notes",
 }
-#: What it may say beside that: how a `TableClassifier` was made, the steps of a pipeline.
+#: Optional keys: the parameters of a `TableClassifier`, the steps of a pipeline.
 _MORE = {"table", "steps"}
-#: Modules of the estimators that are no linear models of two or more classes.
+#: Modules of estimators that are not linear models; each saves and loads whole estimators.
 WHOLE = (hierarchical, kernel)
-#: What nonsense in a file makes constructors, checks and look-ups raise.
-_NONSENSE = (
+#: Exceptions that invalid contents of a file may cause in constructors, checks and look-ups.
+_INVALID = (
     AuctorError,
     ArithmeticError,
     AttributeError,
@@ -51,17 +51,15 @@ _NONSENSE = (
 
 
 class Saved(NamedTuple):
-    """What a model file holds.
+    """The contents of a model file.
 
     Parameters
     ----------
     model : classifier, regressor, learner or pipeline
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor, KernelClassifier,
-        KernelRegressor, TopDownClassifier, HierarchicalMultiLabel or a learner of auctor.online
     schema : dict or None
-        How the columns of a table become those of the model: `auctor.tables.Schema.to_json`.
+        The schema of the table on which the model was trained: `auctor.tables.Schema.to_json`.
     notes : dict
-        Whatever came with the model, such as the command that trained it.
+        The notes that were saved with the model, such as the command that trained it.
     meta : dict
         The whole description, with ``format`` and the ``version`` of auctor that wrote it.
     """
@@ -72,16 +70,16 @@ class Saved(NamedTuple):
     meta: dict[str, Any]
 
     def of_columns(self, who: str) -> Saved:
-        """The same with the model of encoded columns in the place of a `TableClassifier`.
+        """The contents with the inner model of encoded columns in place of a `TableClassifier`.
 
-        Refuses a pipeline, whose steps ``schema`` says nothing of.
+        Refuses a pipeline, because its steps are not part of ``schema``.
         """
         if self.meta.get("steps") is not None:
             raise DataError(
                 who,
                 needs="a model of the columns of a file",
                 got="a pipeline of scikit-learn",
-                todo="Use it in Python, by auctor.load.",
+                todo="Use it in Python, with auctor.load.",
             )
         return self._replace(model=getattr(self.model, "model_", self.model))
 
@@ -93,30 +91,28 @@ def save(
     schema: Mapping[str, Any] | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a fitted model to a file, whole or not at all.
+    """Write a fitted model to a file; if that fails, no file is left.
 
-    The file holds numbers and text only, so that reading one from a stranger runs nothing. Its
-    format is described in ``docs/model-format.md``. Equal models make equal files.
+    The file holds only numbers and text: loading a file from a stranger executes no code. The
+    format is described in ``docs/model-format.md``. Equal models give equal files.
 
     Parameters
     ----------
     model : classifier, regressor, learner or pipeline
-        MetricClassifier, MetricClassifierCV, LinearRegressor, TableClassifier, a learner of
-        auctor.online, or a pipeline that ends in one of the first three. Parameters must be
-        plain values, arrays or the losses, penalties and solvers of auctor. The other steps of a
-        pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer and OneHotEncoder
-        of scikit-learn, and "passthrough".
-    model : MetricClassifier, MetricClassifierCV, LinearRegressor, KernelClassifier,
-        KernelRegressor, TopDownClassifier, HierarchicalMultiLabel or a learner of auctor.online
-        Parameters must be plain values, arrays or the losses, penalties and solvers of auctor.
+        MetricClassifier, MetricClassifierCV, LinearRegressor, AdditiveClassifier,
+        AdditiveRegressor, TableClassifier, KernelClassifier, KernelRegressor, TopDownClassifier,
+        HierarchicalMultiLabel, a learner of auctor.online, or a pipeline that ends in one of the
+        first three. Parameters must be plain values, arrays or losses, penalties and solvers of
+        auctor. The other steps of a pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler,
+        SimpleImputer and OneHotEncoder of scikit-learn, and "passthrough".
     path : path
-        By custom ending in ``.auctor``.
+        Usually ending in ``.auctor``.
     schema : mapping, optional
-        How the columns of a table become those of the model; that of a `TableClassifier` by
-        default.
+        The schema of the table on which the model was trained; by default that of a
+        `TableClassifier`.
     notes : mapping, optional
-        JSON to keep with the model; numbers that are NaN or infinite become null. By default what
-        a `TableClassifier` noted of its table, which ``auctor report`` shows.
+        JSON to save with the model; NaN and infinite numbers become null. By default the warnings
+        that a `TableClassifier` noted about its table, which ``auctor report`` shows.
 
     Examples
     --------
@@ -144,7 +140,7 @@ def save(
     try:
         text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
         _Content.read(parse_json(text.encode()), dict(arrays)).estimator()
-    except _NONSENSE as error:
+    except _INVALID as error:
         raise ParameterError(
             "save",
             needs="a model that can be loaded again",
@@ -155,31 +151,32 @@ def save(
 
 
 def load(path: AnyPath) -> Any:
-    """The model of a file that `save` wrote, as the estimator or learner that it was.
+    """Read the estimator or learner that `save` wrote to a file.
 
-    Raises `DataError` for a file that is damaged, of a newer format, or makes no sense. Nothing
-    in a file is executed. `read_model` reads one without scikit-learn.
+    Raises `DataError` for a file that is damaged, inconsistent or of a newer format. Nothing in a
+    file is executed. `read_model` reads a file without scikit-learn.
     """
     return read_saved(path).model
 
 
 def read_saved(path: AnyPath) -> Saved:
-    """The model of a file, as `load` returns it, with all that was saved along with it."""
+    """The model of a file, as `load` returns it, with its schema, notes and description."""
     content = _read(path)
     return Saved(content.estimator(), content.schema, content.notes, content.meta)
 
 
 def read_model(path: AnyPath) -> LinearModel | RegressionModel:
-    """What the model of a file predicts with: numbers alone, without scikit-learn.
+    """The model of a file as arrays that predict, without scikit-learn.
 
-    A learner of `auctor.online` is read as the linear model that it is now, and needs
-    scikit-learn, which its class is made with.
+    A learner of `auctor.online` is read as the linear model with which it predicts now; this needs
+    scikit-learn, on which its class is based.
     """
     content = _read(path)
     return replace(content.model(), schema=content.schema)
 
 
 def _read(path: AnyPath) -> _Content:
+    """The checked contents of a file."""
     meta, arrays = read_archive(path, who="load", format=FORMAT)
     try:
         if meta.keys() - _MORE != _TOP:
@@ -188,15 +185,15 @@ def _read(path: AnyPath) -> _Content:
             raise ValueError("a schema or notes that are not objects")
         with np.errstate(invalid="ignore"):  # comparisons with a signalling NaN warn
             return _Content.read(meta, arrays)
-    except _NONSENSE as error:
+    except _INVALID as error:
         raise broken(path, "load", _short(error)) from error
 
 
-# --- what a file describes ------------------------------------------------------------------------
+# --- the contents of a file -----------------------------------------------------------------------
 
 
 def kinds() -> dict[str, type[Any]]:
-    """Models that can be saved, by the names under which a file knows them."""
+    """The classes of models that can be saved, by their names in files."""
     from auctor.saved import learners
 
     made = {name: models.estimator_class(name) for name in models.KINDS}
@@ -204,7 +201,7 @@ def kinds() -> dict[str, type[Any]]:
 
 
 def _describe(model: Any, arrays: Arrays) -> Json:
-    """Description of a fitted model; its arrays are put aside."""
+    """The description of a fitted model; adds its arrays to ``arrays``."""
     name = type(model).__name__
     if name == "TableClassifier" and hasattr(model, "model_"):
         return _describe(model.model_, arrays) | {
@@ -219,11 +216,11 @@ def _describe(model: Any, arrays: Arrays) -> Json:
             "save",
             needs=f"one of {', '.join(kinds())}, a TableClassifier or a pipeline of such",
             got=name,
-            todo="Pass such a model.",
+            todo="Pass one of these.",
         )
     if not any(hasattr(model, fitted) for fitted in ("coef_", "models_", "dual_coef_")):
         raise ParameterError(
-            "save", needs="a fitted model", got=f"{name} without one", todo="Call fit first."
+            "save", needs="a fitted model", got=f"{name} that is not fitted", todo="Call fit first."
         )
     names = getattr(model, "feature_names_in_", None)
     return {
@@ -237,12 +234,13 @@ def _describe(model: Any, arrays: Arrays) -> Json:
 
 
 def _encoded_params(model: Any, where: str, arrays: Arrays) -> Json:
+    """The parameters of a model as JSON; adds their arrays to ``arrays``."""
     params = model.get_params(deep=False)
     return {key: encoded(value, f"{where}.{key}", arrays) for key, value in params.items()}
 
 
 def _home(name: str) -> Any:
-    """The module that describes a class and reads it again."""
+    """The module that saves and loads a class."""
     from auctor.saved import learners
 
     if name in models.KINDS:
@@ -252,7 +250,7 @@ def _home(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Content:
-    """What a file holds: a fitted estimator, or a learner, hierarchical or kernel model whole."""
+    """The contents of a file: ``fitted`` for a linear or additive model, ``learner`` for others."""
 
     meta: Json
     fitted: models.Fitted | None
@@ -264,7 +262,7 @@ class _Content:
 
     @classmethod
     def read(cls, meta: Json, arrays: Arrays) -> _Content:
-        """Check a description and its arrays; raises all kinds of errors for nonsense."""
+        """Check a description and its arrays; invalid ones raise an exception of `_INVALID`."""
         name, fitted, learner = meta["class"], None, None
         params = {key: decoded(value, arrays) for key, value in meta["params"].items()}
         d = whole(meta["n_features_in"], low=1)
@@ -290,13 +288,13 @@ class _Content:
 
     @property
     def schema(self) -> dict[str, Any] | None:
-        """How the columns of a table become those of the model."""
+        """The schema of the table on which the model was trained."""
         found: dict[str, Any] | None = self.meta["schema"]
         return found
 
     @property
     def notes(self) -> dict[str, Any]:
-        """Whatever came with the model."""
+        """The notes that were saved with the model."""
         return dict(self.meta["notes"])
 
     def estimator(self) -> Any:
@@ -310,12 +308,12 @@ class _Content:
         return found if self.steps is None else pipelines.made(self.steps, found)
 
     def model(self) -> LinearModel | RegressionModel:
-        """What the model predicts with."""
+        """The model as arrays that predict; refuses pipelines, hierarchies and kernel machines."""
         if self.steps is not None:
             raise DataError(
                 "read_model",
-                needs="a model of columns as they are",
-                got="a pipeline with steps of scikit-learn",
+                needs="a model without steps of scikit-learn before it",
+                got="a pipeline",
                 todo="Use auctor.load.",
             )
         if self.fitted is not None:
@@ -325,7 +323,7 @@ class _Content:
                 "read_model",
                 needs="a linear model of two or more classes",
                 got=self.meta["class"],
-                todo="Read it by auctor.load.",
+                todo="Use auctor.load.",
             )
         from auctor.saved.learners import as_model
 
@@ -333,6 +331,7 @@ class _Content:
 
 
 def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:
+    """The names of the columns, checked; None if the model has none."""
     if names is None:
         return None
     need(isinstance(names, list) and len(names) == d, "a name for each column")
@@ -341,5 +340,6 @@ def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:
 
 
 def _short(error: BaseException) -> str:
+    """The first 200 characters of an error's message, for another message."""
     text = " ".join(str(error).split()).rstrip(".")[:200]
     return text if isinstance(error, ValueError) and text else f"{type(error).__name__} {text}"

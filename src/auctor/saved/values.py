@@ -1,8 +1,8 @@
-"""Parameters as JSON and back: plain values, arrays, and the parts that auctor exports.
+"""Encoding of parameters as JSON: plain values, arrays, and losses, penalties and solvers.
 
-What JSON has no word for is an object with one key: ``{"float": "inf"}``, ``{"tuple": [...]}``,
-``{"dict": [[key, value], ...]}``, ``{"array": name}``, ``{"objects": [...]}`` (an array of
-strings), ``{"part": "penalties.L1", "arguments": {...}}``.
+Values that JSON does not have are objects: ``{"float": "inf"}``, ``{"tuple": [...]}``,
+``{"dict": [[key, value], ...]}``, ``{"array": name}``, ``{"objects": [...]}`` (an array of Python
+objects), ``{"part": "penalties.L1", "arguments": {...}}``.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from auctor.penalties import Separable
 Json: TypeAlias = dict[str, Any]
 Arrays: TypeAlias = dict[str, Array]
 
-#: Kinds of numpy dtypes that may be in a file.
+#: Kinds of numpy dtypes that a file may have.
 KINDS = "biufSU"
-#: Entries: larger arrays are stored as they are, so that no small file needs much memory.
+#: Largest number of entries, 1 GiB of floats, of a matrix that is stored as its nonzero entries. A
+#: small file could otherwise need any amount of memory when it is read. Set by hand.
 MOST_SPARSE = 1 << 27
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _PLAIN = (bool, int, float, str, type(None))
-#: Integers of this size and more are refused: no array and no other program holds them.
+#: Bound of the absolute value of integers: larger ones fit neither arrays nor other programs.
 _LARGEST_INT = 1 << 64
 
 
 @cache
 def parts() -> dict[str, type[Any]]:
-    """Losses, penalties and solvers by the names under which a file knows them."""
+    """The classes of losses, penalties and solvers, by their names in files."""
     found = {}
     for module, method in ((losses, "value_grad"), (penalties, "prox"), (solvers, "step")):
         for name in module.__all__:
@@ -46,7 +47,7 @@ def parts() -> dict[str, type[Any]]:
 
 @cache
 def hierarchy_parts() -> dict[str, type[Any]]:
-    """Decoders and taxonomies by the names under which a file knows them; needs scikit-learn."""
+    """The classes of decoders and taxonomies, by their names in files; needs scikit-learn."""
     from auctor import hierarchy
 
     found = (getattr(hierarchy, name) for name in hierarchy.__all__)
@@ -59,7 +60,7 @@ def hierarchy_parts() -> dict[str, type[Any]]:
 
 
 def known_parts(where: str) -> dict[str, type[Any]]:
-    """The parts among which a class or a name is looked for, by where it comes from."""
+    """The classes that a module or a name in a file refers to: of the hierarchy, or the others."""
     inside = where.removeprefix("auctor.").startswith("hierarchy.")
     return hierarchy_parts() if inside else parts()
 
@@ -68,7 +69,7 @@ def known_parts(where: str) -> dict[str, type[Any]]:
 
 
 def encoded(value: Any, where: str, arrays: Arrays) -> Any:
-    """A value as JSON; arrays are put aside under the name ``where``."""
+    """A value as JSON; an array is added to ``arrays`` under the name ``where``."""
     if isinstance(value, np.generic) or (type(value) is np.ndarray and value.ndim == 0):
         value = value.item()
     kind = type(value)
@@ -97,14 +98,14 @@ def encoded(value: Any, where: str, arrays: Arrays) -> Any:
 
 
 def _arguments(part: Any) -> dict[str, Any]:
-    """What the constructor of a part was given."""
+    """The arguments of the constructor of a loss, penalty or solver."""
     if type(part) is Separable:
         return dict(zip(("l1", "l2", "lower", "upper"), part.levels, strict=True))
     return {name: getattr(part, name) for name in inspect.signature(type(part)).parameters}
 
 
 def encoded_array(array: Array, where: str, arrays: Arrays) -> Any:
-    """An array under its name; one of Python objects as a list."""
+    """A reference to an array, which is added to ``arrays``; an array of objects is a list."""
     if array.dtype.kind == "O" and array.ndim == 1:
         objects = array.tolist()
         if all(type(entry) in (bool, int, float, str) for entry in objects):
@@ -119,14 +120,15 @@ def encoded_array(array: Array, where: str, arrays: Arrays) -> Any:
             "save",
             needs=f"{where} to be numbers or text",
             got=f"{_short(array)}",
-            todo="Convert it first.",
+            todo="Convert it to numbers or text first.",
         )
     arrays[where] = array
     return {"array": where}
 
 
 def encoded_matrix(matrix: Array, where: str, arrays: Arrays) -> Any:
-    """Floats under their name; of those that are mostly zero only the others."""
+    """A reference to a matrix, which is added to ``arrays``; only nonzeros if most are zero."""
+    # The sign bit keeps -0.0, so that a matrix is read back bit by bit.
     (index,) = np.nonzero((matrix != 0.0).ravel() | np.signbit(matrix).ravel())
     if 2 * index.size >= matrix.size or matrix.size > MOST_SPARSE:
         arrays[where] = matrix
@@ -143,12 +145,15 @@ def _short(value: Any) -> str:
 
 
 def decoded(value: Any, arrays: Arrays) -> Any:
-    """What `encoded` made JSON of; takes the arrays it needs. Raises ``ValueError`` for others."""
+    """The value that `encoded` turned into JSON; removes its arrays from ``arrays``.
+
+    Raises ``ValueError`` for other JSON.
+    """
     if isinstance(value, list):
         return [decoded(entry, arrays) for entry in value]
     if not isinstance(value, dict):
         if type(value) is int and abs(value) >= _LARGEST_INT:
-            raise ValueError("a number that is too large")
+            raise ValueError("an integer that is too large")
         return value
     match value:
         case {"float": str(text), **none} if not none and text in _FLOATS:
@@ -172,7 +177,7 @@ def decoded(value: Any, arrays: Arrays) -> Any:
 
 
 def _part(kind: type[Any], given: dict[str, Any]) -> Any:
-    """A part from the arguments of its constructor, which checks them."""
+    """A loss, penalty or solver from the arguments of its constructor, which checks them."""
     named = inspect.signature(kind).parameters
     if given.keys() != named.keys():
         raise ValueError(f"arguments {list(given)[:9]} of {kind.__name__}")
@@ -182,7 +187,7 @@ def _part(kind: type[Any], given: dict[str, Any]) -> Any:
 
 
 def decoded_matrix(value: Any, shape: tuple[int, ...], arrays: Arrays) -> Array:
-    """Finite floats of the stated shape."""
+    """The matrix that `encoded_matrix` described, with finite values and the given shape."""
     match value:
         case {"sparse": str(where), "shape": list(stated), **none} if not none:
             index, values = (_taken(f"{where}.{part}", arrays) for part in ("index", "value"))
@@ -193,29 +198,31 @@ def decoded_matrix(value: Any, shape: tuple[int, ...], arrays: Arrays) -> Array:
 
 
 def _spread(index: Array, values: Array, stated: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
-    """A matrix from its entries and their places."""
+    """A dense matrix from its nonzero entries and their positions."""
     size = math.prod(shape)
     floats(values, (values.size,))
     if stated != shape or index.shape != values.shape or size > MOST_SPARSE:
         raise ValueError(f"a matrix of shape {stated} instead of {shape}")
     if index.dtype != np.int64 or (index[1:] <= index[:-1]).any():
-        raise ValueError("places that do not increase")
+        raise ValueError("positions that do not increase")
     if index.size and not (index[0] >= 0 and index[-1] < size):
-        raise ValueError("places outside of the matrix")
+        raise ValueError("positions outside the matrix")
     matrix = np.zeros(size)
     matrix[index] = values
     return matrix.reshape(shape)
 
 
 def floats(array: Any, shape: tuple[int, ...], *, finite: bool = True) -> Array:
-    """The array, if it is one of 64-bit floats and of that shape."""
+    """The array; refuses one that is not of 64-bit floats and of the given shape."""
     good = isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape
     if not good or (finite and not np.isfinite(array).all()):
-        raise ValueError(f"no {'finite ' if finite else ''}numbers of shape {shape}")
+        kind = "finite numbers" if finite else "numbers"
+        raise ValueError(f"an array other than {kind} of shape {shape}")
     return np.ascontiguousarray(array)
 
 
 def _taken(name: str, arrays: Arrays) -> Array:
+    """An array by name, which is removed from ``arrays``."""
     array = arrays.pop(name)
     if array.dtype.kind not in KINDS:
         raise ValueError(f"an array of {array.dtype}")
@@ -223,24 +230,24 @@ def _taken(name: str, arrays: Arrays) -> Array:
 
 
 def _dict(pairs: list[Any]) -> dict[Any, Any]:
-    """A dict from pairs with plain, different keys."""
+    """A dict from pairs; refuses keys that are equal or not plain values."""
     made = {key: entry for key, entry in pairs if isinstance(key, _PLAIN)}
     if len(made) < len(pairs):
-        raise ValueError("keys that are not plain, or there twice")
+        raise ValueError("keys that are repeated or not plain values")
     return made
 
 
-# --- checks of what a file says; all raise ``ValueError`` -----------------------------------------
+# --- checks of the contents of a file; all raise ``ValueError`` -----------------------------------
 
 
 def need(good: bool, what: str) -> None:
-    """Raise unless the model has it."""
+    """Raise ``ValueError``, "a model without ...", unless ``good``."""
     if not good:
         raise ValueError(f"a model without {what}")
 
 
 def number(value: Any, *, finite: bool = False) -> float:
-    """A float; NaN and infinities only on request."""
+    """A float; with ``finite``, NaN and infinities are refused."""
     found = decoded(value, {})
     need(type(found) in (int, float), "a number")
     need(not finite or bool(np.isfinite(found)), "a finite number")
@@ -248,13 +255,13 @@ def number(value: Any, *, finite: bool = False) -> float:
 
 
 def whole(value: Any, *, low: int = 0) -> int:
-    """A count."""
+    """A whole number of at least ``low``."""
     need(type(value) is int and low <= value < 1 << 63, f"a whole number of at least {low}")
     return int(value)
 
 
 def labels(value: Any, arrays: Arrays) -> Array:
-    """Labels in increasing order, of a kind that can be compared and written."""
+    """An array of at least two labels in increasing order."""
     classes: Array = decoded(value, arrays)
     good = isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size >= 2
     need(good and classes.dtype.kind in KINDS + "O", "a list of classes")

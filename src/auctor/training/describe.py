@@ -178,7 +178,7 @@ def describe(
         seed=rows.seed,
         version=__version__,
         judge=judge,
-        train_value=judge.said(told.train_score),
+        train_value=judge.metric_value(told.train_score),
         rivals=told.rivals,
         rows=MeasuredRows(numbers, parts.reasons),
         slices=told.slices,

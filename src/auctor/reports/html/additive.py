@@ -1,4 +1,4 @@
-"""Drawings of an additive model for pages: curves, heat maps, and why a row scores as it does."""
+"""Figures of an additive model for HTML pages: curves, heat maps, parts of the scores of rows."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from auctor.reports.html.figures import Figure, NumberTable
 from auctor.reports.html.svg import Axis, Frame, range_axis
 from auctor.reports.text import short
 
-#: Height of the density below a curve, as a part of the drawing.
+#: Height of the density below a curve, as a share of the drawing. Set by hand.
 DENSITY = 0.15
-#: Parts of a row that are drawn; the others together are one bar.
+#: Largest number of bars for the parts of a score; the last is the sum of the rest. Set by hand.
 MOST_PARTS = 10
 
 
 def curve_figures(info: CurvesInfo) -> list[Figure]:
-    """The curve of every column, with what a missing value adds."""
+    """A figure for the curve of every column."""
     return [_curve_figure(curve) for curve in info.columns]
 
 
 def pair_figures(info: CurvesInfo) -> list[Figure]:
-    """The heat map of every pair of columns."""
+    """A figure with a heat map for every pair of columns."""
     return [
         Figure(
             found.title,
@@ -36,13 +36,13 @@ def pair_figures(info: CurvesInfo) -> list[Figure]:
 
 
 def row_figures(info: CurvesInfo) -> list[Figure]:
-    """The contributions of single rows."""
+    """A figure with the parts of the score for every explained row."""
     return [
         Figure(
             row.title,
             row_svg(row),
-            note=f"Score {short(row.score)}: {short(row.average)} of the average row, and what is "
-            "drawn. Above 0 the row is flagged.",
+            note=f"The score {short(row.score)} is {short(row.average)}, the mean of the training "
+            "rows, plus these parts. A row with a score above 0 is flagged.",
             table=NumberTable(
                 "In numbers",
                 ("Column", "Value", "Adds"),
@@ -57,12 +57,14 @@ def row_figures(info: CurvesInfo) -> list[Figure]:
 
 
 def _curve_figure(curve: ColumnCurve) -> Figure:
+    """The figure of a curve, with a note about missing values."""
     note = "" if curve.missing is None else f"A missing value adds {short(curve.missing)}."
     return Figure(curve.title, curve_svg(curve), note=note)
 
 
 def curve_svg(curve: ColumnCurve) -> str:
-    """A column's curve with its band and the density of the rows, as an SVG drawing."""
+    """The curve of a column with its band and the density of the rows, as SVG."""
+    # A curve is constant around each value: two points for each step of the staircase.
     edges, level = curve.edges.tolist(), np.repeat(curve.level, 2).tolist()
     stairs = [edges[0], *np.repeat(edges[1:-1], 2).tolist(), edges[-1]]
     lines = np.vstack([curve.level[None, :]] + ([] if curve.band is None else [curve.band]))
@@ -87,7 +89,7 @@ def curve_svg(curve: ColumnCurve) -> str:
 
 
 def _band(frame: Frame, values: list[float], band: np.ndarray) -> str:
-    """The area between the lower and the upper side of a band."""
+    """The area between the lower and the upper end of a band, as SVG."""
     low, high = band.tolist()
     points = [(frame.across(x), frame.down(y)) for x, y in zip(values, high, strict=True)]
     points += [
@@ -99,7 +101,7 @@ def _band(frame: Frame, values: list[float], band: np.ndarray) -> str:
 
 
 def pair_svg(found: PairMap) -> str:
-    """The heat map of a pair of columns as an SVG drawing."""
+    """The heat map of a pair of columns as SVG."""
     across, up = (_levels(name, s) for name, s in zip(found.names, found.starts, strict=True))
     frame = Frame(across, up)
     most = float(np.abs(found.level).max(initial=0.0)) or 1.0
@@ -118,13 +120,13 @@ def pair_svg(found: PairMap) -> str:
 
 
 def _levels(name: str, starts: np.ndarray) -> Axis:
-    """An axis of levels, each marked where it begins."""
+    """An axis of bins, with a tick at the smallest value of each."""
     ticks = tuple((float(k), f"{start:.3g}") for k, start in enumerate(starts.tolist()))
     return Axis(name, 0.0, float(max(1, starts.size)), ticks)
 
 
 def row_svg(row: RowParts) -> str:
-    """What each column adds to the score of a row: bars to the right and to the left."""
+    """What each column adds to the score of a row, as SVG bars to the right and to the left."""
     names = [f"{name} = {value}" for name, value in zip(row.names, row.values, strict=True)]
     parts = row.parts.tolist()
     if len(parts) > MOST_PARTS:

@@ -1,4 +1,4 @@
-"""The figures of a report: a chart or table each, with its caption, legend and notes."""
+"""The figures of a report: a chart or a table, with its caption, legend and note."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from auctor.reports.text import number, short
 
 
 class NumberTable(NamedTuple):
-    """Numbers beside or instead of a chart.
+    """A table of numbers, with a chart or without.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ class NumberTable(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What a template shows under one caption.
+    """A chart or a table under one caption.
 
     Parameters
     ----------
     caption : str
     svg : str
-        The drawing; empty where the table is the figure.
+        The drawing; empty if the figure is the table.
     legend : sequence of (str, str)
-        Style and name of each series; shown where there is more than one.
+        CSS class and name of each series; shown if there is more than one.
     note : str
     table : NumberTable, optional
     """
@@ -48,7 +48,7 @@ class Figure(NamedTuple):
 
 
 def curves(info: ReportInfo) -> list[Figure]:
-    """What the scores of the test rows look like."""
+    """The figures of the scores of the test rows."""
     first, data = info.models[0], info.data
     return [
         *ranking(info.models),
@@ -59,7 +59,7 @@ def curves(info: ReportInfo) -> list[Figure]:
 
 
 def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
-    """ROC, precision and recall, gains: a line per model, and where the first one is cut."""
+    """ROC, precision-recall and gains curves of all models, with the first one's threshold."""
     first = models[0]
     tp, fp, fn, tn = counts = _chosen(first)
     rows, positives = sum(counts), tp + fn
@@ -107,7 +107,7 @@ def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
 
 
 def lift(model: ModelInfo) -> list[Figure]:
-    """Lift at the top of the list, in numbers."""
+    """A table of the lift at the top of the ranking."""
     rows = [(f"{p.share:.0%}", number(p.found, ".1%"), number(p.lift, ".2f")) for p in model.lift]
     title = "Lift at the top"
     table = NumberTable(title, ("Flagged: the top", "Positives found", "Lift"), rows)
@@ -116,28 +116,30 @@ def lift(model: ModelInfo) -> list[Figure]:
 
 
 def calibration(model: ModelInfo) -> Figure:
-    """Observed rate of positives along scores or probabilities."""
-    bins, likely = model.calibration
-    what = "probability" if likely else "score"
+    """Rate of positives in bins of probabilities, or of scores if the model has none."""
+    bins, of_probabilities = model.calibration
+    what = "probability" if of_probabilities else "score"
     highest = max(b.high for b in bins)
-    if likely:
+    if of_probabilities:
         highest = max(highest, bins[-1].score)
         x = count_axis("Mean predicted probability", min(1.0, highest))
     else:
         x = range_axis("Mean score", bins[0].score, bins[-1].score)
     frame = Frame(x, count_axis("Rate of positives", min(1.0, highest)))
-    marks = [frame.line((0.0, 1.0), (0.0, 1.0), "chance")] if likely and x.high >= 1.0 else []
-    if likely and x.high < 1.0:
+    marks = (
+        [frame.line((0.0, 1.0), (0.0, 1.0), "chance")] if of_probabilities and x.high >= 1.0 else []
+    )
+    if of_probabilities and x.high < 1.0:
         end = min(x.high, frame.y.high)
         marks = [frame.line((0.0, end), (0.0, end), "chance")]
     marks += [frame.whisker(b.score, b.low, b.high, "whisker s0") for b in bins]
     marks.append(frame.line([b.score for b in bins], [b.rate for b in bins], "line s0"))
     marks += [frame.dot(b.score, b.rate, "point") for b in bins]
     note = (
-        "Bins of predicted probability; on the diagonal, predictions and rates agree."
-        if likely
-        else "The model has no probabilities: this is the rate of positives along its scores, "
-        "which should rise."
+        "Bins of predicted probability. On the diagonal, predictions and rates are equal."
+        if of_probabilities
+        else "The model has no probabilities: this is the rate of positives in bins of its scores, "
+        "which should increase."
     )
     rows = [
         (short(b.score), f"{b.rows:,}", f"{b.positives:,}", *map(number, (b.rate, b.low, b.high)))
@@ -153,7 +155,7 @@ def calibration(model: ModelInfo) -> Figure:
 
 
 def histogram(model: ModelInfo, positive: str, negative: str) -> Figure:
-    """Scores of each class, as parts of that class."""
+    """Histograms of the scores of each class, as shares of the class."""
     edges, positives, negatives = model.histogram
     shares = [[n / sum(counts) for n in counts] for counts in (negatives, positives)]
     frame = Frame(
@@ -171,12 +173,12 @@ def histogram(model: ModelInfo, positive: str, negative: str) -> Figure:
             frame.upright(model.headline.threshold, "cut", extra),
         ),
         [("area negative", negative), ("area positive", positive)],
-        "The upright line is the threshold. The outermost bins also hold the rows beyond them.",
+        "The vertical line is the threshold. The outermost bins include all rows beyond them.",
     )
 
 
 def convergence(models: Sequence[ModelInfo]) -> list[Figure]:
-    """Objective and gap of the first model over passes and seconds, distance of all models."""
+    """Objective and gap of the first model, and the distance to the optimum of all models."""
     first = models[0]
     trace = first.convergence
     figures: list[Figure] = []
@@ -211,7 +213,7 @@ def convergence(models: Sequence[ModelInfo]) -> list[Figure]:
 
 
 def path(info: PathInfo) -> list[Figure]:
-    """Sparsity and score along the strengths."""
+    """Number of nonzero weights and cross-validated score along the strengths."""
     above_zero = [strength for strength in info.strengths if strength > 0.0]
     x = power_axis("Strength", above_zero, floor=min(above_zero, default=1.0))
     figures = []
@@ -243,29 +245,30 @@ def path(info: PathInfo) -> list[Figure]:
 
 
 def style(index: int) -> str:
-    """Colour and dashes of a model."""
+    """CSS class of the colour and dashes of a model."""
     return f"s{index % 4}"
 
 
 def _back_to_front(models: Sequence[ModelInfo]) -> Iterable[tuple[int, ModelInfo]]:
-    """The first model is drawn last, above the others."""
+    """The models in reverse, so that the first one is drawn above the others."""
     return reversed(list(enumerate(models)))
 
 
 def _chosen(model: ModelInfo) -> tuple[int, int, int, int]:
-    """Counts at the model's own threshold."""
+    """Counts tp, fp, fn, tn at the model's threshold."""
     t = model.thresholds
     k = t.chosen
     return t.tp[k], t.fp[k], t.fn[k], t.tn[k]
 
 
 def _chosen_dot(frame: Frame, info: PathInfo, values: Sequence[float]) -> list[str]:
+    """A dot at the chosen strength, if its value is finite."""
     value = values[info.chosen] if 0 <= info.chosen < len(values) else math.nan
     return [frame.dot(info.strengths[info.chosen], value, "marker")] if math.isfinite(value) else []
 
 
 def _metric_steps(model: ModelInfo) -> list[Figure]:
-    """The metric on held-out rows while training, where it was measured."""
+    """The metric on held-out rows during the fit, if it was measured at least twice."""
     steps = [step for step in model.convergence.metric if math.isfinite(step.value)]
     if len(steps) < 2:
         return []
@@ -283,5 +286,6 @@ def _metric_steps(model: ModelInfo) -> list[Figure]:
 
 
 def _finite(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The points whose coordinates are both finite."""
     kept = [(a, b) for a, b in zip(x, y, strict=True) if math.isfinite(a) and math.isfinite(b)]
     return [a for a, _ in kept], [b for _, b in kept]

@@ -1,4 +1,4 @@
-"""One self-contained HTML page from a report's numbers: no network, readable without scripts."""
+"""The numbers of a report as one HTML page that needs no network and no scripts."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ from auctor.reports.text import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: Most columns of the data that are listed.
+#: Largest number of columns of the data that are listed. It bounds the page's size. Set by hand.
 MAX_COLUMNS = 200
 
 
 def render(info: ReportInfo) -> str:
     """The page as text; needs jinja2.
 
-    Exact values stand in the ``value`` attribute of each ``<data>`` element beside the rounded
-    text.
+    The ``value`` attribute of each ``<data>`` element has the exact value of its rounded text.
     """
     script = asset("report.js")
     first = info.models[0]
@@ -66,7 +65,7 @@ def render(info: ReportInfo) -> str:
 
 
 def additive_section(info: CurvesInfo) -> str:
-    """The curves of an additive model, its pairs and explained rows; needs jinja2."""
+    """The section of an additive model: curves, pairs and explained rows; needs jinja2."""
     drawn = {
         "columns": additive.curve_figures(info),
         "pairs": additive.pair_figures(info),
@@ -78,7 +77,7 @@ def additive_section(info: CurvesInfo) -> str:
 
 @cache
 def templates() -> Environment:
-    """The templates, with the words and numbers of `auctor.reports.text` as filters."""
+    """The templates, with the functions of `auctor.reports.text` as filters."""
     jinja2 = require("jinja2", extra="cli", who="the HTML report")
     environment: Environment = jinja2.Environment(
         loader=jinja2.PackageLoader("auctor.reports.html"),
@@ -118,12 +117,12 @@ def embed(value: object) -> str:
 
 
 def asset(name: str) -> str:
-    """The text of a file of the page: its style or its script."""
+    """The text of a style sheet or a script of the page."""
     return resources.files("auctor.reports.html").joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(script: str) -> str:
-    """What the page may load: its own script and style, nothing else."""
+    """The content security policy: only the page's own script and style are allowed."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "

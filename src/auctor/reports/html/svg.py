@@ -1,4 +1,4 @@
-"""Charts as inline SVG, coloured by the page's style sheet."""
+"""Charts as inline SVG; the style sheet of the page has the colours."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-# Sizes are in units of the drawing's view box; the style sheet scales it to the page.
+# Sizes are in units of the drawing's view box, which the style sheet scales. All are set by hand.
 #: Width of a chart.
 WIDTH = 360
 #: Height of a chart.
 HEIGHT = 270
-#: Room left of the axes for the labels of the vertical one.
+#: Margin left of the axes, for the labels of the vertical axis.
 LEFT = 54
-#: Room right of the axes for half a label of the horizontal one.
+#: Margin right of the axes, for half a label of the horizontal axis.
 RIGHT = 18
-#: Room above the axes for half a label of the vertical one.
+#: Margin above the axes, for half a label of the vertical axis.
 TOP = 12
-#: Room below the axes for labels and title of the horizontal one.
+#: Margin below the axes, for labels and title of the horizontal axis.
 BOTTOM = 42
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Axis(NamedTuple):
-    """A range with a title, tick positions and their labels; ``log`` for powers of ten."""
+    """An axis: title, range, and positions and labels of its ticks; ``log`` if logarithmic."""
 
     title: str
     low: float
@@ -34,7 +34,7 @@ class Axis(NamedTuple):
     log: bool = False
 
     def share(self, value: float) -> float:
-        """Where a value lies on the axis, 0 at the low end and 1 at the high end."""
+        """Position of a value on the axis, from 0 at the low end to 1 at the high end."""
         if self.log:
             low, high = math.log10(self.low), math.log10(self.high)
             value = math.log10(max(value, self.low))
@@ -44,7 +44,7 @@ class Axis(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The two axes of a chart, and the marks that are drawn on them."""
+    """The two axes of a chart; its methods draw marks on them as SVG."""
 
     x: Axis
     y: Axis
@@ -58,7 +58,7 @@ class Frame(NamedTuple):
         return HEIGHT - BOTTOM - self.y.share(value) * (HEIGHT - TOP - BOTTOM)
 
     def line(self, x: Sequence[float], y: Sequence[float], css: str) -> str:
-        """A line through points; a single one becomes a dot."""
+        """A line through points; a single point becomes a dot."""
         points = [(self.across(a), self.down(b)) for a, b in zip(x, y, strict=True)]
         if len(set(points)) == 1:
             points, css = [points[0]] * 2, f"{css} dot"
@@ -66,7 +66,7 @@ class Frame(NamedTuple):
         return f'<polyline class="{css}" points="{text}"/>'
 
     def steps(self, edges: Sequence[float], heights: Sequence[float], css: str) -> str:
-        """A filled staircase: one height between two edges."""
+        """A filled staircase, with one height between two edges."""
         floor = self.down(self.y.low)
         points = [(self.across(edges[0]), floor)]
         for left, right, height in zip(edges, edges[1:], heights, strict=False):
@@ -79,24 +79,24 @@ class Frame(NamedTuple):
         return f'<polygon class="{css}" points="{text}"/>'
 
     def whisker(self, x: float, low: float, high: float, css: str) -> str:
-        """A vertical interval."""
+        """A vertical line for an interval."""
         at = f"{self.across(x):.2f}"
         top, bottom = self.down(high), self.down(low)
         return f'<line class="{css}" x1="{at}" x2="{at}" y1="{top:.2f}" y2="{bottom:.2f}"/>'
 
     def dot(self, x: float, y: float, css: str, extra: str = "") -> str:
-        """A disc."""
+        """A filled circle."""
         at = f'cx="{self.across(x):.2f}" cy="{self.down(y):.2f}"'
         return f'<circle class="{css}" {at} r="4.5"{extra}/>'
 
     def upright(self, x: float, css: str, extra: str = "") -> str:
-        """A line from the bottom to the top."""
+        """A vertical line from the bottom to the top of the chart."""
         at = f"{self.across(x):.2f}"
         ends = f'x1="{at}" x2="{at}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"'
         return f'<line class="{css}" {ends}{extra}/>'
 
     def chart(self, title: str, *marks: str) -> str:
-        """The ``<svg>`` element."""
+        """The ``<svg>`` element of the axes and some marks."""
         parts = [
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">',
             *_grid(self),
@@ -107,12 +107,12 @@ class Frame(NamedTuple):
 
 
 def unit_axis(title: str) -> Axis:
-    """From 0 to 1."""
+    """An axis from 0 to 1."""
     return Axis(title, 0.0, 1.0, tuple((k / 5, f"{k / 5:.1f}") for k in range(6)))
 
 
 def count_axis(title: str, most: float) -> Axis:
-    """From 0 to at least ``most``, with about five round ticks.
+    """An axis from 0 to at least ``most``, with about five round ticks.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def count_axis(title: str, most: float) -> Axis:
 
 
 def range_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
-    """A range widened to round ticks or, where it is ``tight``, with round ticks inside.
+    """An axis of a range, widened to round ticks; with ``tight`` the ticks are inside the range.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def round_step(least: float) -> float:
 
 
 def power_axis(title: str, values: Sequence[float], floor: float = 1e-12) -> Axis:
-    """Powers of ten around positive values; smaller ones are drawn at the low end.
+    """A logarithmic axis around positive values; values below ``floor`` are at its low end.
 
     Examples
     --------
@@ -166,19 +166,20 @@ def power_axis(title: str, values: Sequence[float], floor: float = 1e-12) -> Axi
 
 
 def _power(exponent: int) -> str:
+    """A power of ten as a label."""
     if -1 <= exponent <= 2:
         return f"{10.0**exponent:g}"
     return "10" + str(exponent).translate(SUPERSCRIPTS)
 
 
 def _label(value: float) -> str:
-    """Short text of a tick; exact zero whatever the rounding."""
+    """The label of a tick; a rounding error around zero is shown as 0."""
     text = f"{value:.6g}"
     return "0" if float(text) == 0.0 else text
 
 
 def _grid(frame: Frame) -> list[str]:
-    """Grid lines, tick labels and axis titles."""
+    """Grid lines, tick labels and axis titles, as SVG."""
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     parts = []
     for value, label in frame.x.ticks:

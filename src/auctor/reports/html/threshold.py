@@ -1,4 +1,4 @@
-"""The threshold panel: what each cut of the scores means, live with the script, fixed without."""
+"""The threshold panel of a report: a slider with scripts, a table without."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from auctor.reports.html.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from auctor.reports.info import ModelInfo, ReportInfo
 from auctor.reports.text import beta_name, number, short
 
-#: Columns of the table as it is exported.
+#: Columns of the exported table.
 EXPORTED = (
     "threshold", "true_positives", "false_positives", "false_negatives", "true_negatives",
     "precision", "recall", "fbeta", "false_positive_rate", "flagged", "cost",
 )  # fmt: skip
-#: Rows of the table for those who cannot use the slider.
+#: Largest number of rows of the table of thresholds in the page. Set by hand: about one screen.
 MAX_ROWS = 20
 
 
@@ -29,7 +29,7 @@ class Cell(NamedTuple):
         tp, fn, fp or tn.
     rows : int
     share : float
-        Percent of the rows of its class.
+        Percentage of the rows of its class.
     kind : {"right", "wrong"}
     meaning : str
     """
@@ -41,17 +41,17 @@ class Cell(NamedTuple):
     meaning: str
 
 
-class Reading(NamedTuple):
-    """A number that is computed from the confusion matrix.
+class Derived(NamedTuple):
+    """A metric that is computed from the confusion matrix.
 
     Parameters
     ----------
     title : str
     value : float
     text : str
-        The value, rounded.
+        The rounded value.
     name : str
-        What the script calls it.
+        Name of the metric in the script.
     """
 
     title: str
@@ -61,30 +61,30 @@ class Reading(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """What the panel shows at the model's own threshold.
+    """The panel at the model's threshold.
 
     Parameters
     ----------
     threshold : float
     chosen, last : int
-        Position of the threshold on the slider, and that of the slider's end.
+        Positions on the slider of the threshold and of the slider's end.
     matrix : tuple of (str, tuple of Cell)
-        Names of the classes, and the cells of each.
-    readings : tuple of Reading
+        The classes and their cells of the confusion matrix.
+    readings : tuple of Derived
     rows : list of tuple of str
-        Other thresholds in numbers.
+        A table of some thresholds.
     """
 
     threshold: float
     chosen: int
     last: int
     matrix: tuple[tuple[str, tuple[Cell, Cell]], ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[Derived, ...]
     rows: list[tuple[str, ...]]
 
 
 def numbers(model: ModelInfo) -> dict[str, object]:
-    """What the script needs: the cuts, the counts above each and the edges of the charts."""
+    """The numbers for the script: thresholds, counts above each, and the edges of the charts."""
     t = model.thresholds
     return {
         "threshold": t.threshold,
@@ -99,7 +99,7 @@ def numbers(model: ModelInfo) -> dict[str, object]:
 
 
 def panel(info: ReportInfo) -> Panel:
-    """Slider, confusion matrix and what is computed from it, at the model's threshold."""
+    """The panel: slider, confusion matrix and derived metrics at the model's threshold."""
     model, data = info.models[0], info.data
     t = model.thresholds
     c = Confusion(t.tp[t.chosen], t.fp[t.chosen], t.fn[t.chosen], t.tn[t.chosen])
@@ -116,19 +116,19 @@ def panel(info: ReportInfo) -> Panel:
             data.negative or "negative",
             (
                 Cell("fp", int(c.fp), 100 * c.fp / negatives, "wrong", "false alarms"),
-                Cell("tn", int(c.tn), 100 * c.tn / negatives, "right", "rightly left"),
+                Cell("tn", int(c.tn), 100 * c.tn / negatives, "right", "correctly not flagged"),
             ),
         ),
     )
     last = len(t.threshold) - 1
-    return Panel(t.threshold[t.chosen], t.chosen, last, matrix, _readings(c, info), _rows(model))
+    return Panel(t.threshold[t.chosen], t.chosen, last, matrix, _derived(c, info), _rows(model))
 
 
 def threshold_csv(info: ReportInfo) -> str:
-    """The thresholds of the slider as CSV text: counts, and what is computed from them.
+    """The thresholds of the slider as CSV text, with counts and derived metrics.
 
-    Precision is empty where nothing is flagged. The page exports the same table, with the beta and
-    the costs that are typed there.
+    Precision is empty if no row is flagged. The page exports the same table, with the beta and the
+    costs that are entered there.
     """
     t = info.models[0].thresholds
     file = io.StringIO()
@@ -152,20 +152,20 @@ def _computed(c: Confusion, info: ReportInfo) -> tuple[float, float, float]:
     return fbeta, cost, (c.tp + c.fp) / rows
 
 
-def _readings(c: Confusion, info: ReportInfo) -> tuple[Reading, ...]:
+def _derived(c: Confusion, info: ReportInfo) -> tuple[Derived, ...]:
     fbeta, cost, flagged = _computed(c, info)
     return (
-        Reading("Precision", c.precision, number(c.precision), "precision"),
-        Reading("Recall", c.tpr, number(c.tpr), "recall"),
-        Reading(beta_name(info.beta), fbeta, number(fbeta), "fbeta"),
-        Reading("False positive rate", c.fpr, number(c.fpr, ".4f"), "fpr"),
-        Reading("Rows flagged", flagged, f"{flagged:.2%}", "flagged"),
-        Reading("Expected cost per row", cost, short(cost), "cost"),
+        Derived("Precision", c.precision, number(c.precision), "precision"),
+        Derived("Recall", c.tpr, number(c.tpr), "recall"),
+        Derived(beta_name(info.beta), fbeta, number(fbeta), "fbeta"),
+        Derived("False positive rate", c.fpr, number(c.fpr, ".4f"), "fpr"),
+        Derived("Rows flagged", flagged, f"{flagged:.2%}", "flagged"),
+        Derived("Expected cost per row", cost, short(cost), "cost"),
     )
 
 
 def _rows(model: ModelInfo) -> list[tuple[str, ...]]:
-    """Some thresholds, evenly spread, with the model's own among them."""
+    """Rows of the table of thresholds: evenly spaced ones, and that of the model."""
     t = model.thresholds
     last = len(t.threshold) - 1
     count = min(MAX_ROWS, last + 1)
