@@ -203,11 +203,13 @@ def _open_rows(source: str | list[str], options: Mapping[str, Any]) -> Iterator[
 
     same = ("chunk_rows", "label", "n_features", "delimiter", "decimal", "sample_rows",
             "categorical", "buckets", "missing")  # fmt: skip
+    lists = ("drop", "as_category", "as_number")
+    given: dict[str, Any] = {name: options[name] for name in same}
+    given |= {name: options[name] or () for name in lists}
     return open_stream(
         source,
         options["format"],
-        **{name: options[name] for name in same},
-        **{name: options[name] or () for name in ("drop", "as_category", "as_number")},
+        **given,
         zero_based=yes_no(WHO, "zero-based", options["zero_based"]),
         header=yes_no(WHO, "header", options["header"]),
         date=date_patterns(WHO, options["date"]),

@@ -109,7 +109,7 @@ class Target:
         rows has the sum over all rows.
     """
 
-    y: FloatArray
+    y: Array
     weight: FloatArray | None = None
     groups: IntArray | None = None
     total: float | None = None
