@@ -123,13 +123,13 @@ class NewtonCd:
         model = Model(W, free)
         step = np.zeros(free.value.size)
         first = np.inf
-        for turn in range(ROUNDS):
+        for k in range(ROUNDS):
             image = model.descend(step, self.passes)
             if steps < PLAIN_STEPS:
                 break
             step, image = model.polish(step, image, self.max_cg)
             left = model.violation(step, image)
-            if turn == 0:
+            if k == 0:
                 first = model.violation(np.zeros_like(step), np.zeros_like(step))
             if left <= ENOUGH * first:
                 break

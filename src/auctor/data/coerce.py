@@ -199,7 +199,7 @@ def refuse_lazy(X: Any, who: str) -> None:
 def _as_sparse(X: Any, who: str) -> Any:
     if np.iscomplexobj(X):
         raise DataError(
-            who, needs="real numbers", got="Complex data not supported", todo="Drop them."
+            who, needs="real numbers", got="Complex data not supported", todo="Pass the real part."
         )
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
@@ -234,7 +234,7 @@ def _as_array(X: Any, who: str) -> Array:
         ) from error
     if np.iscomplexobj(array):
         raise DataError(
-            who, needs="real numbers", got="Complex data not supported", todo="Drop them."
+            who, needs="real numbers", got="Complex data not supported", todo="Pass the real part."
         )
     # Text, dates and records convert to float silently: an error instead.
     if array.dtype.kind in NOT_NUMBERS:

@@ -1,4 +1,4 @@
-"""Shard files, read ahead by threads into a ring of buffers of a given total size."""
+"""Shard files, read pending by threads into a ring of buffers of a given total size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CACHED = 0.5
 
 
 class Ring:
-    """Reads shards in order, some ahead, into buffers that are reused.
+    """Reads shards in order, some pending, into buffers that are reused.
 
     Parameters
     ----------
@@ -53,23 +53,25 @@ class Ring:
     def blocks(self) -> Iterator[tuple[int, Array]]:
         """Number and bytes of every shard, in order; the bytes are valid until the next shard."""
         free = deque(self._buffers)
-        ahead: deque[tuple[int, Array, Future[None]]] = deque()
-        left = iter(enumerate(self._headers))
+        pending: deque[tuple[int, Array, Future[None]]] = deque()
+        remaining = iter(enumerate(self._headers))
         with ThreadPoolExecutor(READERS, thread_name_prefix="auctor-read") as pool:
 
             def refill() -> None:
                 """Start reading the next shards into all free buffers."""
                 while free:
-                    following = next(left, None)
+                    following = next(remaining, None)
                     if following is None:
                         return
                     number, header = following
                     buffer = free.popleft()
-                    ahead.append((number, buffer, pool.submit(_read, header, buffer, self._forget)))
+                    pending.append(
+                        (number, buffer, pool.submit(_read, header, buffer, self._forget))
+                    )
 
             refill()
-            while ahead:
-                number, buffer, reading = ahead.popleft()
+            while pending:
+                number, buffer, reading = pending.popleft()
                 # Wait for the oldest read; its buffer is free again after the caller is done.
                 reading.result()
                 yield number, buffer[: self._headers[number].n_bytes]

@@ -124,12 +124,12 @@ def read_header(path: AnyPath, *, who: str = "open_shards") -> ShardHeader:
             raise _broken(who, path, "a damaged header")
         text = file.read(length)
     try:
-        said = json.loads(text)
-        parts = {name: Part(*part) for name, part in said["parts"].items()}
-        names = None if said["names"] is None else tuple(said["names"])
-        shape = (int(said["shape"][0]), int(said["shape"][1]))
+        fields = json.loads(text)
+        parts = {name: Part(*part) for name, part in fields["parts"].items()}
+        names = None if fields["names"] is None else tuple(fields["names"])
+        shape = (int(fields["shape"][0]), int(fields["shape"][1]))
         header = ShardHeader(
-            path, shape, parts, names, int(said["checksum"]), said["begin"], said["n_bytes"]
+            path, shape, parts, names, int(fields["checksum"]), fields["begin"], fields["n_bytes"]
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _broken(who, path, "a damaged header") from error
@@ -206,7 +206,7 @@ def write_shard(
     checksum = 0
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "shape": list(X.shape),
         "parts": parts,
         "names": None if names is None else list(names),
@@ -214,19 +214,19 @@ def write_shard(
         "n_bytes": offset,
         "begin": 0,
     }
-    text = _header_text(said)
+    text = _header_text(fields)
     with replacing(path, who="write_shard") as file:
         file.write(MAGIC + struct.pack("<II", VERSION, len(text)) + text)
         for piece in pieces:
             file.write(piece)
 
 
-def _header_text(said: dict[str, Any]) -> bytes:
+def _header_text(fields: dict[str, Any]) -> bytes:
     """The header as JSON, padded with spaces so that the arrays start at a multiple of 64."""
     for _ in range(3):  # "begin" is part of the text, and its digits change the text's length
-        length = len(json.dumps(said).encode())
-        said["begin"] = -(-(16 + length) // ALIGNMENT) * ALIGNMENT
-    return json.dumps(said).encode().ljust(said["begin"] - 16)
+        length = len(json.dumps(fields).encode())
+        fields["begin"] = -(-(16 + length) // ALIGNMENT) * ALIGNMENT
+    return json.dumps(fields).encode().ljust(fields["begin"] - 16)
 
 
 def _padded(raw: bytes) -> bytes:
@@ -293,8 +293,8 @@ class ShardNotes:
 
 def write_notes(folder: AnyPath, notes: ShardNotes) -> None:
     """Write the notes into the folder of the shards."""
-    said = {"version": VERSION, "n_columns": notes.n_columns, "labels": list(notes.labels)}
-    write_text(Path(folder) / NOTES, json.dumps(said), who="write_shards")
+    fields = {"version": VERSION, "n_columns": notes.n_columns, "labels": list(notes.labels)}
+    write_text(Path(folder) / NOTES, json.dumps(fields), who="write_shards")
 
 
 def read_notes(folder: Path, who: str) -> ShardNotes | None:
@@ -303,8 +303,8 @@ def read_notes(folder: Path, who: str) -> ShardNotes | None:
     if not path.exists():
         return None
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        return ShardNotes(int(said["n_columns"]), tuple(said["labels"]))
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        return ShardNotes(int(fields["n_columns"]), tuple(fields["labels"]))
     except (KeyError, TypeError, ValueError) as error:
         raise _broken(who, path, "a damaged file") from error
 

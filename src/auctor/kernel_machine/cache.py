@@ -27,8 +27,8 @@ class RowCache:
 
     def __init__(self, points: Points, cache_bytes: int, n_threads: int, who: str) -> None:
         row = points.size * points.dtype.itemsize
-        room = cache_bytes // row
-        if room < 2:
+        capacity = cache_bytes // row
+        if capacity < 2:
             raise ParameterError(
                 who,
                 needs=f"a cache of two rows, {2 * row} bytes, or more",
@@ -37,17 +37,17 @@ class RowCache:
                 option="cache_bytes",
             )
         self.points, self.n_threads = points, n_threads
-        self.room = int(min(room, points.size))
+        self.capacity = int(min(capacity, points.size))
         # The system assigns memory pages on first write, so an empty cache uses none.
-        self.pool = np.empty((self.room, points.size), points.dtype)
+        self.pool = np.empty((self.capacity, points.size), points.dtype)
         self.computed = 0
         self._slot = np.full(points.size, -1, dtype=np.int64)
-        self._owner = np.full(self.room, -1, dtype=np.int64)
-        self._used = np.zeros(self.room, dtype=np.int64)  # number of the last request of a slot
+        self._owner = np.full(self.capacity, -1, dtype=np.int64)
+        self._used = np.zeros(self.capacity, dtype=np.int64)  # number of the last request of a slot
         self._request = 0
 
     def slots(self, index: IntArray) -> Array:
-        """Slots in ``pool`` of the rows of at most ``room`` points; missing rows are computed."""
+        """Slots in ``pool`` of the rows of at most ``capacity`` points; missing rows are computed."""
         self._request += 1
         known = self._slot[index] >= 0
         self._used[self._slot[index[known]]] = self._request

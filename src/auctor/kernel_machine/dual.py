@@ -159,7 +159,7 @@ def solve_blocks(
     """Solve on blocks of variables until the violation is at most ``tol``."""
     beta, slope = np.zeros(dual.target.size), dual.target.copy()
     kept, K = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
-    size = min(BLOCK, cache.room, dual.target.size)
+    size = min(BLOCK, cache.capacity, dual.target.size)
     stays = min(int(STAYS * size), size - 2)
     steps, fresh = 0, True
     for _ in range(max_rounds):
@@ -245,7 +245,7 @@ def _recomputed(cache: RowCache, dual: Dual, beta: FloatArray) -> FloatArray:
     """The slopes ``target - K b``, computed from all support vectors."""
     slope = dual.target.copy()
     support = np.flatnonzero(beta)
-    size = min(BLOCK, cache.room)
+    size = min(BLOCK, cache.capacity)
     for first in range(0, support.size, size):
         part = support[first : first + size]
         _update(cache, dual, cache.slots(dual.row_of[part]), beta[part], slope)

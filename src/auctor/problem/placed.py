@@ -310,15 +310,15 @@ class PlacedPairs(PlacedLoss):
         if self.inner.low_rank:  # solvers use its few factors, so it is computed here
             return super()._curved(scores, target)
         # The curvature stays on the workers; a product sends the rarer class's entries only.
-        bend = self.holder.keep(
+        curvature = self.holder.keep(
             "pair_curvature", self.inner, self.parts, scores, self._gathered(scores)
         )
-        diagonal = self._joined(self.holder.keep("pair_diagonal", bend, self.parts, scores))[1]
+        diagonal = self._joined(self.holder.keep("pair_diagonal", curvature, self.parts, scores))[1]
 
         def product(v: FloatArray) -> FloatArray:
             change = v if isinstance(v, Spread) else self.rows.spread(v)
             found = self.holder.keep(
-                "pair_product", bend, self.parts, change, self._gathered(cast(Spread, change))
+                "pair_product", curvature, self.parts, change, self._gathered(cast(Spread, change))
             )
             return cast(FloatArray, self._joined(found)[1])
 

@@ -136,10 +136,10 @@ class BlockCoordinateDescent:
         w = problem.coef(point.w)[spec.indices] != 0.0
         inside = np.add.reduceat(w, spec.indptr[:-1].astype(np.int64)) > 0
         inside |= (spec.weight == 0.0) & (spec.l1 == 0.0)
-        room = max(FEWEST_BLOCKS, 2 * int(inside.sum())) - int(inside.sum())
+        limit = max(FEWEST_BLOCKS, 2 * int(inside.sum())) - int(inside.sum())
         rest = np.flatnonzero(~inside & (violation > 0.0))
-        if rest.size > room:
-            rest = rest[np.argpartition(-violation[rest], room - 1)[:room]]
+        if rest.size > limit:
+            rest = rest[np.argpartition(-violation[rest], limit - 1)[:limit]]
         return np.sort(np.concatenate((np.flatnonzero(inside), rest)))
 
     def _model(

@@ -148,13 +148,13 @@ class SubspaceNewton:
     def _part(self, problem: Problem, point: Point, violation: FloatArray) -> Part:
         """The problem on the nonzero columns and the worst violators of the others."""
         spec = tree_of(problem)
-        # Nonzero columns, and as many of the worst violators as there is room for.
+        # Nonzero columns, and the worst violators of the others, up to a limit.
         inside = problem.coef(point.w) != 0.0
         count = int(inside.sum())
-        room = max(self.fewest, int(GROWTH * count)) - count
+        limit = max(self.fewest, int(GROWTH * count)) - count
         rest = np.flatnonzero(~inside & (violation > 0.0))
-        if rest.size > room:
-            rest = rest[np.argpartition(-violation[rest], room - 1)[:room]]
+        if rest.size > limit:
+            rest = rest[np.argpartition(-violation[rest], limit - 1)[:limit]]
         inside[rest] = True
         if inside.sum() > WHOLE * problem.n_columns:
             return Part(problem, spec, np.arange(problem.n_columns))

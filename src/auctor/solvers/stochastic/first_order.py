@@ -77,12 +77,12 @@ class Sgd(Stochastic):
         rows = batches.draw(batch)
         if self.nesterov == "sequence":
             # y+ = x - a g(x); x+ = (1 - c) y+ + c y with c = (1 - size) / size+; size starts at 1.
-            ahead = iterate.w - step * gradient_at(rows, iterate.w)
-            before = iterate.u if iterate.size > 1.0 else ahead
-            longer = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * iterate.size**2))
-            mix = (1.0 - iterate.size) / longer
-            iterate.w = (1.0 - mix) * ahead + mix * before
-            iterate.u, iterate.size = ahead, longer
+            moved = iterate.w - step * gradient_at(rows, iterate.w)
+            before = iterate.u if iterate.size > 1.0 else moved
+            next_size = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * iterate.size**2))
+            mix = (1.0 - iterate.size) / next_size
+            iterate.w = (1.0 - mix) * moved + mix * before
+            iterate.u, iterate.size = moved, next_size
             return
         # v+ = m v - a g(w), w+ = w + v+; Nesterov takes the gradient at w + m v.
         share = self.momentum
