@@ -1,4 +1,4 @@
-"""Shard files, read pending by threads into a ring of buffers of a given total size."""
+"""Shard files, read ahead by threads into a ring of buffers of a given total size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CACHED = 0.5
 
 
 class Ring:
-    """Reads shards in order, some pending, into buffers that are reused.
+    """Reads shards in order, some ahead, into buffers that are reused.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class RowCache:
         self._request = 0
 
     def slots(self, index: IntArray) -> Array:
-        """Slots in ``pool`` of the rows of at most ``capacity`` points; missing rows are computed."""
+        """Slots in ``pool`` of the rows of at most ``capacity`` points; computes missing rows."""
         self._request += 1
         known = self._slot[index] >= 0
         self._used[self._slot[index[known]]] = self._request
