@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from auctor.core.errors import DataError, DataLost
+from auctor.core.errors import DataError
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
 from auctor.data import Dense, Sparse, as_matrix
 from auctor.data.sharded import Sharded, check_entries
+from auctor.data.spread import ByReference
 from auctor.data.workers import ShardFacts, call, facts_of
 
 WHO = "from_dask"
@@ -29,7 +30,7 @@ PATIENCE = 120.0
 GATHER_BELOW = 6e6
 
 
-class DaskWorkers:
+class DaskWorkers(ByReference):
     """Shards that live on the workers of a Dask cluster.
 
     Parameters
@@ -39,6 +40,7 @@ class DaskWorkers:
     client : distributed.Client
     """
 
+    who = WHO
     gather_below: float = GATHER_BELOW
 
     def __init__(self, shards: Sequence[Any], client: Any) -> None:
@@ -46,48 +48,29 @@ class DaskWorkers:
 
     def facts(self) -> list[ShardFacts]:
         """Shapes and targets of all shards, in their order."""
-        return self._gathered([self._client.submit(facts_of, one) for one in self._shards])
-
-    def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call a method on every shard, in the order of the shards."""
-        return self.ask(method, arguments, [()] * len(arguments))
+        return self.gathered([self._client.submit(facts_of, one) for one in self._shards])
 
     def keep(
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
     ) -> list[Any]:
         """Call a method on every shard; results stay, as futures that Dask can make again."""
         if self._client.status != "running":
-            raise _lost(f"a client that is {self._client.status}")
+            raise self.lost(f"a client that is {self._client.status}")
         return [
             self._client.submit(call, shard, method, given, list(known), pure=False, retries=2)
             for shard, given, known in zip(self._shards, arguments, kept, strict=True)
         ]
 
-    def ask(
-        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
-    ) -> list[Any]:
-        """Call a method on every shard, in the order of the shards."""
-        return self._gathered(self.keep(method, arguments, kept))
-
-    def _gathered(self, futures: list[Any]) -> list[Any]:
+    def gathered(self, references: Sequence[Any]) -> list[Any]:
+        """The results of futures."""
         distributed = require("distributed", extra="dask", who=WHO)
         try:
             with self._client.as_current():  # `wait` takes the current client, which may be another
-                distributed.wait(futures, timeout=PATIENCE)
-            answers: list[Any] = self._client.gather(futures)
+                distributed.wait(references, timeout=PATIENCE)
+            answers: list[Any] = self._client.gather(references)
         except (OSError, TimeoutError, CancelledError, distributed.KilledWorker) as error:
-            raise _lost(f"{type(error).__name__}: {str(error)[:200]}") from error
+            raise self.lost(f"{type(error).__name__}: {str(error)[:200]}") from error
         return answers
-
-
-def _lost(what: str) -> DataLost:
-    """A scheduler that is gone, or workers that are killed again and again."""
-    return DataLost(
-        WHO,
-        needs="a cluster that answers",
-        got=what,
-        todo="Start the cluster again, and go on from the checkpoint.",
-    )
 
 
 def own_version() -> str:
