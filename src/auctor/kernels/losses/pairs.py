@@ -50,115 +50,70 @@ def hinge_windows(
     """Return ``sum_ij p_i q_j H(t_j - a_i)``; set ``slope[i] = sum_j q_j H'(t_j - a_i)``.
 
     H is the smoothed hinge ``H(z) = 0 (z <= 0), z^2/(2 width) (z <= width), z - width/2``.
-    ``level[i]`` is set to ``sum_j q_j H(t_j - a_i)`` unless it is None. One sweep moves the window
-    ``0 < t - a_i < width``, whose bounds are stored in ``low`` and ``high`` unless those are empty.
-    Its moments are relative to the current ``a_i``, so that their rounding errors are relative to
-    ``width`` and not to the scores.
+    ``level[i]`` is set to ``sum_j q_j H(t_j - a_i)`` unless it is None. One sweep from the highest
+    row down moves the window ``0 < t - a_i < width``, whose bounds are stored in ``low`` and
+    ``high`` unless those are empty. Its moments are relative to the current ``a_i``, so that their
+    rounding errors are relative to ``width`` and not to the scores.
+
+    For the rows beyond the window the mass and the moment about the lowest of them are kept. Their
+    terms are non-negative, so an outlier below causes no cancellation above it. The masses are
+    slopes of the loss, so each addition is compensated (Kahan): for equal shares they are exact
+    multiples of the share up to the last bit or two, for any number of rows.
     """
     total = 0.0
     for g in range(a_starts.shape[0] - 1):
-        rows, begin, end = (a_starts[g], a_starts[g + 1]), t_starts[g], t_starts[g + 1]
-        total += _beyond_window(a, p, rows, t, q, begin, end, width, slope, level)
-        if width > 0.0 or low.shape[0] > 0:
-            total += _inside_window(a, p, rows, t, q, begin, end, width, slope, low, high, level)
-    return total
-
-
-@kernel
-def _beyond_window(
-    a: FloatArray,
-    p: FloatArray,
-    rows: tuple[int, int],
-    t: FloatArray,
-    q: FloatArray,
-    begin: int,
-    end: int,
-    width: float,
-    slope: FloatArray,
-    level: FloatArray | None,
-) -> float:
-    """Terms of the pairs with ``t_j - a_i >= width``, where ``H(z) = z - width/2``.
-
-    From the highest row down: ``mass`` is that of the rows ``t[last:end]`` and ``moment`` their
-    moment about ``t[last]``. All terms are non-negative, so an outlier below causes no cancellation
-    above it. The masses are slopes of the loss, so each addition is compensated (Kahan): for equal
-    shares they are exact multiples of the share up to the last bit or two, for any number of rows.
-    """
-    mass = moment = lost = total = 0.0
-    last = end
-    for i in range(rows[1] - 1, rows[0] - 1, -1):
-        new = a[i]
-        while last > begin and t[last - 1] > new and not t[last - 1] - new < width:
-            last -= 1
-            if last + 1 < end:
-                moment += mass * (t[last + 1] - t[last])
-            term = q[last] - lost
-            grown = mass + term
-            lost = (grown - mass) - term
-            mass = grown
-        value = 0.0
-        if last < end:
-            value = moment + mass * (t[last] - new - 0.5 * width)
-        slope[i] = mass
-        total += p[i] * value
-        if level is not None:
-            level[i] = value
-    return total
-
-
-@kernel
-def _inside_window(
-    a: FloatArray,
-    p: FloatArray,
-    rows: tuple[int, int],
-    t: FloatArray,
-    q: FloatArray,
-    begin: int,
-    end: int,
-    width: float,
-    slope: FloatArray,
-    low: IntArray,
-    high: IntArray,
-    level: FloatArray | None,
-) -> float:
-    """Terms of the pairs with ``0 < t_j - a_i < width``, added to those beyond the window."""
-    sum0 = sum1 = sum2 = total = 0.0
-    first = last = begin
-    at = 0.0
-    for i in range(rows[0], rows[1]):
-        new = a[i]
-        # Rows that leave the window below, where H = 0. sum_m = sum q_j (t_j - at)^m, m <= 2.
-        while first < last and t[first] <= new:
-            z = t[first] - at
-            sum0 -= q[first]
-            sum1 -= q[first] * z
-            sum2 -= q[first] * z * z
-            first += 1
-        if first == last:
-            sum0 = sum1 = sum2 = 0.0
-            while last < end and t[last] <= new:
-                last += 1
-            first = last
-        # The moments move to the new centre: (z - shift)^2 = z^2 - 2 shift z + shift^2.
-        shift = new - at
-        sum2 += shift * (shift * sum0 - 2.0 * sum1)
-        sum1 -= shift * sum0
-        at = new
-        # Rows that enter the window above.
-        while last < end and t[last] - new < width:
-            z = t[last] - new
-            sum0 += q[last]
-            sum1 += q[last] * z
-            sum2 += q[last] * z * z
-            last += 1
-        if low.shape[0] > 0:
-            low[i], high[i] = first, last
-        if first < last:  # H(z) = z^2 / (2 width)
-            value = sum2 / (2.0 * width)
-            slope[i] += sum1 / width
+        begin, end = t_starts[g], t_starts[g + 1]
+        mass = moment = lost = 0.0  # of the rows t[beyond:end]
+        sum0 = sum1 = sum2 = 0.0  # sum_m = sum q_j (t_j - at)^m over the window t[first:last]
+        first = last = beyond = end
+        at = 0.0
+        for i in range(a_starts[g + 1] - 1, a_starts[g] - 1, -1):
+            new = a[i]
+            # Rows that leave the window above, where H(z) = z - width/2.
+            while first < last and not t[last - 1] - new < width:
+                last -= 1
+                z = t[last] - at
+                sum0 -= q[last]
+                sum1 -= q[last] * z
+                sum2 -= q[last] * z * z
+            if first == last:
+                sum0 = sum1 = sum2 = 0.0
+                while last > begin and t[last - 1] > new and not t[last - 1] - new < width:
+                    last -= 1
+                first = last
+            while beyond > last:
+                beyond -= 1
+                if beyond + 1 < end:
+                    moment += mass * (t[beyond + 1] - t[beyond])
+                term = q[beyond] - lost
+                grown = mass + term
+                lost = (grown - mass) - term
+                mass = grown
+            # The moments move to the new centre: (z - shift)^2 = z^2 - 2 shift z + shift^2.
+            shift = new - at
+            sum2 += shift * (shift * sum0 - 2.0 * sum1)
+            sum1 -= shift * sum0
+            at = new
+            # Rows that enter the window below, where H(z) = z^2 / (2 width).
+            while first > begin and t[first - 1] > new:
+                first -= 1
+                z = t[first] - new
+                sum0 += q[first]
+                sum1 += q[first] * z
+                sum2 += q[first] * z * z
+            if low.shape[0] > 0:
+                low[i], high[i] = first, last
+            rise = value = 0.0
+            if last < end:
+                rise = mass
+                value = moment + mass * (t[last] - new - 0.5 * width)
+            if first < last:
+                rise += sum1 / width
+                value += sum2 / (2.0 * width)
+            slope[i] = rise
             total += p[i] * value
             if level is not None:
-                level[i] += value
+                level[i] = value
     return total
 
 
@@ -181,7 +136,7 @@ def square_windows(
     total = 0.0
     for g in range(a_starts.shape[0] - 1):
         begin, end = t_starts[g], t_starts[g + 1]
-        # Mass of t[first:end], compensated as in `_beyond_window`, and moments about t[first].
+        # Mass of t[first:end], compensated as in `hinge_windows`, and moments about t[first].
         mass = moment = second = lost = 0.0
         first = end
         for i in range(a_starts[g + 1] - 1, a_starts[g] - 1, -1):
