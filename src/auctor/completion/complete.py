@@ -195,6 +195,7 @@ class Fit:
 def _alternate(
     fit: Fit, left: FloatArray, right: FloatArray, tol: float, max_iter: int, n_threads: int | None
 ) -> tuple[FloatArray, FloatArray, int, bool]:
+    """Alternating ridge regressions: factors, iterations, and whether they converged."""
     threads = available_threads(n_threads)
     before = np.inf
     for step in range(1, max_iter + 1):
@@ -225,6 +226,7 @@ def balanced(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArra
 def _quasi_newton(
     fit: Fit, left: FloatArray, right: FloatArray, tol: float, max_iter: int, n_threads: int | None
 ) -> tuple[FloatArray, FloatArray, int, bool]:
+    """L-BFGS on both factors: factors, iterations, and whether it converged."""
     cut = left.size
 
     def value_gradient(w: FloatArray) -> tuple[float, FloatArray]:

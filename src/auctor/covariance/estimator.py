@@ -248,6 +248,7 @@ class SparseInverseCovariance(GraphEstimator):
         return self._fit(correlation(matrix, deviation), deviation, budget)
 
     def _fit(self, S: FloatArray, deviation: FloatArray | None, budget: Budget) -> Self:
+        """Solve for a checked covariance, with rounds of adaptive weights if asked for."""
         who = type(self).__name__
         strength = check_real(who, "strength", self.strength, low=0.0)
         # Adaptive weights: solve, compute weights from the solution, and solve again.

@@ -209,6 +209,7 @@ class Binned(InMemory):
         return even_cuts(self.n_rows, parts)
 
     def _looked_up(self, tables: FloatArray, offset: float) -> FloatArray:
+        """Sums over the columns of table entries at the rows' codes, plus the offset."""
         out = np.empty(self.n_rows)
         words = self.matrix.words
         self._map(lambda low, high: kernels.look_up(words, tables, offset, out, low, high))
@@ -283,6 +284,7 @@ class Binned(InMemory):
         return out
 
     def _coded_gram(self, h: FloatArray) -> FloatArray:
+        """Gram matrix of the coded columns' parameters."""
         arrays, codes = self.matrix.arrays, self.matrix.codes()
         p, d = len(self.matrix.books), arrays.n_params
         out = np.zeros((d, d))
@@ -347,6 +349,7 @@ def _coded(X: FloatArray, coded: Array, store: Any) -> BinnedMatrix:
 
 
 def _uncoded(matrix: Any, n_threads: int) -> Dense | Sparse | None:
+    """Data of the uncoded columns, or None."""
     if matrix is None:
         return None
     kind = Dense if isinstance(matrix, np.ndarray) else Sparse

@@ -197,6 +197,7 @@ def refuse_lazy(X: Any, who: str) -> None:
 
 
 def _as_sparse(X: Any, who: str) -> Any:
+    """A canonical CSR or CSC matrix of float32 or float64."""
     if np.iscomplexobj(X):
         raise DataError(
             who, needs="real numbers", got="Complex data not supported", todo="Pass the real part."
@@ -219,6 +220,7 @@ def _canonical(X: Any) -> bool:
 
 
 def _as_array(X: Any, who: str) -> Array:
+    """A contiguous float32 or float64 array; an error for anything that is not numeric."""
     refuse_masked(X, "X", who)
     refuse_lazy(X, who)
     try:

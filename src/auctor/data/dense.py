@@ -49,6 +49,7 @@ class Dense(InMemory):
         return even_cuts(self._lines.shape[0], parts)
 
     def _dot(self, v: FloatArray, offset: float) -> FloatArray:
+        """``lines @ v + offset``."""
         out = np.empty(self._lines.shape[0])
         self._map(lambda low, high: linear.dense_dot(self._lines, v, offset, out, low, high))
         return out

@@ -65,6 +65,7 @@ def _dot(data: Any, first: FloatArray, second: FloatArray) -> float:
 
 
 def _extremes(data: Any, values: Array) -> tuple[float, float]:
+    """Smallest and largest value; infinite if there are no rows."""
     if not values.size:
         return np.inf, -np.inf
     return float(values.min()), float(values.max())
@@ -123,6 +124,7 @@ def _placed_rows(data: Any, y: Array, weight: FloatArray | None, share: float) -
 
 
 def _row_loss(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Evaluated:
+    """The share of the loss on the worker's rows, and its slopes."""
     if not part.share:
         return _evaluated(0.0, np.zeros_like(scores))
     value, slopes = loss.value_grad(scores, part.target)
@@ -139,6 +141,7 @@ def _summary(data: Any, found: Evaluated) -> tuple[float, float, float, FloatArr
 
 
 def _row_curvature(data: Any, loss: Loss, part: Part, scores: FloatArray) -> FloatArray:
+    """Second derivatives of the worker's rows, times its share."""
     if not part.share:
         return np.zeros_like(scores)
     return part.share * loss.curvature(scores, part.target).diagonal
@@ -147,6 +150,7 @@ def _row_curvature(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Flo
 def _row_shifted(
     data: Any, loss: Loss, part: Part, scores: FloatArray, t: float, curved: bool
 ) -> tuple[float, float, float, float]:
+    """Value, slope, sum of absolute slopes and curvature with t added to all scores."""
     if not part.share:
         return 0.0, 0.0, 0.0, 0.0
     shifts = loss.shifts(scores, part.target)
@@ -169,6 +173,7 @@ class Steps(NamedTuple):
 
 
 def _row_steps(data: Any, loss: Loss, part: Part, scores: FloatArray) -> Steps | None:
+    """Kinks of the worker's rows; None if the loss has none of this form."""
     if not part.share:
         return Steps(NOTHING, 0.0, 0.0, True)
     found = loss.shifts(scores, part.target).steps()
@@ -184,6 +189,7 @@ def _steps_summary(data: Any, steps: Steps | None) -> tuple[float, float, float]
 
 
 def _row_conjugate(data: Any, loss: Loss, part: Part, slopes: FloatArray) -> float | None:
+    """The share of the conjugate; None if there is no closed form."""
     if not part.share:
         return 0.0 if not slopes.any() else None
     found = loss.conjugate(slopes / part.share, part.target)
@@ -191,6 +197,7 @@ def _row_conjugate(data: Any, loss: Loss, part: Part, slopes: FloatArray) -> flo
 
 
 def _row_tangent(data: Any, loss: Loss, part: Part, scores: FloatArray) -> float | None:
+    """The share of the offset of a plane below the unsmoothed loss, or None."""
     if not part.share:
         return 0.0
     found = loss.tangent(scores, part.target)
@@ -213,6 +220,7 @@ def _placed_pairs(
     n_rare: int,
     rare_weight: FloatArray | None,
 ) -> Part:
+    """The part of a pair loss that this worker evaluates."""
     # The target of the pairs: all rows of the rarer class, then the own rows of the other.
     own, mine = np.flatnonzero(y == -rare), np.flatnonzero(y == rare)
     labels = np.concatenate([np.full(n_rare, rare), np.full(own.size, -rare)])
@@ -238,6 +246,7 @@ def _pair_loss(
 def _pair_curvature(
     data: Any, loss: Loss, part: Part, scores: FloatArray, rare: FloatArray
 ) -> Curvature | None:
+    """Curvature of the pairs with the own rows; None if they have no weight."""
     if not part.share:
         return None
     return loss.curvature(part.whole(scores, rare), part.target)
@@ -246,6 +255,7 @@ def _pair_curvature(
 def _pair_diagonal(
     data: Any, curvature: Curvature | None, part: Part, like: FloatArray
 ) -> Evaluated:
+    """Diagonal of the curvature of the pairs with the own rows."""
     if curvature is None:
         return _evaluated(0.0, np.zeros_like(like), np.zeros(part.n_rare))
     return _by_class(part, like, curvature.diagonal)
@@ -312,6 +322,7 @@ class PartedThresholdLoss(Protocol):
 def _raised(
     data: Any, loss: PartedThresholdLoss, part: Part, scores: FloatArray, margins: Any
 ) -> FloatArray:
+    """Scores with the loss's margins added."""
     return loss.raised(scores, part.target.y, margins)
 
 
@@ -357,6 +368,7 @@ def _threshold_loss(
     at: Threshold,
     margins: Any,
 ) -> Evaluated:
+    """The worker's part of the loss around a threshold, and its slopes."""
     share = part.row_share
     value, slopes = loss.around_threshold(raised, part.target.y, share, at, margins)
     return _evaluated(value, slopes)
@@ -365,6 +377,7 @@ def _threshold_loss(
 def _threshold_flips(
     data: Any, loss: PartedThresholdLoss, part: Part, slopes: FloatArray, margins: Any, most: float
 ) -> tuple[float, ...]:
+    """The worker's sums of the label flips that slopes correspond to."""
     found = loss.flips_of(slopes, part.target.y, part.row_share, margins, most)
     return tuple(float(one) for one in found)
 
@@ -372,6 +385,7 @@ def _threshold_flips(
 def _threshold_centre(
     data: Any, loss: PartedThresholdLoss, part: Part, slopes: FloatArray, margins: Any
 ) -> FloatArray:
+    """Shift of the scores, per unit of width, that centres the smoothing at the slopes."""
     return loss.centre_of(slopes, part.target.y, part.row_share, margins)
 
 

@@ -61,6 +61,7 @@ class PlacedRows(Sharded):
         return cast(FloatArray, Spread(self.holder, self.holder.keep(method, *arguments)))
 
     def _sent(self, values: FloatArray) -> Any:
+        """A vector as an argument of a call: stored, sent once, or split by shards."""
         if isinstance(values, Spread):
             return values
         if values is self.target.share:  # used often and never written to: sent once

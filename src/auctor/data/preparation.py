@@ -169,6 +169,7 @@ class Scaling(NamedTuple):
         return coef / self.factor, intercept + coef @ self.mean
 
     def _write(self, source: Any, out: Any) -> None:
+        """Write the scaled entries of ``source`` into ``out``, a strip at a time."""
         if is_dense(source):
             for part in _parts(source):
                 columns = part[1]

@@ -146,6 +146,7 @@ def check_payload(header: ShardHeader, payload: Array, *, who: str = "open_shard
 
 
 def _broken(who: str, path: Path, what: str) -> DataError:
+    """The error for a damaged shard."""
     return DataError(
         who,
         needs="complete shards",

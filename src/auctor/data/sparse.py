@@ -54,11 +54,13 @@ class Sparse(InMemory):
         return int(self._parts[0].shape[0]) - 1
 
     def _gather(self, v: FloatArray, offset: float) -> FloatArray:
+        """Dot product of every stored line (row or column) with v, plus the offset."""
         out = np.empty(self._n_lines)
         self._map(lambda low, high: linear.gather(*self._parts, v, offset, out, low, high))
         return out
 
     def _scatter(self, r: FloatArray, size: int) -> FloatArray:
+        """Sum of the stored lines times r, of length ``size``."""
         return self._reduce(
             lambda out, low, high: linear.scatter(*self._parts, r, out, low, high), (size,)
         )[0]
@@ -217,6 +219,7 @@ class Sparse(InMemory):
 
     @cached_property
     def _column_counts(self) -> IntArray:
+        """Number of stored entries of every column, for CSR data."""
         counts = np.zeros(self.n_columns, dtype=np.int64)
         coordinate.count_columns(self._parts[1], counts)
         return counts

@@ -131,6 +131,7 @@ class Residents:
         arguments: Sequence[tuple[Any, ...]],
         kept: Sequence[Sequence[Any]],
     ) -> list[Any]:
+        """Call a method on every shard, with its stored arguments; ``number`` stores the result."""
         if number is None and not any(kept):
             return self._workers.each(method, arguments)
         # Tell the workers which results the driver no longer refers to.
@@ -297,6 +298,7 @@ class Spread(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*here, **options)
 
     def _part(self, given: Any) -> Any:
+        """An operand as part of a formula; numpy vectors are sent to the workers."""
         if isinstance(given, Spread):
             return given.formula
         if isinstance(given, np.ndarray) and given.ndim:

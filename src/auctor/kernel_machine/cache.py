@@ -67,11 +67,13 @@ class RowCache:
         return self._slot[index].astype(np.uint64)
 
     def _compute(self, index: IntArray, slots: IntArray) -> None:
+        """Compute kernel rows into slots, a range of points per task."""
         strip = self.points.against(self.points.rows(index))
         ranges = strips(self.points.size, index.size)
         run_tasks([partial(self._fill, strip, slots, *r) for r in ranges], self.n_threads)
 
     def _fill(self, strip: Strip, slots: IntArray, start: int, stop: int) -> None:
+        """Kernel values of some rows with a range of the points, written to the slots."""
         first, last = int(slots[0]), int(slots[-1])
         if last - first == slots.size - 1:  # contiguous slots: written without a copy
             strip(start, stop, self.pool[first : last + 1, start:stop])

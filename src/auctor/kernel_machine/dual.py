@@ -233,6 +233,7 @@ def _update(
 
 
 def _subtract(cache: RowCache, slots: Array, change: FloatArray, slope: FloatArray) -> None:
+    """Subtract ``sum_k change_k K_k`` from the slopes, in parallel over the points."""
     cuts = even_cuts(slope.size, cache.n_threads)
     tasks = [
         partial(subtract_rows, cache.pool, slots, change, start, stop, slope)

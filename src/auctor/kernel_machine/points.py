@@ -101,6 +101,7 @@ class ProductPoints:
         return partial(self._dense_strip, block)
 
     def _dense_strip(self, block: Array, start: int, stop: int, out: Array) -> None:
+        """Kernel values by one dense matrix product."""
         assert self._dense is not None
         np.matmul(block, self._dense[start:stop].T, out=out)
         self.kernel.final(out)
@@ -108,6 +109,7 @@ class ProductPoints:
     def _sparse_strip(
         self, block: Array, block_offset: Array, start: int, stop: int, out: Array
     ) -> None:
+        """Kernel values by products with compressed rows."""
         assert self._sparse is not None
         products_with_block(*self._sparse, self._offset, block, block_offset, start, stop, out)
         self.kernel.final(out)

@@ -119,6 +119,7 @@ class Nystroem:
 
 
 def _rows(who: str, X: Any) -> FloatArray:
+    """A finite float64 matrix with at least one entry."""
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
         raise DataError(

@@ -115,6 +115,7 @@ class PlacedLoss:
         return self._parts
 
     def _sent_parts(self) -> Leaf:
+        """Send labels, weights and the shards' shares of the weight to the workers."""
         target = self.rows.target
         y, weight = self._labels(target)
         # Weight of every shard, as a share of all rows.
@@ -269,6 +270,7 @@ class PlacedPairs(PlacedLoss):
         return np.cumsum([np.count_nonzero(one) for one in rare.parts])[:-1]
 
     def _sent_parts(self) -> Leaf:
+        """Send labels, weights, shares, and the weights of all rows of the rarer class."""
         target, rare = self.rows.target, self._rare
         y, weight = self._labels(target)
         if weight is None:
@@ -283,6 +285,7 @@ class PlacedPairs(PlacedLoss):
         return self.holder.keep("placed_pairs", y, weight, shares, rare, n_rare, given)
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
+        """Value and slopes; every worker gets the scores of the rarer class."""
         found = self.holder.keep(
             "pair_loss", self.inner, self.parts, scores, self._gathered(scores)
         )
@@ -307,6 +310,7 @@ class PlacedPairs(PlacedLoss):
         return float(value), Spread(self.holder, kept, known)
 
     def _curved(self, scores: Spread, target: Target) -> Curvature:
+        """The curvature of the pairs, with its products computed by the workers."""
         if self.inner.low_rank:  # solvers use its few factors, so it is computed here
             return super()._curved(scores, target)
         # The curvature stays on the workers; a product sends the rarer class's entries only.
@@ -325,6 +329,7 @@ class PlacedPairs(PlacedLoss):
         return PairCurvature(cast(FloatArray, diagonal), product, None)
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
+        """The conjugate from the total slope of a class, if the loss offers that form."""
         of_total = getattr(self.inner, "conjugate_of_total", None)
         if of_total is None:
             return super()._conjugate(slopes, target)
@@ -349,6 +354,7 @@ class PlacedThreshold(PlacedLoss):
         return float(self.rows.target.share.max())
 
     def _evaluated(self, scores: Spread) -> tuple[float, Spread]:
+        """Value and slopes around the threshold; NaN if a score is NaN."""
         inner, margins = cast(Any, self.inner), self._margins
         # Scores plus margins, the threshold by sums over workers, then a sum over rows.
         raised = Spread(self.holder, self.holder.keep("raised", inner, self.parts, scores, margins))
@@ -360,6 +366,7 @@ class PlacedThreshold(PlacedLoss):
         return margins.floor + value, slopes
 
     def _conjugate(self, slopes: Spread, target: Target) -> float | None:
+        """The conjugate from sums of label flips over the workers; None if smoothed."""
         inner = cast(Any, self.inner)
         if inner.smooth:
             return None

@@ -218,6 +218,7 @@ def _margin(
     X: FloatArray, y: FloatArray, multipliers: FloatArray, coef: FloatArray, intercept: float,
     C: float, n_iter: int,
 ) -> Margin:  # fmt: skip
+    """The hyperplane with its slacks and both objectives; C is infinite for a hard margin."""
     slack = np.maximum(1.0 - y * (X @ coef + intercept), 0.0)
     # The dual objective: sum a - |X'(y a)|^2 / 2.
     combined = X.T @ (y * multipliers)
@@ -239,6 +240,7 @@ def _ridge(d: int, others: int) -> FloatArray:
 
 
 def _inseparable(distance: float) -> DataError:
+    """The error for classes whose convex hulls meet."""
     return DataError(
         "hard_margin",
         needs="classes that a hyperplane separates",
@@ -257,6 +259,7 @@ def _read(who: str, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _labels(who: str, y: Any, n: int) -> FloatArray:
+    """Labels -1 and +1 as an array; an error unless both occur."""
     labels = check_vector(who, "y", y, size=n)
     if not (np.abs(labels) == 1.0).all() or np.abs(labels.sum()) == n:
         raise DataError(

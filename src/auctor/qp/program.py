@@ -238,6 +238,7 @@ def _side(
 
 
 def _bound(name: str, value: Any, d: int, none: float) -> FloatArray:
+    """Bounds as an array; ``none`` is the infinity that means no bound."""
     if value is None:
         return np.full(d, none)
     bound = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (d,)))

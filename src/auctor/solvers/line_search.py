@@ -63,6 +63,7 @@ class Ray:
         self.start = Trial(0.0, point.value, self._slope(point, 0.0), point)
 
     def _slope(self, point: Point, step: float) -> float:
+        """Derivative of the objective along the ray, at a point of the ray."""
         # d/da J(w + a d) = dR/ds . (X d) + rate (ridge d) . (w + a d)
         if self._change is None:
             loss = float(point.gradient @ self.direction)

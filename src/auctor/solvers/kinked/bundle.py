@@ -107,6 +107,7 @@ class Bundle:
         return Lowest(-pull / self.root, linear - 0.5 * length * length)
 
     def _grow(self, capacity: int) -> None:
+        """Enlarge all buffers except that of the cuts to a capacity."""
         n = self.count
         for name in ("offset", "weight", "active", "unused"):
             old = getattr(self, name)

@@ -201,6 +201,7 @@ class Smoothing:
         solver: Solver[Any],
         rng: np.random.Generator,
     ) -> SmoothingState:
+        """State of a smoothed problem at its start, evaluated on the exact problem."""
         inner = cast(State, solver.init(smoothed, w, rng))
         point = problem.evaluate(inner.point.w, scores=inner.point.scores)
         return SmoothingState(point, width, smoothed, solver, inner, solver, rng, dual=inner.point)

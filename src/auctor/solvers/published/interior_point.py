@@ -195,6 +195,7 @@ def _woodbury(problem: Problem, h: FloatArray, ridge: FloatArray, r: FloatArray)
     solve = spd_solve(system)
 
     def apply(v: FloatArray) -> FloatArray:
+        """(X'hX + ridge)^-1 v by the Woodbury identity; two passes."""
         problem.counts.passes += 2
         first = inverse * v
         inner = root * solve(root * data.scores(first))

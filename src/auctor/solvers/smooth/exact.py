@@ -51,6 +51,7 @@ class Exact:
         return State(new if improved else point, stalled=not improved)
 
     def _change(self, problem: Problem, state: State, gradient: FloatArray) -> FloatArray:
+        """Newton step: by a Cholesky factorisation, or by conjugate gradients."""
         hessian = problem.hessian(state.point)
         direct = self.direct
         if direct is None:

@@ -99,6 +99,7 @@ class Newton:
 
     @staticmethod
     def _moved(problem: Problem, state: NewtonState, trial: Trial | None) -> NewtonState:
+        """The state at a trial with its best intercept; stalled if there is no trial."""
         if trial is None:
             return replace(state, stalled=True)
         return replace(state, point=trial.with_best_intercept())

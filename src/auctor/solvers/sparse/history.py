@@ -106,6 +106,7 @@ class GradientHistory:
         return out
 
     def _full(self, problem: Problem, point: Point) -> FloatArray:
+        """The whole gradient, by one pass over the data, which is stored."""
         problem.counts.passes += 1
         pulled = problem.data.gradient(point.dscores)
         self.add(point.dscores, pulled)

@@ -147,6 +147,7 @@ def with_strength(penalty: Penalty, strength: float) -> Penalty:
 
 
 def _need_kink(penalty: Penalty, kinked: bool) -> None:
+    """Raise `ParameterError` unless the penalty has a kink at 0 in every column."""
     if not kinked:
         raise ParameterError(
             "strength_max",
