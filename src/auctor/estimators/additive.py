@@ -138,10 +138,12 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         )
         self._keep(Trained(found.model, found.solutions, found.warnings))
         self._keep_curves(found)
+        # The slope of an earlier fit must not survive a fit with more than two classes.
         if hasattr(self, "odds_slope_"):
             del self.odds_slope_
         if self.classes_.size == 2:
             self.odds_slope_ = odds_slope(found.model, rows)
+        # A search reports the solutions that missed their tolerance by itself.
         searched = found.strengths is not None
         issue_warnings(([] if searched else unconverged(found.solutions)) + found.warnings)
         return self
@@ -183,7 +185,7 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
                 got="one without the other",
                 todo="Pass both, or none.",
             )
-        if X is not None:
+        if X is not None:  # rows on which the rounding is chosen and measured
             matrix = self._read(X, reset=False)
             labels = self._read_target(y, matrix.shape[0])
             weight = self._read_weight(sample_weight, matrix.shape[0])
@@ -200,12 +202,14 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
         )
         if matrix is None or labels is None:
             return card
+        # The metric of the model and of the points, mapped back to decision values.
         decision = model.decision_function(matrix)
         points = (card_points(card, model.bins, names, matrix) - base) / card.factor
         pair = tuple(model.score_at(s, labels, weight) for s in (decision, points))
         return replace(card, metric=(pair[0], pair[1]))
 
     def _refitted(self, X: Any, y: Any, samples: Iterator[FloatArray]) -> Iterator[FloatArray]:
+        # The same classes and the same positive one as in `fit`.
         matrix = self._read(X, reset=False)
         labels = known_labels(self._who, self._read_target(y, matrix.shape[0]), self.classes_)
         model = self.to_model()
@@ -223,7 +227,7 @@ class AdditiveClassifier(CurveEstimator, AdditiveParameters, MetricClassifier):
 
 def _judge(model: AdditiveModel, matrix: Any, labels: Any, weight: FloatArray | None) -> Judge:
     """The metric of the model on at most `JUDGED_ROWS` rows, to choose the rounding by."""
-    every = slice(None, None, -(-matrix.shape[0] // JUDGED_ROWS))
+    every = slice(None, None, -(-matrix.shape[0] // JUDGED_ROWS))  # evenly spaced rows
     labels = labels[every]
     weight = None if weight is None else weight[every]
 

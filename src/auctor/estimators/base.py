@@ -48,7 +48,7 @@ class Offered(Generic[T]):
         self.__doc__ = method.__doc__
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Callable[..., T]:
-        if estimator is None:
+        if estimator is None:  # accessed on the class, for its documentation
             return self.method
         self.check(estimator)
         return MethodType(self.method, estimator)
@@ -76,6 +76,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         matrix = as_matrix(X, who=self._who)
         if isinstance(matrix, Sharded):
             return self._read_shards(matrix, reset)
+        # scikit-learn checks names and number of columns; values were checked by `as_matrix`.
         try:
             validate_data(
                 self, X if hasattr(X, "shape") else matrix, reset=reset, skip_check_array=True
@@ -206,7 +207,7 @@ class LinearEstimator(TableEstimator, LinearParameters):
 
     def _previous(self) -> list[Solution] | None:
         """Solutions for a warm start: those of `continue_from`, used once, or of the last fit."""
-        if self._start is not None:
+        if self._start is not None:  # only for one fit: later ones start from their own
             start, self._start = self._start, None
             return start
         last = getattr(self, "solution_", None)

@@ -86,6 +86,7 @@ def baselines(
         fill = SimpleImputer(keep_empty_features=True).fit(train)
         train, test = fill.transform(train), fill.transform(test)
     train, test = as_matrix(train, who=WHO), as_matrix(test, who=WHO)
+    # The part with its folds and strengths is made once, on first use, for all baselines.
     scaling = column_scaling(train, centre=is_dense(train))
     part, held = None, scaling.apply(test)
     found = []
@@ -101,7 +102,7 @@ def baselines(
                 part = part or make_part(scaling.apply(train), hit, rules)
                 scores = contender.fit(part, rules).scores(held)
             found.append(Rival(name, scores, NOTES[name]))
-        except (AuctorError, ValueError) as error:
+        except (AuctorError, ValueError) as error:  # the report shows the reason instead of scores
             found.append(Rival(name, None, " ".join(str(error).split())))
     return found
 

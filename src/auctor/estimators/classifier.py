@@ -240,6 +240,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
 
     def to_model(self) -> LinearModel:
         """The fitted coefficients as a model that predicts without scikit-learn."""
+        # Scores of log-loss are log-odds; others need the fitted calibrators.
         calibrators: list[Calibrator] | None = None
         if log_odds(self.metric, self.calibrate):
             calibrators = [LOG_ODDS] * self.coef_.shape[0]
@@ -267,7 +268,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         chosen = resolve_metric(self._who, self.metric, self.surrogate)
         X, y = as_shards(X, y)
         matrix = self._read(X, reset=True)
-        if y is None and isinstance(matrix, Sharded):
+        if y is None and isinstance(matrix, Sharded):  # shards have their own labels and weights
             y = matrix.row_labels()
             sample_weight = matrix.target.weight if sample_weight is None else sample_weight
         n = matrix.shape[0]
@@ -289,6 +290,7 @@ class MetricClassifier(ClassifierMixin, LinearEstimator, ClassifierParameters): 
         self.gap_ = max(solution.gap for solution in solutions)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.solution_ = solutions[0] if model.binary else solutions
+        # Calibrators of an earlier fit must not survive one without calibration.
         if hasattr(self, "calibrators_"):
             del self.calibrators_
         if self.calibrate is not None and model.calibrators is not None:

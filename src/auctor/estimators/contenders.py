@@ -50,6 +50,7 @@ def our_contenders(
     metric: str, surrogates: list[str] | None = None, solvers: list[str] | None = None
 ) -> list[Contender]:
     """The metric with each surrogate and solver, then log-loss if none of these is logistic."""
+    # Unknown metrics, surrogates and solvers raise here, before anything is trained.
     name, _ = parse(WHO, "metric", ALIASES.get(metric, metric))
     resolve_metric(WHO, metric, "auto")
     pairs = [(metric, surrogate) for surrogate in surrogates or METRICS[name].surrogates]
@@ -102,6 +103,7 @@ def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rule
         return found
 
     strength, on_edge = tuned(part.strengths, judge)
+    # An interrupted fit returns its best point; the comparison must end instead.
     model = MetricClassifier(trained, **given, strength=strength).fit(part.matrix, part.hits)
     if isinstance(model.solution_, Solution) and model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -173,6 +175,7 @@ def _fit_trees(make: Callable[[Rules], Any], part: Part, rules: Rules) -> Fitted
     with warnings.catch_warnings():
         # LightGBM names the columns of an array and later warns that the names are missing.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        # Out-of-fold scores for the threshold, then the model of all training rows.
         scores = np.zeros(part.hits.size)
         for train, test in part.inner if chosen.cut is not None else ():
             scores[test] = _log_odds(make(rules).fit(X[train], part.hits[train]), X[test])
@@ -225,6 +228,7 @@ def _fit_untuned(part: Part, rules: Rules) -> Fitted:
 
 def _logistic(weight: str | None, strength: float, n: int, rules: Rules) -> LogisticRegression:
     """An unfitted logistic regression of the penalty; ``C = 1 / (n strength)``."""
+    # The quickest solver of scikit-learn for each penalty; only saga has the elastic net.
     solver = {"l2": "lbfgs", "l1": "liblinear"}.get(rules.penalty, "saga")
     ratio = {"l2": 0.0, "l1": 1.0}.get(rules.penalty, _ratio(rules))
     if LogisticRegression().penalty == "deprecated":  # since scikit-learn 1.8
@@ -262,6 +266,7 @@ def _fit_theirs(make: Maker, part: Part, rules: Rules) -> Fitted:
     chosen = rules.chosen
 
     def judge(strengths: FloatArray) -> FloatArray:
+        # A path of strengths on every inner fold, with the threshold from its training rows.
         found = np.zeros((len(part.inner), strengths.size))
         for row, (train, test) in zip(found, part.inner, strict=True):
             X, y = part.matrix[train], part.hits[train]

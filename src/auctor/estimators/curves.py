@@ -52,6 +52,7 @@ class CurveEstimator(LinearEstimator):
         """Store bins, strength and cross-validation scores; drop those of an earlier fit."""
         self.bins_, self.signs_ = found.model.bins, found.model.signs
         self.strength_ = found.strength
+        # Attributes of a search and bands exist only if this fit had them.
         for name in ("strengths_", "scores_", "best_index_", "bands_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -91,6 +92,7 @@ class CurveEstimator(LinearEstimator):
         j = self._column(column)
         bins = self.bins_.columns[j]
         level = curve_of(self.to_model(), j, score)
+        # Mean value of each code, in the units of the data; code 0 means missing.
         return bins.middle + bins.scale * bins.line[1:], level[1:]
 
     def _column(self, column: str | int) -> int:

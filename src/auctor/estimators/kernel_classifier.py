@@ -148,7 +148,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         # Upper bounds of the dual variables: C times the row and class weights.
         caps = row_weight(self._who, self.class_weight, Rows(matrix, self.classes_, codes, weight))
         caps = np.full(n, float(self.C)) if caps is None else self.C * caps
-        kept = np.flatnonzero(caps)
+        kept = np.flatnonzero(caps)  # rows of weight zero take no part
         codes, caps = codes[kept], caps[kept]
         points = self._points(matrix, kept, weight)
         model, support, found = self._solve(points, codes, caps)
@@ -213,6 +213,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
             else:
                 index = np.flatnonzero((codes == positive) | (codes == negative))
             mine = points if index.size == points.size else points.only(index)
+            # A binary problem on the rows of the two sides, with its gap per unit of loss.
             dual = classification(np.where(codes[index] == positive, 1.0, -1.0), caps[index])
             one = solve_dual(mine, dual, self._limits())
             parts.append((index, one.beta))
@@ -252,6 +253,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
                 todo="Set {option} to None, or drop that class.",
                 option=Option("calibrate", bare=True),
             )
+        # The kernel of the training rows is used again: a fold is a subset of its points.
         scores = np.empty((codes.size, 1 if self.classes_.size == 2 else self.classes_.size))
         seed = 0 if self.random_state is None else self.random_state
         for train, test in stratified_folds(codes, count, seed):

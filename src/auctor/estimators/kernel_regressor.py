@@ -111,7 +111,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         target, caps = target[kept], caps[kept]
         points = self._points(matrix, kept, weight)
         found = []
-        if self.loss == "squared":
+        if self.loss == "squared":  # a linear system instead of a dual with bounds
             beta, intercept, gap = solve_ridge(points, target, caps, self._who)
             self.n_iter_ = 1
         else:

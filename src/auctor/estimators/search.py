@@ -36,6 +36,7 @@ def splits_of(
         return None
     from sklearn.model_selection import check_cv
 
+    # Splitters may return masks or lists; indexing turns them into row numbers.
     everything: IntArray = np.arange(labels.shape[0])
     try:
         folds = check_cv(cv, classifier=classifier)
@@ -161,11 +162,12 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
             splits=self._splits(rows),
             judge=None if self.scoring is None else self._judge_of(rows),
         )
+        # A warm start uses the last solutions, which the search must not overwrite before.
         self.strengths_ = search.strengths
         previous = self._previous()
         try:
             search.run(previous)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # keep the best model so far
             self._take_over(search)
             raise
         self._take_over(search)
@@ -198,6 +200,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
 
     def _judge_of(self, rows: Rows) -> Judge:
         """A function that scores models by ``scoring``, for which it wraps them in an estimator."""
+        # One estimator is filled with the numbers of each model in turn.
         part = MetricClassifier(**vars(parameters_of(ClassifierParameters, self)))
         part.classes_, part.pos_label_ = rows.classes, self.pos_label_
         part.n_features_in_ = rows.matrix.shape[1]
@@ -215,6 +218,7 @@ class MetricClassifierCV(SearchParameters, MetricClassifier):
         from sklearn.metrics import check_scoring
 
         scorer = check_scoring(model, scoring=self.scoring)
+        # Weights are passed only to scorers that accept them.
         takes = inspect.signature(scorer).parameters
         weighs = "sample_weight" in takes or any(p.kind is p.VAR_KEYWORD for p in takes.values())
         extra = {} if weight is None or not weighs else {"sample_weight": weight}

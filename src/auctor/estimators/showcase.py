@@ -30,7 +30,7 @@ INNER_FOLDS = 3
 #: Number of strengths, on a logarithmic grid, that the tuned logistic regression tries. Set by
 #: hand, to keep the demo quick.
 STRENGTHS = 5
-#: Iterations of logistic regression, at most: enough to converge on this table.
+#: Iterations of logistic regression, at most. Set by hand: enough to converge on this table.
 ITERATIONS = 1000
 #: Bootstrap samples for the 95 % intervals. Set by hand: the ends are then accurate to 0.002.
 DRAWS = 1000
@@ -189,6 +189,7 @@ def held_out(make: Callable[[], Any], table: ShowTable, seed: int) -> Array:
 def measured(hit: Array, predicted: Mapping[str, Array], goal: Goal, seed: int) -> list[Measured]:
     """The classifiers by a metric, the best first, with bootstrap intervals."""
     rng = np.random.default_rng(seed)
+    # The same bootstrap samples for all classifiers, so that differences are paired.
     draws = rng.integers(hit.size, size=(DRAWS, hit.size))
     values = {name: goal.measure(hit, found) for name, found in predicted.items()}
     drawn = {

@@ -59,6 +59,7 @@ def _refittable(
     name: str, step: Any, params: dict[str, Any], fitted: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters and fitted values of an imputer or an encoder."""
+    # Another fit restores these steps only if no parameter adds columns or merges categories.
     if isinstance(step, SimpleImputer):
         good = not step.add_indicator
         fitted["statistics_"] = step.statistics_
@@ -82,6 +83,7 @@ def rebuild_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
     """The step from the values of `describe_step`; invalid values raise ValueError or others."""
     if kind == PASS:
         return PASS
+    # Parameters of a newer scikit-learn are unknown here, and raise.
     made, names = SCALERS.get(kind) or (REFITTED[kind], ())
     if not params.keys() <= set(inspect.signature(made).parameters):
         raise ValueError(f"parameters of {kind} in another version")
@@ -102,6 +104,7 @@ def rebuild_step(kind: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
 
 def _every_category(categories: list[Any]) -> Any:
     """Rows in which every category of every column occurs."""
+    # Shorter lists of categories are repeated; mixed dtypes need an array of objects.
     n = max(len(one) for one in categories)
     columns = [np.resize(np.asarray(one), n) for one in categories]
     if len({column.dtype.kind for column in columns}) == 1:

@@ -95,6 +95,7 @@ def additive(given: TableParameters) -> MetricClassifier:
                 option=Option("model", "linear"),
             )
     params |= {name: getattr(given, name) for name in ("n_bins", "monotone", "interactions")}
+    # Defaults of linear models become those of additive models.
     if params["threshold_cv"] is None:
         del params["threshold_cv"]
     if params["penalty"] == ClassifierParameters().penalty:
@@ -268,9 +269,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
             decimal=self.decimal,
             check=frame.named,
         )
+        # Labels are only for remarks on columns that give them away, in tables with names.
         known = np.asarray(labels) if frame.named else None
         table = encode_table(frame, TABLE, options, np.float64, notes, known)
         model = self.make_model(table.schema)
+        # A warm start needs the same encoded columns.
         last = getattr(self, "model_", None)
         if self.warm_start and last is not None and self.schema_ == table.schema:
             model = last.set_params(**model.get_params(deep=False))
@@ -288,7 +291,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, TableParameters):  # type:
         self.classes_, self.pos_label_ = model.classes_, model.pos_label_
         self.n_iter_ = model.n_iter_
         self.notes_ = []
-        if not hasattr(self, "n_features_in_"):
+        if not hasattr(self, "n_features_in_"):  # a model from a file, without a fit
             names = [column.name for column in schema.columns]
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -108,6 +108,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
                 got=repr(self.taxonomy)[:80],
                 todo="Make one by Taxonomy.from_parents, from_edges or from_paths.",
             )
+        # Labels as a 0/1 matrix with all ancestors, and the taxonomy if paths contain it.
         matrix = as_matrix(X, who=who)
         labels: Labels = read_labels(who, y, self.taxonomy, broken)
         n = matrix.shape[0]
@@ -121,6 +122,7 @@ class HierarchicalEstimator(BaseEstimator):  # type: ignore[misc]
         weight = None if sample_weight is None else check_weight(sample_weight, n, who=who)
         self.taxonomy_, self.form_ = labels.taxonomy, labels.form
         validate_data(self, X, skip_check_array=True)
+        # Labels without rows of positive weight cannot be learned.
         counted = labels.indicator if weight is None else labels.indicator[weight > 0.0]
         self.adopt_seen(np.atleast_1d(counted.any(axis=0)))
         if self.empty_labels_:

@@ -152,6 +152,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         labels = flat_labels(self._who, y)
         if sample_weight is not None:
             check_weight(sample_weight, labels.size, who=self._who)
+        # All labels are known here, so that the first chunk need not have both classes.
         known = distinct_labels(self._who, labels[~missing_labels(labels)])
         for turn in range(self.passes):
             if turn:
@@ -301,7 +302,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
                 todo="Pass X and y of equal length.",
             )
         weight = np.ones(labels.size)
-        if sample_weight is not None:
+        if sample_weight is not None:  # a chunk may have weights that are all zero
             weight = check_weight(sample_weight, labels.size, who=self._who, zeros=True)
         bad = missing_labels(labels)
         if self.missing == "skip":
@@ -374,6 +375,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, StreamParameters):  # typ
         fresh = not hasattr(self, "state_")
         if not fresh and d <= self.n_features_in_:
             return
+        # A state larger than the memory is refused before it is allocated.
         numbers = self.state_numbers(d)
         check_memory(self._who, d, numbers, self.wide_advice)
         try:

@@ -25,6 +25,7 @@ from auctor.tables.schema import Schema
 #: Version of the file format; files of other versions are refused.
 FORMAT = 1
 WHO = KIND = "checkpoint"
+#: Numbers of rows in the metadata: of the stream, learned, left out.
 COUNTS = ("row", "rows_seen", "skipped_rows")
 #: Kinds of numpy dtypes without Python objects.
 _PLAIN = "biufcSU"
@@ -91,6 +92,7 @@ def restore(path: AnyPath, learner: OnlineClassifier) -> tuple[int, Origin]:
             check_state(learner, arrays, d)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         raise broken(path, WHO, f"an incomplete description ({error!r})") from error
+    # Everything was checked: from here on nothing can fail half-way.
     learner.reset()
     learner.rows_seen_, learner.skipped_rows_ = rows_seen, skipped_rows
     if classes is not None:
@@ -153,6 +155,7 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
+    # ``_spec`` is a cache of penalties, not a parameter.
     parts = {k: _plain(v) for k, v in getattr(value, "__dict__", {}).items() if k != "_spec"}
     return {"class": type(value).__name__, **parts}
 

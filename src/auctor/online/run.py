@@ -127,6 +127,7 @@ def learn(
         with _deferred_interrupt() as interrupt:
             for piece in _pieces(chunks, done, every, limit):
                 with interrupt.held():
+                    # Classes are needed only for the first rows; later ones must match them.
                     whole = False
                     learner.learn_rows(piece.matrix, piece.labels, classes, names=_names(piece))
                     classes = None
@@ -138,6 +139,7 @@ def learn(
                     if progress is not None:
                         progress(now())
     except (KeyboardInterrupt, DataError):
+        # The rows learned so far are saved, so that a resume can go on from here.
         if path is not None and whole and saved < done:
             _save(path, learner, done, origin)
         raise
@@ -223,6 +225,7 @@ def _pieces(chunks: Iterator[Chunk], done: int, every: int, limit: int | None) -
     while row < last and (chunk := next(chunks, None)) is not None:
         row = max(done, chunk.first_row)
         end = chunk.first_row + chunk.n_rows
+        # Pieces end at multiples of ``every``, where checkpoints are written.
         while row < min(end, last):
             stop = int(min(end, last, row - row % every + every))
             yield chunk.part(row - chunk.first_row, stop - chunk.first_row)
@@ -243,6 +246,7 @@ def _with_classes(
     """The chunks unchanged, and the classes: given, or the two labels of the first rows."""
     if classes is not None or hasattr(learner, "classes_"):
         return _closing((), chunks), classes
+    # Read ahead until two labels are seen, or `LOOK_AHEAD` rows.
     held: list[Chunk] = []
     rows, labels = 0, np.empty(0)
     for chunk in chunks:

@@ -67,6 +67,7 @@ class DataSuite(Suite):
         self.data = cast(FullData, build(self.X, self.target, 1))
         rng = np.random.default_rng(1)
         self.w, self.r = rng.normal(size=shape[1]), rng.normal(size=shape[0])
+        # Second derivatives of the rows, some of them zero, as for rows without loss.
         self.h = rng.uniform(0.0, 2.0, size=shape[0])
         self.h[::5] = 0.0
 
@@ -85,6 +86,7 @@ class DataSuite(Suite):
 
     def check_scores(self) -> None:
         """``X @ w + offset``."""
+        # Errors are relative to the sum of absolute terms, which may cancel in the product.
         scale = np.abs(self.X) @ np.abs(self.w) + 1.0
         for offset in (0.0, -0.7):
             wanted = self.X @ self.w + offset
@@ -157,6 +159,7 @@ class DataSuite(Suite):
     @when(lambda suite: Access.COLUMNS in suite.data.access)
     def check_columns(self) -> None:
         """Compressed columns with unsigned, ascending indices; `some_columns` selects a few."""
+        # All columns, cached; then a few, unless they are a larger share than allowed.
         columns = self.data.columns()
         self._compare_columns(columns, np.arange(self.X.shape[1]))
         expect(self.data.columns().values is columns.values, "columns() must be made once")
@@ -196,6 +199,7 @@ class DataSuite(Suite):
         expect_close(other.scores(self.w), self.data.scores(self.w), "scores", rtol=0.0)
 
     def _compare_columns(self, columns: Columns, index: IntArray) -> None:
+        """Compressed columns are those of the matrix at ``index``."""
         for slot, j in enumerate(index):
             part = slice(int(columns.indptr[slot]), int(columns.indptr[slot + 1]))
             rows, line = columns.indices[part], np.zeros(self.X.shape[0])
@@ -206,6 +210,7 @@ class DataSuite(Suite):
 
     @staticmethod
     def _products(store: Data) -> list[FloatArray]:
+        """All products that the data offer, with fixed random vectors."""
         data, rng = cast(FullData, store), np.random.default_rng(2)
         w, r = rng.normal(size=data.n_columns), rng.normal(size=data.n_rows)
         h, out = np.abs(r), [data.scores(w, 0.1), data.gradient(r)]
@@ -216,6 +221,7 @@ class DataSuite(Suite):
 
     def check_threads(self) -> None:
         """Results are correct, and bit for bit the same for any number of threads."""
+        # Sums must not depend on how rows are split over threads.
         X, target = example_matrix(*self.big), example_target(self.big[0])
         one, two, three = (self._products(self.build(X, target, k)) for k in (1, 2, 3))
         for a, b, c in zip(one, two, three, strict=True):

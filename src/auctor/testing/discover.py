@@ -32,6 +32,7 @@ def public_classes(package: ModuleType, *methods: str) -> list[type[Any]]:
     found: dict[str, type[Any]] = {}
     for module in modules(package):
         for name, thing in vars(module).items():
+            # Each class once, where it is defined, not where it is imported.
             if not inspect.isclass(thing) or thing.__module__ != module.__name__:
                 continue
             if name not in exported or module.__name__.rpartition(".")[2] == "base":
@@ -104,5 +105,5 @@ def label(part: Any) -> str:
     >>> label(Huber(0.1))
     'Huber(delta=0.1)'
     """
-    text = repr(part)
+    text = repr(part)  # the default repr has an address, which changes from run to run
     return type(part).__name__ if " object at " in text else text.replace(" ", "")

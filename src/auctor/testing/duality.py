@@ -49,6 +49,7 @@ class DualitySuite(Suite):
         for case in self.cases():
             starts = [case.scores, *kinked_scores(case.target.y, rng)]
             for a in starts:
+                # Segments of lengths from 0.01 to 10, many of which cross kinks.
                 b = a + rng.normal(size=N_ROWS) * 10.0 ** rng.uniform(-2, 1)
                 low, high = (self.loss.value(s, case.target) for s in (a, b))
                 slack = 1e-12 * (1.0 + abs(low) + abs(high))
@@ -91,6 +92,7 @@ class DualitySuite(Suite):
                 self.loss.value_grad(case.scores + rng.normal(size=N_ROWS), case.target)[1]
                 for _ in range(2)
             )
+            # Mixtures of gradients are in the domain; sums over rows have others outside it.
             duals = [0.0 * g1, 0.3 * g1, 0.9 * g2, 0.5 * (g1 + g2)]
             if self.loss.coupling is Coupling.ROW:
                 duals += [-g1, 3.0 * g2, rng.normal(size=N_ROWS) / N_ROWS]

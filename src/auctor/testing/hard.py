@@ -144,6 +144,7 @@ class HardPrbep(HardInstance):
     def oracle(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk; at ties the subgradient that flips the first of the tied rows."""
         X, n = self.X, self.n_steps
+        # Loss of flipping the positive row with each negative one; the worst of them is the risk.
         scores = X @ w
         flips = 1.0 + 2.0 / n * (scores[1:] - scores[0])
         top = float(flips.max())
@@ -216,6 +217,7 @@ class HardRoc(HardInstance):
     def oracle(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk and the subgradient of all violated pairs; if none, of the first tied pair."""
         X, n = self.X, self.n_negatives
+        # Pairwise hinge losses of the positive row with each negative one.
         pairs = X[0] - X[1:]
         miss = 1.0 - pairs @ w
         chosen = np.flatnonzero(miss > TIE)

@@ -20,7 +20,7 @@ from auctor.testing.differences import disagreement
 from auctor.testing.duality import DualitySuite
 from auctor.testing.suite import Untouched, expect, expect_close, when
 
-#: Sizes of scores at which no result may be NaN.
+#: Sizes of scores at which no result may be NaN. Set by hand, up to squares beyond the float range.
 EXTREMES = (1e3, 1e6, 1e30, 1e100, 1e200)
 
 
@@ -53,6 +53,7 @@ class LossSuite(DualitySuite):
         for case in self.cases():
             value, grad = self.loss.value_grad(case.scores, case.target)
             expect_close(value, self.loss.value(case.scores, case.target), "value", rtol=1e-14)
+            # One coordinate at a time, so that a kink of another row does not matter.
             scale = float(np.abs(grad).max()) or 1.0
             for i, unit in enumerate(np.eye(N_ROWS)):
                 error = disagreement(
@@ -139,6 +140,7 @@ class LossSuite(DualitySuite):
                 scale = self._bend(case.scores + t, case.target)
                 curve = own.curve(t), plain.curve(t)
                 expect_close(*curve, f"shifted curvature ({case.name})", rtol=1e-6, scale=scale)
+            # A root of the slope must have the smallest value nearby, on both sides.
             root = own.root()
             if root is not None:
                 least = plain.at(root).value
@@ -203,6 +205,7 @@ class LossSuite(DualitySuite):
     def check_row_coupling(self) -> None:
         """A loss with ROW coupling has a separate gradient and curvature for each row."""
         for case in self.cases():
+            # Move all rows but the first: its gradient must not change.
             moved = case.scores.copy()
             moved[1:] += self.rng().normal(size=N_ROWS - 1)
             before = self.loss.value_grad(case.scores, case.target)[1][0]
@@ -257,6 +260,7 @@ class LossSuite(DualitySuite):
         for case in self.cases():
             y, n = case.target.y, N_ROWS
             weight = np.ones(n) if case.target.weight is None else case.target.weight
+            # Every row once more with weight zero and a very different score.
             twice, scores = np.concatenate((y, y)), np.concatenate((case.scores, -30 * case.scores))
             padded = Target(twice, np.concatenate((weight, np.zeros(n))))
             self._compare((case.scores, case.target), (scores, padded), "zero weights", _first)
@@ -306,6 +310,7 @@ class LossSuite(DualitySuite):
             weighted = Target(case.target.y, count.astype(float))
 
             def pull(g: FloatArray, rows: IntArray = rows) -> FloatArray:
+                """Sum over the repetitions of each row."""
                 out = np.zeros(N_ROWS)
                 np.add.at(out, rows, g)
                 return out

@@ -37,6 +37,7 @@ def smooth_minimiser(
             (slope + spec.l1, spec.l1 - slope, [dscores.sum() if fit_intercept else 0.0])
         )
 
+    # The bounds of w become upper bounds of its positive and negative part.
     high, low = np.maximum(spec.upper, 0.0), np.maximum(-spec.lower, 0.0)
     bounds = [(0.0, u) for u in (*high, *low)] + [(None, None)]
     x = np.zeros(2 * d + 1)
@@ -50,6 +51,7 @@ def hinge_minimiser(A: FloatArray, share: FloatArray, strength: float) -> FloatA
     """Minimiser of ``share @ max(0, 1 - A w) + strength/2 |w|^2`` by its box-constrained dual."""
 
     def dual(a: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the dual objective, ``strength/2 |w|^2 - sum a`` with ``w = A'a / strength``."""
         w = A.T @ a / strength
         return 0.5 * strength * float(w @ w) - float(a.sum()), A @ w - 1.0
 
@@ -96,6 +98,7 @@ def quantile_minimiser(
     n, d = X.shape
     weight = np.ones(n) if target.weight is None else target.weight
     share = scale * weight / weight.sum()
+    # X (w+ - w-) + (b+ - b-) + r+ - r- = y, with costs tau of r+ and 1 - tau of r-.
     cost = np.concatenate((l1, l1, [0.0, 0.0], tau * share, (1.0 - tau) * share))
     one = np.ones((n, 1))
     system = np.hstack((X, -X, one, -one, np.eye(n), -np.eye(n)))
@@ -123,6 +126,7 @@ def support_minimiser(
     x = np.append(np.full(support, 0.1), 0.0)
     for _ in range(4):
         x = bounded_minimiser(objective, x, [(None, None)] * x.size)
+    # Optimality of the zero groups: the norm of their gradient is below the penalty's weight.
     w = np.concatenate((x[:support], np.zeros(d - support), x[support:]))
     out = X.T @ plain(X @ w[:d] + w[d], target)[1]
     lengths = np.hypot(out[support::2], out[support + 1 :: 2])

@@ -14,10 +14,11 @@ from auctor.core.protocols import Penalty
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.testing.suite import Suite, Untouched, expect, expect_close, when
 
-#: Number of columns of the tests, and length of per-column parameters in ``examples()``.
+#: Number of columns of the tests, and length of per-column parameters in ``examples()``. A
+#: convention of the kit.
 N_COLUMNS = 4
 
-#: Step sizes of the proximal operator: small, one, large.
+#: Step sizes of the proximal operator: small, one, large. Set by hand.
 STEPS = (0.05, 1.0, 20.0)
 
 
@@ -110,6 +111,7 @@ class PenaltySuite(Suite):
         spec = self.penalty.separable(N_COLUMNS)
         assert spec is not None
         low, high = max(low, float(spec.lower[j])), min(high, float(spec.upper[j]))
+        # The objective is convex along the coordinate, so that the bracket keeps the minimiser.
         ratio = (math.sqrt(5.0) - 1.0) / 2.0
         for _ in range(80):
             left, right = high - ratio * (high - low), low + ratio * (high - low)
@@ -177,7 +179,7 @@ class PenaltySuite(Suite):
         points = list(self.feasible())
         for x in self.vectors():
             w = self.penalty.prox(x, 1.0)
-            v = x - w
+            v = x - w  # a subgradient at w, by the optimality of the proximal operator
             conjugate = self.penalty.conjugate(v)
             wanted = float(v @ w) - self.penalty.value(w)
             scale = 1.0 + float(np.abs(v) @ np.abs(w))
@@ -243,7 +245,7 @@ class PenaltySuite(Suite):
             expect_close(twin.prox(v, 0.7), self.penalty.prox(v, 0.7), "a copy's prox", rtol=0.0)
 
 
-#: Lengths of the moves away from a minimiser: from 1e-6 to beyond every threshold.
+#: Lengths of the moves away from a minimiser. Set by hand: from 1e-6 to beyond every threshold.
 _SIZES = (1e-6, 1e-3, 0.1, 3.0)
 
 

@@ -38,6 +38,7 @@ def by_pair(
         weight = np.ones_like(s) if target.weight is None else target.weight
         p, q = weight * (target.y > 0), weight * (target.y < 0)
         pairs = np.outer(p / p.sum(), q / q.sum())
+        # A positive's score lowers z of its pairs, a negative's raises it.
         z = 1.0 - s[:, None] + s[None, :]
         force = pairs * slope(z)
         return float((pairs * value(z)).sum()), force.sum(axis=0) - force.sum(axis=1)
@@ -64,6 +65,7 @@ def plain_margin(width: float) -> Plain:
     return by_row(lambda s, y: value(1.0 - y * s), lambda s, y: -y * slope(1.0 - y * s))
 
 
+#: Losses of `auctor.losses` in plain numpy.
 PLAIN_SQUARED = by_row(lambda s, y: 0.5 * (s - y) ** 2, lambda s, y: s - y)
 PLAIN_LOGISTIC = by_row(lambda s, y: np.logaddexp(0.0, -y * s), lambda s, y: -y * expit(-y * s))
 PLAIN_SQUARED_HINGE = by_row(
@@ -87,6 +89,7 @@ def _class_moments(s: FloatArray, target: Target) -> Iterator[tuple[float, Float
 def plain_expected_auc(s: FloatArray, target: Target) -> tuple[float, FloatArray]:
     """Expected AUC error of normal scores in each class."""
     (_, p, up, v_up), (_, q, down, v_down) = _class_moments(s, target)
+    # P(positive score < negative score) = Phi((mean- - mean+) / sd of the difference).
     sd = np.sqrt(v_up + v_down)
     ratio = (down - up) / sd
     bend = p * (s - up) + q * (s - down)
@@ -97,6 +100,7 @@ def plain_expected_auc(s: FloatArray, target: Target) -> tuple[float, FloatArray
 def plain_expected_error(s: FloatArray, target: Target) -> tuple[float, FloatArray]:
     """Expected error rate of normal scores in each class."""
     value, slope = 0.0, np.zeros_like(s)
+    # Share of each class times the normal probability of the wrong side of 0.
     for sign, (prior, share, mean, v) in zip((-1, 1), _class_moments(s, target), strict=True):
         ratio = sign * mean / np.sqrt(v)
         value += prior * float(normal.cdf(ratio))

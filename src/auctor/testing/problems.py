@@ -137,6 +137,7 @@ class _Sample:
 @cache
 def _sample(n: int = 36, d: int = 4) -> _Sample:
     rng = np.random.default_rng(7)
+    # Columns of different scales, two of them correlated, and a signal with noise.
     X = rng.normal(size=(n, d)) * np.array([1.0, 0.5, 2.0, 1.0])
     X[:, 3] += 0.5 * X[:, 0]
     signal = X @ np.array([1.0, -1.0, 0.2, 0.0])
@@ -150,6 +151,7 @@ def _smooth_references() -> Iterator[Reference]:
     s = _sample()
     labels, weighted = Target(s.label), Target(s.label, s.weight)
     real, counts = Target(s.real, s.weight), Target(s.count)
+    # Name, loss, penalty, target, whether there is an intercept, and the loss in plain numpy.
     rows: list[tuple[str, Loss, Penalty, Target, bool, Plain]] = [
         ("ridge", Squared(), L2(0.3), real, True, PLAIN_SQUARED),
         ("least-squares", Squared(), NoPenalty(), real, True, PLAIN_SQUARED),
@@ -181,6 +183,7 @@ def _smooth_references() -> Iterator[Reference]:
             PLAIN_LOGISTIC,
         ),
     ]
+    # A shift-invariant loss has no intercept to find, even with ``fit_intercept``.
     for name, loss, penalty, target, fit_intercept, plain in rows:
         inside = fit_intercept and not loss.shift_invariant
         w = smooth_minimiser(plain, _spec(penalty, s.X.shape[1]), s.X, target, inside)
@@ -210,6 +213,7 @@ def _kinked_references() -> Iterator[Reference]:
     w = hinge_minimiser(s.label[:, None] * X, share, strength)
     yield Reference("hinge-l2", Hinge(), L2(strength), X, weighted, False, plain_margin(0.0), w)
 
+    # The pairwise hinge is a hinge on all differences of a positive and a negative row.
     up, down = X[s.label > 0], X[s.label < 0]
     differences = (up[:, None, :] - down[None, :, :]).reshape(-1, X.shape[1])
     even = np.full(differences.shape[0], 1.0 / differences.shape[0])
@@ -235,6 +239,7 @@ def _group_references() -> Iterator[Reference]:
     s = _sample()
     n = s.X.shape[0]
     X = np.ascontiguousarray(np.linalg.qr(s.X)[0]) * np.sqrt(n)
+    # Each pair of weights is its least-squares solution, shortened by 0.3, or zero.
     pull = X.T @ s.real / n
     lengths = np.repeat(np.hypot(pull[::2], pull[1::2]), 2)
     shrunk = pull * np.maximum(1.0 - 0.3 / lengths, 0.0)

@@ -115,6 +115,8 @@ def anchored_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
     def slope(theta: float) -> float:
         return g_pos(theta) - g_neg(kappa - theta)
 
+    # The interval between kinks of the positives in which the slope changes its sign, then the
+    # kinks of the negatives inside it.
     ends = [math.inf, *g_pos.kinks.tolist(), -math.inf]
     i = next(k for k in range(1, len(ends)) if slope(ends[k]) <= 0.0)
     low, high = ends[i], ends[i - 1]
@@ -125,6 +127,7 @@ def anchored_flips(scores: FloatArray, y: FloatArray, mu: float) -> Flips:
     if low_neg == high_neg:
         theta = kappa - low_neg
     else:
+        # Both functions are linear there: p(theta) = q(kappa - theta).
         p, q = _Piece.of(g_pos, low, high), _Piece.of(g_neg, low_neg, high_neg)
         steep = p.slope + q.slope
         if steep != 0.0:

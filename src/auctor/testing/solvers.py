@@ -111,6 +111,7 @@ class SolverSuite(Suite):
         """Every certified gap, during the solve and at its end, bounds ``J(w) - min J``."""
         for reference in self.doable:
             solution, steps = self.solved(reference)
+            # Gaps of all steps, and of solves that were stopped after a few.
             found = [(s.value, s.gap) for s in steps if s.certified]
             for budget in (0, 1, 2, 7):
                 early = self.solve(reference, max_iter=budget)
@@ -164,6 +165,7 @@ class SolverSuite(Suite):
         """Other problems are refused before any work, with solvers that can in the message."""
         for reference in self.refused:
             problem = reference.problem()
+            # Both ways to use a solver must refuse, without a pass over the data.
             for attempt in (
                 lambda p=problem: resolve(self.solver, p),
                 lambda p=problem: minimise(p, self.solver),
@@ -249,6 +251,7 @@ class SolverSuite(Suite):
     def check_nan_on_the_way(self) -> None:
         """If the loss becomes NaN, the best finite point is returned, with a valid gap."""
         for reference in self._scaled():
+            # The null model is just inside the region without NaN.
             null = reference.problem().null
             problem = reference.problem(loss=NanBeyond(reference.loss, abs(null.intercept) + 0.05))
             with np.errstate(all="ignore"):

@@ -78,6 +78,7 @@ def _frozen(X: FloatArray) -> Array:
 
 def _mapped(order: str) -> Callable[[FloatArray], Array]:
     def convert(X: FloatArray) -> Array:
+        # A file that is mapped and then removed: the mapping stays valid.
         folder = Path(tempfile.mkdtemp(prefix="auctor-testing-"))
         path = folder / "X.npy"
         np.save(path, np.asarray(X, order=order))  # type: ignore[call-overload]

@@ -62,6 +62,7 @@ def table_separation(delta: TableLoss) -> Separation:
     def separate(scores: FloatArray, y: FloatArray) -> Violation:
         pos, neg = _by_score(scores, y, 1.0), _by_score(scores, y, -1.0)
         sums = [np.concatenate(([0.0], np.cumsum(scores[rows]))) for rows in (pos, neg)]
+        # w.psi(z) of each class, if its k highest rows are labelled positive.
         totals = [2.0 * part - part[-1] for part in sums]
         _, tp, fp = max(
             (delta(a, b, pos.size - a, neg.size - b) + totals[0][a] + totals[1][b], a, b)
@@ -77,6 +78,8 @@ def table_separation(delta: TableLoss) -> Separation:
 
 def auc_separation(scores: FloatArray, y: FloatArray) -> Violation:
     """Most violated set of swapped pairs, O(n log n): one walk down the scores."""
+    # Half the margin is taken from positives and given to negatives: pairs in the wrong order by
+    # these scores violate their margin.
     order = np.argsort(-(scores - 0.25 * y), kind="stable")
     above, below, swapped = 0, int((y > 0).sum()), 0
     change = np.empty(y.size)

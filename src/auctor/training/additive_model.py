@@ -343,6 +343,7 @@ def train_additive_regressor(
     _check_columns(who, bins)
     found = _regression_on(who, given, matrix, target, bins, signs, previous, splits)
     if given.interactions:
+        # Pairs are chosen by the gradients at the fitted curves, then all is fitted once more.
         binned = bins.encoded(matrix)
         scores = Binned(binned, target, n_threads=1).scores(
             found.model.coef[0], float(found.model.intercept[0])

@@ -18,7 +18,7 @@ from auctor.solvers.choose import choose
 #: much larger, and useful models of noisy data are examined, which costs another solve.
 SMALL_GAIN = 0.01
 #: A fit that lowers the loss of a constant score by less than this share has learnt nothing: the
-#: order of its scores depends on the solver. Ten times the default tolerance.
+#: order of its scores depends on the solver. Set by hand: ten times the default tolerance.
 NO_GAIN = 1e-3
 #: A fit between `NO_GAIN` and `SMALL_GAIN` has learnt something where its average precision on the
 #: training rows is at least this share of the way from that of a constant score to 1. Set by hand:

@@ -141,11 +141,13 @@ def describe(
     who : str
         Name used in error messages.
     """
+    # Weights or curves, and the contributions of columns to the score of a row.
     parts: _Curved | _Linear
     if is_curved(model):
         parts = _Curved(model, matrix, schema, rows)
     else:
         parts = _Linear(model, as_matrix(matrix, who=who), schema, rows)
+    # The model is the only candidate of the report; models of other libraries have no solution.
     judge = judge_of(model, who=who)
     solution = getattr(model, "solution_", None)
     candidate = Candidate(

@@ -135,6 +135,7 @@ class FoldScorer:
 
     def _fold_count(self, rows: Rows) -> int:
         """Number of folds: ``cv``, but at most the rows of the smallest class and the groups."""
+        # Each fold needs a row of every class to hold out, and every training part another one.
         sizes = np.bincount(rows.codes)
         count, smallest = check_int(self.who, "cv", self.given.cv, low=2), int(sizes.min())
         rarest = rows.classes.tolist()[sizes.argmin()]
@@ -156,6 +157,7 @@ class FoldScorer:
                     option=Option("cv", smallest),
                 )
             )
+        # Groups are not split over folds, so that there are at most as many folds.
         if rows.groups is None:
             return min(count, smallest)
         several = np.unique(rows.groups).size

@@ -120,6 +120,7 @@ _BY_ROW = {
 }
 
 
+#: The metrics by the names that users type.
 METRICS: dict[str, Metric] = {
     "log_loss": Metric(
         {"logistic": _plain(Logistic)},
@@ -271,6 +272,7 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
     name, parameter, number = match.groups()
     if number is None:
         return name, None
+    # In ``name(parameter=number)`` the parameter must be that of the metric.
     if name in METRICS and parameter not in (None, METRICS[name].parameter):
         wanted = METRICS[name].parameter
         example = f"{name}({number})" if wanted else name
@@ -280,7 +282,7 @@ def parse(who: str, what: str, text: str) -> tuple[str, float | None]:
             got=f"{parameter!r}",
             todo=f'Write it like "{example}".',
         )
-    for kind in (int, float):
+    for kind in (int, float):  # "100" is a number of rows, "0.1" or "1.0" a share
         try:
             return name, kind(number)
         except ValueError:

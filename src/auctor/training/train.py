@@ -242,6 +242,7 @@ def out_of_fold_scores(
     warned : list of Warning
         Warnings for the user are appended.
     """
+    # Folds of the rows that have weight; the others keep a score of 0, which nothing uses.
     kept = np.arange(rows.codes.size) if rows.weight is None else np.flatnonzero(rows.weight)
     seen = rows.select_labels(kept)
     count = _fold_count(who, given, seen, warned)
@@ -266,7 +267,7 @@ def out_of_fold_scores(
         check_not_interrupted(solutions)
         warned += unconverged(solutions)
         coef, intercept = stacked(solutions)
-        if level is not None:
+        if level is not None:  # shift the scores to the common mean
             own = linear_scores(data, coef, intercept)
             intercept = intercept + (level - np.average(own, axis=0, weights=mine.weight))
         others = rows.take(kept[test])
@@ -288,6 +289,7 @@ def check_every_class(who: str, rows: Rows) -> None:
 
 def _fold_count(who: str, given: ClassifierParameters, rows: Rows, warned: list[Warning]) -> int:
     """Number of folds, but at most the rows of the smallest class and the number of groups."""
+    # Every fold holds out a row of each class and trains on another one.
     smallest = int(np.bincount(rows.codes).min())
     if smallest < 2:
         raise DataError(

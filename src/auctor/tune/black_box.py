@@ -100,6 +100,8 @@ def minimise_black_box(
         engine = box.engine(kind=kind, radius=radius, restarts=restarts, seed=seed)
     elif box.free.size:
         engine.check_space(who, box.free.size, box.name())
+    # One point at a time: ask, evaluate, tell. Status codes are those of SciPy's convention: 0 for
+    # convergence, others for budgets and callbacks.
     begin = time.monotonic()
     points: list[FloatArray] = []
     values: list[float] = []
@@ -121,6 +123,7 @@ def minimise_black_box(
             status, message = 2, "The time budget is spent."
             break
     found = _result(box, engine, points, values)
+    # Remarks on budgets below a first model and on failed evaluations.
     if len(values) <= box.free.size and status == 1:
         message += f" It was below d + 1 = {box.free.size + 1}: no model could be fitted."
     if not np.isfinite(found.fun):
@@ -176,6 +179,7 @@ def dfo_tr(
             got=f"{len(constraints)}",
             todo="Use method='COBYQA'.",
         )
+    # SciPy passes its own options too, of which derivatives and printing are ignored.
     known = {"kind", "radius", "restarts", "seed", "max_seconds", "timeout"}
     passed = {name: value for name, value in options.items() if name in known}
     unknown = set(options) - known - {"jac", "hess", "hessp", "tol", "disp"}
@@ -189,6 +193,7 @@ def dfo_tr(
     start = np.atleast_1d(np.asarray(x0, dtype=np.float64))
 
     def on_step(best: OptimizeResult) -> object:
+        """SciPy's callback, which may return True or raise StopIteration to stop."""
         try:
             return callback(best.x) if callback is not None else None
         except StopIteration:

@@ -21,8 +21,8 @@ from auctor.core.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from auctor.tune.engine import DfoTr
 
-#: Half the width of the search cube in the tangent plane, in units of the start's norm. 1 allows 45
-#: degrees along each coordinate, and more along the diagonals.
+#: Half the width of the search cube in the tangent plane, in units of the start's norm. Set by
+#: hand: 1 allows 45 degrees along each coordinate, and more along the diagonals.
 REACH = 1.0
 #: Distance from the centre of the cube, whose half width is 0.5, beyond which a new tangent plane
 #: is laid at the best direction. Set by hand: at 0.5 a search could end at the edge.
@@ -143,6 +143,7 @@ def _around(
         found: FloatArray = moved / np.linalg.norm(moved)
         return found
 
+    # The engine minimises, so that values are negated.
     search = engine.with_dims(d - 1, np.full(d - 1, 0.5))
     best = search.best_point
     while used < budget and (search.restarts or not search.converged):
@@ -152,11 +153,12 @@ def _around(
         search.tell([u], [-value])
         used += 1
         best = search.best_point
+        # On a larger sample the old value of the best point is not comparable: evaluate it again.
         if growing and best is not None and -value >= before and used < budget:
             search.tell([best], [-value_of(weights(best), used)])
             used += 1
         if best is not None and np.abs(best - 0.5).max() > EDGE:
-            break
+            break  # the caller lays a new plane there
     state, end = search.state, search.end
     if best is None:
         return begin._replace(evaluations=used, radius=state.radius, last_radius=end)
@@ -224,6 +226,7 @@ def maximise_metric(
             got=f"{X.shape[0]} rows, labels of shape {labels.shape}",
             todo="Pass a binary y.",
         )
+    # Start at the difference of the class means unless given.
     positive = labels == labels.max()
     if start is None:
         means = [np.asarray(X[rows].mean(axis=0)).ravel() for rows in (positive, ~positive)]
@@ -236,6 +239,7 @@ def maximise_metric(
     def on_all(w: FloatArray, step: int) -> float:
         return float(metric(target, X @ w))
 
+    # All rows, or nested samples by the number of the step; the final value is that of all rows.
     if not subsample:
         return maximise_on_sphere(settings, on_all, first, budget=budget)
     sample = NestedSample(target, seed)

@@ -171,6 +171,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         who = type(self).__name__
         to_split, to_fit, to_score = self._routed(params)
         X, y = indexable(X, y)
+        # All candidates share the same folds.
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, **to_split))
         space, method = self._space(who)
@@ -197,6 +198,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         )
         run = _Run(self, fitting, splits, space, budget, as_rng(seed))
         start = np.full(space.dims, 0.5) if self.start is None else space.encode(self.start)
+        # Methods run until the evaluator raises; a space of constants has one candidate.
         try:
             if space.dims:
                 method(run.evaluate, space, start=start, batch=batch, seed=seed)
@@ -245,6 +247,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
         self.n_folds_cut_ = sum(self.n_splits_ - len(one.folds) for one in run.candidates)
         if self.multimetric_ and self.refit is not False and not callable(self.refit):
             _check_refit_name(who, self.refit, metrics)
+        # A list of metrics has a scorer for each, a dict its own, otherwise one.
         self.scorer_ = (
             {name: get_scorer(name) for name in metrics}
             if self.multimetric_ and isinstance(self.scoring, list | tuple | set)
@@ -256,6 +259,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
             warnings.warn(failed, stacklevel=3)
         if self.refit is False and self.multimetric_:
             return
+        # The best candidate by rank, or by the user's function of the results.
         suffix = self.refit if self.multimetric_ else "score"
         if callable(self.refit):
             self.best_index_ = self.refit(self.cv_results_)

@@ -107,6 +107,7 @@ class Fsauc(OnlineClassifier):
         done = s[kernels.DONE]
         if done == 0.0 or (s[kernels.STAGE] > 0.0 and 2.0 * done < s[kernels.GOAL]):
             return table[:, 2].copy()
+        # Lazy sums of the iterates: multiples of the centre and of the row sums, minus corrections.
         total = s[kernels.SUM_CENTRE] * table[:, 2] + s[kernels.SUM_SCALE] * table[:, 0]
         return np.asarray((total - table[:, 1]) / done)
 

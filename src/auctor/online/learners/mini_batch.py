@@ -14,7 +14,9 @@ from auctor.kernels.online.reservoir import draw_pairs
 from auctor.kernels.runtime.parallel import quiet_blas
 from auctor.online.base import OnlineClassifier, State, pad_columns
 
+#: Axes of the arrays of the state that have one entry per column.
 AXES = {"contrast": (0,), "squares": (0, 1), "kept": (2,)}
+#: Arrays of the state in the order of the kernel's arguments.
 NAMES = ("kept", "kept_weight", "seen", "mass", "contrast", "squares", "random")
 #: Sweeps of coordinate descent, at most. Set by hand, far above what `ACCURACY` needs.
 MOST_SWEEPS = 10_000

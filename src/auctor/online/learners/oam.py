@@ -83,6 +83,7 @@ class Oam(OnlineClassifier):
         pad_columns(state, {"table": (0,), "scratch": (0,)}, extra)
 
     def _learn(self, state: State, rows: Columns, y: FloatArray, weight: FloatArray) -> None:
+        # The buffers are as wide as the longest row so far.
         longest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
         missing = longest - state["kept"].shape[2]
         if missing > 0:
@@ -98,6 +99,7 @@ class Oam(OnlineClassifier):
         if not min(state["seen"]) > 0.0:
             return 0.0
         w, middle = self._weights(state), 0.0
+        # Mean score of the rows in each buffer; entries beyond the length of a row are unused.
         for side in range(2):
             count = min(int(state["seen"][side]), state["kept"].shape[1])
             used = np.arange(state["kept"].shape[2]) < state["length"][side, :count, None]

@@ -12,6 +12,7 @@ from auctor.kernels.online.opauc import opauc_rows, sketched_opauc_rows
 from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.online.streaming.moments import midpoint
 
+#: Axes of the arrays of the states of `Opauc` and `AdaOam` that have one entry per column.
 AXES = {
     "mean": (1,),
     "scatter": (1, 2),

@@ -17,6 +17,7 @@ from auctor.online.base import OnlineClassifier, State, pad_columns
 from auctor.penalties.separable import Separable
 from auctor.training.registry import resolve_penalty
 
+#: Codes of the step-size rules in the kernels.
 RULES = {"inverse": kernels.INVERSE, "sqrt": kernels.SQRT, "constant": kernels.CONSTANT}
 
 

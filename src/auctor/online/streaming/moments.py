@@ -15,6 +15,7 @@ from auctor.online.streaming import merging
 
 #: Axes of the arrays of the state that have one entry per column.
 AXES = {"mean": (1,), "total": (1,), "scatter": (1, 2), "block": (1,)}
+#: Arrays of the state in the order of the kernels' arguments.
 NAMES = (
     "mass",
     "mean",

@@ -32,9 +32,11 @@ LEVEL_FADING = 0.5
 #: ``coef_`` is solved for on all rows but at most one in this many, the latest, so that not every
 #: new row needs another solve. Set by hand.
 ANSWER_LAG = 32
-#: Rows older than this many times ``forget`` are ignored: their weight is below exp(-5), 0.7 %.
+#: Rows older than this many times ``forget`` are ignored. Set by hand: their weight is below
+#: exp(-5), 0.7 %.
 OLDEST = 5.0
-#: Mixtures that are tried: parts of the weights from all rows and of those from the memory.
+#: Mixtures that are tried: parts of the weights from all rows and of those from the memory. Set by
+#: hand: finer ones hardly change an AUC.
 MIXTURES = np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
 #: Standard deviations of an AUC by which a mixture must be better than the weights from the memory
 #: alone, while the memory holds all rows. The usual two.

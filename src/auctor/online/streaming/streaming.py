@@ -35,8 +35,8 @@ LAST_REFRESH = 1 << 16
 #: A solve from the moments is repeated when the rows have grown by this share. Set by hand: smaller
 #: costs more solves, larger scores new rows by older weights.
 REFRESH_SHARE = 0.125
-#: Rows per column between two solves from the moments, at least: a factorisation costs O(d^3), as
-#: much as adding d rows to the covariances.
+#: Rows per column between two solves from the moments, at least. Set by hand: a factorisation costs
+#: O(d^3), as much as adding d rows to the covariances, so that solves take about half of the time.
 REFRESH_ROWS_PER_COLUMN = 1.0
 #: Ridges tried in parallel if no strength is given, in units of the mean variance of the columns.
 #: Set by hand, from almost no penalty to a strong one.
@@ -44,7 +44,9 @@ RIDGES = (1e-9, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
 #: Factor on the earlier scores of each ridge at every solve. Set by hand: at 0 only the latest rows
 #: choose the ridge, at 1 all rows count alike.
 RIDGE_FADING = 0.7
+#: Arrays of the state, as arguments of the kernel that scores rows by every ridge.
 JUDGE_NAMES = ("coef", "centre", "share", "margins", "chosen")
+#: Arrays of the state, as arguments of the kernel of the stochastic steps.
 WIDE_NAMES = (
     "table",
     "mass",
