@@ -248,6 +248,7 @@ def _logistic(weight: str | None, strength: float, n: int, rules: Rules) -> Logi
 
 
 def _linear_svc(strength: float, n: int, rules: Rules) -> LinearSVC:
+    """An unfitted LinearSVC of the penalty; ``C = 1 / (n strength)``."""
     return LinearSVC(
         C=1.0 / (n * strength),
         penalty=rules.penalty,

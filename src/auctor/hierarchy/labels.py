@@ -127,6 +127,7 @@ def _check_missing(who: str, rows: list[Any]) -> None:
 
 
 def _no_taxonomy(who: str, what: str) -> DataError:
+    """The error for labels that need a taxonomy."""
     return DataError(
         who,
         needs=f"a taxonomy for {what}",

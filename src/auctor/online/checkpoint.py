@@ -181,6 +181,7 @@ def _encoded(classes: Array) -> dict[str, Any]:
 
 
 def _decoded(classes: dict[str, Any]) -> Array:
+    """The classes from the metadata; raises ValueError for anything but two increasing labels."""
     dtype = np.dtype(classes["dtype"])
     values: Array = np.array(classes["values"], dtype=object if dtype.kind == "O" else None)
     # A single class is allowed only as [1], before the first label 0 or -1.

@@ -153,6 +153,7 @@ class Riverlike:
 
 
 def _number(name: Any, value: Any) -> float:
+    """A feature value as a float; raises for text."""
     if not isinstance(value, Real | np.bool_):
         raise DataError(
             WHO,

@@ -82,6 +82,7 @@ def _check_moments(state: State, d: int) -> None:
 
 
 def _check_streaming(state: State, d: int) -> None:
+    """Checks of the counters and choices of `StreamingAUC`."""
     _require(_between(state["trace_points"], 0, POINTS), "fewer points of the trace")
     _require(_between(state["trace_every"], 1, MOST_ROWS), "rows between points of the trace")
     if "scatter" in state:
@@ -94,6 +95,7 @@ def _check_streaming(state: State, d: int) -> None:
 
 
 def _check_memory(state: State, d: int) -> None:
+    """Checks of the rows in memory: ends, columns, positions and weights."""
     n, ends = int(state["kept_rows"][0]), state["kept_ends"]
     room = min(state["kept_signed"].size, state["kept_place"].size, ends.size - 1)
     _require(n <= room, "room for the rows that it keeps")
@@ -126,6 +128,7 @@ def _check_mini_batch(state: State, d: int) -> None:
 
 
 def _check_spam(state: State, d: int) -> None:
+    """Checks of the penalty and of the linked lists of its buckets."""
     heads, links, levels = state["heads"], state["links"], state["levels"]
     _require(levels.shape[1] in (1, d) and not np.isnan(levels).any(), "a penalty for the columns")
     used = bool(levels[0].any())

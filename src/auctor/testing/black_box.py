@@ -104,6 +104,7 @@ class BlackBoxSuite(Suite):
         budget: int = 60,
         batch: int = 1,
     ) -> Driven:
+        """A search with defaults, whose points are checked."""
         found = self.drive(function, dims, budget, batch)
         expect(found.seen.shape[1:] == (dims,), f"points have shape {found.seen.shape}")
         return found

@@ -136,6 +136,7 @@ class _Sample:
 
 @cache
 def _sample(n: int = 36, d: int = 4) -> _Sample:
+    """Random rows with labels, real targets, counts and weights."""
     rng = np.random.default_rng(7)
     # Columns of different scales, two of them correlated, and a signal with noise.
     X = rng.normal(size=(n, d)) * np.array([1.0, 0.5, 2.0, 1.0])
@@ -148,6 +149,7 @@ def _sample(n: int = 36, d: int = 4) -> _Sample:
 
 
 def _smooth_references() -> Iterator[Reference]:
+    """Smooth losses with separable penalties, solved by L-BFGS-B."""
     s = _sample()
     labels, weighted = Target(s.label), Target(s.label, s.weight)
     real, counts = Target(s.real, s.weight), Target(s.count)

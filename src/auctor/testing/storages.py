@@ -25,6 +25,8 @@ def _dense(convert: Callable[[FloatArray], Array]) -> Build:
 
 
 def _sparse(form: str, index: type[Any], value: type[Any], freeze: bool = False) -> Build:
+    """A builder of sparse data with given index and value types."""
+
     def build(X: FloatArray, target: Target, n_threads: int | None) -> Data:
         matrix = sparse.csr_array(X) if form == "csr" else sparse.csc_array(X)
         matrix = matrix.astype(value)
@@ -77,6 +79,8 @@ def _frozen(X: FloatArray) -> Array:
 
 
 def _mapped(order: str) -> Callable[[FloatArray], Array]:
+    """A function that copies a matrix into a memory-mapped file."""
+
     def convert(X: FloatArray) -> Array:
         # A file that is mapped and then removed: the mapping stays valid.
         folder = Path(tempfile.mkdtemp(prefix="auctor-testing-"))

@@ -179,6 +179,7 @@ def read_monotone(who: str, monotone: Any, names: Sequence[str] | None, n_column
 
 
 def _column(who: str, key: Any, names: Sequence[str] | None, n_columns: int) -> int:
+    """The number of the column that a key of ``monotone`` names."""
     if names is not None and key in names:
         return list(names).index(key)
     if isinstance(key, int | np.integer) and 0 <= key < n_columns:
@@ -193,6 +194,7 @@ def _column(who: str, key: Any, names: Sequence[str] | None, n_columns: int) -> 
 
 
 def _sign(who: str, key: Any, sign: Any) -> int:
+    """A direction of ``monotone`` as -1, 0 or 1."""
     if sign not in (-1, 0, 1):
         raise ParameterError(
             who,

@@ -255,6 +255,7 @@ def _with(given: Any, **changes: Any) -> Any:
 
 
 def _check_columns(who: str, bins: Bins) -> None:
+    """Raise if no column has two distinct values."""
     if not bins.n_params:
         raise DataError(
             who,

@@ -167,7 +167,7 @@ def recommendation(rows: Sequence[Row], best: str) -> str:
         )
     if first.kind == TREES:
         return _trees(first, rest, level)
-    told = _told_apart(first, rest, level)
+    told = _reason(first, rest, level)
     trees = next((row for row in rest if row.kind == TREES), None)
     nothing = trees is not None and trees not in level
     return f"Take {model_name(first)}: {told}{'; trees find nothing more here' if nothing else ''}."
@@ -196,7 +196,7 @@ def _trees(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
     )
 
 
-def _told_apart(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
+def _reason(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
     """The reason to take the model with the best mean, a linear one."""
     models = [row for row in level if row.kind != CONSTANT]
     if not models:

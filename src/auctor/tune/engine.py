@@ -262,6 +262,7 @@ class DfoTr:
         return maximise_on_sphere(self, lambda w, _: value_of(w), start, budget=budget)
 
     def _settings(self) -> dict[str, Any]:
+        """The parameters as values for JSON."""
         return {
             "dims": self.dims,
             "kind": asdict(self.kind) if isinstance(self.kind, Rules) else self.kind,
@@ -278,6 +279,7 @@ class DfoTr:
         }
 
     def _make(self, state: State) -> TrustRegion:
+        """The trust region of a state, with the settings of this engine."""
         dims = state.dims
         rules = self.kind if isinstance(self.kind, Rules) else KINDS[self.kind]
         start = np.full(dims, 0.5) if self.start is None else self.start

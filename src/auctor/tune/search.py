@@ -306,6 +306,7 @@ class SearchCV(RandomizedSearchCV):  # type: ignore[misc]
 
 
 def _check_refit_name(who: str, refit: Any, metrics: list[str]) -> None:
+    """Raise unless ``refit`` names one of several metrics."""
     if not isinstance(refit, str) or refit not in metrics:
         raise ParameterError(
             who,

@@ -37,6 +37,7 @@ class Dimension(Protocol):
 
 
 def _check_range(who: str, low: float, high: float, log: bool) -> None:
+    """Raise unless both ends are finite and in order."""
     if not (math.isfinite(low) and math.isfinite(high) and low <= high) or (log and low <= 0.0):
         raise DataError(
             who,
