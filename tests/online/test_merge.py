@@ -63,7 +63,7 @@ def test_what_does_not_add_up_is_refused():
     cases = [
         (OnlineGaussianAuc().fit(X, Y), "a learner of the same class"),
         (StreamingAUC(strength=3.0).fit(X, Y), "the same strength"),
-        (StreamingAUC(), "one that has seen none"),
+        (StreamingAUC(), "one without rows"),
         (wide, "4 columns in both"),
     ]
     for other, message in cases:
