@@ -31,8 +31,8 @@ PATIENCE = 2
 #: Number of subsamples for the stability of edges. Source: Liu, Roeder, Wasserman, 2010, who use 20
 #: and more.
 SUBSAMPLES = 20
-#: Largest mean variance of an edge over subsamples. Source: Liu, Roeder, Wasserman, 2010 (beta of
-#: StARS).
+#: Largest mean over the pairs of 2 f (1 - f), with f the share of subsamples that connect a pair.
+#: Source: Liu, Roeder, Wasserman, 2010 (beta of StARS).
 INSTABILITY = 0.05
 
 
@@ -290,7 +290,7 @@ def choose_by_stability(candidates: Candidates, rng: np.random.Generator) -> Cho
         for one in subsets.precisions:
             if one is not None:
                 frequency[one.nonzero()] += 1.0 / SUBSAMPLES
-        # Mean over the pairs of 2 f (1 - f), twice the variance of an edge.
+        # Mean over the pairs of 2 f (1 - f): both triangles are in the sum.
         values[at] = 2.0 * float(np.sum(frequency * (1.0 - frequency))) / max(1, p * (p - 1))
         if values[at] > INSTABILITY:
             break

@@ -1,4 +1,4 @@
-"""A record of the calls that made what workers keep, so that it can be made again elsewhere."""
+"""A record of the calls whose results workers store, so that new workers can repeat them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from copy import deepcopy
 
 from auctor.data.workers import ResidentCall
 
-#: A kept result: who asked for it, and its number.
+#: Name of a stored result: the number of its owner and its own number.
 Name = tuple[int, int]
 
 
 class Journal:
-    """Calls by which shards that keep nothing yet come to keep what the lost ones kept.
+    """The calls that rebuild the stored results of lost shards on new ones.
 
-    A call is forgotten when neither its result nor any result made from it is kept any more.
+    A call is dropped when neither its result nor a result computed from it is stored any more.
     """
 
     def __init__(self) -> None:
@@ -26,26 +26,29 @@ class Journal:
         return len(self._calls)
 
     def note(self, calls: Sequence[ResidentCall]) -> None:
-        """Take down a call that was answered, one for every shard."""
+        """Record a completed call, one entry per shard, and the results that it dropped."""
         first = calls[0]
         if first.number is not None:
             name = first.owner, first.number
-            self._calls[name] = deepcopy(calls)  # solvers write into vectors that they have sent
+            # A copy, because solvers may change vectors in place after sending them.
+            self._calls[name] = deepcopy(calls)
             self._kept.add(name)
         if first.dropped:
             self._kept.difference_update((first.owner, one) for one in first.dropped)
             self._forget()
 
     def _forget(self) -> None:
+        """Drop the calls that no stored result depends on."""
         needed = set(self._kept)
-        for name in reversed(list(self._calls)):  # a result is made before what is made from it
+        # Backwards, because a call comes after the calls whose results it uses.
+        for name in reversed(list(self._calls)):
             if name in needed:
                 needed.update(_sources(self._calls[name][0]))
             else:
                 del self._calls[name]
 
     def calls(self) -> Iterator[list[ResidentCall]]:
-        """What to ask of the shards, in this order; a result that only led to others is dropped."""
+        """The calls to repeat, in order; intermediate results are dropped after their last use."""
         uses = Counter(one for calls in self._calls.values() for one in _sources(calls[0]))
         for calls in self._calls.values():
             dropped = []
@@ -57,5 +60,5 @@ class Journal:
 
 
 def _sources(call: ResidentCall) -> set[Name]:
-    """The kept results that a call takes."""
+    """Names of the stored results that a call uses."""
     return {(call.owner, number) for number in call.numbers}
