@@ -75,7 +75,7 @@ class Residuals:
                 WHO,
                 needs="a finite Jacobian",
                 got="NaN or infinity",
-                todo="Bound the unknowns to where the residuals have derivatives.",
+                todo="Add bounds that exclude points without derivatives.",
             )
         return J
 

@@ -104,7 +104,7 @@ class Stage:
 
 
 class Relay:
-    """Solvers one after the other, each from where the one before it ended.
+    """Runs solvers one after the other, each from the last point of the one before.
 
     Parameters
     ----------

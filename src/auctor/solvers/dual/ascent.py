@@ -40,7 +40,7 @@ class Distinct(NamedTuple):
     """Distinct rows, in an order independent of the input, and the map from duplicates to them.
 
     ``share`` gives the first row of a group of equal rows the weight of the whole group. Row i
-    equals row ``twin[i]`` and has the part ``part[i]`` of that weight; both are None where no row
+    equals row ``twin[i]`` and has the part ``part[i]`` of that weight; both are None if no row
     occurs twice.
     """
 
