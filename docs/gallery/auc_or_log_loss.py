@@ -1,8 +1,8 @@
 """AUC or log-loss: when it matters.
 
-Training on AUC makes the AUC of the training rows good. Whether new rows gain depends on the data:
-here is a case where a little is lost, and one made so that something is gained, each over several
-draws. Three real tables follow, on which it hardly matters.
+Training on AUC makes the AUC of the training rows good. Whether it helps on new rows depends on the
+data. The first example loses a little, the second was constructed to gain something, each over
+several draws. Three real tables follow, on which the choice hardly matters.
 """
 
 import matplotlib.pyplot as plt
@@ -41,7 +41,7 @@ def two_kinds(rng, n):
 worlds = {"linear odds": (linear_odds, 3_000), "two kinds": (two_kinds, 5_000)}
 
 # %%
-# ## The same rows for everybody
+# ## The same rows for all models
 #
 # Ten draws of 3,000 or 5,000 training rows; AUC on 20,000 new ones. The penalty is weak and the
 # same for all.
@@ -74,7 +74,7 @@ for world, (draw, n) in worlds.items():
         )
 
 # %%
-# AUC training has the higher AUC on the training rows in both worlds; that is what it does.
+# AUC training has the higher AUC on the training rows in both worlds, as it should.
 #
 # With linear odds log-loss is the maximum-likelihood estimate, and it is ahead on new rows: losses
 # on pairs lose one or two thousandths. With two kinds of positives, losses on pairs gain two
@@ -101,8 +101,8 @@ for name, share in shares.items():
 #
 # All three come with scikit-learn: malignant tumours among 569, eights among 1,797 scans of digits,
 # and the quarter of 442 diabetes patients whose illness is worst a year later. Half of the rows
-# train, the other half measure, over ten splits. Each way tunes its strength on folds of the
-# training rows, by the metric it is trained for.
+# are for training, the other half for testing, over ten splits. Each loss tunes its strength on
+# folds of the training rows, by the metric it is trained for.
 
 tumours, scans, patients = load_breast_cancer(), load_digits(), load_diabetes()
 tables = {

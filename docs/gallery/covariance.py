@@ -1,8 +1,8 @@
-"""Gene networks: which genes depend on which, given all the others.
+"""Gene networks: which genes depend on each other, given all others.
 
 Correlations mix direct and indirect effects: two genes with the same regulator are correlated. The
 zeros of the inverse covariance are the pairs that are independent given all other genes, and a
-penalty finds them even with fewer samples than genes. Everything has a certified gap.
+penalty finds them even with fewer samples than genes. Every solution has a certified gap.
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +19,9 @@ from auctor.reports.graph import layout
 # %%
 # ## Data
 #
-# Expression-like data, generated since real ones may not be shipped: twelve regulators with nine
-# target genes each, and a few links between regulators. 100 samples of 120 genes, so that the
-# empirical covariance is singular. Genes are measured in different units.
+# Data that resemble gene expression, generated because real data may not be distributed: twelve
+# regulators with nine target genes each, and a few links between regulators. There are 100 samples
+# of 120 genes, so the empirical covariance is singular. Genes are measured in different units.
 
 rng = np.random.default_rng(0)
 n_genes, n_samples, module = 120, 100, 10
@@ -76,9 +76,9 @@ for criterion in ("likelihood", "ebic", "stability"):
 # %%
 # ## The graph
 #
-# A force layout puts connected genes near each other; edges are as wide as their partial
-# correlation. `auctor.reports.draw_graph(model.graph_, names)` gives the same picture as an SVG
-# for a page, without matplotlib.
+# A force-directed layout places connected genes near each other; the width of an edge is its
+# partial correlation. `auctor.reports.draw_graph(model.graph_, names)` gives the same figure as an
+# SVG for a web page, without matplotlib.
 
 graph = models["stability"].graph_.tocoo()
 at = layout(graph.row, graph.col, n_genes)

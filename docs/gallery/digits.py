@@ -24,8 +24,9 @@ print(len(y_train), "scans to train on,", y_train.sum(), "of them eights")
 # %%
 # ## Four ways to find them
 #
-# Logistic regression as it comes, the same with its cut tuned for F1, boosted trees with a tuned
-# cut, and a linear model that is trained for F1. All are measured on the other half of the scans.
+# Logistic regression with default settings, logistic regression with a threshold tuned for F1,
+# boosted trees with a tuned threshold, and a linear model that is trained for F1. All are measured
+# on the other half of the scans.
 
 score = make_scorer(f1_score)
 models = {
@@ -48,7 +49,7 @@ for name, model in models.items():
 # %%
 # ## What the linear model looks at
 #
-# A weight for each pixel: ink there speaks for an eight (red) or against it (blue).
+# A weight for each pixel: ink there is evidence for an eight (red) or against it (blue).
 
 ours = models["auctor, trained for F1"]
 weights = ours.coef_[0].reshape(8, 8)
@@ -62,9 +63,9 @@ right.set(title="Weights", xticks=[], yticks=[])
 # %%
 # ## Pixels that matter together
 #
-# Trees win here, by far. Whether a pixel speaks for an eight depends on the pixels around it, and a
-# sum of weights cannot say that; training it for F1 changes nothing about it. A model that compares
-# whole scans can: a support vector machine with the RBF kernel.
+# Trees win here, by far. Whether a pixel is evidence for an eight depends on the pixels around it;
+# a weighted sum cannot express that, and training it for F1 does not change this. A model that
+# compares whole scans can: a support vector machine with the RBF kernel.
 
 search = GridSearchCV(KernelClassifier(kernel="rbf"), {"C": [1, 10, 100]}, scoring=score, cv=3)
 kernel = search.fit(X_train, y_train).best_estimator_

@@ -1,8 +1,8 @@
 """Rare fraud: five payments in a thousand.
 
 Card payments, about 0.5 % of them fraud of three different kinds, with some wrong labels: the data
-of `auctor.cli.demo_data`. Three ways to train are tuned alike and compared on rows they have not
-seen, with a paired test; then a threshold is chosen for a stated cost.
+of `auctor.cli.demo_data`. Three losses are tuned in the same way and compared on held-out
+rows with a paired test; then a threshold is chosen for a given cost.
 """
 
 import matplotlib.pyplot as plt
@@ -17,9 +17,9 @@ print(f"{data.train_y.size:,} training rows, {data.train_y.sum()} frauds, {len(c
 # %%
 # ## Three ways to train
 #
-# Log-loss, log-loss with the classes weighted to be of equal mass, and the hinge on pairs of a
-# fraud and an honest payment, which stands in for AUC. A strength does not mean the same for
-# different losses, so everybody picks one of the same eight by the AUC of held-out rows.
+# Log-loss, log-loss with balanced class weights, and the hinge on pairs of a fraud and an honest
+# payment, which is a surrogate of AUC. A strength does not mean the same for different losses, so
+# each model chooses one of the same eight strengths by the AUC of held-out rows.
 
 tuning = {"n_strengths": 8, "ratio": 1e-5, "cv": 3}
 models = {
@@ -42,7 +42,7 @@ for name, model in models.items():
 
 # %%
 # With 150 frauds the intervals are wide and overlap. But all models scored the same payments, so a
-# paired test sees more: it says how large the difference is and whether it may be chance.
+# paired test is more sensitive: it shows how large the difference is and whether it may be chance.
 
 paired = {
     name: metrics.compare_auc(data.test_y, scores[name], scores["log-loss"])
@@ -70,12 +70,12 @@ right.set(xlabel="recall", ylabel="precision", title="Precision and recall")
 right.legend()
 
 # %%
-# ## Where to cut
+# ## The threshold
 #
 # Say a missed fraud costs as much as 50 needless calls to customers. `threshold="cost(50)"` keeps
-# the ranking of any metric and cuts for that cost; `metric="cost(50)"` trains for it as well.
-# `threshold_cv` chooses the cut on rows that were not trained on. Probability one half, where
-# log-loss cuts by itself, would be the wrong place.
+# the ranking of any metric and chooses the threshold for that cost; `metric="cost(50)"`
+# trains for it as well. `threshold_cv` chooses the threshold on held-out rows. A probability of one
+# half, the default threshold of log-loss, would be the wrong one.
 
 contenders = {
     "log-loss, cut at one half": MetricClassifier("log_loss", strength=1e-3),

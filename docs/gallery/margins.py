@@ -1,8 +1,8 @@
 """Margins, hard and soft.
 
-The line with the widest margin between two classes is the solution of a quadratic program. With
-classes that overlap there is none, and the library says so; a price for rows inside the margin
-brings it back.
+The line with the widest margin between two classes is the solution of a quadratic program. If
+the classes overlap there is no such line, and an error says so; a penalty for rows inside the
+margin (the soft margin) makes the problem solvable again.
 """
 
 import matplotlib.pyplot as plt
@@ -37,7 +37,7 @@ print(f"primal {hard.value:.9f}, dual {dual.dual_value:.9f}")
 # %%
 # ## No line separates
 #
-# The error is not a guess. It comes with weights of the rows with which the means of both classes
+# The error comes with a proof: weights of the rows with which the weighted means of both classes
 # coincide, and no line has the same point on both sides.
 
 wide_X, wide_y = clouds(spread=1.0)
@@ -50,8 +50,8 @@ except AuctorError as error:
 # %%
 # ## A price for the margin
 #
-# `C` is the price of a row that misses the margin by one. A high one comes close to as few
-# violations as possible, a low one to a wide margin.
+# `C` is the price of a row that misses the margin by one. A high price leads to few
+# violations, a low one to a wide margin.
 
 soft = {C: soft_margin(wide_X, wide_y, C=C) for C in (0.01, 1.0, 100.0)}
 for C, found in soft.items():
@@ -81,9 +81,9 @@ draw(right, wide_X, wide_y, soft[1.0], "Soft margin, C = 1")
 # %%
 # ## More rows than one program should have
 #
-# Few rows matter. `by_chunks` solves for some, keeps those that support the line, adds rows that
-# contradict it, and stops when none is left. Forgetting rows for good, as chunking is often
-# described, can end with a line that violates them.
+# The solution depends on few rows. `by_chunks` solves for some, keeps the support vectors, adds
+# rows that violate the margin, and stops when no row does. Dropping rows for good, as chunking is
+# often described, can end with a line that violates them.
 
 many_X, many_y = clouds(spread=0.2, each=4000, seed=5)
 many_X += 0.35 * many_y[:, None]

@@ -18,7 +18,7 @@ from auctor.least_squares import (
 # %%
 # ## Three methods from the same start
 #
-# Boundary values hold whatever the weights, so that errors are those of the inside.
+# The boundary values hold for all weights, so that errors occur only inside the square.
 
 equation = PoissonNetwork(units=10, activation="tanh", points=5)
 start = np.random.default_rng(0).normal(size=equation.size)
@@ -39,8 +39,8 @@ for name, fit in fits.items():
     )
 
 # %%
-# Gradient descent spends most evaluations in its line searches and is far from done; the other two
-# use the Jacobian.
+# Gradient descent spends most evaluations in its line searches and is far from converged; the other
+# two use the Jacobian.
 
 figure, axes = plt.subplots(figsize=(7, 3.2))
 for name, fit in fits.items():
@@ -54,8 +54,8 @@ plt.show()
 # ## A start that misleads
 #
 # With all weights equal the hidden units are one unit, and a full Gauss-Newton step is so long that
-# it saturates them: weights grow to millions and slopes vanish where the residuals do not. Look at
-# the value reached. The trust region of Levenberg and Marquardt gets away.
+# it saturates them: weights grow to millions, and derivatives vanish although the residuals do
+# not, as the final value shows. The trust region of Levenberg and Marquardt avoids that.
 
 ones = np.ones(equation.size) + 1e-4 * np.random.default_rng(0).normal(size=equation.size)
 misled = {

@@ -15,12 +15,12 @@ from auctor import MetricClassifier, metrics
 # %%
 # ## Cases
 #
-# One case in twenty is worth reading. Of these a part stands out in one column; the others hide
-# among the rest and leave a trace in another column only.
+# One case in twenty is worth reading. Some of these differ clearly in one column; the others differ
+# only slightly, in another column.
 #
-# These data were picked. Eleven designs of this kind were tried, with other shares and distances;
-# where most cases worth reading stand out, as here, max-margin won. Where fewer do, it was level
-# with `logistic`, above or far below it, depending on the strength, and warned: the last part has
+# These data were selected. Eleven designs of this kind were tried, with other shares and distances.
+# If most cases worth reading stand out, as here, max-margin won. If fewer do, it was equal to
+# `logistic`, above or far below it, depending on the strength, and warned: the last section has
 # such a case.
 
 K = 200
@@ -39,8 +39,8 @@ def cases(seed, n=6_000, rate=0.05, outstanding=0.6):
 # %%
 # ## Four ways
 #
-# The surrogate `max_margin` looks at the rows around the 200th place; `logistic` trains
-# probabilities and cuts them for the metric; the other two train on the whole ranking, or on
+# The surrogate `max_margin` depends on the rows around rank 200; `logistic` trains probabilities
+# and chooses the threshold for the metric; the other two train on the whole ranking, or on
 # log-loss with balanced classes. `predict` flags the top rows, as many as the team can read.
 
 contenders = {
@@ -64,8 +64,8 @@ for name, values in found.items():
 
 # %%
 # The draws are the same for all, so differences from draw to draw tell more than the spreads.
-# Here training for the top pays, and AUC, which cares for the hidden cases too, is the wrong
-# choice: it was never asked about the first 200.
+# Here training for the top of the ranking helps, and AUC is the wrong choice: it also ranks the
+# hidden cases, which do not matter for the first 200.
 
 reference = np.array(found["precision at 200, logistic"])
 differences = {

@@ -2,8 +2,9 @@
 
 Anderson's irises, the 150 measured flowers of three species that come with scikit-learn. Versicolor
 lies between the other two: its petals are longer than those of setosa and shorter than those of
-virginica, which no straight line can say. The curves are trained on AUC, one of them is kept
-falling, and the model becomes a card of whole points. Nothing on this page is generated.
+virginica, which no straight line can express. The curves are trained on AUC, one of them is
+constrained to fall, and the model becomes a card of whole points. No data on this page are
+generated.
 """
 
 import matplotlib.pyplot as plt
@@ -49,7 +50,7 @@ print(f"curves  AUC {curves_auc:.3f}  gap {curves.gap_:.0e}")
 # ## The curves
 #
 # The band holds 95 % of the curves of bootstrap samples; the bars below are the flowers. A petal of
-# middling length speaks for versicolor, a short or a long one against it.
+# medium length is evidence for versicolor, a short or a long one against it.
 
 bands = curves.curve_bands(flowers.iloc[train], versicolor[train], repeats=8)
 found = {curve.name: curve for curve in column_curves(curves, bands)}
@@ -73,8 +74,8 @@ draw_row(why, ax)
 # %%
 # ## A card of points
 #
-# Rounding to whole points costs next to nothing, and says how much: the rounding is chosen on the
-# training rows, and measured on the others below.
+# Rounding to whole points loses very little AUC. The rounding is chosen on the training rows, and
+# its loss is measured on the other rows below.
 
 card = curves.scorecard(
     points_to_double_odds=10, base=500, X=flowers.iloc[train], y=versicolor[train]

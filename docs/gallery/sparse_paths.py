@@ -1,7 +1,8 @@
 """Sparse AUC paths: which columns, and how many.
 
 Every loss takes every penalty, so a sparse model for AUC is one argument away. A path solves it
-at many strengths, each from the one before; cross-validation then picks one by the AUC itself.
+at many strengths, each warm-started from the one before; cross-validation then chooses one by the
+AUC itself.
 """
 
 import matplotlib.pyplot as plt
@@ -60,8 +61,8 @@ for k in range(0, len(path), 4):
     )
 
 # %%
-# Weights along the path: measured columns come first and shuffled ones later, and by then quality
-# falls. Most of the measured columns stay out too: they say again what others have said.
+# Weights along the path: measured columns enter first and shuffled ones later, when the AUC already
+# falls. Most of the measured columns do not enter either: they repeat the information of others.
 
 figure, (left, right) = plt.subplots(1, 2)
 for j in range(X.shape[1]):

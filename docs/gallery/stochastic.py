@@ -1,7 +1,7 @@
 """Random rows or all rows: stochastic against full gradients as data grow.
 
 The cost of a rough solution by stochastic gradients does not depend on the number of rows; that of
-methods that read all of them does. For many digits it is the other way round.
+methods that read all of them does. For an accurate solution the latter are faster.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from auctor.solvers import Lbfgs, Newton, Sgd
 # %%
 # ## One per cent of the first gap
 #
-# Passes over the data, until 99 per cent of what can be gained is gained. One pass of stochastic
+# Passes over the data until the gap is one per cent of the first gap. One pass of stochastic
 # gradients over many rows is many steps.
 
 rng = np.random.default_rng(0)
@@ -41,8 +41,8 @@ for n in (1_000, 10_000, 100_000):
         print(f"{n:7} rows  {name:6} {found.n_iter:3} iterations, each over all rows once or more")
 
 # %%
-# The epochs of stochastic gradients fall as rows grow, to the single one that is the least an epoch
-# can be; those of L-BFGS stay. To a gap of 1e-8:
+# With more rows stochastic gradients need fewer epochs, down to one; L-BFGS needs the same number.
+# To a gap of 1e-8:
 
 for name, solver in {"Sgd": Sgd(step_size=0.1, batch=100), "Lbfgs": Lbfgs()}.items():
     found = minimise(problem, solver, tol=1e-8, rng=0, max_iter=60, on_failure="ignore")

@@ -1,8 +1,8 @@
 """A stream that changes.
 
-Rows come by once and what makes a row positive changes half-way. `StreamingAUC` has nothing to
-tune; `forget` says how many rows count. It scores each row before it learns it, so its running
-AUC is honest.
+Rows are read once, and what makes a row positive changes half-way. `StreamingAUC` has nothing to
+tune; `forget` sets how many recent rows count. It scores each row before it learns from it, so its
+running AUC is that of new rows.
 """
 
 import tempfile
@@ -54,7 +54,7 @@ for name, learner in learners.items():
 
 # %%
 # Forgetting costs a little while nothing changes and pays when something does. The shorter the
-# memory, the sooner the model has caught up, and the lower it settles.
+# memory, the sooner the model has adapted, and the lower its AUC afterwards.
 
 figure, axis = plt.subplots()
 for name, learner in learners.items():
@@ -64,10 +64,10 @@ axis.set(xlabel="rows seen", ylabel="AUC of the last 5,000 rows, scored before l
 axis.legend()
 
 # %%
-# ## Stopping and going on
+# ## Stopping and resuming
 #
-# With a checkpoint a run that was stopped goes on where it was, and ends with the same weights,
-# bit by bit, as one that was not.
+# With a checkpoint a stopped run resumes, and ends with exactly the same weights as a run without a
+# stop.
 
 with tempfile.TemporaryDirectory() as folder:
     checkpoint = Path(folder) / "state.npz"

@@ -1,7 +1,7 @@
 """A Swiss roll by kernel.
 
-Six petals with alternating labels, twisted the more the farther out. No line separates them, and no
-feature that comes to mind does once the twist is strong; a Gaussian kernel needs none.
+Six petals with alternating labels, twisted more and more towards the outside. No line separates
+them, and with a strong twist no simple feature does; a Gaussian kernel needs no features.
 """
 
 import matplotlib.pyplot as plt
@@ -31,9 +31,9 @@ test_X, test_y = petals(twist=1.0, seed=1)
 # %%
 # ## Features by hand
 #
-# Three times the polar angle sends petals of one label to one place, if there is no twist. A line
-# in these features does well at a small twist and worse at a stronger one; a line in the plane
-# does nothing.
+# Sine and cosine of three times the polar angle are the same for all petals of one label, if there
+# is no twist. A linear model of these features is good for a small twist and worse for a stronger
+# one; a linear model of the coordinates is no better than chance.
 
 
 def by_angle(X):
@@ -49,9 +49,9 @@ for name, features in (("line in the plane", lambda X: X), ("line, angle feature
 # %%
 # ## The kernel
 #
-# `exp(-gamma |x - z|^2)` says how near two rows are; the score is a weighted sum of nearness to
-# rows that matter. `gap_` is a bound, in units of the mean loss, on how far the fit is from the
-# best function of this kernel.
+# `exp(-gamma |x - z|^2)` measures how near two rows are; the score is a weighted sum of the
+# nearness to the support vectors. `gap_` is a bound, in units of the mean loss, on how far the fit
+# is from the best function of this kernel.
 
 kernel = KernelClassifier("rbf", C=1e3, gamma=100.0).fit(X, y)
 accuracy["Gaussian kernel"] = kernel.score(test_X, test_y)
@@ -70,8 +70,8 @@ axes.scatter(*X.T, c=np.where(y, "tab:red", "tab:blue"), s=6)
 axes.set(title="Gaussian kernel", xlabel="first column", ylabel="second column")
 
 # %%
-# The width matters more than `C`. Too wide and the petals blur, too narrow and every row is an
-# island.
+# The width of the kernel matters more than `C`. If it is too wide, neighbouring petals are not
+# separated; if it is too narrow, the model memorises single rows.
 
 widths = {}
 for gamma in (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0):

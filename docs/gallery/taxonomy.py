@@ -1,8 +1,8 @@
 """News with a taxonomy of topics.
 
 Stories have sets of topics, and topics have parents: a story on bonds is one on markets too. The
-words below are drawn, not read, but come as they do in a newswire: some for every topic, many for
-none. From label sets to a drawn taxonomy with measures for every topic.
+words below are random, but distributed as in a newswire: some belong to one topic, many to none.
+The page goes from label sets to a drawn taxonomy with precision, recall and F1 of every topic.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +34,7 @@ print(topics)
 
 rng = np.random.default_rng(0)
 WORDS = 2000
-# Sixty words for every topic, shared with nobody.
+# Sixty words for every topic, which no other topic shares.
 own = [rng.choice(WORDS, size=60, replace=False) for _ in topics.names]
 
 
@@ -61,16 +61,16 @@ print(labels[:3])
 # %%
 # ## Sets that obey the taxonomy
 #
-# One model for every topic, calibrated out of fold, then the set with the highest expected F.
+# One model for every topic, calibrated on held-out folds, then the set with the highest expected F.
 
 model = HierarchicalMultiLabel(topics, random_state=0).fit(X, labels)
 print(model.predict(X_new)[:3])
 print(f"F1 by story {model.score(X_new, labels_new):.3f}, with {model.decoder_}")
 
 # %%
-# ## What a decoder is worth
+# ## Comparison of decoders
 #
-# All decoders see the same probabilities; each is tuned on training rows.
+# All decoders get the same probabilities; each is tuned on training rows.
 
 found = {}
 for decoder in ("flat", "leaf_reduce", "root_map", "hierarchical", "expected_f"):
@@ -79,7 +79,7 @@ for decoder in ("flat", "leaf_reduce", "root_map", "hierarchical", "expected_f")
     print(f"{decoder:12} {found[decoder]:.4f}")
 
 # %%
-# ## Where it goes wrong
+# ## The worst topics
 #
 # The report has the measures of every topic, worst first; `render_taxonomy` makes a page of it.
 
@@ -96,7 +96,7 @@ axis.set(xlabel="F1 on new stories", xlim=(0, 1))
 # %%
 # ## One topic a story
 #
-# Where every row has one path, a classifier goes from the top down.
+# If every row has one path, a classifier descends from the top.
 
 single = np.array([names[0] for names in labels])
 single_new = np.array([names[0] for names in labels_new])

@@ -1,7 +1,8 @@
 """Text with 100,000 columns.
 
 Documents as counts of words: 20,000 rows, 100,000 columns, a few dozen entries per row. Sparse
-matrices go in as they are. An l1 penalty picks the words; the gap says that it picked them well.
+matrices need no conversion. An l1 penalty selects the words; the gap proves that the selection is
+nearly optimal for the objective.
 """
 
 import numpy as np
@@ -66,7 +67,7 @@ for name, model in models.items():
 
 # %%
 # A few hundred words rank about as well as 80,000: the intervals overlap. Here log-loss and AUC are
-# level.
+# equally good.
 #
 # ## What the sparse model says
 #

@@ -26,8 +26,8 @@ print(f"{len(y_train)} patients to train on, {y_train.sum()} of them in the wors
 # ## A cost-sensitive RBF-SVM
 #
 # The strength of the penalty, the width of the kernel and the cost of a missed positive, all on log
-# scales. `SearchCV` starts in the middle of the box; the same folds for every method make the
-# comparison one keyword.
+# scales. `SearchCV` starts in the middle of the box; all methods use the same folds, so that
+# they can be compared by changing one keyword.
 
 
 class CostSvc(SVC):
@@ -66,7 +66,7 @@ ax.set_ylabel("Best cross-validated AUC")
 ax.legend()
 
 # %%
-# On so small a table all three end within a hundredth of each other on the folds, which ranks none
+# On such a small table all three end within a hundredth of each other, which is no evidence for any
 # of them.
 
 # %%

@@ -51,7 +51,7 @@ found = conjugate_gradient(lambda v: A @ v, -b, x0=start)
 print(f"{'conjugate gradients':22} {found.n_iter:4} steps")
 
 # %%
-# The first steps. Methods that learn the curvature turn into the valley at once.
+# The first steps. Methods that estimate the curvature follow the valley at once.
 
 figure, axes = plt.subplots(figsize=(7, 3.2))
 for name in ("gradient, exact steps", "BFGS", "Newton"):
