@@ -325,7 +325,7 @@ def test_conditional_parameters_and_lists_of_spaces_say_that_they_are_drawn():
         "kernel": ["rbf", "linear"],
         "gamma": Conditional(Float(1e-3, 1.0, log=True), {"kernel": "rbf"}),
     }
-    with pytest.warns(DataWarning, match="gamma independently"):
+    with pytest.warns(DataWarning, match="gamma at random"):
         search = SearchCV(SVC(), space, budget=8, cv=3).fit(X, y)
     column = search.cv_results_["param_gamma"]
     kernels = search.cv_results_["param_kernel"]
