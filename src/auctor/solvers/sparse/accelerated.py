@@ -23,7 +23,6 @@ from auctor.solvers.sparse.models.lowrank import (
     check_model,
     column_metric,
     curvature_along_gradient,
-    settled,
     survey,
 )
 from auctor.solvers.sparse.proximal import MOST_TRIALS, extrapolate, feasible
@@ -260,7 +259,7 @@ class AcceleratedProximalQuasiNewton:
     def init(self, problem: Problem, w: FloatArray, rng: np.random.Generator) -> AcceleratedState:
         """State at the starting point."""
         inner = Inner.seeded(rng, self.order, exact=self.exact)
-        point = settled(problem, feasible(problem, w))
+        point = problem.with_best_intercept(feasible(problem, w))
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
         pairs = LbfgsMatrix(self.memory, problem.n_columns, theta, metric=metric)
@@ -309,7 +308,7 @@ class AcceleratedProximalQuasiNewton:
             if wanted != momentum:
                 momentum = wanted
                 extrapolated = extrapolate(problem, state.point, state.previous, momentum)
-                source = settled(problem, extrapolated)
+                source = problem.with_best_intercept(extrapolated)
             if not math.isfinite(source.loss):
                 return None
             new, taken = self._propose(problem, state, source, matrix, metric.scale)
@@ -332,7 +331,7 @@ class AcceleratedProximalQuasiNewton:
         model = Subproblem.at(source, matrix, state.spec, index)
         passes = EXACT_PASSES if self.exact else budget("linear", state.iteration, PRACTICAL_RATE)
         candidate = model.solve(state.inner, scale=scale, extra=0.0, passes=passes)
-        new = settled(problem, problem.evaluate(candidate.w))
+        new = problem.with_best_intercept(problem.evaluate(candidate.w))
         # F(p) <= Q_H(p, y); the penalty is on both sides.
         bound = source.loss + candidate.rise
         return (new if new.loss <= bound + ROUNDING * abs(bound) else None), candidate.steps

@@ -25,7 +25,6 @@ from auctor.solvers.sparse.models.lowrank import (
     column_metric,
     curvature_along_gradient,
     descend,
-    settled,
     survey,
 )
 from auctor.solvers.sparse.proximal import feasible
@@ -275,7 +274,7 @@ class ProximalQuasiNewton:
         self, problem: Problem, w: FloatArray, rng: np.random.Generator
     ) -> ProximalQuasiNewtonState:
         """State at the starting point, with the curvature along the gradient as scale."""
-        point = settled(problem, feasible(problem, w))
+        point = problem.with_best_intercept(feasible(problem, w))
         metric = column_metric(problem, self.scaling)
         theta = curvature_along_gradient(problem, point, metric)
         kept = self._rule.pairs_kept(self.memory)

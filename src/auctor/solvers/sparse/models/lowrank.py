@@ -169,7 +169,7 @@ def descend(
         steps += candidate.steps
         if np.array_equal(candidate.w, point.w):
             return None
-        new = settled(problem, problem.evaluate(candidate.w))
+        new = problem.with_best_intercept(problem.evaluate(candidate.w))
         predicted = candidate.rise + new.penalty - point.penalty
         if new.value - point.value <= rho * predicted + ROUNDING * abs(point.value):
             return Descent(new, scale, extra, steps, trial + 1)
@@ -195,11 +195,6 @@ def advance(problem: Problem, state: M, done: Descent, *, learn: bool = True) ->
         without_progress=without_progress,
         stalled=without_progress >= MOST_WITHOUT_PROGRESS,
     )
-
-
-def settled(problem: Problem, point: Point) -> Point:
-    """The point with its intercept at the minimiser; no pass over the data."""
-    return problem.with_best_intercept(point) if math.isfinite(point.loss) else point
 
 
 def column_metric(problem: Problem, power: float) -> FloatArray:
