@@ -238,7 +238,7 @@ TRAIN = "--label bought --quiet"
         ("evaluate model.auctor german.csv", "'ja', 'nein'", "Drop those rows"),
         ("evaluate model.auctor one.csv", "none of 'no'", "Pass a file that has some"),
         ("stream rows.csv --label bought --metric f1", "got f1", "Use auctor train"),
-        ("stream gaps.csv --label bought", "1 missing in 'age'", "--missing"),
+        ("stream gaps.csv --label bought --missing refuse", "1 missing in 'age'", "--missing"),
         ("convert rows.csv model.onnx", "a model to write", "Train a model"),
         ("convert model.auctor model.pkl", "model.pkl", "Add the ending"),
     ],

@@ -68,7 +68,7 @@ def predict(
         typer.Option(
             "--probabilities",
             "--proba",
-            help="Write probabilities; needs a calibrated model, or one of log_loss.",
+            help="Write probabilities; needs a calibrated model, or one trained on log_loss.",
         ),
     ] = False,
     keep: Annotated[
@@ -254,7 +254,7 @@ def _wanted(model: Model, kind: str, options: dict[str, bool]) -> tuple[str, ...
     if "probabilities" in chosen and not has_probabilities:
         raise ParameterError(
             WHO,
-            needs="a calibrated model, or one of log_loss, to write probabilities",
+            needs="a calibrated model, or one trained on log_loss, to write probabilities",
             got="a model without probabilities",
             todo="Train it with --calibrate sigmoid.",
         )
