@@ -1,5 +1,7 @@
 """Targets of shards: one byte a row, evaluated in parts, with the numbers of float64."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -175,3 +177,24 @@ def test_sums_of_sizes_in_parts(small_parts):
     values = RNG.normal(size=ROWS)
     assert absolute_sum(values) == pytest.approx(float(np.abs(values).sum()), rel=1e-14)
     assert absolute_sum(np.empty(0)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "most"), [(losses.Logistic(), 40.0), (losses.PairwiseHinge(0.5), 104.0)], ids=repr
+)
+def test_a_solve_allocates_few_bytes_a_row(loss, most, small_parts):
+    """Arrays of numpy alone, at their peak; `benchmarks` measures those of kernels as well."""
+    n = 60_000
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    y = np.where(X[:, 0] > 1.0, 1.0, -1.0)
+    parts = np.array_split(np.arange(n), 20)
+    shards = [Dense(X[part], Target(y[part]), n_threads=1) for part in parts]
+    problem = Problem(loss, L2(0.1), Sharded(MemoryWorkers(shards)))
+    minimise(problem, Lbfgs(), max_iter=2, on_failure="ignore")  # compiles
+    tracemalloc.start()
+    try:
+        minimise(problem, Lbfgs(), tol=0.0, max_iter=3, on_failure="ignore")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak / n <= most

@@ -119,9 +119,11 @@ class Target:
         """Number of rows."""
         return int(self.y.shape[0])
 
-    @cached_property
+    @property
     def share(self) -> FloatArray:
         """Weights divided by their sum, so that a weighted mean is a dot product.
+
+        Those of a compact target are not cached.
 
         Examples
         --------
@@ -129,6 +131,13 @@ class Target:
         >>> Target(np.array([1.0, -1.0]), np.array([3.0, 1.0])).share
         array([0.75, 0.25])
         """
+        return self._found_share() if self.compact else self._kept_share
+
+    @cached_property
+    def _kept_share(self) -> FloatArray:
+        return self._found_share()
+
+    def _found_share(self) -> FloatArray:
         if self.weight is None:
             return np.full(self.n_rows, 1.0 / self._all)
         share: FloatArray = self.weight / self._all

@@ -258,7 +258,7 @@ class PlacedPairs(PlacedLoss):
         few = PER_RARE * len(rows.holder.lengths) * rare < 2 * rows.n_rows
         return target.groups is None and few and rare > 0
 
-    @property
+    @cached_property
     def _rare(self) -> float:
         positive, negative = self.rows.target.classes
         return 1.0 if positive.rows.size <= negative.rows.size else -1.0

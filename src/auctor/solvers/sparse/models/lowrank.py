@@ -173,6 +173,7 @@ def descend(
         predicted = candidate.rise + new.penalty - point.penalty
         if new.value - point.value <= rho * predicted + ROUNDING * abs(point.value):
             return Descent(new, scale, extra, steps, trial + 1)
+        del new  # frees its scores and slopes before the next trial
         scale, extra = harder(scale, extra)
     return None
 
