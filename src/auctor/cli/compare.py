@@ -272,6 +272,7 @@ def _print(result: Contest, rules: Rules, positive: str) -> None:
         f"{rules.folds} folds{times}; {rules.penalty} penalty."
     )
     out.print()
+    # A column for the metric, for other metrics, and for the comparison with the best model.
     others = [name for name in OTHERS if name != rules.metric]
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model", overflow="fold")
@@ -336,11 +337,13 @@ def _footnotes(result: Contest, rules: Rules) -> Iterator[str]:
     )
     if falling_base(rules.metric) is not None:
         yield f"Less {rules.metric} is better."
+    # What an integer k in the metric means on a fold, and its best possible value.
     counts = counted_rows(WHO, rules.metric, result.n_rows)
     if counts:
         yield f"{counts}."
     if "at_k" in rules.metric:
         yield f"Best possible {rules.metric}: {result.best_possible:.4g}, mean over the test folds."
+    # The marks and columns of the table that occur in it.
     if result.best:
         yield (
             "vs best: difference from the best mean. p: two-sided corrected resampled t-test over "

@@ -112,6 +112,7 @@ def _report(table: ShowTable, goal: Goal, seed: int) -> ReportInfo:
     from auctor.training.evaluate import Scored
     from auctor.training.folds import stratified_folds
 
+    # One split into halves: the report shows a single model, unlike the cross-validated tables.
     half, other = next(stratified_folds(table.hit.astype(np.int64), 2, seed))
     train, test = table.matrix[half], table.matrix[other]
     start = time.perf_counter()
@@ -178,7 +179,7 @@ def _print(found: Demo, seed: int, report: Path) -> None:
         markup=False,
     )
     out.print()
-    for goal in GOALS:
+    for goal in GOALS:  # a table and a sentence for each metric
         shown = grid(goal.title, "value", "95 % interval", "behind the best")
         for row in found.results[goal.metric]:
             tie = " (chance)" if row.tied else ""

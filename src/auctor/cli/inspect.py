@@ -248,6 +248,7 @@ def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _fit_text(found: dict[str, Any]) -> str:
+    """A sentence about the fit: its gap and iterations, or the rows that a learner has seen."""
     if "gap" not in found:
         return f"{found['rows_seen']:,} rows seen" if "rows_seen" in found else ""
     kind = "certified gap" if found["certified"] else "optimality violation"
@@ -258,6 +259,7 @@ def _fit_text(found: dict[str, Any]) -> str:
 
 
 def _schema_text(schema: dict[str, Any] | None) -> str:
+    """Number and kinds of the columns of the table on which a model was trained."""
     if not schema or not schema["columns"]:
         return ""
     kinds = [column["kind"] for column in schema["columns"]]
@@ -276,6 +278,7 @@ def _data_text(data: Any, *, two: bool) -> str:
 
 
 def _probabilities_text(found: dict[str, Any]) -> str:
+    """Where the probabilities of a model come from, "" if it has none."""
     if found["log_odds"]:
         return "scores are log-odds"
     return f"calibrated, {found['params'].get('calibrate')}" if found["calibrated"] else ""
@@ -356,6 +359,7 @@ def _show_data(found: dict[str, Any], top: int) -> None:
 
 
 def _label_text(found: dict[str, Any]) -> str:
+    """Counts and shares of the labels of a file."""
     labels = found["labels"]
     if labels is None:
         return "No label column was found; name it with --label."

@@ -97,6 +97,7 @@ def parts(kind: Kind) -> list[Part]:
 
 
 def _metrics() -> list[Part]:
+    """Metrics with their surrogates, and short names."""
     from auctor.training.metric import ALIASES, METRICS
 
     listed = []
@@ -108,6 +109,7 @@ def _metrics() -> list[Part]:
 
 
 def _losses() -> list[Part]:
+    """Losses with a name, then those that are passed as objects."""
     from auctor import losses
     from auctor.training.registry import LOSSES
 
@@ -116,6 +118,7 @@ def _losses() -> list[Part]:
 
 
 def _penalties() -> list[Part]:
+    """Penalties with a name, then those that are passed as objects."""
     from auctor import penalties
     from auctor.training.registry import PENALTIES
 
@@ -124,18 +127,21 @@ def _penalties() -> list[Part]:
 
 
 def _solvers() -> list[Part]:
+    """Solvers with a name."""
     from auctor.solvers.choose import SOLVERS, solver_class
 
     return _named({name: solver_class(name) for name in SOLVERS})
 
 
 def _learners() -> list[Part]:
+    """Online learners."""
     from auctor.cli.learners import learners
 
     return _named(learners())
 
 
 def _estimators() -> list[Part]:
+    """Exported classes with ``fit``."""
     from auctor import estimators
 
     exported = {name: getattr(estimators, name) for name in estimators.__all__}
@@ -143,12 +149,14 @@ def _estimators() -> list[Part]:
 
 
 def _maps() -> list[Part]:
+    """Score maps, and feature maps."""
     from auctor import maps
 
     return _objects(maps, "at", {}) + _objects(maps, "transform", {})
 
 
 def _tools() -> list[Part]:
+    """Functions and estimators of the packages beside classification."""
     from auctor import completion, covariance, least_squares, qp
 
     listed = []
@@ -162,6 +170,7 @@ def _tools() -> list[Part]:
 
 
 def _formats() -> list[Part]:
+    """File formats with their endings."""
     from auctor.tables.formats import FORMATS, SUFFIXES
 
     listed = []
@@ -174,6 +183,7 @@ def _formats() -> list[Part]:
 
 
 def _named(classes: dict[str, type]) -> list[Part]:
+    """Parts from classes by name."""
     return [Part(name, first_line(kind)) for name, kind in classes.items()]
 
 
@@ -205,6 +215,7 @@ def first_line(kind: object) -> str:
 
 
 def _print(found: dict[Kind, list[Part]]) -> None:
+    """Print a table for each kind."""
     from rich.console import Console
     from rich.table import Table
 

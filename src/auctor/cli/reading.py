@@ -169,7 +169,7 @@ def open_model(path: Path, *, who: str) -> Saved:
 
 
 def check_order(model: Path, data: str, *, who: str) -> None:
-    """Refuse a model in the place of the data, and say that the two were swapped."""
+    """Refuse a model and a data file in the wrong order; the message says that they are swapped."""
     from auctor.cli.inspect import is_model
     from auctor.core.errors import ParameterError
 

@@ -208,6 +208,7 @@ def _describe(
 
 
 def _check_two(saved: Saved) -> None:
+    """Refuse a model of more than two classes."""
     from auctor.core.errors import DataError
 
     count = saved.model.classes_.size

@@ -125,10 +125,12 @@ def train_shards(job: ShardJob, table: TableClassifier) -> None:
             f"strength {table.strength:g} is used: choosing it would take many passes over the "
             "shards. Set another with --strength."
         )
+    # Labels on the command line are text; those of the shards may be numbers.
     scale = "auto" if job.standardise is None else job.standardise
     table.set_params(pos_label=_label(job.positive, data.labels), standardise=scale)
     model = table.make_model()
     start = time.perf_counter()
+    # A checkpoint is saved while the solver runs, and resumed only for the same rows and problem.
     saving: AbstractContextManager[None] = nullcontext()
     if job.checkpoint is not None:
         problem = {name: getattr(model, name) for name in PROBLEM}

@@ -243,7 +243,7 @@ def _learn(
 
 
 def _source(data: list[str] | None) -> str | list[str]:
-    """The files, or "-" for standard input; a terminal is refused, as nobody types rows."""
+    """The files, or "-" for standard input; a terminal is refused."""
     from auctor.core.errors import DataError
 
     if data:
@@ -294,6 +294,7 @@ def _progress_line() -> Callable[[Progress], None] | None:
     latest = 0.0
 
     def show(progress: Progress) -> None:
+        """Write the line, unless the last update was less than `PAUSE` seconds ago."""
         nonlocal latest
         now = time.monotonic()
         if now - latest < PAUSE:

@@ -75,6 +75,7 @@ def train_table(
 def _train(
     job: TableJob, table: TableClassifier, screen: Console | None, progress: Progress
 ) -> tuple[Run, dict[str, Any]]:
+    """Do the work of `train_table` with a given line of progress."""
     from auctor.training.run import train as fit_model
 
     saved = False
@@ -135,6 +136,7 @@ def _read(job: TableJob, screen: Console | None, progress: Progress) -> tuple[Pa
             check_two(labels, job.data)
         if screen is not None:
             show_data(screen, job.data, table.matrix, labels, tuple(table.summary), table.schema)
+        # A test file is encoded by the schema of the training file.
         test = None
         if job.test is not None:
             progress.stage(f"reading {job.test}")

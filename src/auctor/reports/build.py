@@ -339,6 +339,7 @@ def _headline(
 
 
 def _fit(solution: Solution) -> Fit:
+    """The result of a solve for a report."""
     return Fit(
         objective=solution.value,
         gap=solution.gap,
@@ -353,6 +354,7 @@ def _fit(solution: Solution) -> Fit:
 
 
 def _calibration(y: Array, candidate: Candidate, s: Sweep) -> Calibration:
+    """Calibration of the probabilities, or of the scores of a model without probabilities."""
     if candidate.probabilities is None:
         return curves.calibration(s, of_probabilities=False)
     by_probability = sweep(validate(WHO, y, candidate.probabilities, None))

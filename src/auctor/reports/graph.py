@@ -113,6 +113,7 @@ def draw_graph(
         raise DataError(
             "draw_graph", needs=f"{size} names", got=f"{len(names)}", todo="Name every variable."
         )
+    # Each edge once, from the upper triangle; nodes are renumbered to those that are drawn.
     upper = (edges.row < edges.col) & (edges.data != 0.0)
     row, column, weight = edges.row[upper], edges.col[upper], edges.data[upper]
     shown = np.arange(size) if isolated else np.unique(np.concatenate((row, column)))

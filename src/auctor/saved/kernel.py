@@ -75,7 +75,7 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
     need(params.keys() <= set(inspect.signature(kind).parameters), "parameters of this version")
     estimator = kind(**params)
     estimator.check_parameters()
-    count = 1
+    count = 1  # score functions
     if name == "KernelClassifier":
         estimator.classes_ = classes = labels(fitted.pop("classes"), arrays)
         count = estimator.n_scores
@@ -88,6 +88,7 @@ def read_estimator(name: str, params: dict[str, Any], d: int, fitted: Json, arra
         )
         if calibrators is not None:
             estimator.calibrators_ = calibrators
+    # Positions of the support vectors increase; coefficients and rows must match their number.
     support = decoded(fitted.pop("support"), arrays)
     good = isinstance(support, np.ndarray) and support.dtype == np.int64 and support.ndim == 1
     need((good and support.size == 0) or bool((np.diff(support, prepend=-1) > 0).all()), "support")

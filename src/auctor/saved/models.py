@@ -142,6 +142,7 @@ def describe(estimator: Any, arrays: Arrays) -> Json:
         fitted["curves"] = describe_curves(estimator, arrays)
         for name in ("strength", "odds_slope"):
             fitted[name] = encoded(getattr(estimator, f"{name}_", None), name, arrays)
+    # A regressor has one number as intercept; a classifier has classes, thresholds and calibrators.
     if not hasattr(estimator, "classes_"):
         return fitted | {"intercept": encoded(float(estimator.intercept_), "intercept", arrays)}
     fitted["classes"] = encoded_array(estimator.classes_, "classes", arrays)
@@ -211,6 +212,7 @@ def read_fitted(
     given = kind.parameters(**params)
     kind.check(name, given)
     check_solver(name, given)
+    # The weights of an additive model are those of the columns of its bins, not of the table.
     curves = None
     if isinstance(given, CurveParameters):
         curves = read_curves(fitted.pop("curves"), d, arrays)
@@ -273,6 +275,7 @@ def _model(
     )
     calibrators = read_calibrators(k, fitted.pop("calibrators"), arrays)
     coef = decoded_matrix(fitted.pop("coef"), (k, d), arrays)
+    # A model of log-odds needs no fitted calibrators.
     used = calibrators if given.calibrate is not None else None
     if log_odds(given.metric, given.calibrate):
         used = [LOG_ODDS] * k

@@ -38,7 +38,10 @@ def read(entries: Any, arrays: Arrays) -> list[Any]:
     need(isinstance(entries, list) and len(entries) > 0, "steps")
     made: list[Any] = []
     for entry in entries[:-1]:
-        need(entry.keys() == {"name", "class", "params", "fitted"}, "steps as they are described")
+        need(
+            entry.keys() == {"name", "class", "params", "fitted"},
+            "steps with name, class, params and fitted",
+        )
         params, fitted = (
             {key: decoded(value, arrays) for key, value in entry[part].items()}
             for part in ("params", "fitted")

@@ -137,6 +137,7 @@ def save(
         "schema": None if schema is None else as_json(dict(schema), who="save", where="schema"),
         "notes": as_json(dict(notes or {}), who="save", where="notes"),
     }
+    # Reading the description back before writing refuses models that could not be loaded.
     try:
         text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
         _Content.read(parse_json(text.encode()), dict(arrays)).estimator()
@@ -283,6 +284,7 @@ class _Content:
             need(isinstance(meta["schema"], dict), "a schema of its table")
         steps = meta.get("steps")
         steps = None if steps is None else pipelines.read(steps, arrays)
+        # Reading removes entries and arrays: what is left belongs to nothing.
         need(not rest and not arrays, "all of it in place")
         return cls(meta, fitted, learner, d, names, table, steps)
 

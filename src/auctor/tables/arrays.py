@@ -56,6 +56,7 @@ class ArrayFile:
                 todo="Convert it to numbers, or reshape it.",
             )
         n, d = rows.shape
+        # Names are those of the file, or column_1, column_2, ...; d of them.
         self.named = names is not None
         fields = default_names(d) if names is None else check_names(source.name, names, options.who)
         if len(fields) != d:
@@ -65,6 +66,7 @@ class ArrayFile:
                 got=f"{len(fields)} names for {d} columns in {source.name}",
                 todo="Store one name for each column.",
             )
+        # Labels are a column of the rows, or the array y with one entry per row.
         self._label_field = None
         self.label: str | None = "y"
         if labels is None:
@@ -79,7 +81,7 @@ class ArrayFile:
             )
         self.names = tuple(name for k, name in enumerate(fields) if k != self._label_field)
         self.text_columns: frozenset[int] = frozenset()
-        whole = rows.dtype.kind in "iu"
+        whole = rows.dtype.kind in "iu"  # an array has one type for all its columns
         self.float_columns = frozenset(() if whole else range(len(self.names)))
         self.non_numeric: set[int] = set()
         self.first_non_numbers: dict[int, str] = {}
@@ -320,6 +322,7 @@ class _Array:
         _header(file)
 
         def take(n: int) -> Array:
+            """Read the next n entries, a block at a time."""
             taken = np.empty((n, *self.shape[1:]), self.dtype)
             buffer = memoryview(taken.reshape(-1).view(np.uint8).data)
             at = 0

@@ -64,7 +64,7 @@ def ipc_file(source: Source, options: ReadOptions) -> ArrowFile:
 
     def batches(names: list[str]) -> Iterator[Any]:
         rows = options.most_rows(len(schema))
-        if is_file:
+        if is_file:  # random access to its batches; a stream is read again from its start
             parts = (file.get_batch(k) for k in range(file.num_record_batches))
         else:
             raw.seek(start)
@@ -263,6 +263,7 @@ def _is_floating(kind: Any) -> bool:
 
 
 def _is_number(kind: Any) -> bool:
+    """Whether a type is read as numbers; a column of null has only missing numbers."""
     from pyarrow import types
 
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
@@ -270,6 +271,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
+    """Whether a type is a string type."""
     from pyarrow import types
 
     tests = (types.is_string, types.is_large_string, types.is_string_view)

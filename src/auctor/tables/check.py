@@ -19,8 +19,9 @@ from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, has_decimal_comma, listed, parse_number
 from auctor.tables.dates import patterns_of
-from auctor.tables.infer import MOSTLY, ColumnStats, Note
+from auctor.tables.infer import MOSTLY, Note
 from auctor.tables.options import ReadOptions
+from auctor.tables.stats import ColumnStats
 
 #: Smallest number of rows for findings about distinct values. In fewer rows all values often differ
 #: by chance. Set by hand; a much smaller number gives false alarms, a larger one misses ids.
@@ -196,6 +197,8 @@ def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
     name, words = repr(seen.name), seen.counts
     total = sum(words.values())
     shown = repr(next(iter(words), ""))
+    # The first form that nearly all values have decides; the order matters for 1,234, which may be
+    # a number with thousands or with a decimal comma.
     if _shaped(words, _is_date):
         does = f"takes {name} as text of {len(words)} categories; values such as {shown} are dates."
         yield _found(seen, "date", does, *_date_option(seen))
@@ -317,6 +320,7 @@ def _leaks(seen: ColumnView, hit: Array | None) -> Iterator[Finding]:
     scores = _scores(seen, hit)
     if scores is None:
         return
+    # AUC on the rows with a value; it needs enough rows, of both classes.
     known = np.isfinite(scores)
     if known.sum() < FEW_ROWS or hit[known].all() or not hit[known].any():
         return

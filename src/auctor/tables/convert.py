@@ -17,7 +17,6 @@ from auctor.tables.encode import Encoder
 from auctor.tables.formats import TABLES, check_format, format_to_read, format_to_write
 from auctor.tables.infer import (
     WHOLE_COLUMN,
-    ColumnStats,
     Note,
     infer,
     leave_out_empty,
@@ -30,6 +29,7 @@ from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.parts import Names, Part, block_part
 from auctor.tables.read import read_source
 from auctor.tables.source import Source
+from auctor.tables.stats import ColumnStats
 from auctor.tables.stream import is_file
 from auctor.tables.svmlight import svmlight_chunks
 from auctor.tables.write import free_name, write_parts, write_table
@@ -137,6 +137,7 @@ def convert(
         file.keep()
         opened = None if found == "svmlight" else TABLES[found](file, options)
         counter = _Counter()
+        # Sparse rows, tables that need all rows for their fills, and all other tables.
         if opened is None:
             parts = _unnamed(file, found, options, wanted)
             names = Names(None, "label")
@@ -148,7 +149,7 @@ def convert(
             names, parts = _named(opened, file.name, wanted, options, notes)
         write_parts(path, counter.count(parts), names, wanted, WHO)
         return Converted(counter.rows, counter.columns, found, wanted)
-    finally:
+    finally:  # notes are given even if the conversion fails
         file.close()
         for note in notes:
             warnings.warn(note.warning(WHO), stacklevel=2)
@@ -160,6 +161,7 @@ class _Counter:
     rows = columns = 0
 
     def count(self, parts: Iterator[Part]) -> Iterator[Part]:
+        """Pass parts on and count them."""
         for part in parts:
             rows, columns = part.shape
             self.rows += rows

@@ -209,6 +209,7 @@ class DelimitedFile:
         )
 
     def _is_number(self, field: str) -> bool:
+        """Whether a field of the first records is a number; true and false may be names."""
         word = field.lower()
         return (
             bool(field) and word not in ("true", "false") and self.parse_number(field) is not None
@@ -331,6 +332,7 @@ class _Rows:
 
     def _labels(self, text: Text, column: Any, spelt: bool) -> Array:
         """Labels, all of the type of the first one: numbers, or text without missing values."""
+        # ``values``: labels as numbers, NaN for words and missing ones; ``is_word``: the words.
         if spelt:
             codes, words, meanings = self._meanings(column)
             values = _looked_up(meanings, codes)
@@ -341,6 +343,7 @@ class _Rows:
             is_word = np.zeros(values.shape, bool)
         if is_word.any():
             self.spelt.add(self.file.label_field)
+        # The first label that is not missing decides the type of all.
         if self.labels_are_text is None:
             known = np.flatnonzero(is_word | ~np.isnan(values))
             self.labels_are_text = None if not known.size else bool(is_word[known[0]])

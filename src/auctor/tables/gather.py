@@ -11,7 +11,6 @@ from auctor.core.types import Array
 from auctor.tables.blocks import GROWTH, Block, TableFile
 from auctor.tables.check import check_columns, leave_out_unique
 from auctor.tables.infer import (
-    ColumnStats,
     Note,
     first_kinds,
     infer,
@@ -24,6 +23,7 @@ from auctor.tables.infer import (
 )
 from auctor.tables.options import ReadOptions
 from auctor.tables.schema import ColumnSummary, Schema
+from auctor.tables.stats import ColumnStats
 
 
 def find_schema(
@@ -123,6 +123,7 @@ class _Growing:
         self._array: Array = np.empty((0, width), kind)
 
     def add(self, rows: Array) -> None:
+        """Append rows."""
         wanted = self.used + rows.shape[0]
         if self._array.shape[0] < wanted:
             capacity = max(wanted, int(GROWTH * self._array.shape[0]))
@@ -131,8 +132,10 @@ class _Growing:
         self.used = wanted
 
     def clear(self) -> None:
+        """Drop all rows and free their memory."""
         self._array, self.used = np.empty((0, self.width), self._array.dtype), 0
 
     def rows(self) -> Array:
+        """The array, shrunk in place to the rows in use."""
         self._array.resize((self.used, self.width), refcheck=False)
         return self._array

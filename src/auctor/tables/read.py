@@ -18,10 +18,11 @@ from auctor.tables.columns import EXACT
 from auctor.tables.encode import Encoder, fit_width, refuse_missing
 from auctor.tables.formats import TABLES, check_format, format_to_read
 from auctor.tables.gather import find_schema, gathered
-from auctor.tables.infer import ColumnStats, Note
+from auctor.tables.infer import Note
 from auctor.tables.options import CHUNK_ROWS, ReadOptions
 from auctor.tables.schema import KEEP, ColumnSummary, Schema
 from auctor.tables.source import Source
+from auctor.tables.stats import ColumnStats
 from auctor.tables.stream import check_unnamed, is_file
 from auctor.tables.svmlight_matrix import svmlight_matrix
 
@@ -178,7 +179,7 @@ def read_table(
     try:
         found = format_to_read(format, file.name, WHO)
         return read_source(file, found, options, notes, kind, n_threads)
-    finally:
+    finally:  # notes are given even if reading fails
         file.close()
         for note in notes:
             warnings.warn(note.warning(WHO), stacklevel=2)

@@ -85,6 +85,7 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
     codes: dict[Any, int] = {}
 
     def flush() -> None:
+        """Write the chunks so far as one shard."""
         nonlocal count, held, size
         if held:
             matrix, labels = _joined(held, width)
@@ -100,7 +101,7 @@ def _write(chunks: Iterator[Chunk], folder: Path, shard_bytes: int) -> WrittenSh
                 todo="Give every part the same columns in the same order.",
             )
         names = chunk.columns
-        width = max(width, chunk.matrix.shape[1])
+        width = max(width, chunk.matrix.shape[1])  # later svmlight rows may have more columns
         rows += chunk.matrix.shape[0]
         held.append(chunk)
         matrix: Any = chunk.matrix

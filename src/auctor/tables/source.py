@@ -260,6 +260,7 @@ class _Joined(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read the head first, then what the file has available."""
         if self._head:
             data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
         elif hasattr(self._rest, "read1"):
@@ -283,6 +284,7 @@ class _Zstandard(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Decompress until there are bytes to return; several frames may follow each other."""
         while not self._ready:
             self._packed = self._packed or self._file.read(1 << 16)
             if not self._packed:
@@ -368,6 +370,7 @@ def read_ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator
     stopped = threading.Event()
 
     def work() -> None:
+        """Put items into the queue; the last entry is None, or the exception that ended them."""
         end: BaseException | None = None
         try:
             for item in items:
@@ -385,7 +388,7 @@ def read_ahead(items: Iterator[T], most: int, *, wait: bool = True) -> Generator
             if isinstance(got, BaseException):
                 raise got
             yield got[0]
-    finally:
+    finally:  # the thread may wait for space in the queue: make room, so that it sees ``stopped``
         stopped.set()
         while not ready.empty():
             ready.get_nowait()

@@ -230,6 +230,7 @@ def _write_npz(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) ->
     rows = entries = width = 0
     compressed = False
     with tempfile.TemporaryFile() as values, tempfile.TemporaryFile() as indices:
+        # Collect the entries of all parts, and shift row ends by the entries before each part.
         for part in parts:
             compressed = sparse.issparse(part.matrix)
             if compressed:
@@ -246,6 +247,7 @@ def _write_npz(file: BinaryIO, parts: Iterator[Part], names: Names, who: str) ->
             if part.labels is not None:
                 labels.append(part.labels)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            # The names are those of scipy.sparse.save_npz, or X for a dense matrix.
             if compressed:
                 _member(archive, "indices", (entries,), np.int64, indices)
                 _member(archive, "indptr", (rows + 1,), np.int64, np.concatenate(ends))

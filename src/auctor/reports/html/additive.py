@@ -29,7 +29,7 @@ def pair_figures(info: CurvesInfo) -> list[Figure]:
             found.title,
             pair_svg(found),
             note=f"Strongest colour: {short(float(np.abs(found.level).max(initial=0.0)))} added "
-            "(orange) or taken off (blue).",
+            "to the score (orange) or subtracted (blue).",
         )
         for found in info.pairs
     ]

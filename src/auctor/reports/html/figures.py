@@ -64,11 +64,12 @@ def ranking(models: Sequence[ModelInfo]) -> list[Figure]:
     tp, fp, fn, tn = counts = _chosen(first)
     rows, positives = sum(counts), tp + fn
     precision = tp / (tp + fp) if tp + fp else 0.0
-    chance = positives / rows
+    chance = positives / rows  # precision of a random ranking
     roc = Frame(unit_axis("False positive rate"), unit_axis("True positive rate"))
     pr = Frame(unit_axis("Recall"), unit_axis("Precision"))
     gains = Frame(unit_axis("Part of the rows, highest scores first"), unit_axis("Positives found"))
     legend = [(f"line {style(k)}", m.name) for k, m in enumerate(models)]
+    # The ids of the dots let the script move them with the threshold slider.
     return [
         Figure(
             "ROC curve",
@@ -126,6 +127,7 @@ def calibration(model: ModelInfo) -> Figure:
     else:
         x = range_axis("Mean score", bins[0].score, bins[-1].score)
     frame = Frame(x, count_axis("Rate of positives", min(1.0, highest)))
+    # The diagonal, on which predictions and rates agree, as far as both axes reach.
     marks = (
         [frame.line((0.0, 1.0), (0.0, 1.0), "chance")] if of_probabilities and x.high >= 1.0 else []
     )
@@ -193,6 +195,7 @@ def convergence(models: Sequence[ModelInfo]) -> list[Figure]:
         caption = f"Objective and gap against {title.split()[0].lower()}"
         marks = (frame.line(*line, f"line s{k}") for k, line in enumerate(lines) if line[0])
         figures.append(Figure(caption, frame.chart(caption, *marks), legend))
+    # Bounds of the distance to the optimum exist only for certified gaps.
     solved = [(k, m) for k, m in enumerate(models) if m.convergence.excess]
     if solved:
         caption = "Distance to the optimum, at most"

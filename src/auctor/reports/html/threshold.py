@@ -153,6 +153,7 @@ def _computed(c: Confusion, info: ReportInfo) -> tuple[float, float, float]:
 
 
 def _derived(c: Confusion, info: ReportInfo) -> tuple[Derived, ...]:
+    """The metrics of the panel at one threshold."""
     fbeta, cost, flagged = _computed(c, info)
     return (
         Derived("Precision", c.precision, number(c.precision), "precision"),

@@ -1,0 +1,72 @@
+"""Statistics of the columns of a table, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from auctor.core.types import FloatArray
+from auctor.kernels.text.encode import column_facts
+from auctor.tables.blocks import Block
+from auctor.tables.schema import ColumnSummary
+
+
+@dataclass
+class ColumnStats:
+    """Statistics of the columns of a table, updated block by block.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows so far.
+    facts : (4, k) array
+        Count of missing values, minimum, maximum and mean of the k columns of numbers.
+    words : list of dict
+        Counts of the words of each column of text.
+    """
+
+    rows: int = 0
+    facts: FloatArray = field(default_factory=lambda: np.empty((4, 0)))
+    words: list[dict[str, int]] = field(default_factory=list)
+
+    def add(self, block: Block) -> None:
+        """Update the statistics with the rows of a block."""
+        facts = column_facts(block.numbers)
+        if not self.rows:
+            self.facts = facts
+            self.words = [{} for _ in block.words]
+        else:
+            self._merge(facts, block.n_rows)
+        for k, known in enumerate(self.words):
+            codes = block.codes[:, k]
+            counts = np.bincount(codes[codes >= 0], minlength=len(block.words[k])).tolist()
+            for word, count in zip(block.words[k], counts, strict=True):
+                if count:  # a part of a block may have words that none of its rows use
+                    known[word] = known.get(word, 0) + count
+        self.rows += block.n_rows
+
+    def _merge(self, facts: FloatArray, rows: int) -> None:
+        """Combine with the statistics of ``rows`` more rows; means by their numbers of values."""
+        before, after = self.rows - self.facts[0], rows - facts[0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            old = np.where(before > 0, self.facts[3] * (before / (before + after)), 0.0)
+            new = np.where(after > 0, facts[3] * (after / (before + after)), 0.0)
+        self.facts = np.array(
+            [
+                self.facts[0] + facts[0],
+                np.fmin(self.facts[1], facts[1]),
+                np.fmax(self.facts[2], facts[2]),
+                np.where(before + after > 0, old + new, np.nan),
+            ]
+        )
+
+    def number(self, name: str, k: int) -> ColumnSummary:
+        """Summary of the k-th column of numbers."""
+        low, high, mean = (None if np.isnan(x) else float(x) for x in self.facts[1:, k])
+        return ColumnSummary(name, "number", int(self.facts[0, k]), None, low, high, mean)
+
+    def category(self, name: str, k: int) -> ColumnSummary:
+        """Summary of the k-th column of text."""
+        missing = self.rows - sum(self.words[k].values())
+        return ColumnSummary(name, "category", missing, len(self.words[k]))
