@@ -8,13 +8,14 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from auctor import MetricClassifier
 from auctor.core.errors import DataError, DataLost
 from auctor.core.result import Status
 from auctor.core.types import Target
 from auctor.dask import from_dask
-from auctor.data import Dense, Sharded
+from auctor.data import Dense, Sharded, Sparse
 from auctor.data.workers import MemoryWorkers
 from auctor.losses import FBeta, Logistic, PairwiseHinge, PairwiseSquaredHinge, Prbep
 from auctor.minimise import minimise
@@ -184,6 +185,16 @@ def test_auto_finds_the_same_optimum_on_unknown_chunks(client, metric):
     assert far.feature_names_in_.tolist() == list("abcde")
     values = [model.solution_.value for model in (far, near)]
     assert abs(values[0] - values[1]) <= max(far.solution_.tol, near.solution_.tol)
+
+
+def test_dask_knows_how_large_shards_are():
+    """It would take them for 56 bytes each, and move them to whichever worker is idle."""
+    from dask.sizeof import sizeof
+
+    target = Target(np.zeros(600))
+    rows = csr_array(X)
+    assert X.nbytes <= sizeof(Dense(X, target)) <= 1.1 * X.nbytes
+    assert rows.data.nbytes < sizeof(Sparse(rows, target)) < 3 * rows.data.nbytes
 
 
 def test_more_workers_than_partitions(client):

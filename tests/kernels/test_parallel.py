@@ -2,6 +2,7 @@
 
 import os
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -33,6 +34,16 @@ def test_balanced_cuts_share_the_entries(dtype, parts):
     shares = np.diff(indptr[cuts].astype(int))
     assert shares.min() >= 0
     assert shares.max() <= counts.sum() / parts + counts.max()
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_balanced_cuts_copy_no_row_pointers(dtype):
+    indptr = np.arange(100_001, dtype=dtype)
+    tracemalloc.start()
+    balanced_cuts(indptr, 16)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < indptr.nbytes / 10
 
 
 def test_one_giant_row_and_no_rows_are_cut():

@@ -46,6 +46,10 @@ class Sparse(InMemory):
         self._parts = unsigned(X)
         self.n_entries = int(X.nnz)
 
+    def __sizeof__(self) -> int:
+        """Bytes of the rows, by which Dask decides not to move them."""
+        return sum(int(part.nbytes) for part in self._parts)
+
     def _cuts(self, parts: int) -> list[int]:
         return balanced_cuts(self._parts[0], parts)
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from auctor.core.checks import check_int
 from auctor.core.types import Array
 
@@ -127,5 +129,6 @@ def balanced_cuts(indptr: Array, parts: int) -> list[int]:
     if parts <= 1:
         return [0, n]
     total = int(indptr[-1])
-    inner = [int(indptr.searchsorted(total * k // parts)) for k in range(1, parts)]
-    return [0, *(min(cut, n) for cut in inner), n]
+    # Numbers of another type would have numpy convert all row pointers first, at every product.
+    shares = np.array([total * k // parts for k in range(1, parts)], dtype=indptr.dtype)
+    return [0, *(min(int(cut), n) for cut in indptr.searchsorted(shares)), n]
