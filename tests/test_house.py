@@ -191,6 +191,38 @@ def test_numeric_constants_say_what_they_do():
     assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
 
 
+def comment_of(node, lines):
+    """The comment above a statement and the one beside it, as one line of text."""
+    first = node.lineno - 1
+    while first > 0 and lines[first - 1].startswith("#"):
+        first -= 1
+    above = [line.lstrip("#: ") for line in lines[first : node.lineno - 1]]
+    return " ".join([*above, lines[node.lineno - 1].partition("#")[2]])
+
+
+def unsourced_constants(text):
+    """Fractions and factors whose comment does not say where the value comes from."""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and numbers(node.value):
+            words = comment_of(node, lines)
+            if not is_code(node.value) and not re.search(r"Source:|[Ss]et by hand|ounding", words):
+                yield node
+
+
+def test_constants_of_the_solvers_say_where_they_come_from():
+    bad = "#: A share.\nA = 0.5\n\nB = 1e-3  # seconds\nC = (0.5, 2.0)\n"
+    assert len(list(unsourced_constants(bad))) == 3
+    fine = "#: Source:\n#: x.md.\nA = 0.5\nB = 2.0  # Set by hand.\nC = 3\n#: Rounding.\nD = 1e-14"
+    assert list(unsourced_constants(fine)) == []
+    found = {
+        path: unsourced_constants(path.read_text(encoding="utf-8"))
+        for path in FILES
+        if path.relative_to(SOURCE).parts[0] in ("solvers", "problem")
+    }
+    assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
+
+
 def test_the_page_on_the_architecture_names_every_room_and_only_files_that_exist():
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     files = set(re.findall(r"`([\w/]+\.py)`", page))

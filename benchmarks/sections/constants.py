@@ -26,10 +26,12 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def prepare(files: set[str]) -> tuple[list[tuple[Case, dict, set[Line]]], list[str]]:
-    """Solve the panel with the constants as they are: answers, lines run, and what was left out."""
+def prepare(
+    files: set[str], cases: list[Case] | None = None
+) -> tuple[list[tuple[Case, dict, set[Line]]], list[str]]:
+    """Solve cases with the constants as they are: answers, lines run, and what was left out."""
     ready, notes = [], []
-    for case in panel():
+    for case in panel() if cases is None else cases:
         solve(case, MAX_SECONDS)  # compiles
         first, again = solve(case, MAX_SECONDS), solve(case, MAX_SECONDS)
         if same(first, again):

@@ -12,9 +12,12 @@ from auctor.core.protocols import Loss, Shifted, Shifts
 from auctor.core.types import FloatArray, Target, absolute_sum
 
 #: A slope counts as zero up to this share of the sum of absolute slopes: some fifty times machine
-#: epsilon, the rounding error of that sum.
+#: epsilon, the rounding error of that sum. Source: constants.md: 1e-16 changes passes by less than
+#: 1 % (73 cases), 1e-12 changes passes by less than 1 % (72 cases) and fails in 1 case.
 EXACT = 1e-14
 #: Rounding error of a score, relative to its size: machine epsilon. Closer shifts are equal.
+#: Source: constants.md: 2.3e-18 takes 1.08 times the passes and 0.97 times the CPU seconds (2
+#: cases), 2.3e-14 changes passes by less than 1 % (48 cases).
 ULP = 2.3e-16
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from auctor.problem.problem import Problem
 
 #: Gap, as a share of the null model's loss, below which it is the rounding error of the two values
-#: it is the difference of: about 50 times machine epsilon.
+#: it is the difference of: about 50 times machine epsilon. Source: constants.md: nothing changes
+#: from 1e-16 to 1e-12.
 ROUNDING = 1e-14
 
 

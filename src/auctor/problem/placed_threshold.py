@@ -11,12 +11,14 @@ from auctor.core.types import Array, FloatArray
 from auctor.data.spread import Leaf, Spread, ordered_sum
 from auctor.kernels.losses.thresholds import Threshold, threshold
 
-#: Thresholds per round of calls; a round takes as long as a few passes over the scores.
+#: Thresholds per round of calls; a round takes as long as a few passes over the scores. Set by
+#: hand; no case of constants.md reads it.
 CUTS = 8
 #: Number of rows near the threshold below which their scores come to this process for the exact
-#: threshold.
+#: threshold. Set by hand; no case of constants.md reads it.
 NEAR = 64
-#: Most rounds of bisection; each divides the range by nine, so that 20 reach the last digit.
+#: Most rounds of bisection; each divides the range by nine, so that 20 reach the last digit. Set by
+#: hand; no case of constants.md reads it.
 ROUNDS = 20
 
 

@@ -126,15 +126,21 @@ ARMIJO = 1e-4
 #: Strong Wolfe condition: largest absolute slope, as a share of the first slope. Source: Nocedal
 #: and Wright, Numerical optimization, section 3.1.
 WOLFE = 0.9
-#: Factor on a step that was too long; the usual halving.
+#: Factor on a step that was too long; the usual halving. Source: constants.md: 0.125 takes 1.08
+#: times the passes (11 cases), 0.875 takes 1.28 times the passes (8 cases) and fails in 3 cases.
 SHRINK = 0.5
 #: Halvings before a search gives up: 2^-60 of a step is below the rounding error of the start.
+#: Source: constants.md: 30 takes 0.76 times the CPU seconds (1 case), 120 takes 1.41 times the CPU
+#: seconds (1 case).
 MOST_TRIALS = 60
 #: Relative change of the objective that is lost in rounding: about 50 times machine epsilon, the
 #: error of a mean over many rows. Smaller changes are judged by the violation of optimality.
+#: Source: constants.md: 1e-16 takes 1.09 times the passes (3 cases) and fails in 1 case, 1e-12
+#: changes passes by less than 3 % (9 cases).
 ROUNDING = 1e-14
 #: Largest ratio of the new to the old violation of optimality for a step of such a small change;
-#: ends runs of steps that make no progress.
+#: ends runs of steps that make no progress. Source: constants.md: 0.225 takes 1.21 times the passes
+#: and 1.04 times the CPU seconds (1 case), 0.975 changes nothing.
 POLISHED = 0.9
 
 

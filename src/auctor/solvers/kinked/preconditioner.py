@@ -16,21 +16,29 @@ from auctor.problem import Problem
 from auctor.problem.hessian import FACTOR_PARAMS, Hessian
 
 #: Curvature of a kinked pair loss as a share of that of the square loss. It only affects the ratio
-#: of loss and penalty in the preconditioner.
+#: of loss and penalty in the preconditioner. Source: constants.md: 0.0625 takes 1.25 times the
+#: passes and 2.06 times the CPU seconds (1 case), 0.8125 takes 1.06 times the passes and 1.67 times
+#: the CPU seconds (1 case).
 SHARE = 0.25
-#: Added to every diagonal entry, as a share of it, so that the Cholesky factor exists.
+#: Added to every diagonal entry, as a share of it, so that the Cholesky factor exists. Source:
+#: constants.md: from 1e-10 to 1e-6 passes change by less than 1 % (1 case).
 FLOOR = 1e-8
-#: Least number of sampled rows; fewer estimate the curvature of all pairs too badly.
+#: Least number of sampled rows; fewer estimate the curvature of all pairs too badly. Source:
+#: constants.md: from 1250 to 5000 passes change by less than 5 % (1 case).
 LEAST = 2500
-#: Least number of sampled rows per column.
+#: Least number of sampled rows per column. Source: constants.md: 6 changes nothing, 24 takes 0.89
+#: times the passes and 0.95 times the CPU seconds (1 case).
 PER_COLUMN = 12
 #: Distinct rows times columns below which plain L-BFGS steps cost less than the preconditioner.
+#: Source: constants.md: 10_000 takes 0.89 times the passes and 0.75 times the CPU seconds (1 case),
+#: 40_000 changes nothing.
 SMALL = 20_000
 #: No preconditioner if the mean of the squared eigenvalues is below this multiple of their squared
-#: mean: the problem is then well conditioned.
+#: mean: the problem is then well conditioned. Source: constants.md: nothing changes from 1.125 to
+#: 3.
 ROUND = 1.5
 #: No preconditioner if the variance of a column is below this share of its mean square: the
-#: variance is then mostly rounding error.
+#: variance is then mostly rounding error. Source: constants.md: nothing changes from 1e-10 to 1e-6.
 NARROW = 1e-8
 
 

@@ -16,7 +16,8 @@ from auctor.solvers.base import State
 from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
-#: Consecutive rounds without a decrease after which the solver has stalled.
+#: Consecutive rounds without a decrease after which the solver has stalled. Set by hand; no case of
+#: constants.md reads it.
 PATIENCE = 10
 
 

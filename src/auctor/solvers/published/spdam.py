@@ -16,7 +16,8 @@ from auctor.problem import Problem
 from auctor.solvers.base import State
 from auctor.solvers.published.prox_svrg import CentredRows, centred_rows
 
-#: Consecutive passes without a decrease after which the solver has stalled.
+#: Consecutive passes without a decrease after which the solver has stalled. Source: constants.md:
+#: nothing changes from 25 to 100.
 PATIENCE = 50
 
 

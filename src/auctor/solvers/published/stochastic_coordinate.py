@@ -18,8 +18,10 @@ from auctor.solvers.sparse.proximal import feasible
 from auctor.solvers.specs import spec_of
 
 #: Epochs between two recomputations of the scores, whose updates accumulate rounding errors.
+#: Source: constants.md: from 12 to 50 passes change by less than 2 % (2 cases).
 REFRESH = 25
-#: Consecutive epochs without a decrease after which the solver has stalled.
+#: Consecutive epochs without a decrease after which the solver has stalled. Source: constants.md:
+#: nothing changes from 10 to 40.
 PATIENCE = 20
 
 

@@ -14,7 +14,8 @@ from auctor.problem.hessian import DENSE_ENTRIES, Hessian
 from auctor.solvers.base import State
 from auctor.solvers.smooth.conjugate import truncated_cg
 
-#: Parameters up to which the Hessian is formed and factorised.
+#: Parameters up to which the Hessian is formed and factorised. Source: constants.md: nothing
+#: changes from 750 to 3000.
 DIRECT_PARAMS = 1500
 
 

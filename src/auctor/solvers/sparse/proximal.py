@@ -47,6 +47,7 @@ def check_steps(who: str, shrink: float, growth: float) -> None:
 
 
 #: Halvings of a step after which the solver has stalled: the step is then below rounding error.
+#: Source: constants.md: nothing changes from 40 to 160.
 MOST_TRIALS = 80
 
 

@@ -20,13 +20,17 @@ from auctor.solvers.smooth.conjugate import truncated_cg
 from auctor.solvers.sparse.proximal import MOST_TRIALS, first_step, proximal_step
 from auctor.solvers.specs import tree_of
 
-#: Columns of the working set, as a multiple of the nonzero ones.
+#: Columns of the working set, as a multiple of the nonzero ones. Source: constants.md: 1.125 takes
+#: 0.95 times the passes and 1.03 times the CPU seconds (2 cases), 3 takes 1.50 times the passes and
+#: 1.09 times the CPU seconds (2 cases).
 GROWTH = 1.5
-#: Share of all columns above which the working set is not copied: all columns are taken.
+#: Share of all columns above which the working set is not copied: all columns are taken. Source:
+#: constants.md: from 0.175 to 0.925 passes change by less than 5 % (3 cases).
 WHOLE = 0.7
-#: Relative tolerance of the conjugate gradients.
+#: Relative tolerance of the conjugate gradients. Source: constants.md: 0.05 changes passes by less
+#: than 3 % (8 cases), 0.8 takes 1.33 times the passes (5 cases) and fails in 3 cases.
 RESIDUAL = 0.2
-#: Trial lengths of a Newton step.
+#: Trial lengths of a Newton step. Set by hand.
 LENGTHS = (1.0, 0.5, 0.2, 0.05)
 
 

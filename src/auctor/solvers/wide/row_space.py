@@ -19,16 +19,19 @@ from auctor.solvers.choose import Role, choose
 from auctor.solvers.reformulate import Reformulated
 from auctor.solvers.relay import After, Relay, Stage
 
-#: Least diagonal entry of a usable Cholesky factor, as a share of the largest.
+#: Least diagonal entry of a usable Cholesky factor, as a share of the largest. Source:
+#: constants.md: nothing changes from 1e-8 to 1e-4.
 REGULAR = 1e-6
-#: Square roots of eigenvalues below this share of the largest are rounding error; their
-#: directions are dropped.
+#: Square roots of eigenvalues below this share of the largest are rounding error; their directions
+#: are dropped. Source: constants.md: from 1e-9 to 1e-5 passes change by less than 1 % (1 case).
 RANK = 1e-7
 #: Steps in the span of the rows by the first solver of the table: coordinate ascent on the dual if
-#: its needs are met, which is slow if one direction dominates the rows.
+#: its needs are met, which is slow if one direction dominates the rows. Source: constants.md:
+#: nothing changes from 10 to 40.
 FIRST_STEPS = 20
 #: Steps in the span of the rows by the second solver. Then the solve moves to all columns: by then
-#: rounding errors of the Gram matrix have ended progress.
+#: rounding errors of the Gram matrix have ended progress. Source: constants.md: nothing changes
+#: from 30 to 120.
 NEXT_STEPS = 60
 
 

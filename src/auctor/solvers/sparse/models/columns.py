@@ -12,7 +12,8 @@ from auctor.problem import Point, Problem
 from auctor.solvers.sparse.models.shared import InterceptRow
 
 #: Least curvature of a column, as a share of what it would be if every row had the curvature of the
-#: row with the most.
+#: row with the most. Source: constants.md: from 1e-8 to 1e-4 passes change by less than 3 % (2
+#: cases).
 FLAT = 1e-6
 
 
