@@ -7,6 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from benchmarks.constants import found
+from benchmarks.constants.compiled import entry_lines, users
 from benchmarks.constants.found import Constant
 from benchmarks.constants.trial import failure, forked, lines_run, patched, same
 from benchmarks.constants.values import others
@@ -173,3 +174,12 @@ def test_summaries():
     assert words(s["failures"]) == "1 slow"
     assert not promising(s)
     assert summary({"d": found["d"]})["passes"] is None
+
+
+def test_compiled_functions_are_compiled_again_after_those_they_call():
+    every = found.constants()
+    names = [f.py_func.__name__ for f in users(every["kernels.descent.simplex.PIVOT"])]
+    assert names.index("_append") < names.index("factorise") < names.index("maximise")
+    lines = entry_lines(users(every["kernels.descent.simplex.PIVOT"]))
+    assert {path.rsplit("/", 1)[1] for path, _ in lines} == {"bundle.py"}
+    assert entry_lines([]) == set()

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Protocol
 
-from benchmarks.constants.found import SOURCE, Constant, Line, constants, parsed
+from benchmarks.constants.found import SOURCE, Constant, Line, constants, module_of, parsed
 from benchmarks.constants.panel import Case, solve
 from benchmarks.constants.trial import (
     LEAST_SECONDS,
@@ -75,15 +75,25 @@ def _depth(one: Compiled, among: list[Compiled], called: Callable[[Compiled], li
 
 
 def entry_lines(found: list[Compiled]) -> set[Line]:
-    """Lines outside the kernels that name one of these compiled functions."""
-    names = {one.py_func.__name__ for one in found}
-    paths = [path for path in SOURCE.rglob("*.py") if SOURCE / "kernels" not in path.parents]
-    return {
-        (str(path), node.lineno)
-        for path in paths
-        for node in ast.walk(parsed(path))
-        if {getattr(node, "attr", None), getattr(node, "id", None)} & names
-    }
+    """Lines of loaded modules outside the kernels that name one of these compiled functions."""
+    known, lines = {id(one) for one in found}, set()
+    for path in plain_files():
+        names = vars(sys.modules.get(module_of(path), object))
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                thing = getattr(names.get(node.value.id), node.attr, None)
+            elif isinstance(node, ast.Name):
+                thing = names.get(node.id)
+            else:
+                continue
+            if id(thing) in known:
+                lines.add((str(path), node.lineno))
+    return lines
+
+
+def plain_files() -> list[Path]:
+    """Files of the library without its kernels."""
+    return [path for path in SOURCE.rglob("*.py") if SOURCE / "kernels" not in path.parents]
 
 
 def tried(constant: Constant, value: float, cases: list[tuple[Case, dict]]) -> dict[str, dict]:
@@ -137,11 +147,11 @@ def main(labels: list[str]) -> None:
     from benchmarks.sections.constants import prepare, summary
 
     every = constants()
-    entries = {label: entry_lines(users(every[label])) for label in labels}
-    ready, _ = prepare({path for lines in entries.values() for path, _ in lines})
+    ready, _ = prepare({str(path) for path in plain_files()})
     for label in labels:
         constant = every[label]
-        cases = [(case, base) for case, base, run in ready if run & entries[label]]
+        entries = entry_lines(users(constant))
+        cases = [(case, base) for case, base, run in ready if run & entries]
         summaries = []
         for value in others(constant.value) if cases else ():
             # What another value left there must not be read back.
