@@ -74,9 +74,8 @@ def our_contenders(
 def _fit_ours(trained: str, surrogate: str, solver: str, part: Part, rules: Rules) -> Fitted:
     """Tune a strength on the inner folds by the metric, then fit to all training rows."""
     chosen = rules.chosen
-    # A model of the metric itself is trained with its class weights, and so is its threshold; a
-    # model of another metric needs the rule for unweighted rows.
-    cut = chosen.cut if trained == rules.metric else unweighted_cut(chosen)
+    # A threshold rule that is passed to an estimator ignores the class weights of the metric.
+    cut = unweighted_cut(chosen)
     given: dict[str, Any] = {
         "surrogate": surrogate,
         "standardise": False,  # the rows are scaled already, equally for all contenders
@@ -298,10 +297,10 @@ def _cut(chosen: Chosen, hits: Array, scores: FloatArray) -> float:
 
 
 def unweighted_cut(chosen: Chosen) -> Cut | None:
-    """The threshold rule for a model that was trained without the class weights of the metric.
+    """The threshold rule of a metric for rows without the class weights of the metric.
 
     auctor trains on "cost" by weighting positives, so that the threshold of least weighted error
-    has the least cost. A model without these weights needs the rule of least cost.
+    has the least cost. On unweighted rows that is the threshold of least cost.
 
     Examples
     --------
