@@ -56,7 +56,7 @@ def test_surrogates_of_an_unknown_metric_are_all(tab):
 
 def test_learners(tab):
     assert set(tab("stream", "--learner", "")) == set(learners())
-    assert tab("stream", "--missing", "")[:3] == ["refuse", "skip", "auto"]
+    assert tab("stream", "--missing", "")[:3] == ["auto", "mean", "median"]
 
 
 def test_kinds(tab):

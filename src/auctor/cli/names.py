@@ -28,7 +28,7 @@ def surrogates(ctx: typer.Context, incomplete: str) -> list[Completion]:
     name = ALIASES.get(typed, typed).partition("(")[0]
     offered = [METRICS[name]] if name in METRICS else list(METRICS.values())
     found = {surrogate: "" for metric in offered for surrogate in metric.surrogates}
-    return beginning(incomplete, {"auto": "the metric's default", **found})
+    return beginning(incomplete, {"auto": "chosen by cross-validation", **found})
 
 
 def penalties(incomplete: str) -> list[Completion]:

@@ -20,7 +20,7 @@ DataPath = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Rows: svmlight, CSV, TSV, Parquet, Arrow, NPZ or NPY; text may be compressed.",
+        help="A file: svmlight, CSV, TSV, Parquet, Arrow, NPZ or NPY; text may be compressed.",
         show_default=False,
     ),
 ]
@@ -146,7 +146,8 @@ Metric = Annotated[
 Surrogate = Annotated[
     str,
     typer.Option(
-        help="Loss that is minimised in place of the metric; auto takes the metric's default.",
+        help="Loss that is minimised in place of the metric; auto chooses by cross-validation, or "
+        "takes the metric's default if the strength is a number.",
         autocompletion=names.surrogates,
     ),
 ]

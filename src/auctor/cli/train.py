@@ -134,10 +134,10 @@ def train(
     verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a classifier on a metric, measure it on rows held out, write it to a file.
+    """Train a classifier on a metric, measure it on held-out rows, and write it to a file.
 
-    On a terminal a line shows how far it is. Ctrl-C stops it, saves the best model so far and exits
-    with code 130; files that exist are replaced.
+    On a terminal a line shows the progress. Ctrl-C stops training, saves the best model so far and
+    exits with code 130. Existing files are replaced.
     """
     for path in (out, report):
         if path is not None:
