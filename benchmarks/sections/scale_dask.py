@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import numpy as np
@@ -25,7 +26,8 @@ def run(settings: Settings) -> dict[str, object]:
     u = np.random.default_rng(0).normal(size=X.shape[0])
     w = np.random.default_rng(1).normal(size=X.shape[1])
     near = times(as_data(X, y, n_threads=1), w, u)
-    far = {count: _cluster(X, y, w, u, count) for count in (1, 2)}
+    found = {count: _cluster(X, y, w, u, count) for count in (1, 2)}
+    far = {count: seconds for count, (seconds, _) in found.items()}
     seconds = {"this process": near, "1 worker": far[1], "2 workers": far[2]}
     return {
         "title": title,
@@ -37,7 +39,12 @@ def run(settings: Settings) -> dict[str, object]:
             table(
                 f"Seconds, {X.shape[0]:,} rows", ["where", "least", "median"],
                 [[where, *two] for where, two in seconds.items()],
-            )
+            ),
+            table(
+                "CPU seconds of an evaluation, and the wall time of a call that does nothing",
+                ["workers", "this process, with the scheduler", "all workers", "null call"],
+                [[count, *spent] for count, (_, spent) in found.items()],
+            ),
         ],
         "notes": ["The workers share two cores with this process, which sends and receives."],
     }  # fmt: skip
@@ -56,8 +63,10 @@ def times(data: object, w: np.ndarray, u: np.ndarray) -> tuple[float, float]:
 
 def _cluster(
     X: object, y: np.ndarray, w: np.ndarray, u: np.ndarray, count: int
-) -> tuple[float, float]:
+) -> tuple[tuple[float, float], tuple[float, float, float]]:
+    """Least and median seconds; CPU seconds here and there, and seconds of a null call."""
     import distributed
+    import psutil
 
     from auctor.core.types import Target
     from auctor.dask import DaskWorkers
@@ -68,4 +77,22 @@ def _cluster(
         made = [Sparse(X[some], Target(y[some]), n_threads=1) for some in pieces]
         held = client.scatter(made)
         distributed.wait(held)
-        return times(Sharded(DaskWorkers(held, client)), w, u)
+        data = Sharded(DaskWorkers(held, client))
+        data.scores(w), data.gradient(u)
+        there = [psutil.Process(one) for one in client.run(os.getpid).values()]
+        here = psutil.Process()
+        before = _spent([here]), _spent(there)
+        seconds = times(data, w, u)
+        rounds = ROUNDS + 1  # `times` warms up first
+        spent = [
+            (_spent(who) - old) / rounds for who, old in zip(([here], there), before, strict=True)
+        ]
+        start = time.perf_counter()
+        for _ in range(ROUNDS):
+            data.workers.each("total", [(np.zeros(1),)] * len(held))
+        return seconds, (spent[0], spent[1], (time.perf_counter() - start) / ROUNDS)
+
+
+def _spent(processes: list[object]) -> float:
+    """CPU seconds that processes have used so far."""
+    return sum(sum(one.cpu_times()[:2]) for one in processes)

@@ -169,6 +169,23 @@ def test_another_version_on_a_worker_is_refused(client, monkeypatch):
 def test_other_chunks_are_refused(client):
     with pytest.raises(DataError, match="as many partitions of y as of X"):
         from_dask(arrays.from_array(X, chunks=(150, 5)), arrays.ones(600, chunks=200))
+    with pytest.raises(DataError, match="as many labels as rows in every partition"):
+        from_dask(arrays.from_array(X, chunks=(300, 5)), arrays.ones(600, chunks=(200, 400)))
+
+
+def test_labels_of_other_rows_are_refused(client):
+    """Partitions of y in another order than those of X, which the index shows."""
+    frames = pytest.importorskip("dask.dataframe", reason="the extra dask has no frames here")
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=list("abcde")).assign(y=(Y == "fraud").astype(int))
+    frame = frames.from_pandas(table, npartitions=3)
+    turned = frames.concat(
+        [frame.y.partitions[[2]], frame.y.partitions[[0]], frame.y.partitions[[1]]]
+    )
+    with pytest.raises(DataError, match="the index of their rows, in every partition"):
+        MetricClassifier("auc").fit(frame[list("abcde")], turned)
+    with pytest.raises(DataError, match="Make X and y from one frame"):
+        from_dask(frame[list("abcde")], frame.y, turned)
 
 
 @pytest.mark.parametrize("metric", ["auc", "log_loss"])

@@ -86,6 +86,22 @@ def _twice_where_a_is_positive(table):
     return 1.0 + (table["a"] > 0)
 
 
+def test_workers_without_auctor_or_with_another_version_are_refused(cluster, monkeypatch):
+    from auctor.ray import workers
+
+    # The driver says it is newer than what its own tasks, which read the real number, tell it.
+    monkeypatch.setattr(workers, "__version__", "99.0")
+    with pytest.raises(DataError, match=r"auctor 99\.0 on every worker, as it is here; got"):
+        from_ray(dataset(Y), NAMES, "y")
+
+    def absent(*given):
+        raise ModuleNotFoundError("No module named 'auctor'")
+
+    monkeypatch.setattr(workers, "_shard", absent)
+    with pytest.raises(DataError, match="on every worker, as it is here; got none"):
+        from_ray(dataset(Y), NAMES, "y")
+
+
 def test_a_fit_goes_on_when_a_worker_is_killed(cluster):
     data = from_ray(dataset(Y), NAMES, "y")
     data.workers.gather_below = 0.0

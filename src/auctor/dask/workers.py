@@ -97,8 +97,13 @@ def check_versions(client: Any) -> None:
             )
 
 
-def make_shard(rows: Any, y: Any, weight: Any) -> Dense | Sparse:
-    """Rows of one partition as a shard; runs on a worker."""
+def make_shard(rows: Any, y: Any, weight: Any, order: Any) -> Dense | Sparse:
+    """Rows of one partition as a shard; runs on a worker.
+
+    ``order`` are labels that the driver has: only the names of their rows are looked at.
+    """
+    for other in (y, weight, order):
+        check_index(rows, other)
     matrix = as_matrix(rows, who=WHO)
     labels = np.zeros(matrix.shape[0]) if y is None else np.asarray(y, dtype=np.float64)
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
@@ -115,6 +120,17 @@ def make_shard(rows: Any, y: Any, weight: Any) -> Dense | Sparse:
     return Dense(np.ascontiguousarray(matrix), target, n_threads=1)
 
 
+def check_index(rows: Any, other: Any) -> None:
+    """Refuse labels or weights of other rows, where a pandas index names them."""
+    if hasattr(rows, "iloc") and hasattr(other, "iloc") and not rows.index.equals(other.index):
+        raise DataError(
+            WHO,
+            needs="labels and weights with the index of their rows, in every partition",
+            got=f"{list(other.index[:3])} beside {list(rows.index[:3])}",
+            todo="Make X and y from one frame.",
+        )
+
+
 def partitions(collection: Any) -> list[Any]:
     """Delayed blocks of rows of a Dask array, series or frame."""
     if hasattr(collection, "rechunk"):
@@ -127,10 +143,13 @@ def partitions(collection: Any) -> list[Any]:
 def with_labels(X: Any, y: Any) -> tuple[Sharded, Array]:
     """Collections as data in shards, and the labels of all rows, which the driver keeps."""
     labels = np.asarray(y.compute() if hasattr(y, "compute") else y)
-    return from_dask(X), labels
+    both = all(hasattr(one, "npartitions") for one in (X, y)) and X.npartitions == y.npartitions
+    return from_dask(X, order=y if both else None), labels
 
 
-def from_dask(X: Any, y: Any = None, weight: Any = None, *, client: Any = None) -> Sharded:
+def from_dask(
+    X: Any, y: Any = None, weight: Any = None, *, client: Any = None, order: Any = None
+) -> Sharded:
     """A data set of Dask collections: rows stay where they are.
 
     Parameters
@@ -141,6 +160,8 @@ def from_dask(X: Any, y: Any = None, weight: Any = None, *, client: Any = None) 
     weight : dask array or Series, optional
     client : distributed.Client, optional
         The current one by default.
+    order : dask array or Series, optional
+        Labels that the driver has already, whose index must be that of X.
     """
     distributed = require("distributed", extra="dask", who=WHO)
     client = client or distributed.get_client()
@@ -148,6 +169,7 @@ def from_dask(X: Any, y: Any = None, weight: Any = None, *, client: Any = None) 
     rows = partitions(X)
     labels = [None] * len(rows) if y is None else partitions(y)
     weights = [None] * len(rows) if weight is None else partitions(weight)
+    orders = [None] * len(rows) if order is None else partitions(order)
     if not len(rows) == len(labels) == len(weights):
         raise DataError(
             WHO,
@@ -156,7 +178,9 @@ def from_dask(X: Any, y: Any = None, weight: Any = None, *, client: Any = None) 
             todo="Make X and y from one frame, or give them the same chunks.",
         )
     delayed = require("dask", extra="dask", who=WHO).delayed
-    made = [delayed(make_shard)(*parts) for parts in zip(rows, labels, weights, strict=True)]
+    made = [
+        delayed(make_shard)(*parts) for parts in zip(rows, labels, weights, orders, strict=True)
+    ]
     names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
     shards = client.compute(made)
     data = Sharded(DaskWorkers(shards, client), names=names)

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from auctor.core.errors import DataError
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
+from auctor.core.version import __version__
 from auctor.data import Dense, Sparse, as_matrix
 from auctor.data.sharded import Sharded, check_entries, with_labels
 from auctor.data.spread import ByReference
@@ -66,11 +68,14 @@ def _called(rows: Dense | Sparse, method: str, arguments: tuple[Any, ...], *kept
     return call(rows, method, arguments, kept)
 
 
-def _shard(block: Any, features: list[str], label: str, weight: str | None) -> tuple[Dense, Array]:
-    """The rows of a block and their labels; runs in a task."""
+def _shard(
+    block: Any, features: list[str], label: str, weight: str | None
+) -> tuple[Dense, tuple[str, Array]]:
+    """The rows of a block; the version of auctor and their labels; runs in a task."""
     weights = None if weight is None else block[weight].to_numpy(dtype=np.float64)
     rows = np.ascontiguousarray(as_matrix(block[features], who=WHO))
-    return Dense(rows, Target(np.zeros(len(block)), weights), n_threads=1), block[label].to_numpy()
+    made = Dense(rows, Target(np.zeros(len(block)), weights), n_threads=1)
+    return made, (__version__, block[label].to_numpy())
 
 
 def from_ray(
@@ -90,7 +95,25 @@ def from_ray(
     make = ray.remote(num_returns=2)(_shard)
     made = [make.remote(one, list(features), label, weight) for one in dataset.to_pandas_refs()]
     workers = RayWorkers([rows for rows, _ in made])
+    try:
+        told = workers.gathered([one for _, one in made])
+    except ray.exceptions.RayTaskError as error:
+        if "No module named 'auctor" not in str(error):
+            raise
+        raise _other_version("none on one") from error
+    other = {version for version, _ in told} - {__version__}
+    if other:
+        raise _other_version(other.pop())
     data = Sharded(workers, names=tuple(features))
     check_entries(data)
-    labels = np.concatenate(workers.gathered([one for _, one in made]))
+    labels = np.concatenate([labels for _, labels in told])
     return with_labels(data, labels, column=label, who=WHO)
+
+
+def _other_version(found: str) -> DataError:
+    return DataError(
+        WHO,
+        needs=f"auctor {__version__} on every worker, as it is here",
+        got=found,
+        todo="Install one version on all machines.",
+    )
