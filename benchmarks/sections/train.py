@@ -124,20 +124,21 @@ FIT = """
 import json, sys, time, warnings
 warnings.simplefilter("ignore")
 from auctor.training.prepare import hold_out, tidy_labels
-from auctor.cli.train import make_model
+from auctor import MetricClassifier, MetricClassifierCV
 from auctor.tables import read_table
 path, *options = json.loads(sys.argv[1])
 given = dict(zip(options[::2], options[1::2]))
 table = read_table(path)
 y = tidy_labels(table.labels, who="benchmark")
 rows, _ = hold_out(y, 0.2, 0, who="benchmark")
-params = dict(metric=given.get("--metric", "auc"), surrogate="auto",
-              penalty=given.get("--penalty", "l2"), l1_ratio=None, solver="auto", class_weight=None,
+params = dict(metric=given.get("--metric", "auc"), penalty=given.get("--penalty", "l2"),
               random_state=0)
+strength = given.get("--strength", "auto")
 X, y = table.matrix[rows], y[rows]
 times = []
 for _ in range(2):
-    model = make_model(params, given.get("--strength", "auto"))
+    model = (MetricClassifierCV(**params) if strength == "auto"
+             else MetricClassifier(strength=float(strength), **params))
     start = time.process_time()
     model.fit(X, y)
     times.append(time.process_time() - start)
