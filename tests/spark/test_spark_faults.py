@@ -143,6 +143,22 @@ def test_tasks_killed_in_a_row_end_a_fit_with_its_best_point(session, frame, kil
     from_spark(frame, [*"abcde"], "y").workers.close()  # the slots are free again
 
 
+def test_the_answers_of_an_interrupted_call_are_not_taken_for_those_of_the_next(frame, monkeypatch):
+    from auctor.spark import from_spark, workers
+
+    def ctrl_c(connection):
+        raise KeyboardInterrupt
+
+    data = from_spark(frame, [*"abcde"], "y")
+    wanted = data.scores(np.ones(5))
+    with monkeypatch.context() as patched:
+        patched.setattr(workers, "_answer", ctrl_c)
+        with pytest.raises(KeyboardInterrupt):
+            data.gradient(np.ones(600))
+    np.testing.assert_array_equal(data.scores(np.ones(5)), wanted)
+    data.workers.close()
+
+
 def test_rows_that_are_read_again_otherwise_are_refused(session, kill):
     """A function of Python that gives other numbers every time, as a query may."""
     from pyspark.sql.functions import udf
