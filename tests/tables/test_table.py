@@ -811,3 +811,24 @@ def test_carriage_returns_end_lines():
         assert found.labels.tolist() == ["u", "v"]
     with pytest.raises(DataError, match=r"needs 3 fields in each line; got 1 in .*line 3"):
         read_table(io.BytesIO(b"n,class,w\r\n1,u,3\rx\r\n"), "csv")
+
+
+@pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "\ufeffSEP=; \n\n"])
+def test_the_line_of_excel_names_the_delimiter(first):
+    rows = "a;b,c,d,e;y\n1;2;0\n3;4;1\n"  # commas are more frequent in the line of names
+    found = csv(first + rows)
+    assert [column.name for column in found.schema.columns] == ["a", "b,c,d,e"]
+    assert np.array_equal(dense(found.matrix), [[1, 2], [3, 4]])
+    assert f"line {first.count(chr(10)) + 4}" in refusal(f"{first}{rows}1;2\n")
+
+
+def test_a_given_delimiter_overrides_the_line_of_excel():
+    found = csv("sep=;\na|b;c|y\n1|2|0\n3|4|1\n", delimiter="|")
+    assert [column.name for column in found.schema.columns] == ["a", "b;c"]
+    # A name that only begins like it is a name.
+    assert csv("sep=;x,y\n1,0\n2,1\n", delimiter=",").schema.columns[0].name == "sep=;x"
+
+
+def test_text_of_windows_is_refused_with_the_command_that_converts_it():
+    said = refusal("a,y\n5 €,1\n".encode("cp1252"))
+    assert "iconv -f cp1252 -t utf-8" in said  # in latin1 the sign of the euro does not exist

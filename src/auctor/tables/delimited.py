@@ -32,8 +32,11 @@ from auctor.tables.options import ReadOptions
 from auctor.tables.records import Text, all_starts
 from auctor.tables.source import Source, shown
 
-#: Lines without text at the beginning of a file.
-_BLANK_LINES = re.compile(rb"(?:[ \t\r]*(?:\n|$))*")
+#: The beginning of a file: lines without text, and the line with which Excel names the delimiter.
+_OPENING = re.compile(
+    rb"(?:[ \t\r]*(?:\n|$))*"
+    rb'(?:(?i:"?sep=(?P<delimiter>[,;|\t])"?)[ \t]*\r?\n(?:[ \t\r]*(?:\n|$))*)?'
+)
 #: A carriage return that is not followed by a line feed.
 _RETURN_ALONE = re.compile(rb"\r(?!\n)")
 #: Delimiters to choose from if none is given.
@@ -54,7 +57,7 @@ class DelimitedFile:
 
     Empty fields and the words of `MISSING` are missing values. Labels are numbers if the first one
     is, otherwise text; a label of the other kind is refused. Delimiters and line ends between
-    quotes are text.
+    quotes are text. A first line such as ``sep=;``, which Excel writes, names the delimiter.
     """
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
@@ -113,17 +116,19 @@ class DelimitedFile:
         self._text = next(self._rest, None)
 
     def _texts(self) -> Iterator[Text]:
-        """The text in parts that end with a complete record, without blank lines at the start."""
+        """The text in parts that end with a complete record, without `_OPENING`."""
         # ``lines`` counts the lines before a part; ``waiting`` is an incomplete record at its end.
         lines, waiting, begun = 0, b"", False
         for block in self.source.blocks():
             text = waiting + _with_line_feeds(block)
             if not begun:
-                start = _BLANK_LINES.match(text).end()  # type: ignore[union-attr]
-                lines += text.count(b"\n", 0, start)
-                text = text[start:]
+                opening = _OPENING.match(text)
+                assert opening is not None  # it matches the empty text
+                lines += text.count(b"\n", 0, opening.end())
+                text = text[opening.end() :]
                 begun = bool(text)
-                self.delimiter = self.delimiter or self._usual_delimiter(text)
+                declared = (opening["delimiter"] or b"").decode()
+                self.delimiter = self.delimiter or declared or self._usual_delimiter(text)
             whole = self._records_end(text)
             if whole:
                 yield Text(self, text[:whole], lines)

@@ -98,7 +98,7 @@ class Text:
             self.file.options.who,
             needs="UTF-8 text",
             got=f"{shown(self.text[start : where + 20])} in {self.file.source.name}, line {line}",
-            todo="Save it again as CSV in UTF-8, or convert it with iconv -f latin1 -t utf-8.",
+            todo="Save it again as CSV in UTF-8, or convert it with iconv -f cp1252 -t utf-8.",
         )
 
 
