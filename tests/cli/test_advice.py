@@ -79,17 +79,29 @@ def test_a_number_that_is_none_is_told(bad, tmp_path, capsys):
     plain = bad.strip('"')
     assert f"{plain!r} in line 32 is not" in said
     assert "59 of 60 values are numbers" in said
-    assert "pass --missing" in said
+    assert "pass --as-number a" in said
     assert err == f"auctor: warning: {said}\n"
     assert "in line 32 is not" in (tmp_path / "r.html").read_text()
 
 
 def test_text_among_numbers_is_text_of_many_categories(tmp_path, capsys):
-    path = numbers(tmp_path, lambda k, f: ["none of it" if k % 5 == 0 else f[0], *f[1:]])
+    words = ("none of it", "all of it")
+    path = numbers(tmp_path, lambda k, f: [words[k % 2] if k % 5 == 0 else f[0], *f[1:]])
     assert main(["train", str(path), *QUICK, "--json"]) == 0
     (said,) = json.loads(capsys.readouterr().out)["warnings"]
-    assert "'a' as text of 49 categories in 60 rows" in said
+    assert "'a' as text of 50 categories in 60 rows" in said
     assert "--drop" in said
+
+
+def test_one_word_among_numbers_can_be_taken_as_missing(tmp_path, capsys):
+    path = numbers(tmp_path, lambda k, f: ["-" if k % 5 == 0 else f[0], *f[1:]])
+    assert main(["train", str(path), *QUICK, "--json"]) == 0
+    (said,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert "'a' as text of 49 categories; all but '-' are numbers" in said
+    assert "--as-number a" in said
+    assert main(["train", str(path), *QUICK, "--json", "--as-number", "a"]) == 0
+    (said,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert "fills missing values (12 in 'a'" in said
 
 
 @pytest.mark.parametrize("missing", ["refuse", "mean", "most_frequent"])

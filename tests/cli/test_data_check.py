@@ -35,7 +35,8 @@ SETTLED = [
     *("--drop", "id", "--drop", "key", "--drop", "street", "--drop", "same", "--drop", "word"),
     *("--drop", "copy", "--drop", "after", "--date", "sold=%d/%m/%Y", "--as-category", "when"),
     *("--as-number", "price", "--as-number", "share", "--as-number", "width"),
-    *("--as-category", "zip_code", "--missing", "mean"),
+    *("--as-category", "zip_code"),
+    *("--missing", "mean"),  # last: inspect fills nothing
 ]
 
 
@@ -134,6 +135,10 @@ def test_a_look_at_the_data_says_the_same(dirty, tmp_path, monkeypatch, capsys):
         (line,) = [one for one in err.splitlines() if repr(column) in one and what in one]
         assert option in line
     assert "2024-03-28" in out  # dates as dates, not as days
+    table = dirty.assign(width=[word.replace(",", ".") for word in dirty["width"]])
+    table.to_csv("t.csv", index=False)
+    assert main(["inspect", "t.csv", "--label", "bought", *SETTLED[:-2]]) == 0
+    assert capsys.readouterr().err == ""  # inspect takes the options that it advises
 
 
 def test_nothing_is_said_of_an_ordinary_column(said):

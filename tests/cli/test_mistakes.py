@@ -267,7 +267,7 @@ def test_wrong_files_and_values(command, cause, todo, wrong, monkeypatch, refuse
         ("leak.csv", "'sold'", "--drop"),
         ("gaps.csv", "fills missing values (1 in 'age', 1 in 'city'", "--missing"),
         ("nothing.csv", "leaves out 'note'", "no row has a value"),
-        ("spelt.csv", "takes column 'age' of spelt.csv as text", "--missing"),
+        ("spelt.csv", "takes column 'age' of spelt.csv as text", "--as-number age"),
     ],
 )
 def test_decisions_are_said(file, decision, option, wrong, monkeypatch, capsys, tmp_path):

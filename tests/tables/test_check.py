@@ -1,6 +1,7 @@
 """What a table is checked for before training: every finding names the column and the option."""
 
 import io
+import warnings
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ def column(name):
         "share": [f"{k % 50} %" for k in range(ROWS)],
         "width": [f'"{k % 17},5"' for k in range(ROWS)],
         "salary": [f'"{k % 17 + 20},500"' for k in range(ROWS)],
+        "debt": [f'"{k % 17 + 1}.500,25"' for k in range(ROWS)],
         "zip_code": rng.integers(10000, 99999, ROWS),
         "street": [f"street {k % 40}" for k in range(ROWS)],
         "same": [7] * ROWS,
@@ -56,6 +58,7 @@ def read(name, **options):
         ("share", "are amounts", "as_number="),
         ("width", "decimal comma", "decimal="),
         ("salary", "comma between thousands", "as_number="),
+        ("debt", "decimal comma", "as_number="),
         ("zip_code", "such as a zip code", "as_category="),
         ("street", "most of which new rows will not have", "drop="),
         ("same", "is 7 in every row", "drop="),
@@ -190,3 +193,59 @@ def test_unseen_categories_of_several_columns_are_one_sentence():
     text = unseen_note({"city": 1, "job": 2}, 10)
     assert text.count("'city'") == text.count("'job'") == 1
     assert text.endswith("they count as no category")
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_points_between_thousands_need_more_than_the_decimal_sign(decimal):
+    with pytest.warns(DataWarning, match=r"'debt' .*decimal comma\. Pass as_number=\['debt'\]"):
+        read("debt", check=True, decimal=decimal)
+
+
+def numbers(*parts):
+    """What is said of a column of numbers, given as pairs of values and how often they occur."""
+    values = [value for part, times in parts for value in part for _ in range(times)]
+    rows = [f"{value},{k % 2}" for k, value in enumerate(values)]
+    text = "\n".join(["n,label", *rows]).encode()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_table(io.BytesIO(text), "csv", check=True)
+    return " ".join(str(one.message) for one in caught)
+
+
+@pytest.mark.parametrize(
+    ("parts", "value"),
+    [
+        ([(range(18, 80), 2), ([999], 9)], "999"),
+        ([(range(240), 1), ([-1], 7)], "-1"),
+        ([(np.arange(1.5, 9.5, 0.25), 3), ([-99], 8)], "-99"),
+        ([(range(10**5), 1), ([999999], 30)], "999999"),
+    ],
+)
+def test_a_number_that_seems_to_stand_for_a_missing_value_is_named(parts, value):
+    said = numbers(*parts)
+    assert f"takes {value} in 'n' as a quantity" in said
+    assert f"its {parts[1][1]} rows may mean that the value is missing" in said
+    assert said.endswith("Leave these fields empty if so.")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(range(18, 80), 2), ([999], 2)],  # rare
+        [(range(18, 100), 2)],  # 99 as the largest of many
+        [(range(-1, 2), 20)],  # -1 as one of three
+        [(range(30), 5), ([-1], 6)],  # hardly more frequent than 0
+        [(range(18, 80), 2), ([500], 9)],  # a number that does not stand for anything
+        [([0], 40), ([99], 90)],  # two values
+    ],
+)
+def test_other_numbers_are_not(parts):
+    assert "missing" not in numbers(*parts)
+
+
+@pytest.mark.parametrize("other", ["31.12.2024", "unknown"])
+def test_dates_in_several_forms_are_named(other):
+    rows = [f"2024-03-{k % 28 + 1:02d},{k % 2}" for k in range(ROWS - 5)]
+    text = "\n".join(["sold,label", *rows, *([f"{other},1"] * 5)]).encode()
+    with pytest.warns(DataWarning, match=f"'2024-03-01' are dates, '{other}' is written otherwise"):
+        read_table(io.BytesIO(text), "csv", check=True)

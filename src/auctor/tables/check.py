@@ -18,7 +18,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.tables.amounts import has_sign, has_thousands
 from auctor.tables.blocks import Block, TableFile
 from auctor.tables.columns import EXACT, has_decimal_comma, listed, parse_number
-from auctor.tables.dates import patterns_of
+from auctor.tables.dates import days, patterns_of
 from auctor.tables.infer import MOSTLY, Note
 from auctor.tables.options import ReadOptions
 from auctor.tables.stats import ColumnStats
@@ -40,6 +40,10 @@ MOST_RANKED = 20_000
 #: Smallest mean number of rows per category for the AUC of a column of text. With fewer, the share
 #: of positives of each category overfits and every such column looks like a leak. Set by hand.
 ROWS_PER_LEVEL = 20
+#: Numbers that often stand for a missing value: -1, and nines such as 999 or -99.
+_STANDS_FOR_MISSING = re.compile(r"-1|-9|-?99+")
+#: Smallest number of rows with such a number for a finding. Set by hand: fewer may be true values.
+FEW_REPEATS = 5
 #: Names of columns whose whole numbers are codes, not quantities.
 _CODE_NAME = re.compile(r"(?:^|[_\W])(?:zip|plz|cap|postal|post_?code|zip_?code)", re.IGNORECASE)
 _DATE = re.compile(
@@ -178,6 +182,33 @@ def _number(seen: ColumnView) -> Iterator[Finding]:
     elif seen.whole and known.size >= FEW_ROWS and _is_id(known):
         does = f"takes {name} as a quantity; it is another whole number in every row, as an id is."
         yield _found(seen, "id", does, "Pass {option} to leave it out.", "drop")
+    else:
+        for value in (known.min(), known.max()):
+            if _stands_for_missing(known, value):
+                rows = int((known == value).sum())
+                does = (
+                    f"takes {value:.0f} in {name} as a quantity; by the other values its {rows} "
+                    "rows may mean that the value is missing."
+                )
+                todo = "Leave these fields empty if so."
+                yield Finding(seen.name, "sentinel", Note(does, todo, warns=False))
+
+
+def _stands_for_missing(known: FloatArray, value: float) -> bool:
+    """Whether the smallest or largest number of a column seems to stand for a missing value.
+
+    It is a usual number for that, more than twice as frequent as the number next to it, and farther
+    from it than all others are from each other, or the only negative one among many numbers.
+    """
+    if _STANDS_FOR_MISSING.fullmatch(f"{value:g}") is None:
+        return False
+    others = known[known != value]
+    low, high = others.min(), others.max()
+    nearest = low if value < low else high
+    if (known.size - others.size) < max(FEW_REPEATS, 2 * (others == nearest).sum() + 1):
+        return False
+    alone = value < 0 <= low and np.unique(others).size >= FEW_ROWS
+    return bool(low < high and (abs(value - nearest) > high - low or alone))
 
 
 def _is_id(known: FloatArray) -> bool:
@@ -197,23 +228,30 @@ def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
     name, words = repr(seen.name), seen.counts
     total = sum(words.values())
     shown = repr(next(iter(words), ""))
+    points = any("." in word for word in words)
     # The first form that nearly all values have decides; the order matters for 1,234, which may be
     # a number with thousands or with a decimal comma.
     if _shaped(words, _is_date):
         does = f"takes {name} as text of {len(words)} categories; values such as {shown} are dates."
         yield _found(seen, "date", does, *_date_option(seen))
+    elif _shaped(words, _is_any_date):
+        yield from _dates_in_several_forms(seen)
     elif decimal != "," and _shaped(words, has_thousands):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
             "with a comma between thousands."
         )
         yield _found(seen, "amount", does, "Pass {option} to make it a number.", "as_number")
-    elif decimal != "," and _shaped(words, has_decimal_comma):
+    elif _shaped(words, has_decimal_comma) and (points or decimal != ","):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
             "with a decimal comma."
         )
-        yield _found(seen, "decimal", does, "Pass {option} to read them.", Option("decimal", ","))
+        if points:  # as in 1.234,50; the option decimal does not read points between thousands
+            yield _found(seen, "decimal", does, "Pass {option} to make it a number.", "as_number")
+        else:
+            todo, option = "Pass {option} to read them.", Option("decimal", ",")
+            yield _found(seen, "decimal", does, todo, option)
     elif decimal == "," and _shaped(words, _has_point):
         does = (
             f"takes {name} as text of {len(words)} categories; values such as {shown} are numbers "
@@ -228,6 +266,10 @@ def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
     elif len(words) == 1 and total == seen.codes.size:
         does = f"keeps {name}, which is {shown} in every row and cannot tell rows apart."
         yield _found(seen, "constant", does, "Pass {option} to leave it out.", "drop")
+    elif (word := _only_word(words, decimal)) is not None:
+        does = f"takes {name} as text of {len(words)} categories; all but {word!r} are numbers."
+        todo = "Pass {option} to take that as a missing value."
+        yield _found(seen, "word", does, todo, "as_number")
     elif (
         total >= FEW_ROWS and len(words) > NEARLY_UNIQUE * total and not _shaped(words, _is_number)
     ):
@@ -236,6 +278,30 @@ def _text(seen: ColumnView, decimal: str) -> Iterator[Finding]:
             "rows will not have."
         )
         yield _found(seen, "many", does, "Pass {option} to leave it out.", "drop")
+
+
+def _only_word(words: dict[str, int], decimal: str) -> str | None:
+    """The only value that is not a number among many numbers, such as - or unknown.
+
+    None if it is rare: `note_text` gives the line of it.
+    """
+    if len(words) <= FEW_ROWS or _shaped(words, _is_number):
+        return None
+    others = [word for word in words if parse_number(word, decimal) is None]
+    return others[0] if len(others) == 1 else None
+
+
+def _dates_in_several_forms(seen: ColumnView) -> Iterator[Finding]:
+    """A finding about dates of which some are year-month-day and some values are not."""
+    usual = next(word for word in seen.counts if _is_year_first(word))
+    other = next((word for word in seen.counts if not _is_year_first(word)), None)
+    if other is not None:  # None: the file itself says that the dates are categories
+        does = (
+            f"takes {seen.name!r} as text of {len(seen.counts)} categories; values such as "
+            f"{usual!r} are dates, {other!r} is written otherwise."
+        )
+        todo = "Write all of them as year-month-day, or leave fields empty."
+        yield Finding(seen.name, "date", Note(does, todo, warns=False))
 
 
 def _date_option(seen: ColumnView) -> tuple[str, Option]:
@@ -260,6 +326,14 @@ def _is_date(word: str) -> bool:
     return _DATE.fullmatch(word.strip()) is not None
 
 
+def _is_year_first(word: str) -> bool:
+    return bool(np.isfinite(days(word.strip())))
+
+
+def _is_any_date(word: str) -> bool:
+    return _is_date(word) or _is_year_first(word)
+
+
 def _has_point(word: str) -> bool:
     return "." in word and _is_number(word)
 
@@ -269,7 +343,7 @@ def _is_number(word: str) -> bool:
 
 
 #: Predicates of text that may differ in every row without being a name or an id.
-SHAPES = (has_sign, has_decimal_comma, _is_date, _is_number)
+SHAPES = (has_sign, has_decimal_comma, _is_any_date, _is_number)
 
 
 # --- labels -----------------------------------------------------------------------------------

@@ -161,8 +161,8 @@ def note_text(
                     f"takes column {file.names[k]!r} of {name} as text of {len(words)} "
                     f"categories: {numbers} of {total} values are numbers, "
                     f"{file.first_non_numbers[k]} is not.",
-                    "Correct it, or leave it empty and pass {option}.",
-                    "missing",
+                    "Correct it, or pass {option} to take it as missing.",
+                    Option("as_number", [file.names[k]]),
                 )
             )
     return notes
