@@ -58,9 +58,10 @@ def users(constant: Constant) -> list[Compiled]:
         function = one.py_func
         return any((function.__module__, name) in homes for name in function.__code__.co_names)
 
-    def called(one: Compiled) -> list[object]:
+    def called(one: Compiled) -> list[Compiled]:
         names = one.py_func.__globals__
-        return [names.get(name) for name in one.py_func.__code__.co_names]
+        things = [names.get(name) for name in one.py_func.__code__.co_names]
+        return [thing for thing in things if hasattr(thing, "recompile")]
 
     found = [one for one in every if reads_it(one)]
     for user in found:  # it grows; callers come after what they call
@@ -68,7 +69,9 @@ def users(constant: Constant) -> list[Compiled]:
     return sorted(found, key=lambda one: _depth(one, found, called))
 
 
-def _depth(one: Compiled, among: list[Compiled], called: Callable[[Compiled], list[object]]) -> int:
+def _depth(
+    one: Compiled, among: list[Compiled], called: Callable[[Compiled], list[Compiled]]
+) -> int:
     """How many calls deep a function reaches within a set of them."""
     below = [other for other in called(one) if other in among and other is not one]
     return 1 + max((_depth(other, among, called) for other in below), default=0)

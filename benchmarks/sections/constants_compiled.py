@@ -35,7 +35,8 @@ def run(settings: Settings) -> dict[str, object]:
             "The panel, the values tried and the columns are those of `constants`. The functions "
             "that read the constant, and those that call them, are compiled again with the other "
             f"value. CPU: the fastest of {TURNS} turns with the usual value, then of as many with "
-            "the other.",
+            "the other; they do not alternate, so that other work on the machine may change the "
+            "ratio by a quarter.",
             f"Read by no case: {', '.join(unread) or 'none'}.",
             *([f"Not run, the time budget ended: {', '.join(left)}."] if left else []),
         ],

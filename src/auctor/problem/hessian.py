@@ -20,8 +20,8 @@ from auctor.problem.columns import ColumnStatistics
 #: takes 0.39 times the passes and 0.61 times the CPU seconds (2 cases), 1200 changes nothing.
 FACTOR_PARAMS = 600
 #: Entries of a dense copy up to which the Hessian of a pair loss is formed exactly: 2 MB. Source:
-#: constants.md: 1 << 17 takes 1.94 times the passes and 1.31 times the CPU seconds (3 cases), 1 <<
-#: 19 takes 0.13 times the passes and 1.05 times the CPU seconds (1 case).
+#: constants.md: outside the panel 1 << 20 takes 2.82 times the CPU seconds (12 cases), in the panel
+#: 1 << 17 takes 1.31 times (3 cases).
 DENSE_ENTRIES = 1 << 18
 #: Entries of a dense copy up to which proximal Newton may form the Hessian of a pair loss: 256 MB.
 #: Source: constants.md: nothing changes from 1 << 24 to 1 << 26.

@@ -28,20 +28,21 @@ UNBOUNDED = 1
 OUT_OF_STEPS = 2
 
 #: Curvature, as a share of the largest diagonal entry of G, that counts as zero: a few hundred
-#: times machine epsilon.
+#: times machine epsilon. Set by hand.
 FLAT = 1e-13
 #: Slope of a row of length one along a direction of length one that counts as zero. Rows with
-#: smaller slopes would make the working rows linearly dependent.
+#: smaller slopes would make the working rows linearly dependent. Set by hand.
 PARALLEL = 1e-10
-#: Rounding error of a multiplier, as a share of the length of the gradient.
+#: Rounding error of a multiplier, as a share of the length of the gradient. Set by hand.
 ROUNDING = 1e-12
 #: Consecutive steps of length zero after which Bland's rule (the smallest row number) is used to
-#: leave a cycle.
+#: leave a cycle. Set by hand.
 PATIENCE = 8
 #: Length of a step, relative to 1 + |x|, that counts as zero: a few dozen times machine epsilon.
+#: Set by hand.
 STANDSTILL = 1e-14
 #: Changes of the working set after which the factors are recomputed, so that rounding errors do not
-#: accumulate.
+#: accumulate. Set by hand.
 REFACTOR_AFTER = 60
 
 

@@ -19,7 +19,7 @@ from auctor.core.types import Array, FloatArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Smallest curvature along a pair, as a share of the sum of its diagonal entries; smaller ones are
-#: rounding error and are replaced by it, so that only the box limits the step.
+#: rounding error and are replaced by it, so that only the box limits the step. Set by hand.
 FLAT = 1e-12
 
 

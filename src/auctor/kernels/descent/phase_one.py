@@ -10,9 +10,11 @@ from auctor.core.types import FloatArray
 from auctor.kernels.runtime.compiled import kernel
 
 #: Largest violation of a row of length one at a point that counts as feasible, relative to 1 + the
-#: size of its limit and of x. Far above rounding errors, below the tolerances of KKT tests.
+#: size of its limit and of x. Far above rounding errors, below the tolerances of KKT tests. Set by
+#: hand.
 FEASIBLE = 1e-11
 #: A row shorter than this share of the longest one counts as zero: some 50 times machine epsilon.
+#: Set by hand.
 EMPTY_ROW = 1e-14
 
 

@@ -16,13 +16,17 @@ from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
 #: Smallest pivot of the factor, as a share of its diagonal entry. A vector that depends on the
-#: others then gives a long step, which ends where another weight becomes zero.
+#: others then gives a long step, which ends where another weight becomes zero. Source:
+#: constants.md: from 1e-15 to 1e-11 passes change by less than 1 % (1 case).
 PIVOT = 1e-13
-#: Rounding error of an entry of the gradient, as a share of its offset b.
+#: Rounding error of an entry of the gradient, as a share of its offset b. Source: constants.md:
+#: from 1e-16 to 1e-12 passes change by less than 1 % (3 cases).
 ROUNDING = 1e-14
 #: Rounding error of an entry of the gradient, as a share of its other terms: machine epsilon.
+#: Source: constants.md: from 2e-18 to 2e-14 passes change by less than 1 % (2 cases).
 UNIT = 2e-16
-#: Newton steps on one face after which the factor is recomputed.
+#: Newton steps on one face after which the factor is recomputed. Source: constants.md: from 2 to 8
+#: passes change by less than 1 % (1 case).
 STEPS = 4
 
 

@@ -46,7 +46,8 @@ NARROW_ENOUGH = 0.1
 SOLVED = 0.2
 #: Centred smoothing: a smoothed problem is solved when its gap is at most this share of the gap of
 #: the exact problem. Source: constants.md: 0.1 takes 1.13 times the passes (9 cases), 0.85 takes
-#: 0.91 times the passes and 0.97 times the CPU seconds (7 cases); no gain outside the panel.
+#: 0.91 times the passes and 0.97 times the CPU seconds (7 cases); no gain in CPU seconds outside
+#: the panel.
 CENTRE_SOLVED = 0.4
 #: Needs of Newton-type solvers for smooth penalties, which may start with L-BFGS steps.
 _NEWTON_TYPE = Need.CURVATURE | Need.SMOOTH_PENALTY

@@ -59,13 +59,13 @@ SLOW = 0.3
 SAMPLED_SLOW = 0.5
 #: Share of the columns in the working set above which the Hessian holds all columns, for dense
 #: data. Source: constants.md: 0.125 takes 1.34 times the passes and 1.01 times the CPU seconds (6
-#: cases), 0.875 takes 0.75 times the passes and 1.02 times the CPU seconds (14 cases); no gain
-#: outside the panel.
+#: cases), 0.875 takes 0.75 times the passes and 1.02 times the CPU seconds (14 cases); no gain in
+#: CPU seconds outside the panel.
 DENSE_SHARE = 0.5
 #: Share of the columns in the working set above which the Hessian holds all columns, for sparse
 #: data, where all columns cost one pass over the rows. Source: constants.md: 0.0625 takes 1.12
 #: times the passes (7 cases), 0.8125 takes 0.75 times the passes and 0.95 times the CPU seconds (10
-#: cases); no gain outside the panel.
+#: cases); no gain in CPU seconds outside the panel.
 SPARSE_SHARE = 0.25
 #: Violating columns that a working set of dense columns may add at a time, if its support is small.
 #: Source: constants.md: 30 takes 0.95 times the passes and 1.05 times the CPU seconds (6 cases),

@@ -22,8 +22,8 @@ from auctor.solvers.sparse.models.shared import InterceptRow, grown_gram
 #: constants.md: nothing changes from 32 to 128.
 TURNED_SIZE = 64
 #: Sweeps before the first extrapolation. Source: constants.md: 4 takes 0.86 times the passes and
-#: 0.93 times the CPU seconds (7 cases), 16 takes 1.06 times the passes (6 cases); no gain outside
-#: the panel.
+#: 0.93 times the CPU seconds (7 cases), 16 takes 1.06 times the passes (6 cases); no gain in CPU
+#: seconds outside the panel.
 PLAIN_SWEEPS = 8
 #: Iterates that an extrapolation combines (Bertrand, Massias, 2021, use 5). Source: constants.md: 2
 #: takes 0.95 times the passes and 1.03 times the CPU seconds (6 cases), 10 takes 1.05 times the
