@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from auctor.core.errors import DataError
+from auctor.core.errors import DataError, DataLost
 from auctor.core.optional import require
 from auctor.core.types import Array, Target
 from auctor.core.version import __version__
 from auctor.data import Dense, Sparse, as_matrix
 from auctor.data.sharded import Sharded, check_entries
-from auctor.data.spread import ByReference
 from auctor.data.workers import ShardFacts, call, facts_of
 
 WHO = "from_dask"
@@ -30,7 +29,7 @@ PATIENCE = 120.0
 GATHER_BELOW = 6e6
 
 
-class DaskWorkers(ByReference):
+class DaskWorkers:
     """Shards that live on the workers of a Dask cluster.
 
     Parameters
@@ -40,7 +39,6 @@ class DaskWorkers(ByReference):
     client : distributed.Client
     """
 
-    who = WHO
     gather_below: float = GATHER_BELOW
 
     def __init__(self, shards: Sequence[Any], client: Any) -> None:
@@ -48,29 +46,48 @@ class DaskWorkers(ByReference):
 
     def facts(self) -> list[ShardFacts]:
         """Shapes and targets of all shards, in their order."""
-        return self.gathered([self._client.submit(facts_of, one) for one in self._shards])
+        return self._gathered([self._client.submit(facts_of, one) for one in self._shards])
+
+    def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a method on every shard, in the order of the shards."""
+        return self.ask(method, arguments, [()] * len(arguments))
 
     def keep(
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
     ) -> list[Any]:
         """Call a method on every shard; results stay, as futures that Dask can make again."""
         if self._client.status != "running":
-            raise self.lost(f"a client that is {self._client.status}")
+            raise _lost(f"a client that is {self._client.status}")
         return [
             self._client.submit(call, shard, method, given, list(known), pure=False, retries=2)
             for shard, given, known in zip(self._shards, arguments, kept, strict=True)
         ]
 
-    def gathered(self, references: Sequence[Any]) -> list[Any]:
-        """The results of futures."""
+    def ask(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
+    ) -> list[Any]:
+        """Call a method on every shard, in the order of the shards."""
+        return self._gathered(self.keep(method, arguments, kept))
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
         distributed = require("distributed", extra="dask", who=WHO)
         try:
             with self._client.as_current():  # `wait` takes the current client, which may be another
-                distributed.wait(references, timeout=PATIENCE)
-            answers: list[Any] = self._client.gather(references)
+                distributed.wait(futures, timeout=PATIENCE)
+            answers: list[Any] = self._client.gather(futures)
         except (OSError, TimeoutError, CancelledError, distributed.KilledWorker) as error:
-            raise self.lost(f"{type(error).__name__}: {str(error)[:200]}") from error
+            raise _lost(f"{type(error).__name__}: {str(error)[:200]}") from error
         return answers
+
+
+def _lost(what: str) -> DataLost:
+    """A scheduler that is gone, or workers that are killed again and again."""
+    return DataLost(
+        WHO,
+        needs="a cluster that answers",
+        got=what,
+        todo="Start the cluster again, and go on from the checkpoint.",
+    )
 
 
 def own_version() -> str:

@@ -284,28 +284,3 @@ def check_entries(data: Sharded) -> None:
                 got=f"{size:g} in shard {shard}, row {row}",
                 todo="Correct that row, and convert the table again.",
             )
-
-
-def with_labels(data: Sharded, labels: Array, *, column: str, who: str) -> Sharded:
-    """The rows with the labels of a column: -1 and +1 where there are two of them."""
-    missing = [one is None or one != one for one in labels.tolist()]
-    if any(missing):
-        raise DataError(
-            who,
-            needs=f"a label in every row of {column!r}",
-            got=f"{sum(missing)} missing",
-            todo=f"Drop those rows, on Spark by df.dropna(subset=[{column!r}]).",
-        )
-    classes, codes = np.unique(labels, return_inverse=True)
-    weight = data.target.weight
-    if classes.size == 2:
-        target = Target(np.where(codes == 1, 1.0, -1.0), weight)
-        return data.labelled(target, tuple(classes.tolist()))
-    if labels.dtype.kind in "biuf":
-        return data.labelled(Target(labels.astype(np.float64), weight), None)
-    raise DataError(
-        who,
-        needs=f"two labels, or numbers, in {column!r}",
-        got=f"{classes.size} labels such as {classes[0]!r}",
-        todo="Turn more labels of text into numbers, on Spark by StringIndexer.",
-    )

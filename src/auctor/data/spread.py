@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from auctor.core.errors import DataLost
 from auctor.core.types import Array
 from auctor.data.on_rows import Formula, Slot
 from auctor.data.workers import ResidentCall, Workers
@@ -53,44 +52,6 @@ class Keeping(Protocol):
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
     ) -> list[Any]:
         """Call a method on every shard, and return its results in the order of the shards."""
-
-
-class ByReference:
-    """Engines whose results have references: futures of Dask, objects in the store of Ray.
-
-    An engine adds ``who``, the function that makes data of it, `keep` and `gathered`.
-    """
-
-    who: str
-
-    def each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call a method on every shard, in the order of the shards."""
-        return self.ask(method, arguments, [()] * len(arguments))
-
-    def keep(
-        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
-    ) -> References:
-        """Call a method on every shard and leave its results there."""
-        raise NotImplementedError
-
-    def ask(
-        self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
-    ) -> list[Any]:
-        """Call a method on every shard, and return its results in the order of the shards."""
-        return self.gathered(self.keep(method, arguments, kept))
-
-    def gathered(self, references: References) -> list[Any]:
-        """The results that references stand for."""
-        raise NotImplementedError
-
-    def lost(self, what: str) -> DataLost:
-        """The error for a cluster that is gone, or that loses workers again and again."""
-        return DataLost(
-            self.who,
-            needs="a cluster that answers",
-            got=what,
-            todo="Start the cluster again, and go on from the checkpoint.",
-        )
 
 
 class Key:

@@ -22,7 +22,7 @@ from auctor.core.types import Array, Target
 from auctor.core.version import __version__
 from auctor.data import Dense, Sparse
 from auctor.data.journal import Journal
-from auctor.data.sharded import Sharded, check_entries, with_labels
+from auctor.data.sharded import Sharded, check_entries
 from auctor.data.workers import ResidentCall, ShardFacts, facts_of
 from auctor.spark.columns import check_columns, checksum, feature_columns, matrix_of
 from auctor.spark.tasks import WHO, BarrierJob, Greeting, Task, dismiss, hang_up, serve
@@ -229,8 +229,7 @@ def from_spark(
         _check_versions(greetings)
         data = Sharded(workers, names=None if isinstance(features, str) else tuple(features))
         check_entries(data)
-        labels = np.concatenate([one.labels for one in greetings])
-        return with_labels(data, labels, column=label, who=WHO)
+        return _labelled(data, np.concatenate([one.labels for one in greetings]), label)
     except BaseException:
         workers.close()
         raise
@@ -275,6 +274,31 @@ def _stored(rows: Any, target: Target) -> Dense | Sparse:
     kind: Any = Dense if isinstance(rows, np.ndarray) else Sparse
     found: Dense | Sparse = kind(rows, target, n_threads=1)
     return found
+
+
+def _labelled(data: Sharded, labels: Array, column: str) -> Sharded:
+    """The rows with their labels: -1 and +1 where there are two of them."""
+    missing = [one is None or one != one for one in labels.tolist()]
+    if any(missing):
+        raise DataError(
+            WHO,
+            needs=f"a label in every row of {column!r}",
+            got=f"{sum(missing)} missing",
+            todo=f"Drop those rows: df.dropna(subset=[{column!r}]).",
+        )
+    classes, codes = np.unique(labels, return_inverse=True)
+    weight = data.target.weight
+    if classes.size == 2:
+        target = Target(np.where(codes == 1, 1.0, -1.0), weight)
+        return data.labelled(target, tuple(classes.tolist()))
+    if labels.dtype.kind in "biuf":
+        return data.labelled(Target(labels.astype(np.float64), weight), None)
+    raise DataError(
+        WHO,
+        needs=f"two labels, or numbers, in {column!r}",
+        got=f"{classes.size} labels such as {classes[0]!r}",
+        todo="Use StringIndexer for more labels of text.",
+    )
 
 
 def _no_rows() -> DataError:
