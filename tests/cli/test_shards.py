@@ -133,3 +133,19 @@ def test_converting_what_shards_cannot_hold_is_refused(table, tmp_path, capsys):
     assert main(["convert", str(table), str(folder), "--missing", "median"]) == 2
     assert "without missing values" in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_text_is_refused_with_the_commands_that_take_it(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,city,y\n1,Oslo,0\n2,Rome,1\n")
+    assert main(["convert", str(path), str(tmp_path / "x.shards")]) == 2
+    said = capsys.readouterr().err
+    assert "column 2 (city); got 'Oslo'" in said
+    assert "only auctor train and auctor stream take text" in said
+
+
+def test_a_folder_of_shards_is_not_overwritten(shards, table, capsys):
+    before = sorted(shards.iterdir())
+    assert main(["convert", str(table), str(shards)]) == 2
+    assert "which exists. Remove it, or pass another name." in capsys.readouterr().err
+    assert sorted(shards.iterdir()) == before

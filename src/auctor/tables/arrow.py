@@ -169,7 +169,8 @@ class ArrowFile:
                 place = f" of type {column.type} in {self.source.name}"
                 name = self.names[k] if self.options.sample_rows else ""
                 column_of = f"column {self.names[k]!r}"
-                raise no_number(self.options.who, column_of, word, place, name)
+                trained = self.options.schema is not None
+                raise no_number(self.options.who, column_of, word, place, name, trained=trained)
             self.non_numeric.add(k)
             self.first_non_numbers.setdefault(k, shown(words[meanings.index(None)].encode()))
             return np.full(len(column), np.nan)

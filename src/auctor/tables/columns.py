@@ -61,7 +61,9 @@ def has_decimal_comma(word: str) -> bool:
     return _DECIMAL_COMMA.fullmatch(word.strip()) is not None
 
 
-def no_number(who: str, column: str, word: str, place: str = "", name: str = "") -> DataError:
+def no_number(
+    who: str, column: str, word: str, place: str = "", name: str = "", *, trained: bool = True
+) -> DataError:
     """The error for a word in a column of numbers.
 
     Parameters
@@ -76,6 +78,8 @@ def no_number(who: str, column: str, word: str, place: str = "", name: str = "")
         Where the word is.
     name : str
         Name of the column if it may be read as text instead, otherwise "".
+    trained : bool
+        Whether the rows are for a model, which decides what a column is.
     """
     got = f"{shown(word.encode())}{place}"
     if has_decimal_comma(word):
@@ -87,7 +91,9 @@ def no_number(who: str, column: str, word: str, place: str = "", name: str = "")
             Option("as_category", name),
         )
         return DataError(who, needs=f"numbers in {column}", got=got, todo=todo, option=option)
-    todo = "Correct or drop such rows, or train the model with text in that column."
+    todo = "Correct it, or leave out the column; only auctor train and auctor stream take text."
+    if trained:
+        todo = "Correct or drop such rows, or train the model with text in that column."
     return DataError(who, needs=f"numbers in {column}", got=got, todo=todo)
 
 

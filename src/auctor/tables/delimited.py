@@ -327,8 +327,10 @@ class _Rows:
             word = words[codes[row]]
             if self.strict:
                 place = f" in {text.place(row)}"
-                name = self.file.fields[field] if self.file.options.sample_rows else ""
-                raise no_number(self.file.options.who, self.file.field(field), word, place, name)
+                options, column_of = self.file.options, self.file.field(field)
+                name = self.file.fields[field] if options.sample_rows else ""
+                trained = options.schema is not None
+                raise no_number(options.who, column_of, word, place, name, trained=trained)
             got = shown(word.encode())
             number = self.column[field]
             self.file.non_numeric.add(number)

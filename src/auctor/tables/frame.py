@@ -144,7 +144,7 @@ def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
     if hasattr(table, "column_names"):  # pyarrow
         names = list(table.column_names)
         return names, [table.column(k) for k in range(len(names))], True
-    if hasattr(table, "iloc"):  # pandas
+    if hasattr(table, "iloc") and hasattr(table, "columns"):  # pandas
         names = [str(name) for name in table.columns]
         columns = [table.iloc[:, k] for k in range(len(names))]
         return names, columns, not all(isinstance(name, int) for name in table.columns)
@@ -159,6 +159,13 @@ def _columns(table: Any, who: str) -> tuple[list[str], list[Any], bool]:
             todo="Use MetricClassifier, which takes sparse matrices.",
         )
     array = np.asarray(table)
+    if array.ndim < 2 and array.dtype.kind in "OU" and not isinstance(table, np.ndarray):
+        raise DataTypeError(  # a dictionary, a path, None, a column or a row of a table
+            who,
+            needs="a table with two dimensions",
+            got=f"an object of type {type(table).__name__}",
+            todo="Pass a pandas, polars or pyarrow table; pandas.DataFrame([row]) has one row.",
+        )
     if array.dtype.kind == "c":
         raise DataError(
             who, needs="real numbers", got="Complex data not supported", todo="Drop them."
