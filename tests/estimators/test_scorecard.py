@@ -37,6 +37,10 @@ def test_whole_points_lose_little_and_say_how_much(table):
     assert len(card.to_dataframe()) == len(card.rows) + 1
     assert card.to_csv().count("\n") == len(card.rows) + 2
     assert "q&quot;t" in card.to_html()
+    printed = str(card).splitlines()
+    assert [line.split()[-1] for line in printed] == [str(r["points"]) for r in card.records()]
+    assert len({len(line) for line in printed}) == 1  # aligned
+    assert "CardRow" not in repr(card)
 
 
 def test_the_rounding_is_the_one_that_loses_least(table):

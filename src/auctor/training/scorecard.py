@@ -7,7 +7,7 @@ import html
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,7 +108,7 @@ class Scorecard:
     ['int']
     """
 
-    rows: list[CardRow]
+    rows: list[CardRow] = field(repr=False)
     start: float
     points_to_double_odds: float
     rounded: bool
@@ -128,6 +128,20 @@ class Scorecard:
             {"column": row.column, "range": row.text(), "points": row.points} for row in self.rows
         ]
         return lines
+
+    def __str__(self) -> str:
+        lines = [{name: str(line[name]) for name in line} for line in self.records()]
+        wide = {name: max(len(line[name]) for line in lines) for name in lines[0]}
+        return "\n".join(
+            "  ".join(
+                (
+                    line["column"].ljust(wide["column"]),
+                    line["range"].ljust(wide["range"]),
+                    line["points"].rjust(wide["points"]),
+                )
+            )
+            for line in lines
+        )
 
     def to_dataframe(self) -> Any:
         """The table as a pandas DataFrame."""
