@@ -77,7 +77,9 @@ def test_many_columns_and_classes():
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     model = MetricClassifier("log_loss", strength=0.1).fit(X, y)
     frame = pd.DataFrame(X[:5], columns=[f"x{j}" for j in range(1500)])
-    found = answer(auctor.to_sql(model, table='"my rows"'), frame, "my rows")
+    query = auctor.to_sql(model, table='"my rows"')
+    assert query.splitlines()[0].endswith(": MetricClassifier")  # no class is the positive one
+    found = answer(query, frame, "my rows")
     scores = found[["score_0", "score_1", "score_2"]].to_numpy()
     np.testing.assert_allclose(scores, model.decision_function(X[:5]), rtol=1e-9)
     assert found["predicted"].tolist() == model.predict(X[:5]).tolist()

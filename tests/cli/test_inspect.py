@@ -24,6 +24,8 @@ def test_a_trained_model(trained, capsys):
     assert found["class"] == "MetricClassifierCV"
     assert found["version"] == auctor.__version__
     assert found["metric"] == "auc"
+    assert found["params"]["surrogate"] == "auto"
+    assert found["surrogate"] == model.surrogate_ != "auto"  # the one that the folds chose
     assert found["params"]["penalty"] == "l1"
     assert found["strength"] == model.strength_
     assert found["gap"] == model.gap_

@@ -119,6 +119,7 @@ def describe_model(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "version": saved.meta["version"],
         "format": saved.meta["format"],
         "metric": params.get("metric", params.get("loss", "auc")),
+        "surrogate": getattr(model, "surrogate_", None) or params.get("surrogate", "auto"),
         "params": params,
         **_fit(model),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
@@ -237,7 +238,7 @@ def _model_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     penalty = params.get("penalty")
     lines = [
         ("model", f"{found['class']}, written by auctor {found['version']}"),
-        ("metric", f"{found['metric']}, surrogate {params.get('surrogate', 'auto')}"),
+        ("metric", f"{found['metric']}, surrogate {found['surrogate']}"),
         ("penalty", f"{penalty}, strength {_short(found.get('strength'))}"),
         ("fit", _fit_text(found)),
         ("classes", ", ".join(map(str, found["classes"] or []))),

@@ -96,7 +96,8 @@ def to_sql(
             got=f"{taken[0]!r}",
             todo="Rename the column before training.",
         )
-    about = f", positive class {inner.pos_label_}" if hasattr(inner, "pos_label_") else ""
+    positive = getattr(inner, "pos_label_", None)  # None for several classes
+    about = "" if positive is None else f", positive class {positive}"
     lines = [f"-- auctor {__version__}: {type(model).__name__}{about}".replace("\n", " ")]
     lines += [
         f"-- {sql_name(column.name)} is a number of days since 1970-01-01".replace("\n", " ")
