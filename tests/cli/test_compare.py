@@ -367,6 +367,11 @@ CHANCE = measured("constant", 0.5, kind=CONSTANT, spread=0.0)
             ("may be as good", "may be chance, p ="),
         ),
         (
+            [measured("hinge", 0.9, library=OURS), measured("logistic", 0.9), CHANCE],
+            "Take ",
+            ("(0.0000 behind, which may be chance",),
+        ),
+        (
             [measured("hinge", 0.7, library=OURS), measured("trees", 0.9, kind=TREES, seed=1),
              CHANCE],
             "Take trees: trees win here",
@@ -521,6 +526,7 @@ def test_costs_are_shown_as_they_are(path, capsys):
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["lower_is_better"]
+    assert found["best_possible"] == 0.0
     means = {row["name"]: row["mean"] for row in found["models"]}
     assert 0.0 < means[found["best"]] == min(means.values())
     for row in found["models"]:

@@ -237,9 +237,10 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
     from auctor.training.batch import counted_rows
     from auctor.training.metric import falling_base
 
+    falls = falling_base(rules.metric) is not None
     return {
         "metric": rules.metric,
-        "lower_is_better": falling_base(rules.metric) is not None,
+        "lower_is_better": falls,
         "penalty": rules.penalty,
         "rows": result.n_rows,
         "columns": result.n_columns,
@@ -252,7 +253,7 @@ def _about(result: Contest, rules: Rules) -> dict[str, Any]:
         "seed": rules.seed,
         "threads": rules.n_threads,
         "best": result.best,
-        "best_possible": result.best_possible,
+        "best_possible": 0.0 if falls else result.best_possible,  # no cost, error or loss
         "counts": counted_rows(WHO, rules.metric, result.n_rows),
         "test": "corrected resampled t-test, Holm",
         "recommendation": result.advice,

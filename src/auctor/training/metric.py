@@ -247,7 +247,7 @@ def falling_base(metric: str) -> float | None:
     >>> falling_base("cost(10)"), falling_base("error"), falling_base("auc")
     (0.0, 1.0, None)
     """
-    return FALLING.get(metric.partition("(")[0])
+    return FALLING.get(metric.partition("(")[0].strip())
 
 
 def parse(who: str, what: str, text: str) -> tuple[str, float | None]:

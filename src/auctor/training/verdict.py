@@ -50,10 +50,10 @@ class Row(NamedTuple):
 
 
 def in_own_units(row: Row, base: float | None) -> Row:
-    """A row in the units of its metric, for people to read.
+    """A row with values of the metric itself instead of scores.
 
-    Contenders are compared by a score that should be large: that of a metric which should be small,
-    such as a cost, is ``base`` minus its value. ``None`` stands for a metric that should be large.
+    Contenders are compared by scores, of which more is better. The score of a cost, an error or a
+    loss is ``base`` minus its value; ``base`` is None if the score is the value of the metric.
 
     Examples
     --------
@@ -64,7 +64,8 @@ def in_own_units(row: Row, base: float | None) -> Row:
     if base is None:
         return row
     values = tuple(base - value for value in row.values)
-    return row._replace(mean=base - row.mean, difference=-row.difference, values=values)
+    # Not -row.difference: the difference of equal means would be printed as -0.0000.
+    return row._replace(mean=base - row.mean, difference=0.0 - row.difference, values=values)
 
 
 # --- tests ----------------------------------------------------------------------------------------
@@ -157,8 +158,8 @@ def recommendation(rows: Sequence[Row], best: str) -> str:
     if first.kind == CONSTANT:
         return (
             "Take none of these yet: no model is better than a constant score; "
-            f"{model_name(rest[0])} comes closest, {-rest[0].difference:.4f} behind. Look at the "
-            "columns and the labels first."
+            f"{model_name(rest[0])} comes closest, {abs(rest[0].difference):.4f} behind. Look at "
+            "the columns and the labels first."
         )
     if constant is not None and constant in level:
         return (
@@ -178,7 +179,7 @@ def _trees(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
     linear = next((row for row in rest if row.kind == LINEAR), None)
     if linear is None:
         return f"Take {model_name(first)}: no linear model could be measured."
-    ahead = f"{-linear.difference:.4f} ahead of the best linear model, {model_name(linear)}"
+    ahead = f"{abs(linear.difference):.4f} ahead of the best linear model, {model_name(linear)}"
     if linear not in level:
         return (
             f"Take {model_name(first)}: trees win here, {ahead} (p = {linear.p_value:.3f}); they "
@@ -192,7 +193,7 @@ def _trees(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
         )
     return (
         f"Take {model_name(linear)}: {model_name(first)} is ahead of it by "
-        f"{-linear.difference:.4f}, which {_why_not(linear)}, and a linear model can be read."
+        f"{abs(linear.difference):.4f}, which {_why_not(linear)}, and a linear model can be read."
     )
 
 
@@ -201,14 +202,14 @@ def _reason(first: Row, rest: Sequence[Row], level: Sequence[Row]) -> str:
     models = [row for row in level if row.kind != CONSTANT]
     if not models:
         return (
-            f"it is ahead of the next best, {model_name(rest[0])}, by {-rest[0].difference:.4f} "
-            f"(p = {rest[0].p_value:.3f})"
+            f"it is ahead of the next best, {model_name(rest[0])}, by "
+            f"{abs(rest[0].difference):.4f} (p = {rest[0].p_value:.3f})"
         )
     nearest = models[0]
     others = f" and {len(models) - 1} more" if len(models) > 1 else ""
     text = (
         f"it has the best mean, though {model_name(nearest)}{others} may be as good "
-        f"({-nearest.difference:.4f} behind, which {_why_not(nearest)})"
+        f"({abs(nearest.difference):.4f} behind, which {_why_not(nearest)})"
     )
     quick = min(models, key=lambda row: row.seconds)
     if quick.seconds < 0.5 * first.seconds:
