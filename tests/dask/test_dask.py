@@ -173,6 +173,16 @@ def test_other_chunks_are_refused(client):
         from_dask(arrays.from_array(X, chunks=(300, 5)), arrays.ones(600, chunks=(200, 400)))
 
 
+def test_columns_in_several_chunks_are_joined(client):
+    """X has two blocks of rows here, and as many blocks in all as y: they are not compared."""
+    rows, labels = arrays.from_array(X, chunks=(300, 3)), arrays.from_array(Y, chunks=150)
+    assert rows.npartitions == labels.npartitions == 4
+    same = {"strength": 1e-2, "solver": "lbfgs", "standardise": False}
+    far = MetricClassifier("log_loss", **same).fit(rows, labels)
+    near = MetricClassifier("log_loss", **same).fit(X, Y)
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-9)
+
+
 def test_labels_of_other_rows_are_refused(client):
     """Partitions of y in another order than those of X, which the index shows."""
     frames = pytest.importorskip("dask.dataframe", reason="the extra dask has no frames here")

@@ -117,7 +117,7 @@ def check_versions(client: Any) -> None:
 def make_shard(rows: Any, y: Any, weight: Any, order: Any) -> Dense | Sparse:
     """Rows of one partition as a shard; runs on a worker.
 
-    ``order`` are labels that the driver has: only the names of their rows are looked at.
+    ``order`` is a series whose index must be that of the rows; its values are not used.
     """
     for other in (y, weight, order):
         check_index(rows, other)
@@ -160,8 +160,8 @@ def partitions(collection: Any) -> list[Any]:
 def with_labels(X: Any, y: Any) -> tuple[Sharded, Array]:
     """Collections as data in shards, and the labels of all rows, which the driver keeps."""
     labels = np.asarray(y.compute() if hasattr(y, "compute") else y)
-    both = all(hasattr(one, "npartitions") for one in (X, y)) and X.npartitions == y.npartitions
-    return from_dask(X, order=y if both else None), labels
+    frames = all(hasattr(one, "divisions") for one in (X, y))  # arrays have no index to compare
+    return from_dask(X, order=y if frames and X.npartitions == y.npartitions else None), labels
 
 
 def from_dask(
@@ -177,8 +177,9 @@ def from_dask(
     weight : dask array or Series, optional
     client : distributed.Client, optional
         The current one by default.
-    order : dask array or Series, optional
-        Labels that the driver has already, whose index must be that of X.
+    order : dask Series, optional
+        Its index must be that of X, in every partition; its values are not used. Estimators pass
+        the labels, which they encode themselves.
     """
     distributed = require("distributed", extra="dask", who=WHO)
     client = client or distributed.get_client()
