@@ -141,7 +141,7 @@ def test_text_is_refused_with_the_commands_that_take_it(tmp_path, capsys):
     assert main(["convert", str(path), str(tmp_path / "x.shards")]) == 2
     said = capsys.readouterr().err
     assert "column 2 (city); got 'Oslo'" in said
-    assert "only auctor train and auctor stream take text" in said
+    assert "auctor train, compare and stream take text" in said
 
 
 def test_a_folder_of_shards_is_not_overwritten(shards, table, capsys):

@@ -197,8 +197,9 @@ def _number(seen: ColumnView) -> Iterator[Finding]:
 def _stands_for_missing(known: FloatArray, value: float) -> bool:
     """Whether the smallest or largest number of a column seems to stand for a missing value.
 
-    It is a usual number for that, more than twice as frequent as the number next to it, and farther
-    from it than all others are from each other, or the only negative one among many numbers.
+    Three conditions must hold. The number is one that is often used for missing values. It is more
+    than twice as frequent as the nearest other number. And it is farther from that number than all
+    others are from each other, or it is the only negative one among many different numbers.
     """
     if _STANDS_FOR_MISSING.fullmatch(f"{value:g}") is None:
         return False

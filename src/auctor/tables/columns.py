@@ -91,7 +91,7 @@ def no_number(
             Option("as_category", name),
         )
         return DataError(who, needs=f"numbers in {column}", got=got, todo=todo, option=option)
-    todo = "Correct it, or leave out the column; only auctor train and auctor stream take text."
+    todo = "Correct it, or leave out the column; auctor train, compare and stream take text."
     if trained:
         todo = "Correct or drop such rows, or train the model with text in that column."
     return DataError(who, needs=f"numbers in {column}", got=got, todo=todo)
