@@ -19,15 +19,17 @@ from auctor.data.shards import open_folder
 from auctor.data.spread import Holder, ordered_sum
 from auctor.data.workers import FileWorkers, MemoryWorkers, ShardFacts, Workers
 
-#: Bytes of the ring of buffers, unless said otherwise.
+#: Default size in bytes of the ring of buffers that shards on the disk are read into. Set by hand.
 MEMORY = 512 << 20
-#: Columns up to which Gram matrices travel: 8 MB each.
+#: Most columns for which workers send Gram matrices, which then take up to 8 MB each. Set by hand.
 GRAM_COLUMNS = 1000
 #: Largest entry that is accepted, as in `auctor.data.coerce`: squares must stay finite.
 LARGEST = 1e100
-#: Differences of sums below this share of them are rounding.
+#: A difference of two sums counts as zero if it is smaller than this share of them, because it may
+#: be rounding error.
 ROUNDING = 1e-10
-#: How far the mean squared length of a row may be from 1 for rows of unit length.
+#: Rows count as normalised if their mean squared length differs from 1 by at most this: a few times
+#: the rounding error of float32 values. Set by hand.
 UNIT_LENGTH = 1e-6
 
 
@@ -131,7 +133,7 @@ class Sharded:
         return self.n_rows, self.n_columns
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells these rows from others: numbers of rows and columns, checksums."""
+        """Numbers of rows, columns and shards and a checksum, to recognise the same rows later."""
         target, sums = self.target, [facts.checksum for facts in self._facts]
         labels = 0
         for _, part in target.parts():
@@ -165,10 +167,11 @@ class Sharded:
         return self._changed(factor=known)
 
     def column_factors(self, weight: FloatArray | None = None) -> FloatArray:
-        """What gives number columns deviation one, from two products.
+        """Factors that scale columns of numbers to standard deviation one; takes two products.
 
-        Columns of zeros and ones, whose mean square is their mean, keep theirs, as do columns that
-        do not vary. All do where the rows have length one on average, as those of text have.
+        The factor is 1 for columns that do not vary, and for columns of zeros and ones, which are
+        recognised by a mean square equal to their mean. All factors are 1 if the mean squared
+        length of the rows is 1: such rows, usually of text, are normalised already.
         """
         share = Target(np.empty(self.n_rows), weight).share
         mean, square = self.gradient(share), self.square_gradient(share)
@@ -179,7 +182,7 @@ class Sharded:
         return np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)
 
     def settings(self) -> dict[str, Any]:
-        """What another view of the same shards is made with, beside the workers."""
+        """Arguments, besides the workers, that construct another view of the same shards."""
         return {
             "names": self.names,
             "target": self._given,

@@ -72,7 +72,7 @@ class Residents:
     def keep(
         self, method: str, arguments: Sequence[tuple[Any, ...]], kept: Sequence[Sequence[Any]]
     ) -> References:
-        """Call a method on every shard and leave its results there."""
+        """Call a method on every shard and store its results there."""
         key = Key(next(self._numbers))
         self._call(key.number, method, arguments, kept)
         # When the key is garbage collected, the next call tells the workers to drop the result.

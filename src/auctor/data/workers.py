@@ -1,8 +1,8 @@
-"""Workers: who holds the shards of a data set, and answers products with them.
+"""Workers hold the shards of a data set and compute products with them.
 
-Everything that runs on many rows is one call: a method of every shard, each with its own
-arguments, answered in the order of the shards. Sums over shards are made in that order, so that
-results do not depend on who computed them.
+Every computation on the rows is one call: all workers run the same method on their shards, each
+with its own arguments, and the results come back in the order of the shards. Sums over shards are
+added in that order, so that they do not depend on which worker computed a part.
 """
 
 from __future__ import annotations
@@ -71,11 +71,12 @@ _RESIDENT: weakref.WeakKeyDictionary[Any, dict[tuple[int, int], Any]] = weakref.
 
 
 class ResidentCall(NamedTuple):
-    """A call with results that are kept beside the shard.
+    """A call whose arguments or result are stored in the process that holds the shard.
 
-    ``numbers`` are those of the results it takes, by the places of its slots; ``number`` is that
-    of its own result, None where the result is to be returned; ``dropped`` are no longer needed
-    after it.
+    Stored results have numbers, and ``owner`` tells those of different data sets apart.
+    ``numbers`` are the stored results that the call uses: a `Slot` in its arguments is a position
+    in this list. The result is stored under ``number``, or returned if that is None. The results
+    ``dropped`` are deleted.
     """
 
     owner: int
@@ -133,7 +134,7 @@ def _largest(data: Dense | Sparse) -> tuple[float, int]:
     return float(np.abs(lines.values[place])), row
 
 
-#: What a shard can be asked for, by name: nothing else crosses to another process.
+#: Methods of a shard by name. Other processes are sent only these names, never functions.
 SHARD_METHODS: dict[str, Any] = {
     "scores": _scores,
     "gradient": _gradient,

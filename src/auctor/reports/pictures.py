@@ -42,7 +42,7 @@ class CurvePictures:
         return self.to_html()
 
     def plot(self) -> Any:
-        """A matplotlib figure with all of them."""
+        """A matplotlib figure with a picture of every curve, pair and row."""
         pyplot = require("matplotlib.pyplot", extra="plots", who="CurvePictures")
         drawn = [(draw, one) for draw, many in zip(_DRAW, self.info, strict=True) for one in many]
         down = max(1, math.ceil(len(drawn) / ACROSS))

@@ -114,7 +114,7 @@ NOTHING: FloatArray = np.empty(0)
 
 
 def _moved(scores: FloatArray, step: float, change: FloatArray) -> FloatArray:
-    """Scores after a step; in place, to save an array of n_rows."""
+    """``scores + step * change`` as a new array, without a second one for the product."""
     moved: FloatArray = step * change
     moved += scores
     return moved

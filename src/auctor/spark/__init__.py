@@ -1,4 +1,4 @@
-"""Spark: DataFrames whose rows stay in the tasks of one barrier job, and faces of Spark ML."""
+"""Spark: training on DataFrames whose rows stay in tasks, and an estimator for Spark ML."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ __all__ = ["SparkMetricClassifier", "SparkMetricClassifierModel", "SparkWorkers"
 
 
 def __getattr__(name: str) -> Any:
-    """The faces of Spark ML, whose base classes are imported with them."""
+    """Import the classes for Spark ML on first use, because they import pyspark."""
     if name in ("SparkMetricClassifier", "SparkMetricClassifierModel"):
         from auctor.spark import ml
 

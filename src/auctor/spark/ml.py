@@ -1,7 +1,7 @@
-"""The faces that Spark ML expects: an `Estimator` with Params, and the `Model` that it fits.
+"""`MetricClassifier` for Spark ML: an `Estimator` with Params, and the `Model` that it fits.
 
-Names with an underscore (``_dummy``, ``_set``, ``_fit``, ...) are those by which Spark ML's own
-documentation has others extend it.
+Methods such as ``_dummy``, ``_set`` and ``_fit`` begin with an underscore because Spark ML gives
+them these names; its documentation says that other libraries override or call them.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class _Writer(MLWriter):
         self.instance = instance
 
     def saveImpl(self, path: str) -> None:
-        """Write both."""
+        """Write the parameters with the model file as one of their fields."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "model.auctor"
             save(self.instance.fitted, file)
@@ -206,14 +206,14 @@ class _Writer(MLWriter):
 
 
 class _Reader(MLReader[Any]):
-    """What `_Writer` wrote."""
+    """Reads the parameters and the model that `_Writer` has written."""
 
     def __init__(self, kind: type[SparkMetricClassifierModel]) -> None:
         super().__init__()
         self.kind = kind
 
     def load(self, path: str) -> SparkMetricClassifierModel:
-        """Read both."""
+        """Read the parameters and the model."""
         kept = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "model.auctor"

@@ -25,9 +25,9 @@ WHO = "from_spark"
 
 
 class Greeting(NamedTuple):
-    """What a task says when it connects; labels are as they stand in the frame.
+    """The first message of a task: its number, its version of auctor, facts and labels of its rows.
 
-    There are no facts where the task has no rows; it then ends.
+    Labels are those of the frame. A task without rows sends None for the facts, and ends.
     """
 
     number: int
@@ -88,7 +88,7 @@ class BarrierJob:
             self._wake()
 
     def _wake(self) -> None:
-        """End a wait for connections by one that does not know the key, if anybody still waits."""
+        """End `connected`, if it still waits, by a connection that does not know the key."""
         try:
             socket.create_connection(self._address, timeout=1.0).close()
         except OSError:
@@ -126,7 +126,7 @@ class BarrierJob:
 
 
 def hang_up(connections: Sequence[Connection]) -> None:
-    """Leave tasks without a word: they fail, and the job with them."""
+    """Close the connections without telling the tasks to end: they fail, and so does the job."""
     for connection in connections:
         connection.close()
 
@@ -142,7 +142,7 @@ def dismiss(connections: Sequence[Connection]) -> None:
 
 
 def _cause(error: BaseException) -> str:
-    """The last line of Python's in an error of a Spark job, which is long."""
+    """The last line about a Python error in the long message of a failed Spark job."""
     lines = [line.strip() for line in str(error).splitlines()]
     told = [line for line in lines if "Error" in line and not line.startswith(("at ", "org."))]
     return (told[-1] if told else str(error))[:300]

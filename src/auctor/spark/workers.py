@@ -27,37 +27,41 @@ from auctor.data.workers import ResidentCall, ShardFacts, facts_of
 from auctor.spark.columns import check_columns, checksum, feature_columns, matrix_of
 from auctor.spark.tasks import WHO, BarrierJob, Greeting, Task, dismiss, hang_up, serve
 
-#: Seconds in which all tasks must have connected: reading the rows is part of it.
+#: Seconds in which all tasks must read their rows and connect to the driver. Set by hand.
 CONNECT_SECONDS = 600.0
-#: Seconds, beside twice those that the first tasks took, in which tasks that take the place of
-#: lost ones must have connected.
+#: Tasks that replace lost ones must connect within this number of seconds plus twice the seconds
+#: that the first tasks took. Set by hand.
 RETURN_SECONDS = 30.0
-#: Times in a row that lost tasks are replaced: as often as Dask lets a call lose its worker.
+#: Most replacements of lost tasks in one call; Dask allows a task to lose its worker as often.
 REPLACEMENTS = 3
-#: Seconds without an answer after which the tasks count as lost.
+#: Seconds without an answer after which the tasks count as lost. Set by hand.
 PATIENCE = 300.0
-#: Scores and slopes of an evaluation, in numbers, that come to the driver rather than six more
-#: calls: a call took 0.1 ms, in which some ten thousand numbers pass a socket.
+#: Scores and slopes of an evaluation are sent to the driver if they are fewer numbers than this.
+#: Evaluation by the tasks needs six more calls; a call took 0.1 ms, in which a socket carries about
+#: ten thousand numbers.
 GATHER_BELOW = 6e4
 
 
-#: Data sets whose jobs hold slots of a cluster; a second barrier job would wait for them for ever.
+#: Data sets whose jobs occupy slots of a cluster. A barrier job that needs their slots would never
+#: start, so that `from_spark` refuses it.
 _OPEN: weakref.WeakSet[SparkWorkers] = weakref.WeakSet()
 
 
 class SparkWorkers:
-    """Tasks of a barrier job that hold rows; `close`, or the end of its last user, ends the job.
+    """Tasks of a barrier job that hold rows.
+
+    The job ends when `close` is called, or when no object refers to the workers any more.
 
     Parameters
     ----------
     start : function
-        Starts a job; once more when a task is lost.
+        Starts a job; called when a task is lost.
     job : BarrierJob
-        The first one.
+        The job that runs now.
     tasks : list of Task
-        Its tasks, which hold rows.
+        The tasks of that job that have rows.
     seconds : float
-        In which they had connected.
+        Seconds until all of them had connected.
     """
 
     gather_below: float = GATHER_BELOW
