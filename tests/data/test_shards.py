@@ -12,7 +12,7 @@ from auctor.core.errors import DataError, DataLost, IncompatibleError
 from auctor.core.result import Status
 from auctor.core.types import Target
 from auctor.data import Dense, Sharded, as_data, open_shards
-from auctor.data.shards import cut_rows, read_header, shard_path, write_shard
+from auctor.data.shards import compact, cut_rows, read_header, shard_path, write_shard
 from auctor.data.workers import MemoryWorkers
 from auctor.losses import ExpectedError, FBeta, Logistic, PairwiseHinge, Prbep
 from auctor.minimise import minimise
@@ -261,3 +261,9 @@ def test_rows_are_read_where_they_lie(tmp_path):
     assert before.any()
     assert np.shares_memory(data.row_lines().values, payload)
     assert not data.scores(np.ones(30)).any()
+
+
+def test_targets_beyond_whole_numbers_stay_as_they_are():
+    for y in ([1e10, 1.0], [np.nan, 1.0], [0.5, 1.0], [128.0, 1.0]):
+        np.testing.assert_array_equal(compact(np.array(y)), y)
+    assert compact(np.array([-1.0, 1.0])).dtype == np.int8

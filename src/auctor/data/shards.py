@@ -241,7 +241,8 @@ def _little(values: Array) -> Array:
 
 def compact(y: FloatArray) -> Array:
     """Targets as int8 if all are small integers, such as -1 and +1, otherwise as float64."""
-    small = y.astype(np.int8)
+    with np.errstate(invalid="ignore"):  # of NaN and numbers beyond 2^31, which differ below
+        small = y.astype(np.int8)
     return small if np.array_equal(small, y) else y.astype("<f8", copy=False)
 
 
