@@ -59,6 +59,31 @@ def test_a_solve_does_not_notice_that_vectors_were_lost(loss):
     assert found[7].gap == found[0].gap
 
 
+class Failing(Forgetful):
+    """Shards whose next call is interrupted if asked to."""
+
+    fails = False
+
+    def each(self, method, arguments):
+        if self.fails:
+            self.fails = False
+            raise KeyboardInterrupt
+        return super().each(method, arguments)
+
+
+def test_an_interrupted_call_does_not_leave_results_behind():
+    workers = Failing(0)
+    holder = Sharded(workers).holder
+    first, second = (holder.sent(np.full(200, value)) for value in (1.0, 2.0))
+    del first
+    workers.fails = True
+    with pytest.raises(KeyboardInterrupt):
+        holder.total("total", second)
+    assert holder.total("total", second) == 400.0
+    assert {len(_RESIDENT[shard]) for shard in workers._shards} == {1}
+    assert len(workers.journal) == 1
+
+
 def call(number, *numbers, dropped=(), value=0.0):
     return [ResidentCall(1, number, "combined", (np.full(2, value),), numbers, list(dropped))]
 

@@ -16,6 +16,8 @@ class Journal:
     """The calls that rebuild the stored results of lost shards on new ones.
 
     A call is dropped when neither its result nor a result computed from it is stored any more.
+    Scores that a line search computes from those of the last step depend on the calls of all steps
+    before: the journal of such a fit grows by a vector of weights per step.
     """
 
     def __init__(self) -> None:

@@ -97,12 +97,13 @@ class Residents:
             return self._workers.each(method, arguments)
         # Tell the workers which results the driver no longer refers to.
         dropped = self._dropped.copy()
-        del self._dropped[: len(dropped)]
         sent = [
             ResidentCall(self._owner, number, method, given, [key.number for key in keys], dropped)
             for given, keys in zip(arguments, kept, strict=True)
         ]
-        return self._workers.each("resident", sent)
+        answers = self._workers.each("resident", sent)
+        del self._dropped[: len(dropped)]  # only now: a call that fails has dropped nothing
+        return answers
 
 
 @dataclass
