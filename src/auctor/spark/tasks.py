@@ -87,6 +87,10 @@ class BarrierJob:
         finally:
             self._wake()
 
+    def cause(self) -> str:
+        """Why Spark ended the job, in a line; empty if it did not fail."""
+        return _cause(self._failure) if self._failure else ""
+
     def _wake(self) -> None:
         """End `connected`, if it still waits, by a connection that does not know the key."""
         try:
@@ -107,7 +111,7 @@ class BarrierJob:
                 found[task.greeting.number] = task
         except (OSError, EOFError, AuthenticationError) as error:
             hang_up([task.connection for task in found.values()])
-            why = _cause(self._failure) if self._failure else "no connection in time"
+            why = self.cause() or "no connection in time"
             raise DataLost(
                 WHO,
                 needs=f"{self._count} tasks that connect to the driver",

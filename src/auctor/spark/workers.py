@@ -108,23 +108,23 @@ class SparkWorkers:
             for connection, given in zip(self._connections, arguments, strict=True):
                 connection.send((method, given))
             return [_answer(connection) for connection in self._connections]
-        except (
-            BaseException
-        ):  # Ctrl-C, too: the answers must not be taken for those of a later call
+        except BaseException:
+            # Ctrl-C, too: the answers must not be taken for those of a later call.
             hang_up(self._connections)
             self._connections.clear()
             raise
 
     def _replace_tasks(self, error: BaseException, losses: int) -> None:
         """Start another job, whose tasks must hold the same rows."""
-        if losses > REPLACEMENTS or not self._end.alive:
-            raise self._lost(f"{type(error).__name__}: {error}") from error
         self._job.join(RETURN_SECONDS)
+        why = self._job.cause() or f"{type(error).__name__}: {error}"
+        if losses > REPLACEMENTS or not self._end.alive:
+            raise self._lost(why) from error
         self._job = self._start()
         try:
             tasks = self._job.connected(RETURN_SECONDS + 2.0 * self._seconds)
         except DataLost as missed:
-            raise self._lost(f"{type(error).__name__}: {error}; then {missed.got}") from missed
+            raise self._lost(f"{why}; then {missed.got}") from missed
         self._connections[:] = [task.connection for task in tasks]
         if [one.checksum for one in _facts(tasks)] != [one.checksum for one in self._known]:
             raise self._lost("other rows, or the same in another order, when they were read again")
