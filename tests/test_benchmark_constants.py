@@ -58,6 +58,7 @@ def test_reads_say_when():
     assert list(found.defaults(several)) == [("HALF", "f", "b")]
 
 
+@pytest.mark.slow  # imports every solver; the tests of single modules show how names are found
 def test_every_constant_of_the_solvers_is_found():
     every = found.constants()
     assert len(every) > 180
@@ -176,6 +177,7 @@ def test_summaries():
     assert summary({"d": found["d"]})["passes"] is None
 
 
+@pytest.mark.slow  # only the suite `constants` compiles again
 def test_compiled_functions_are_compiled_again_after_those_they_call():
     every = found.constants()
     names = [f.py_func.__name__ for f in users(every["kernels.descent.simplex.PIVOT"])]

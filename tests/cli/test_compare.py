@@ -519,6 +519,7 @@ def test_json(path, capsys):
         assert row["mean"] == pytest.approx(row["f1"])
 
 
+@pytest.mark.slow  # the example of `in_own_units` has the signs
 def test_costs_are_shown_as_they_are(path, capsys):
     """Less is better: the best model has the least, and the others are behind by more of it."""
     command = ["compare", str(path), "--label", "bought", "--metric", "cost(3)",
