@@ -1,8 +1,6 @@
 """Spark: one barrier job whose tasks answer products; the model is that of the rows in memory."""
 
-import os
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -31,17 +29,9 @@ Y = np.where(X @ [1.0, 2.0, 0.0] + RNG.normal(size=400) > 1.5, 1.0, -1.0)
 
 
 @pytest.fixture(scope="module")
-def frame():
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        sql.SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.log.level", "OFF")
-        .getOrCreate()
-    )
+def frame(session):
     table = pandas.DataFrame(np.column_stack([X, Y]), columns=["a", "b", "c", "y"])
-    yield session.createDataFrame(table)
-    session.stop()
+    return session.createDataFrame(table)
 
 
 def test_the_answers_are_those_of_the_rows_in_memory(frame):

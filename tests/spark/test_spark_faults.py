@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import sys
 
 import numpy as np
 import pytest
@@ -30,19 +29,6 @@ STEP = 3
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 5))
 Y = np.where(X @ np.arange(5.0) + RNG.normal(size=600) > 3.0, 1.0, -1.0)
-
-
-@pytest.fixture(scope="module")
-def session():
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        sql.SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.log.level", "OFF")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
 
 
 @pytest.fixture

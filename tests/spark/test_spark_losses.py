@@ -1,8 +1,6 @@
 """Losses evaluated by the tasks of a Spark job: the answers of the same rows in this process."""
 
-import os
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -43,22 +41,14 @@ LOSSES = [
 
 
 @pytest.fixture(scope="module")
-def far():
+def far(session):
     from auctor.spark import from_spark
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        sql.SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.log.level", "OFF")
-        .getOrCreate()
-    )
     table = pandas.DataFrame(np.column_stack([X, Y]), columns=["a", "b", "c", "d", "y"])
     data = from_spark(session.createDataFrame(table), ["a", "b", "c", "d"], "y")
     data.workers.gather_below = 0.0
     yield data
     data.workers.close()
-    session.stop()
 
 
 @pytest.fixture(scope="module")

@@ -99,11 +99,8 @@ def read(
         label=options.label,
         schema=schema,
         labelled=labelled,
-        zero_based=yes_no(who, "zero-based", options.zero_based),
-        header=yes_no(who, "header", options.header),
-        delimiter=options.delimiter,
-        decimal=options.decimal,
         n_threads=options.n_threads,
+        **_form(options, who),
         **extra,
     )
 
@@ -138,11 +135,18 @@ def read_chunks(
         label=options.label,
         schema=schema,
         labelled=labelled,
-        zero_based=yes_no(who, "zero-based", options.zero_based),
-        header=yes_no(who, "header", options.header),
-        delimiter=options.delimiter,
-        decimal=options.decimal,
+        **_form(options, who),
     )
+
+
+def _form(options: Reading, who: str) -> dict[str, Any]:
+    """How the text of a file is written, as keywords of the readers."""
+    return {
+        "zero_based": yes_no(who, "zero-based", options.zero_based),
+        "header": yes_no(who, "header", options.header),
+        "delimiter": options.delimiter,
+        "decimal": options.decimal,
+    }
 
 
 def count_unseen(chunks: Iterable[Chunk], unseen: Counter[str]) -> Iterator[Chunk]:
