@@ -2,6 +2,8 @@
 
 import os
 import signal
+import zlib
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,23 @@ def room_of(nodeid: str) -> str:
     """What goes to one worker whole: a group of rooms, or a file."""
     file = nodeid.partition("::")[0]
     return ALSO.get(file) or TOGETHER.get(Path(file).parent.name) or file
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test with the marker ``sample(k)``, all but one in k are slow.
+
+    Which ones depends on their names alone, so that every run has the same, spread over the grid.
+    """
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for grid in cases.values():
+        (one_in,) = grid[0].get_closest_marker("sample").args
+        grid.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        for item in grid[-(-len(grid) // one_in) :]:
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(optionalhook=True)

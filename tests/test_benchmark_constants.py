@@ -90,6 +90,7 @@ def test_other_values_are_of_the_same_kind(value, expected):
     assert all(type(one) is type(value) for one in others(value))
 
 
+@pytest.mark.slow  # it imports every module; the next test patches a constant too
 def test_patching_reaches_all_modules_and_defaults_and_is_undone():
     every = found.constants()
     params = every["problem.hessian.FACTOR_PARAMS"]

@@ -49,17 +49,24 @@ MORE_SOLVERS = [
 
 
 def cases(kind, parts, **options):
-    """One test per part and check that applies, with a readable name; one suite per part."""
+    """One test per part and check that may apply, with a readable name; one suite per part."""
     seen, found = {}, []
     for part in parts:
         name = discover.label(part)
         seen[name] = seen.get(name, 0) + 1
         unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
         suite = kind(part)
-        for check in suite.applicable():
+        for check in suite.collectable():
             name = f"{unique}-{check.removeprefix('check_')}"
             found.append(pytest.param(suite, check, id=name, **options))
     return found
+
+
+def run(suite, check):
+    """Run a check, or skip it where an evaluation of the part shows that it does not apply."""
+    if not suite.applies(check):
+        pytest.skip("does not apply")
+    getattr(suite, check)()
 
 
 def instances(kinds):
@@ -68,12 +75,12 @@ def instances(kinds):
 
 @pytest.mark.parametrize(("suite", "check"), cases(LossSuite, instances(discover.losses())))
 def test_loss(suite, check):
-    getattr(suite, check)()
+    run(suite, check)
 
 
 @pytest.mark.parametrize(("suite", "check"), cases(PenaltySuite, instances(discover.penalties())))
 def test_penalty(suite, check):
-    getattr(suite, check)()
+    run(suite, check)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +104,7 @@ def test_features(suite, check):
 
 @pytest.fixture(scope="module", params=list(storages()))
 def storage(request):
-    return request.param, DataSuite(storages()[request.param])
+    return DataSuite(storages()[request.param])
 
 
 #: Four seconds for each storage that streams.
@@ -109,10 +116,7 @@ SLOW_CHECKS = {"check_training": pytest.mark.slow}
     [pytest.param(name, marks=SLOW_CHECKS.get(name, ())) for name in DataSuite.checks()],
 )
 def test_data(storage, check):
-    name, suite = storage
-    if not suite.applies(check):
-        pytest.skip(f"{name} does not offer it")
-    getattr(suite, check)()
+    run(storage, check)
 
 
 def solve_in(build, loss, solver):

@@ -42,6 +42,7 @@ CLASSIFIERS = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("y", [TWO, FOUR], ids=["two", "four"])
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)

@@ -42,6 +42,7 @@ def check(model, frame, found, positive):
         np.testing.assert_allclose(found["probability"], chances, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("positive", ["it's", "no"])
 @pytest.mark.parametrize("calibrate", [None, "sigmoid", "isotonic"])
 @pytest.mark.parametrize("kind", ["linear", "additive"])

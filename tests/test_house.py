@@ -33,8 +33,16 @@ BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.match_
 
 
 @cache
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+#: Several rules parse the same texts.
+parsed = cache(ast.parse)
+
+
 def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return parsed(text_of(path))
 
 
 @cache
@@ -115,6 +123,7 @@ def test_files_are_short():
 # --- words --------------------------------------------------------------------------------------
 
 
+@cache
 def comment_lines(text):
     """Numbers of the lines that hold a comment."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
@@ -131,7 +140,7 @@ def body_lines(function):
 def unexplained_loops(text):
     """Long functions without a comment that says what their lines compute."""
     comments = comment_lines(text)
-    for function in functions(ast.parse(text)):
+    for function in functions(parsed(text)):
         inside = range(function.lineno, function.end_lineno + 1)
         if body_lines(function) >= LONG_KERNEL and comments.isdisjoint(inside):
             yield function
@@ -144,7 +153,7 @@ def test_long_kernels_name_their_equations():
     found = [
         f"{path.relative_to(SOURCE)}:{function.lineno}: {function.name}"
         for path in sorted((SOURCE / "kernels").rglob("*.py"))
-        for function in unexplained_loops(path.read_text(encoding="utf-8"))
+        for function in unexplained_loops(text_of(path))
     ]
     assert found == []
 
@@ -171,7 +180,7 @@ def is_code(node):
 def unexplained_constants(text):
     """Numeric constants of a module without a comment above or beside them."""
     comments, explained = comment_lines(text), -1
-    for node in ast.parse(text).body:
+    for node in parsed(text).body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not numbers(node.value):
             continue
         beside = not comments.isdisjoint({node.lineno - 1, node.lineno, node.end_lineno})
@@ -187,7 +196,7 @@ def test_numeric_constants_say_what_they_do():
     fine = "#: Bytes.\nA = 3\nB = 4\n#: Share.\nC = 0.5\nD = 2.0  # rows\nE = f(1)\n"
     assert list(unexplained_constants(fine)) == []
     assert len(list(unexplained_constants("#: Two shares.\nA = 0.5\nB = 0.25\n"))) == 1
-    found = {path: unexplained_constants(path.read_text(encoding="utf-8")) for path in FILES}
+    found = {path: unexplained_constants(text_of(path)) for path in FILES}
     assert [place for path, nodes in found.items() for place in shown(path, nodes)] == []
 
 
@@ -203,7 +212,7 @@ def comment_of(node, lines):
 def unsourced_constants(text):
     """Fractions and factors whose comment does not say where the value comes from."""
     lines = text.splitlines()
-    for node in ast.parse(text).body:
+    for node in parsed(text).body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and numbers(node.value):
             words = comment_of(node, lines)
             if not is_code(node.value) and not re.search(r"Source:|[Ss]et by hand|ounding", words):
@@ -216,7 +225,7 @@ def test_constants_of_the_solvers_say_where_they_come_from():
     fine = "#: Source:\n#: x.md.\nA = 0.5\nB = 2.0  # Set by hand.\nC = 3\n#: Rounding.\nD = 1e-14"
     assert list(unsourced_constants(fine)) == []
     found = {
-        path: unsourced_constants(path.read_text(encoding="utf-8"))
+        path: unsourced_constants(text_of(path))
         for path in FILES
         if path.relative_to(SOURCE).parts[0] in ("solvers", "problem")
     }

@@ -102,6 +102,7 @@ def test_every_loss_that_splits_is_the_same_on_workers(loss, weighted):
         np.testing.assert_allclose(ours.diagonal(), theirs.diagonal(), rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", [L2(1e-2), L1(1e-2)], ids=repr)
 @pytest.mark.parametrize(
     "loss", [Logistic(), Hinge(), PairwiseHinge(), PairwiseSquaredHinge(), Prbep()], ids=repr

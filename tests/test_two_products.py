@@ -118,6 +118,7 @@ def test_cutting_planes(name, optimum):
     agree(streamed(loss, penalty), Bmrm(), optimum(loss, penalty))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 @pytest.mark.parametrize("name", ["auc", "prbep", "f1"])
 def test_smoothing(name, penalty, optimum):

@@ -137,6 +137,7 @@ def test_a_path_is_its_points(chain_rows):
     assert path[-1].value == pytest.approx(alone.value, abs=1e-6)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore:.*still rises there")
 @pytest.mark.parametrize("standardize", [False, True, "rank"])
 @pytest.mark.parametrize("criterion", ["likelihood", "ebic", "stability"])
@@ -178,6 +179,7 @@ def table_of_likelihoods(X, strengths, folds):
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("n", [60, 150, 400])
 def test_folds_that_follow_the_first_choose_as_all_of_them_would(chain_rows, n):
     X = chain_rows(12, n)

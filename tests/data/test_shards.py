@@ -55,6 +55,7 @@ def test_products_are_those_in_memory(folder):
     assert ours[1] == pytest.approx(theirs[1], rel=1e-12)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("penalty", [L2(1e-2), L1(1e-2)], ids=repr)
 @pytest.mark.parametrize("loss", [Logistic(), PairwiseHinge(), Prbep(), FBeta()], ids=repr)
 def test_every_metric_trains_from_the_disk(folder, loss, penalty):

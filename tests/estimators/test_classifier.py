@@ -134,6 +134,7 @@ def test_auc_hinge_is_optimal_pair_by_pair(rows):
 # --- weights ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 @pytest.mark.parametrize("data", ["rows", "wide_rows"])
@@ -151,6 +152,7 @@ def test_weights_equal_repetition(request, store, data, penalty, metric, surroga
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("n", "d"), [(800, 40), (300, 700), (4000, 200)])
 @pytest.mark.parametrize(
     ("metric", "surrogate"),
@@ -505,6 +507,7 @@ def test_storage_does_not_matter(rows, metric):
         same(MetricClassifier(metric, tol=tol, strength=0.01).fit(X, rows.y), expected, tol=1e-7)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("metric", ["auc", "error", "log_loss"])
 def test_threads_do_not_matter(store, metric):
     rng = np.random.default_rng(0)
@@ -566,6 +569,7 @@ def test_verbose_writes_to_the_error_stream_only(rows, capsys):
     same(model, quiet, tol=0.0)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 @pytest.mark.parametrize("penalty", ["l2", "l1", "elastic_net"])
 @pytest.mark.parametrize(("metric", "surrogate"), SURROGATES)

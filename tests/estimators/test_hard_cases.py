@@ -46,6 +46,7 @@ def separable(seed, n):
     return A, (A[:, 0] > 0).astype(int)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", ["l2", "l1", "elastic_net"])
 @pytest.mark.parametrize("n", [6, 12, 40])
 def test_separable_rows_converge(penalty, n):

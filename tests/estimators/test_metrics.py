@@ -38,6 +38,7 @@ def test_trains_and_scores(rows, metric, surrogate):
     assert 0 < model.predict(rows.X).sum() < rows.y.size
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", ["l2", "l1", "elastic_net"])
 @pytest.mark.parametrize(("metric", "surrogate"), EVERY)
 def test_weights_are_repetition(rows, metric, surrogate, penalty):

@@ -150,6 +150,7 @@ def test_poisson(rows, store, weighted, scale):
 # --- weights, ways and stopping -----------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.filterwarnings("ignore::auctor.ConvergenceWarning")
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 @pytest.mark.parametrize("data", ["rows", "wide_rows"])

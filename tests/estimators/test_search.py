@@ -38,6 +38,7 @@ X3, Y3, WEIGHT3 = make_rows(classes=3, seed=1)
 SMALL = {"n_strengths": 3, "cv": 2}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks([MetricClassifierCV("log_loss", **SMALL)])
 def test_check(estimator, check):
@@ -49,6 +50,7 @@ def test_check(estimator, check):
 # --- the same answer as a brute-force search --------------------------------------------------
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("class_weight", ["balanced", pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("penalty", ["l1", pytest.param("l2", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", ["auc", "error", "log_loss"])

@@ -43,6 +43,7 @@ NEW, TRUE = rows(TREE, 200, 1)
 NAMES = ["expected_f", "flat", "leaf_reduce", "root_map", "hierarchical", "top_k", "mandatory_leaf"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("decoder", [*NAMES, TopK(2), HierarchicalOperator(each="level")], ids=str)
 @pytest.mark.parametrize("taxonomy", [TREE, GRAPH], ids=["tree", "graph"])
 def test_sets_obey_the_taxonomy(decoder, taxonomy):
@@ -97,6 +98,7 @@ def test_learned_weights_are_better_where_they_were_learned(each, search):
     assert set_scores(Y, said).f == pytest.approx(found.objective)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("objective", ["f1", "micro_f1", "jaccard", "hamming"])
 def test_tuning_follows_its_objective(objective):
     model = HierarchicalMultiLabel(TREE, decoder="flat", objective=objective, random_state=0)

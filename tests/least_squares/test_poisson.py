@@ -92,6 +92,7 @@ def test_gradient_descent_gives_every_printed_digit(activation):
     assert found.n_iter == 120
 
 
+@pytest.mark.sample(2)
 @BOTH
 def test_random_starts(activation):
     """The last part of T-19, on three of the ten starts."""

@@ -126,6 +126,7 @@ def plain_smoothed(scores, y, beta, width):
     return values.max() + heat * np.log(np.exp((values - values.max()) / heat).mean())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("width", [2.0, 0.3, 0.02])
 def test_the_smoothed_form_equals_plain_knapsacks(width):
     for scores, y in instances(12, 150, seed=5):
@@ -256,6 +257,7 @@ def test_vacuous_covers_losses_with_an_intercept():
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", [3168, *range(12)])
 def test_weights_of_very_different_sizes_with_l1(seed):
     """A step of the intercept alone from a point without violation was divided by zero."""

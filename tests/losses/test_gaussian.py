@@ -81,6 +81,7 @@ def test_correlated_classes_enter_through_the_variance_of_the_difference():
     assert abs(observed - predicted) < 3 * np.sqrt(predicted * (1 - predicted) / n)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_shift_in_closed_form_beats_a_fine_grid(seed):
     rng = np.random.default_rng(seed)

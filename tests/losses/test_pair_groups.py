@@ -320,6 +320,7 @@ def test_threads_change_no_bit(loss, functions, groups, monkeypatch):
     np.testing.assert_array_equal(found[0][2], found[1][2])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("scale", [0.2, 2.0, 30.0])
 def test_the_logistic_loss_of_many_rows_equals_all_pairs(scale):
     """Full cells go through their moments, sparse ones pair by pair."""

@@ -59,6 +59,7 @@ def fresh(learner):
     return type(learner)(**learner.get_params(deep=False))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 @pytest.mark.parametrize("labels", [(0, 1), (-1.0, 1.0), ("no", "yes"), (False, True)])
 def test_what_is_loaded_is_what_was_saved(learner, labels, tmp_path):
@@ -183,6 +184,7 @@ def rewritten(trained, path, *, arrays=None, **changes):
         write_members(file, members)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
@@ -282,6 +284,7 @@ def test_places_that_cannot_be_written(trained, tmp_path):
 # --- states that kernels must not see ------------------------------------------------------------
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "changes",
     [

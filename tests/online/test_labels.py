@@ -49,6 +49,7 @@ def same(one, two):
 # --- one class at first -------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @learners
 @pytest.mark.parametrize("labels", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("first", [0, 1])
@@ -68,6 +69,7 @@ def test_one_class_at_first_gives_the_same_as_one_call(learner, labels, first, s
     same(whole, streamed)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("negative", [0, -1])
 @pytest.mark.parametrize("way", ["pickle", "checkpoint"])
 @learners
@@ -142,6 +144,7 @@ def test_scores_need_labels_that_are_known(learner):
     assert model.score(X, y.astype(float)[:, None].ravel()) == model.score(X, y)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, np.inf], ids=repr)
 @pytest.mark.parametrize(
     "labels", [(0, 1), pytest.param((False, True), marks=pytest.mark.slow), ("no", "yes")]

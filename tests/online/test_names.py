@@ -121,6 +121,7 @@ def test_names_grow_with_the_columns(learner):
         model.partial_fit(wide, y)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("way", ["pickle", "save", "checkpoint"])
 @learners
 def test_names_survive(learner, way, tmp_path):

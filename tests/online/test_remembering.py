@@ -244,6 +244,7 @@ def test_memory_stays_within_its_bounds():
 # --- going on -------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "learner",
     [

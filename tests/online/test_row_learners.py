@@ -49,6 +49,7 @@ def learned(learner, X, y, weight, size):
     return learner
 
 
+@pytest.mark.sample(2)
 @EVERY
 def test_chunks_of_any_size_give_the_same_bits(learner, thin):
     X, y, weight = thin()

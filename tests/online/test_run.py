@@ -62,6 +62,7 @@ def test_a_stream_is_learned_as_its_rows_are(make, path):
     assert (done.auc is None) == (not hasattr(learner, "auc_"))
 
 
+@pytest.mark.sample(3)
 @makers
 @pytest.mark.parametrize(
     ("chunk_rows", "stop"),
@@ -87,6 +88,7 @@ def test_resuming_is_as_if_nothing_had_happened(make, chunk_rows, stop, path, tm
     assert same(again, whole)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", learners().values(), ids=learners())
 def test_every_learner_resumes(kind, path, tmp_path):
     def source():
@@ -99,6 +101,7 @@ def test_every_learner_resumes(kind, path, tmp_path):
     assert same(learner, whole)
 
 
+@pytest.mark.sample(3)
 @makers
 @pytest.mark.parametrize("stop", [1, 150, 333])
 def test_resuming_while_columns_are_added(make, stop, tmp_path):

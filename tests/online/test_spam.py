@@ -75,6 +75,7 @@ PENALTIES = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @pytest.mark.parametrize("step", ["inverse", "sqrt", "constant"])
 def test_lazy_steps_are_the_plain_ones(penalty, step, thin):
@@ -110,6 +111,7 @@ def test_long_streams_stay_the_plain_ones(thin):
         np.testing.assert_allclose(learner.coef_[0], last, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", [L1(0.003), L1(0.03), ElasticNet(0.01, 0.4)], ids=repr)
 def test_many_columns_that_come_and_go(penalty):
     """Most columns are zero again before a row has them the next time."""

@@ -58,6 +58,7 @@ def same(one, two):
 # --- all learners ---------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.parametrize("density", [1.0, 0.2])
 @pytest.mark.parametrize(
@@ -83,6 +84,7 @@ def test_chunks_give_the_same_state_as_one_call(learner, density, n, sizes):
     np.testing.assert_array_equal(whole.coef_, parts.coef_)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_a_copy_goes_on_like_the_original(learner):
     X, y = stream()
@@ -91,6 +93,7 @@ def test_a_copy_goes_on_like_the_original(learner):
     same(model.partial_fit(X[333:], y[333:]), copied.partial_fit(X[333:], y[333:]))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_one_class_so_far_scores_zero(learner):
     X, y = stream()
@@ -101,6 +104,7 @@ def test_one_class_so_far_scores_zero(learner):
     assert model.score(X, y) == pytest.approx(both.score(X, y), abs=0.01)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_new_columns_are_zero_before(learner):
     if getattr(learner, "memory", 0) and learner.memory < 1.0:
@@ -118,6 +122,7 @@ def test_new_columns_are_zero_before(learner):
         clone(learner).partial_fit(X[:, :4], y).partial_fit(X, y)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_rows_with_missing_values_are_refused_or_skipped(learner):
     X, y = stream()
@@ -131,6 +136,7 @@ def test_rows_with_missing_values_are_refused_or_skipped(learner):
     same(model, clone(learner).partial_fit(X[keep], y[keep]))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_a_row_of_weight_zero_is_absent(learner):
     if isinstance(learner, StreamingAUC):
@@ -276,6 +282,7 @@ def test_stochastic_steps_follow_slow_drift_anyway(forget):
     assert model.auc_ > 0.89
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("memory", [0, 0.05, 64])
 @pytest.mark.parametrize("limit", [1000, 2])
 def test_forgetting_follows_drift_with_and_without_memory(memory, limit):
@@ -384,6 +391,7 @@ def test_it_is_a_public_name():
     assert "StreamingAUC" in dir(auctor)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("limit", [1000, 0])
 def test_columns_that_grow_give_the_same_state_whatever_the_chunks(limit):
     """A column counts from the row that first has it, not from the chunk."""

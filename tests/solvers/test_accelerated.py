@@ -35,6 +35,7 @@ def dense(state):
     return matrix.restrict(everything).matrix()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("warmup", [1, 4, 10])
 def test_fixed_matrix_meets_its_bound_at_every_iteration(quadratic, warmup):
     """Lemma 9, theorem 10 and lemma 10, with exact subproblems."""

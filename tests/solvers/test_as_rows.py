@@ -53,6 +53,7 @@ def test_rows_with_weights_and_columns_of_their_own_strength():
     np.testing.assert_allclose(found.coef, other.coef, atol=1e-3)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", [PrecisionAtK, RecallAtK])
 @pytest.mark.parametrize("k", [1, 10, 0.1, 0.35, 0.8, 300])
 def test_the_top_of_the_list(kind, k):

@@ -51,6 +51,7 @@ def strength_max(loss, size=4, **options):
 LOSSES = [Squared(), Logistic(), SquaredHinge(), Huber(0.5), Poisson()]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("fraction", [0.3, 0.02])
 @pytest.mark.parametrize("fit_intercept", [True, False], ids=["intercept", "plain"])

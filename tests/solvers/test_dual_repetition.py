@@ -41,6 +41,7 @@ def assert_same(one, other):
     assert one.gap == pytest.approx(other.gap, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("store", STORAGES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -55,6 +55,7 @@ def test_what_is_estimated_is_at_rest(stored, weighted):
     assert estimated > 10 * WIDE
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", [L1(), ElasticNet(1.0, 0.7)], ids=repr)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_gaps_of_a_path_are_those_of_whole_gradients(loss, penalty):
@@ -68,6 +69,7 @@ def test_gaps_of_a_path_are_those_of_whole_gradients(loss, penalty):
         assert gap == pytest.approx(found.gap, rel=1e-3, abs=1e-12 * abs(point.value))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", [L1(), ElasticNet(1.0, 0.7)], ids=repr)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_gaps_of_a_path_with_few_columns_are_bounds(loss, penalty):
@@ -81,6 +83,7 @@ def test_gaps_of_a_path_with_few_columns_are_bounds(loss, penalty):
         assert at.certify(point)[1].gap <= (1.0 + 1e-7) * found.gap + 1e-12
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("d", [30, WIDE])

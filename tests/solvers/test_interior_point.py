@@ -46,6 +46,7 @@ def strength_max(n, d, seed):
     return np.abs(problem.coef(problem.evaluate(problem.start()).gradient)).max()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("n", "d"), [(200, 50), (100, 100), (60, 200)])
 @pytest.mark.parametrize("fraction", [0.1, 0.02])
 def test_all_l1_solvers_agree(n, d, fraction):

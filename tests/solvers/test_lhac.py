@@ -51,6 +51,7 @@ def optimum(problem):
 # --- answers --------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["factors", "chain", "binary"])
 @pytest.mark.parametrize("fraction", [0.1, 0.02])
 def test_the_family_agrees_with_fista(classification, kind, fraction):

@@ -231,6 +231,7 @@ def test_a_foreign_penalty_is_refused_clearly():
 # --- paths --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("loss", "penalty"),
     [
@@ -440,6 +441,7 @@ def test_a_callback_ends_the_path():
 KINKED = [Prbep(), PrecisionAtK(0.3), FBeta(), Hinge(), Absolute(), PairwiseHinge()]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("penalty", [L1(), ElasticNet(1.0, 0.6)], ids=repr)
 @pytest.mark.parametrize("loss", KINKED, ids=repr)
 def test_the_largest_strength_of_a_kinked_loss_is_exact(loss, penalty):

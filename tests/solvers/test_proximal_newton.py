@@ -100,6 +100,7 @@ def assert_close(found, wanted, rel=1e-7):
 # --- answers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
 @pytest.mark.parametrize("d", [FEW, MANY])
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -198,6 +199,7 @@ def test_storages_agree(d, fit_intercept):
     assert_close(solve(half), wanted, rel=1e-5)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array])
 def test_wide_data_against_fista(kind):
     shape = {"n": 80, "d": 1500} if kind is np.asarray else {"n": 200, "d": 3000}
@@ -215,6 +217,7 @@ def levels(d, *, zeros=3):
     return weights
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("d", [FEW, MANY])
 @pytest.mark.parametrize("loss", [Logistic(), Squared(), Huber(0.5)], ids=repr)
 def test_weights_per_column(loss, d):
@@ -252,6 +255,7 @@ def test_boxes_in_a_matrix_model(loss, penalty):
     assert ((found.coef >= spec.lower) & (found.coef <= spec.upper)).all()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("loss", [Logistic(), Squared()], ids=repr)
 @pytest.mark.parametrize("penalty", [*BOXES, Box(-0.03, 0.07)], ids=lambda p: type(p).__name__)
 def test_boxes_with_many_columns(loss, penalty):
@@ -280,6 +284,7 @@ def test_strength_from_which_on_nothing_is_left(d):
         assert solve(with_share(loss, 0.99, d=d)).coef.any()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array])
 def test_the_working_set_grows_from_nothing(kind):
     problem = with_share(Logistic(), 0.05, n=200, d=3000, stored=lambda X: kind(thin(X)))
@@ -316,6 +321,7 @@ def test_the_support_is_exact(d):
     assert ((np.abs(found.coef) > 1e-10) | (found.coef == 0.0)).all()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("d", [FEW, MANY])
 def test_a_flat_start(d):
     """The Huberised hinge of width 0.5 has no curvature at weights of zero."""

@@ -122,6 +122,7 @@ def test_rows_that_are_zero_or_equal(loss):
         assert np.abs(found.coef).max() < 1e-3
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("strength", [1.0, 1e-2])
 @pytest.mark.parametrize("loss", [*SMOOTH[:2], Hinge(), Huber(), Absolute(), Poisson()], ids=repr)
 def test_columns_that_are_far_from_centred_or_alike(loss, strength):

@@ -50,6 +50,7 @@ def screened(problem, point):
     return proven_zero(problem, point, spec, columns_of(problem), every)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("kind", PENALTIES)
 @pytest.mark.parametrize("loss", [Logistic(), Squared(), Huber(0.5), SquaredHinge()], ids=repr)

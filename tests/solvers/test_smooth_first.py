@@ -38,6 +38,7 @@ def states(problem, count, solver):
         yield state
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("loss", [FBeta(), FBeta(2.0), Prbep(), PairwiseHinge()], ids=repr)
 @pytest.mark.parametrize("strength", [1e-2, 1e-5])
 def test_the_last_digits_are_those_of_cutting_planes(loss, strength):
@@ -49,6 +50,7 @@ def test_the_last_digits_are_those_of_cutting_planes(loss, strength):
     assert found.value == pytest.approx(other.value, abs=2e-7)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("n", "d", "cut"), [(300, 10, 2.0), (500, 20, 3.0)])
 def test_it_takes_fewer_steps_than_cutting_planes(n, d, cut):
     """On every one of several data sets, since the gain is claimed for F-beta at weak penalties."""

@@ -171,6 +171,7 @@ def test_cost_does_not_grow_with_the_rows():
     assert ratios[-1] > 5 * ratios[0]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("form", ["momentum", "sequence"])
 def test_nesterov_keeps_his_bound_and_beats_gradients(form):
     """T-11 on a tridiagonal quadratic with full batches."""

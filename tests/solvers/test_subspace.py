@@ -107,6 +107,7 @@ def distance_to_subdifferential(penalty, w, gradient, sweeps=3000):
     return np.linalg.norm(rest)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "loss",
     [

@@ -118,6 +118,7 @@ def values(problem, solver):
     return minimise(problem, solver, **settings).trace.value
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", SOLVERS, ids=lambda kind: kind.__name__)
 def test_no_parameter_is_ignored(classification, kind):
     """Another value gives another run, under the settings where the parameter has a meaning."""

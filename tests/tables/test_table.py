@@ -669,6 +669,7 @@ def random_table(rng):
     return frame, labels
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(25))
 def test_any_table_in_any_format(seed, tmp_path, monkeypatch):
     rng = np.random.default_rng(seed)

@@ -21,6 +21,7 @@ OPTIMISERS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", OPTIMISERS)
 @pytest.mark.parametrize("check", BlackBoxSuite.checks())
 def test_optimiser(name, check):
@@ -76,6 +77,7 @@ MINIMISERS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore::auctor.core.errors.DataWarning")
 @pytest.mark.parametrize("name", MINIMISERS)
 @pytest.mark.parametrize("check", BlackBoxSuite.checks())
@@ -87,6 +89,7 @@ def test_functions_that_minimise(name, check):
 CLOSE = {"dfo-tr": 0.05, "random": 0.2, "nelder-mead": 0.05, "tpe": 0.15, "gp": 0.05}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 @pytest.mark.parametrize("check", BlackBoxSuite.checks())
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class DualitySuite(Suite):
                 value = self.loss.value(scores, case.target)
                 expect(value >= bound - 1e-12 * (1.0 + abs(bound)), "value below the infimum")
 
-    @when(_has_conjugate)
+    @when(_has_conjugate, evaluates=True)
     def check_fenchel_young(self) -> None:
         """``conjugate(u) = u.s - value(s)`` if u is the gradient at s."""
         for case in self.cases():
@@ -83,7 +83,7 @@ class DualitySuite(Suite):
                 scale=scale,
             )
 
-    @when(_has_conjugate)
+    @when(_has_conjugate, evaluates=True)
     def check_fenchel_inequality(self) -> None:
         """``conjugate(u) >= u.s - value(s)`` for other u: scaled gradients and mixtures."""
         rng = self.rng()
@@ -105,7 +105,7 @@ class DualitySuite(Suite):
                         f"conjugate {conjugate:.9g} below {bound:.9g} ({case.name})",
                     )
 
-    @when(_has_conjugate)
+    @when(_has_conjugate, evaluates=True)
     def check_conjugate_is_convex(self) -> None:
         """The conjugate is convex along ``c * gradient``, and at most ``-infimum`` at zero."""
         for case in self.cases():
@@ -144,7 +144,10 @@ class DualitySuite(Suite):
                     expect(error >= -slack, f"smoothed({width}) is above by {-error:.3g}")
                     expect(error <= width + slack, f"smoothed({width}) is off by {error:.3g}")
 
-    @when(lambda suite: suite.loss.smoothed(1.0) is not None and _has_conjugate(suite))
+    @when(
+        lambda suite: suite.loss.smoothed(1.0) is not None and _has_conjugate(suite),
+        evaluates=True,
+    )
     def check_smoothed_gradient_is_dual(self) -> None:
         """The gradient of the smoothed loss is a feasible dual point of the exact loss."""
         for case in self.cases():

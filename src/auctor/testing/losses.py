@@ -156,7 +156,7 @@ class LossSuite(DualitySuite):
         curvature = self.loss.curvature(scores, target)
         return float(np.abs(curvature.diagonal).sum()) or 1.0
 
-    @when(lambda suite: suite.loss.order >= 2 and suite.draws_pairs())
+    @when(lambda suite: suite.loss.order >= 2 and suite.draws_pairs(), evaluates=True)
     def check_pair_draws(self) -> None:
         """Pairs drawn from the curvature sum to it: exactly in trace, nearly in each entry."""
         for case in self.cases():

@@ -173,7 +173,7 @@ class PenaltySuite(Suite):
             middle = self.penalty.value(0.5 * (a + b))
             expect(middle <= 0.5 * (low + high) + 1e-12 * (1 + low + high), "not convex")
 
-    @when(_has_conjugate)
+    @when(_has_conjugate, evaluates=True)
     def check_fenchel(self) -> None:
         """``conjugate(v) >= v.w - value(w)``, with equality if v is a subgradient at w."""
         points = list(self.feasible())
@@ -189,7 +189,7 @@ class PenaltySuite(Suite):
                 found = self.penalty.conjugate(dual)
                 expect(found >= bound - 1e-11 * (1 + abs(bound)), "conjugate too small")
 
-    @when(_has_conjugate)
+    @when(_has_conjugate, evaluates=True)
     def check_dual_scale(self) -> None:
         """`dual_scale` is the largest feasible scale: the conjugate is infinite just beyond."""
         for v in self.vectors():

@@ -12,11 +12,14 @@ from auctor.core.types import Array
 F = TypeVar("F", bound=Callable[..., None])
 
 
-def when(condition: Callable[[Any], bool]) -> Callable[[F], F]:
-    """Mark a check as applying only to suites for which ``condition(suite)`` holds."""
+def when(condition: Callable[[Any], bool], *, evaluates: bool = False) -> Callable[[F], F]:
+    """Mark a check as applying only to suites for which ``condition(suite)`` holds.
+
+    ``evaluates`` says that the condition evaluates the part, and so may compile kernels.
+    """
 
     def mark(check: F) -> F:
-        check.condition = condition  # type: ignore[attr-defined]
+        check.condition, check.evaluates = condition, evaluates  # type: ignore[attr-defined]
         return check
 
     return mark
@@ -46,6 +49,17 @@ class Suite:
     def applicable(self) -> list[str]:
         """Names of the checks that apply to this part."""
         return [check for check in self.checks() if self.applies(check)]
+
+    def collectable(self) -> list[str]:
+        """Names of the checks that may apply, found without an evaluation of the part.
+
+        A test runner collects these without compiling anything, and asks `applies` at run time.
+        """
+        return [
+            check
+            for check in self.checks()
+            if getattr(getattr(self, check), "evaluates", False) or self.applies(check)
+        ]
 
     def run(self) -> list[str]:
         """Run all checks that apply and return their names; raises at the first failure."""
