@@ -18,6 +18,7 @@ ROOMS = (
     "problem",
     "core/cost.py",
     "core/linalg.py",
+    "core/rounding.py",
     "core/shift.py",
     "kernels/descent",
 )

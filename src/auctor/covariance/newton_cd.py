@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from auctor.core.needs import Need
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray
 from auctor.covariance.problem import GraphProblem, factorise, unpack
 from auctor.kernels.descent import log_det as kernels
@@ -41,8 +42,6 @@ ROUNDS = 20
 ENOUGH = 0.5
 #: Halvings of the conjugate-gradient step before it is dropped. Set by hand.
 HALVINGS = 6
-#: Relative difference of values of F that is rounding error: about 50 times machine epsilon.
-ROUNDING = 1e-14
 #: Predicted decrease, as a share of F, below which the solver has stalled. The distance to the
 #: optimum is about its square root, and 1e-11 is within rounding error.
 NO_PROGRESS = 1e-22

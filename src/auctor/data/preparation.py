@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from auctor.core.rounding import VARIANCE_ROUNDING
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.data.coerce import wrap
 from auctor.data.sharded import Sharded
@@ -15,9 +16,6 @@ from auctor.data.sharded import Sharded
 #: Entries that are moved or scaled at a time: 8 MB of float64, instead of a copy of the matrix. Set
 #: by hand; larger strips are not faster.
 STRIP = 1 << 20
-#: Variance, as a share of the mean square, below which a sparse column counts as constant: the
-#: rounding error of the difference of two sums, a few thousand times machine epsilon.
-ROUNDING = 1e-12
 #: Variance, as a share of the squared mean, below which a dense column counts as constant. It is
 #: computed around the mean, so its rounding error is the square of a few hundred times machine
 #: epsilon.
@@ -250,7 +248,7 @@ def _moments(matrix: Any, share: FloatArray) -> tuple[FloatArray, FloatArray, Ar
         square = data.square_gradient(share)
         full = np.bincount(_columns_of(matrix), minlength=d) == n
         variance = square - mean**2
-        varies = variance > ROUNDING * square
+        varies = variance > VARIANCE_ROUNDING * square
         if full.any():  # their means may be much larger than their deviations: centre first
             dense = matrix[:, np.flatnonzero(full)].toarray()
             variance[full] = _variance_around(dense, mean[full], share)

@@ -27,7 +27,7 @@ GRAM_COLUMNS = 1000
 LARGEST = 1e100
 #: A difference of two sums counts as zero if it is smaller than this share of them, because it may
 #: be rounding error.
-ROUNDING = 1e-10
+NO_DIFFERENCE = 1e-10
 #: Rows count as normalised if their mean squared length differs from 1 by at most this: a few times
 #: the rounding error of float32 values. Set by hand.
 UNIT_LENGTH = 1e-6
@@ -176,7 +176,8 @@ class Sharded:
         share = Target(np.empty(self.n_rows), weight).share
         mean, square = self.gradient(share), self.square_gradient(share)
         variance = square - mean * mean
-        varies = (variance > ROUNDING * square) & (np.abs(square - mean) > ROUNDING * square)
+        least = NO_DIFFERENCE * square
+        varies = (variance > least) & (np.abs(square - mean) > least)
         if abs(float(square.sum()) - 1.0) <= UNIT_LENGTH:
             varies[:] = False
         return np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 1.0)

@@ -19,7 +19,7 @@ from auctor.solvers.line_search import first_accepted, sizes
 #: Most trials of a line search: 0.9^306 is 1e-14, below the rounding error of any step.
 MOST_TRIALS = 306
 #: Length of a step, relative to x, that is rounding error: machine epsilon.
-ROUNDING = float(np.finfo(np.float64).eps)
+STEP_ROUNDING = float(np.finfo(np.float64).eps)
 #: Ratio of the actual to the predicted decrease below which the trust region shrinks. Source:
 #: Nocedal and Wright, Numerical optimization, algorithm 4.1.
 BAD = 0.25
@@ -198,7 +198,7 @@ class LevenbergMarquardt:
         """One trial step; the ratio of actual to predicted decrease sets the next radius."""
         p, length = self._trial(values, state)
         predicted = values.value - values.model(p)
-        tiny = length <= ROUNDING * float(np.linalg.norm(values.x))
+        tiny = length <= STEP_ROUNDING * float(np.linalg.norm(values.x))
         if not predicted > 0.0:
             # A step that was clipped to bounds may rise; a shorter one is closer to the gradient.
             shorter = replace(state, radius=SMALLER * state.radius)

@@ -30,7 +30,7 @@ SMALLEST_BETA = 1e-6
 LARGEST_BETA = 1e6
 #: Curvature that is a difference of two terms counts as zero up to this share of them: a few
 #: hundred times machine epsilon.
-ROUNDING = 1e-13
+NO_CURVATURE = 1e-13
 #: Avoids 0/0 for a labelling without errors.
 TINY = 1e-300
 #: Distance beyond its ends up to which a value counts as on a ramp, in widths; above rounding.
@@ -296,7 +296,7 @@ class _Shifts:
         # Variance of the slopes of the levels, over the temperature.
         slope = 2.0 * (flipped_neg - flipped_pos)
         apart = slope - weight @ slope
-        own = (2.0 / found.ramp) * levels if levels > ROUNDING * bent else 0.0
+        own = (2.0 / found.ramp) * levels if levels > NO_CURVATURE * bent else 0.0
         return own + float(weight @ (apart * apart)) / found.temperature
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from auctor.core.needs import Need
 from auctor.core.protocols import Loss, Penalty
+from auctor.core.rounding import ROUNDING
 from auctor.core.shift import best_shift
 from auctor.core.types import FloatArray, Target
 from auctor.problem.certificate import largest_violation
@@ -15,11 +16,6 @@ from auctor.problem.point import Point
 
 if TYPE_CHECKING:
     from auctor.problem.problem import Problem
-
-#: Gap, as a share of the null model's loss, below which it is the rounding error of the two values
-#: it is the difference of: about 50 times machine epsilon. Source: constants.md: nothing changes
-#: from 1e-16 to 1e-12.
-ROUNDING = 1e-14
 
 
 class Objective:

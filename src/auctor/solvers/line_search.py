@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from auctor.core.needs import Splits
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 
@@ -133,11 +134,6 @@ SHRINK = 0.5
 #: Source: constants.md: 30 takes 0.76 times the CPU seconds (1 case), 120 takes 1.41 times the CPU
 #: seconds (1 case).
 MOST_TRIALS = 60
-#: Relative change of the objective that is lost in rounding: about 50 times machine epsilon, the
-#: error of a mean over many rows. Smaller changes are judged by the violation of optimality.
-#: Source: constants.md: 1e-16 takes 1.09 times the passes (3 cases) and fails in 1 case, 1e-12
-#: changes passes by less than 3 % (9 cases).
-ROUNDING = 1e-14
 #: Largest ratio of the new to the old violation of optimality for a step of such a small change;
 #: ends runs of steps that make no progress. Source: constants.md: 0.225 takes 1.21 times the passes
 #: and 1.04 times the CPU seconds (1 case), 0.975 changes nothing.

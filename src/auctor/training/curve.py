@@ -20,7 +20,7 @@ from auctor.training.metric import Chosen
 EQUAL = 1e-12
 #: Rounding error of a mean over folds, relative to its standard error: far above machine epsilon,
 #: far below any difference that matters.
-ROUNDING = 1e-9
+MEAN_ROUNDING = 1e-9
 #: Replaces a strength of zero in ratios, against division by zero.
 TINY = 1e-300
 #: Factor on the tolerance of a fit that is warm-started from a model of another fold. That model
@@ -195,7 +195,7 @@ class Curve:
         not count.
         """
         mean, error = self.lead(mine, other)
-        return mean > (1.0 + ROUNDING) * error
+        return mean > (1.0 + MEAN_ROUNDING) * error
 
     def rising_edge(self, at: int) -> bool:
         """Whether a strength is the first or last one tried and scores still rise there."""

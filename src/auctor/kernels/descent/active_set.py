@@ -34,7 +34,7 @@ FLAT = 1e-13
 #: smaller slopes would make the working rows linearly dependent. Set by hand.
 PARALLEL = 1e-10
 #: Rounding error of a multiplier, as a share of the length of the gradient. Set by hand.
-ROUNDING = 1e-12
+MULTIPLIER_ROUNDING = 1e-12
 #: Consecutive steps of length zero after which Bland's rule (the smallest row number) is used to
 #: leave a cycle. Set by hand.
 PATIENCE = 8
@@ -395,7 +395,7 @@ def active_set(
                 g[i] = c[i] + _dot(G[i], x)
         # At the minimiser of the face: drop the row with the most negative multiplier, or stop.
         _multipliers(Q, R, g, size, weight)
-        noise = ROUNDING * (math.sqrt(_dot(g, g)) + math.sqrt(_dot(c, c)))
+        noise = MULTIPLIER_ROUNDING * (math.sqrt(_dot(g, g)) + math.sqrt(_dot(c, c)))
         worst = _row_to_drop(weight, working, size, m, n_equal, noise, stuck > PATIENCE)
         if worst < 0:
             if refined >= 2 or changes == 0 or not refine:

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, IntArray
 from auctor.kernels.runtime.compiled import fast_kernel, kernel
 
@@ -19,9 +20,6 @@ from auctor.kernels.runtime.compiled import fast_kernel, kernel
 #: others then gives a long step, which ends where another weight becomes zero. Source:
 #: constants.md: from 1e-15 to 1e-11 passes change by less than 1 % (1 case).
 PIVOT = 1e-13
-#: Rounding error of an entry of the gradient, as a share of its offset b. Source: constants.md:
-#: from 1e-16 to 1e-12 passes change by less than 1 % (3 cases).
-ROUNDING = 1e-14
 #: Rounding error of an entry of the gradient, as a share of its other terms: machine epsilon.
 #: Source: constants.md: from 2e-18 to 2e-14 passes change by less than 1 % (2 cases).
 UNIT = 2e-16

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor.core.types import FloatArray, IntArray
-from auctor.kernels.losses.thresholds import ROUNDING
+from auctor.kernels.losses.thresholds import SHARE_ROUNDING
 from auctor.kernels.runtime.compiled import kernel
 
 #: Values per block whose moments are precomputed. A sum then reads one moment per 64 values, and
@@ -200,7 +200,7 @@ def _level(
         share_neg, active_neg, hinges_neg = _sums(neg, phi * mu, width)
         # Residual of the constraint at mu, which increases in mu.
         miss = up * share_pos + phi * share_neg - goal
-        if abs(miss) <= ROUNDING or (miss > 0.0 and mu == 0.0) or phi == 0.0:
+        if abs(miss) <= SHARE_ROUNDING or (miss > 0.0 and mu == 0.0) or phi == 0.0:
             break
         if miss > 0.0:
             high = mu

@@ -10,7 +10,7 @@ from auctor.kernels.runtime.compiled import kernel
 #: Difference of mean probabilities and class shares that counts as zero: rounding of a mean.
 BALANCED = 1e-15
 #: Changes of the loss below this share of it are rounding error: a few times machine epsilon.
-ROUNDING = 1e-15
+LOSS_ROUNDING = 1e-15
 #: Newton steps of offsets up to this size, in score units, are the last: the remaining error is
 #: about their square.
 EXACT = 1e-10
@@ -161,7 +161,7 @@ def fit_offsets(
         if offset_derivatives(p, y, share, hessian, miss) <= BALANCED:
             return best
         newton_step(hessian, miss, step)
-        slack = ROUNDING * max(abs(best), 1.0)
+        slack = LOSS_ROUNDING * max(abs(best), 1.0)
         ahead = np.inf
         for _ in range(most_halvings):
             trial[:] = offset + step

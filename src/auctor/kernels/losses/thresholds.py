@@ -23,7 +23,7 @@ SAMPLE = 2048
 #: all rounding errors have the same sign.
 STRIP = 4096
 #: Rounding error of a sum of shares, whose sum is 1: a few times machine epsilon.
-ROUNDING = 1e-15
+SHARE_ROUNDING = 1e-15
 
 
 class Threshold(NamedTuple):
@@ -112,7 +112,7 @@ def quantile(u: FloatArray, p: FloatArray, goal: float) -> tuple[float, float, f
     Rows outside a sampled bracket are discarded until few are left; O(n) on average.
     """
     base = 0.0
-    slack = ROUNDING + 1e-17 * u.shape[0]
+    slack = SHARE_ROUNDING + 1e-17 * u.shape[0]
     while u.shape[0] > SORT_FROM:
         low, high = _sampled(u, p, goal - base)
         inside, shares, below = _between(u, p, low, high)
@@ -195,7 +195,7 @@ def _off_kink(
     if active == 0.0 or u.shape[0] > SORT_FROM:
         return t
     # Kinks are at u and u + width. On each side: is one at t (near), and how far is the next (far)?
-    reach = 4.0 * ROUNDING * width / active
+    reach = 4.0 * SHARE_ROUNDING * width / active
     for side in (-1.0, 1.0):
         near = far = np.inf
         for i in range(u.shape[0]):
@@ -210,7 +210,7 @@ def _off_kink(
         if near < np.inf and far < np.inf:
             middle = t + side * 0.5 * far
             total, active = _ramped(u, p, middle, width)
-            if active == 0.0 and abs(total - goal) <= 4.0 * ROUNDING:
+            if active == 0.0 and abs(total - goal) <= 4.0 * SHARE_ROUNDING:
                 return middle
     return t
 
@@ -228,7 +228,7 @@ def _root(
 ) -> tuple[float, float, float]:
     """Bracketed Newton on the piecewise linear sum; returns low, high and their mix."""
     at_low, at_high = 0.0, mass
-    slack = ROUNDING * (1.0 + u.shape[0] / 256.0)  # errors of equal terms add up
+    slack = SHARE_ROUNDING * (1.0 + u.shape[0] / 256.0)  # errors of equal terms add up
     for _ in range(2000):
         total, active = _ramped(u, p, t, width)
         miss = total - goal
@@ -282,8 +282,8 @@ def exact_threshold(u: FloatArray, p: FloatArray, goal: float) -> Threshold:
     """The weighted quantile as a `Threshold`; values tied at it get equal shares."""
     t, below, tied = quantile(u, p, goal)
     part = goal - below
-    mix = part / tied if part > 4.0 * ROUNDING else 0.0
-    if tied - part <= 4.0 * ROUNDING:
+    mix = part / tied if part > 4.0 * SHARE_ROUNDING else 0.0
+    if tied - part <= 4.0 * SHARE_ROUNDING:
         mix = 1.0
     return Threshold(t, float(np.nextafter(t, np.inf)), mix)
 
@@ -329,7 +329,7 @@ def threshold_loss(
         if mix > 0.0:
             share = (1.0 - mix) * share + mix * _ramp(high - u[i], width)
         off = (rest_pos if y[i] > 0.0 else rest_neg) - share
-        grad[i] = 2.0 * p[i] * off if abs(off) > 4.0 * ROUNDING else 0.0
+        grad[i] = 2.0 * p[i] * off if abs(off) > 4.0 * SHARE_ROUNDING else 0.0
     return 2.0 * total
 
 

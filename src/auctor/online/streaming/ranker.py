@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auctor import metrics
+from auctor.core.rounding import VARIANCE_ROUNDING
 from auctor.core.types import FloatArray, IntArray, Target
 from auctor.data import Dense, Sparse, wrap
 from auctor.data.matrices import divided_columns, from_lines
@@ -47,9 +48,6 @@ SOLVE_TOLERANCE = 1e-4
 ROUGH_TOLERANCE = 1e-2
 #: Iterations of the solver, at most. Set by hand: warm starts need far fewer.
 MOST_STEPS = 200
-#: A variance below this share of the mean square is a rounding error: some thousand times machine
-#: epsilon.
-ROUNDING = 1e-12
 #: Weight of the squared distance of the class means in the spread of a column. Set by hand: above
 #: 0, so that columns that are constant within the classes are used; small, so that it changes no
 #: other.
@@ -80,7 +78,7 @@ def scaled(kept: KeptRows, age: FloatArray, *, plain: bool) -> Scaled:
     target = Target(np.where(kept.signed > 0.0, 1.0, -1.0), None if even else weight)
     matrix = from_lines(kept.lines, kept.signed.size)
     spread, square = _spread(wrap(matrix, target, n_threads=1))
-    columns = np.flatnonzero(spread > ROUNDING * square)
+    columns = np.flatnonzero(spread > VARIANCE_ROUNDING * square)
     deviation = np.sqrt(spread[columns])
     unit = float(deviation.mean()) if columns.size else 1.0
     scale = np.ones(columns.size) if plain else np.sqrt(deviation / unit)

@@ -12,6 +12,7 @@ import numpy as np
 from auctor.core.checks import check_int
 from auctor.core.needs import Need
 from auctor.core.protocols import Shifts
+from auctor.core.rounding import ROUNDING
 from auctor.core.shift import ShiftedScores
 from auctor.core.types import FloatArray, absolute_sum
 from auctor.problem import Point, Problem
@@ -45,15 +46,9 @@ LEAST_REACH = 1e-9
 #: Slack allowed when a cut is made independent of the intercept, relative to the gap. Source:
 #: constants.md: from 2.5e-5 to 4e-4 passes change by less than 1 % (8 cases).
 PINNED = 1e-4
-#: Slack allowed when a cut is made independent of the intercept, relative to the loss: its rounding
-#: error, about 50 times machine epsilon. Source: constants.md: nothing changes from 1e-16 to 1e-12.
-LEVEL = 1e-14
 #: Slack allowed when a cut is made independent of the intercept, relative to the null loss, before
 #: a gap is known. Source: constants.md: from 1e-9 to 1e-5 passes change by less than 5 % (3 cases).
 FIRST_LOSS = 1e-7
-#: Rounding error of a cut's offset, relative to its terms: about 50 times machine epsilon. Source:
-#: constants.md: from 1e-16 to 1e-12 passes change by less than 1 % (15 cases).
-ROUNDING = 1e-14
 #: Memory of the cuts, as a share of the data's. Source: constants.md: nothing changes from 0.0625
 #: to 0.8125.
 CUTS_SHARE = 0.25
@@ -377,7 +372,7 @@ def _bracketing_shifts(shifts: Shifts, accuracy: float) -> tuple[float, float]:
         least = min(low.value, high.value)
         # The crossing of the tangents; every third trial bisects, so that the bracket shrinks.
         at = low.by + (fall if k % 3 < 2 else 0.5 * (high.by - low.by))
-        enough = max(accuracy, LEVEL * abs(least))
+        enough = max(accuracy, ROUNDING * abs(least))
         if least - (low.value + left * fall) <= enough or not low.by < at < high.by:
             break
         middle = _Shift.at(shifts, at)

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from auctor.core.needs import Need
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.solvers.base import Solver, State
@@ -51,9 +52,6 @@ NARROW = 4e-3
 #: Steps of smoothing after which cuts take over even if the width is above `NARROW`. Source:
 #: constants.md: nothing changes from 30 to 120.
 SMOOTH_STEPS = 60
-#: Rounding error of a plane's offset, relative to the terms it sums: about 50 times machine
-#: epsilon. Source: constants.md: from 1e-16 to 1e-12 passes change by less than 1 % (3 cases).
-ROUNDING = 1e-14
 #: The solvers that smooth the loss; `choose` takes the first whose rule holds.
 SMOOTHINGS = ("proximal_point", "continuation")
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Need
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray, SeparableSpec
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
-from auctor.solvers.line_search import ARMIJO, ROUNDING, first_accepted, sizes
+from auctor.solvers.line_search import ARMIJO, first_accepted, sizes
 from auctor.solvers.sparse.matrices import LbfgsMatrix
 from auctor.solvers.sparse.models.lowrank import survey
 from auctor.solvers.sparse.proximal import feasible

@@ -9,11 +9,12 @@ import numpy as np
 
 from auctor.core.checks import check_int, check_real
 from auctor.core.needs import Access, Need
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import FloatArray
 from auctor.problem import Point, Problem
 from auctor.problem.hessian import RowParts
 from auctor.solvers.base import State
-from auctor.solvers.line_search import ROUNDING, Ray, Trial, polishes, wolfe
+from auctor.solvers.line_search import Ray, Trial, polishes, wolfe
 from auctor.solvers.smooth.conjugate import Truncated, truncated_cg
 
 #: Damping after the first badly predicted step, in units of the columns' variances. Source:

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from auctor.core.needs import Need
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, IntArray, SeparableSpec
 from auctor.kernels.descent.coordinate import column_curvatures
 from auctor.kernels.losses.pointwise import curve_bound
 from auctor.problem import Point, Problem
-from auctor.solvers.line_search import ROUNDING
 from auctor.solvers.sparse.models.columns import Store
 
 

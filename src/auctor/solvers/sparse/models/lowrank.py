@@ -16,11 +16,11 @@ import numpy as np
 
 from auctor.core.checks import check_choice, check_int, check_real
 from auctor.core.linalg import floored
+from auctor.core.rounding import ROUNDING
 from auctor.core.types import Array, FloatArray, SeparableSpec
 from auctor.kernels.descent import lowrank as kernels
 from auctor.problem import Point, Problem
 from auctor.solvers.base import State
-from auctor.solvers.line_search import ROUNDING
 from auctor.solvers.sparse.matrices import LbfgsMatrix, Matrix, Restricted
 
 #: The prox parameter grows at most this often in one step. Source: constants.md: nothing changes
