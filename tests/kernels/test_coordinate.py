@@ -142,6 +142,7 @@ def descend(X, h, g, w, spec, factors, core, *, chosen=None, max_sweeps=5000, se
     return change, r, sweeps, work
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("low_rank", [False, True])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csc_array, np.float32])

@@ -20,6 +20,7 @@ def make_rows(n=120, seed=0):
     return rows
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("batch", [1, 7, 1000])
 @pytest.mark.parametrize("make", [Spam, Oam, StreamingAUC])
 def test_it_is_the_learner_on_a_table(make, batch):

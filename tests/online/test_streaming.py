@@ -162,6 +162,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.slow  # test_row_learners.py runs these checks on a learner of the same base class
 @pytest.mark.parametrize("learner", CHECKED, ids=repr)
 def test_scikit_learn_checks(learner):
     with warnings.catch_warnings():
@@ -329,6 +330,7 @@ def test_many_columns_rank_well_without_tuning(scale):
     assert abs(model.auc_ - model.score(X[4000:], y[4000:])) < 0.1
 
 
+@pytest.mark.slow  # test_many_columns_rank_well_without_tuning has a memory, too
 def test_many_columns_rank_as_well_with_a_memory():
     scores = []
     for seed in range(3):
@@ -339,6 +341,7 @@ def test_many_columns_rank_as_well_with_a_memory():
     assert np.mean(scores[1::2]) > np.mean(scores[::2]) - 0.005
 
 
+@pytest.mark.slow  # test_forgetting_follows_drift_with_and_without_memory forgets, too
 def test_many_columns_forget_classes_that_were_exchanged():
     X, y = text(per_row=20)
     y[4000:] *= -1

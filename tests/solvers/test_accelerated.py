@@ -121,6 +121,7 @@ def test_backtracking_moves_the_extrapolated_point(quadratic):
     assert state.backtracks > 5
 
 
+@pytest.mark.slow  # test_fixed_matrix_meets_its_bound_at_every_iteration checks the rate
 def test_quadratic_law_beats_the_plain_method(quadratic):
     case = quadratic(np.geomspace(1e-3, 1.0, 40), l1=1e-3)
     plain = ProximalQuasiNewton("fixed", rho=1.0, warmup=3, memory=3)

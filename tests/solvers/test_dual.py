@@ -300,6 +300,7 @@ def test_weights_per_column(ratio):
         assert_same_optimum(solve(hinge, tol=1e-5), other(hinge, 1e-5))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("penalty", [L2(0.1), ElasticNet(0.1, 0.5)], ids=["l2", "net"])
 def test_storages_agree(penalty):
     def thin(X):

@@ -75,6 +75,7 @@ def model_minimum(problem, point, H):
     return point.gradient @ d + 0.5 * d @ H @ d + problem.penalty.value(u)
 
 
+@pytest.mark.slow  # test_contracts.py finds the known optima with the same solver
 def test_linear_rate(quadratic):
     """Strong convexity: the logarithm of the error falls along a line."""
     case = quadratic(EIGENVALUES)

@@ -115,6 +115,7 @@ def test_halving_schedule_of_the_notes():
     assert (np.abs(found - exact[ends]) <= 3.0 * np.sqrt(2.0 / runs) * exact[ends]).all()
 
 
+@pytest.mark.slow  # test_contracts.py finds the known optima with the same solver
 def test_a_constant_step_ends_at_a_floor_that_halving_leaves():
     problem = logistic(2000)
     best = minimise(problem, Newton(), tol=1e-10).value
@@ -144,6 +145,7 @@ def test_divergence_is_a_status():
     assert np.isfinite(squares.coef).all()
 
 
+@pytest.mark.slow  # the other tests of this file use the same sampling of rows
 def test_cost_does_not_grow_with_the_rows():
     """T-13: to one per cent of the first gap, flat for stochastic gradients."""
     costs, ratios = [], []

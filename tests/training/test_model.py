@@ -109,6 +109,7 @@ def test_micro_average_compares_scores_without_their_thresholds():
     assert found > roc_auc_score(hits, raw, average="micro") + 0.01
 
 
+@pytest.mark.slow  # a process of its own; test_predict.py starts one that imports the package
 def test_rooms_are_there_after_importing_the_package():
     code = "import auctor; auctor.saved.read_model, auctor.training, auctor.online; dir(auctor)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
