@@ -53,12 +53,8 @@ class AveragePrecision(Contingency):
     """
 
     weights = "class"
+    smooth = False
     shift_invariant = True
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return False
 
     def check_target(self, target: Target) -> None:
         """Refuse targets with one class only, with groups, or with different weights in a class."""

@@ -22,6 +22,7 @@ class BaseLoss:
     over pairs), so weights may have any positive sum.
     """
 
+    #: Whether it is a sum over rows or ties rows together (pairs, sets).
     coupling: ClassVar[Coupling] = Coupling.ROW
     #: "binary": targets are -1/+1; "real": targets are any numbers.
     targets: ClassVar[str] = "binary"
@@ -29,6 +30,24 @@ class BaseLoss:
     weights: ClassVar[str] = "row"
     #: Whether the loss does not depend on the order of the rows.
     exchangeable: ClassVar[bool] = True
+    #: 0 value only, 1 gradient, 2 curvature.
+    order: int = 1
+    #: Whether the gradient is continuous.
+    smooth: bool = True
+    #: Whether it is convex in the scores.
+    convex: bool = True
+    #: Whether the curvature is constant.
+    quadratic: bool = False
+    #: Whether a constant added to all scores does not change it.
+    shift_invariant: bool = False
+    #: Whether a positive factor on all scores does not change it (unless they are constant).
+    scale_invariant: bool = False
+    #: Whether smoothing can be centred at given slopes, by `centre`.
+    supports_centring: bool = False
+    #: Code of the compiled row loss; ``None`` if there is none.
+    kind: int | None = None
+    #: Whether `by_rows` is available: it is a row loss for a given threshold.
+    has_row_form: bool = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -39,39 +58,9 @@ class BaseLoss:
         return Splits.ROWS if self.coupling is Coupling.ROW else Splits.NOT
 
     @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 1
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return True
-
-    @property
-    def convex(self) -> bool:
-        """Whether it is convex in the scores."""
-        return True
-
-    @property
-    def quadratic(self) -> bool:
-        """Whether the curvature is constant."""
-        return False
-
-    @property
     def low_rank(self) -> bool:
         """Whether the curvature is a diagonal plus a few columns."""
         return self.coupling is Coupling.ROW or self.quadratic
-
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores does not change it."""
-        return False
-
-    @property
-    def scale_invariant(self) -> bool:
-        """Whether a positive factor on all scores does not change it (unless they are constant)."""
-        return False
 
     def check_target(self, target: Target) -> None:
         """Raise ``DataError`` if the target is outside the domain of the loss."""
@@ -127,11 +116,6 @@ class BaseLoss:
         """
         return None
 
-    @property
-    def supports_centring(self) -> bool:
-        """Whether smoothing can be centred at given slopes, by `centre`."""
-        return False
-
     def centre(self, dscores: FloatArray, target: Target) -> FloatArray:
         """Shift of the scores, per unit of width, that centres the smoothing at the slopes.
 
@@ -152,19 +136,9 @@ class BaseLoss:
         return None if loss is None else MovedScores(loss, width * self.centre(slopes, target))
 
     @property
-    def kind(self) -> int | None:
-        """Code of the compiled row loss; ``None`` if there is none."""
-        return None
-
-    @property
     def per_pair(self) -> Loss | None:
         """The row loss of score differences whose mean over pairs this loss is, or ``None``."""
         return None
-
-    @property
-    def has_row_form(self) -> bool:
-        """Whether `by_rows` is available: it is a row loss for a given threshold."""
-        return False
 
     def by_rows(self, target: Target) -> ByRows:
         """The row loss whose intercept is the threshold of the scores."""
@@ -188,3 +162,22 @@ class BaseLoss:
             f"{type(self).__name__} has order {self.order}; it has no {what}. "
             "Use a solver that does not need it."
         )
+
+
+class SmoothedByWidth(BaseLoss):
+    """A loss with kinks at width 0, which a positive width smooths.
+
+    A subclass has ``width`` as a parameter: the length of the quadratic pieces, in score units.
+    """
+
+    width: float = 0.0
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]  # a fact that depends on a parameter
+        """Whether the gradient is continuous."""
+        return self.width > 0.0
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        """0 value only, 1 gradient, 2 curvature."""
+        return 2 if self.smooth else 1

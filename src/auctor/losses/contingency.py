@@ -32,7 +32,7 @@ from auctor.core.protocols import ByRows
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import thresholds
 from auctor.kernels.losses.thresholds import Flips, Threshold
-from auctor.losses.base import BaseLoss
+from auctor.losses.base import BaseLoss, SmoothedByWidth
 from auctor.losses.pointwise import Hinge, PinballHinge
 
 #: Rounding error allowed beyond the domain of a conjugate, relative to the bound: far above that of
@@ -95,24 +95,12 @@ class Margins(NamedTuple):
         return 2.0 * (pos + (1.0 - self.positive) * self.margin_neg * self.ideal_neg)
 
 
-class ThresholdLoss(Contingency):
+class ThresholdLoss(SmoothedByWidth, Contingency):
     """A loss whose dual variable is one threshold; a subclass defines its margins."""
 
-    width: float
     splits = Splits.THRESHOLD
     supports_centring = True
     has_row_form = True
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return self.width > 0.0
-
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2 if self.smooth else 1
-
     low_rank = True
     shift_invariant = True
 

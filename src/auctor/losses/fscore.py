@@ -21,7 +21,7 @@ from auctor.core.protocols import Shifted, Shifts
 from auctor.core.types import Array, FloatArray, IntArray, Target
 from auctor.kernels.linalg.sorting import ascending_order
 from auctor.kernels.losses import fscore
-from auctor.losses.base import BaseLoss
+from auctor.losses.base import BaseLoss, SmoothedByWidth
 from auctor.losses.contingency import DOMAIN, Contingency
 
 #: Below this ``1 + beta^2`` is 1 to 12 digits, and F-beta is precision. Set by hand.
@@ -38,7 +38,7 @@ EDGE = 1e-9
 
 
 @dataclass(frozen=True)
-class FBeta(Contingency):
+class FBeta(SmoothedByWidth, Contingency):
     """Max-margin loss of 1 - F-beta, an upper bound of it at the threshold 0.
 
     ``max over labellings z of 1 - F(z) + sum_i p_i s_i (z_i - y_i)``, p the normalised weights.
@@ -73,16 +73,6 @@ class FBeta(Contingency):
     def __post_init__(self) -> None:
         check_real("FBeta", "beta", self.beta, low=SMALLEST_BETA, high=LARGEST_BETA)
         check_real("FBeta", "width", self.width, low=0.0, high=0.0 if self.whole else math.inf)
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return self.width > 0.0
-
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2 if self.smooth else 1
 
     @property
     def factor(self) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from auctor.core.curvature import Curvature
 from auctor.core.needs import Splits
 from auctor.core.protocols import Loss, Shifts
@@ -11,7 +9,6 @@ from auctor.core.types import FloatArray, Target
 from auctor.losses.base import BaseLoss
 
 
-@dataclass(frozen=True)
 class MovedScores(BaseLoss):
     """A smooth loss at scores moved by a constant per row.
 
@@ -22,28 +19,16 @@ class MovedScores(BaseLoss):
         The constants that are added to the scores.
     """
 
-    loss: Loss
-    shift: FloatArray
+    splits = Splits.NOT  # it has one constant for each of all rows
 
-    @property
-    def splits(self) -> Splits:
-        """It cannot be split: the shift holds one constant for each of all rows."""
-        return Splits.NOT
-
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return self.loss.order
+    def __init__(self, loss: Loss, shift: FloatArray) -> None:
+        self.loss, self.shift = loss, shift
+        self.order, self.shift_invariant = loss.order, loss.shift_invariant
 
     @property
     def low_rank(self) -> bool:
         """Whether the curvature is a diagonal plus a few columns."""
         return self.loss.low_rank
-
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether a constant added to all scores changes nothing."""
-        return self.loss.shift_invariant
 
     def check_target(self, target: Target) -> None:
         """Raise what the wrapped loss raises."""

@@ -22,7 +22,7 @@ from auctor.core.evaluation import Evaluation
 from auctor.core.needs import Coupling, Splits
 from auctor.core.types import FloatArray, IntArray, PairRows, PairSplit, Target
 from auctor.kernels.losses import pairs
-from auctor.losses.base import BaseLoss
+from auctor.losses.base import BaseLoss, SmoothedByWidth
 from auctor.losses.contingency import DOMAIN
 from auctor.losses.pointwise import Hinge, SmoothedHinge
 from auctor.losses.sorted_pairs import (
@@ -276,7 +276,7 @@ class PairwiseSquaredHinge(Windowed):
 
 
 @dataclass(frozen=True)
-class PairwiseHinge(Windowed):
+class PairwiseHinge(SmoothedByWidth, Windowed):
     """Mean over pairs of the hinge of ``1 - s_i + s_j``, smoothed over ``width``; O(n log n).
 
     ``H(z) = 0`` for z <= 0, ``z^2/(2 width)`` up to width, ``z - width/2`` beyond; width 0 is the
@@ -302,16 +302,6 @@ class PairwiseHinge(Windowed):
 
     def __post_init__(self) -> None:
         check_real("PairwiseHinge", "width", self.width, low=0.0)
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return self.width > 0.0
-
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2 if self.smooth else 1
 
     @property
     def per_pair(self) -> Hinge:

@@ -14,7 +14,7 @@ from auctor.core.errors import DataError
 from auctor.core.needs import Splits
 from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import pairs, partial
-from auctor.losses.base import BaseLoss
+from auctor.losses.base import BaseLoss, SmoothedByWidth
 from auctor.losses.pairwise import SortedPairwise, allocate_windows, arrays
 from auctor.losses.sorted_pairs import (
     Opposing,
@@ -26,7 +26,7 @@ from auctor.losses.sorted_pairs import (
 
 
 @dataclass(frozen=True)
-class PartialPairwiseHinge(SortedPairwise):
+class PartialPairwiseHinge(SmoothedByWidth, SortedPairwise):
     """Mean over positives and the top share of negatives of the hinge of ``1 - s_i + s_j``.
 
     An upper bound of 1 minus the partial AUC over false positive rates in [0, max_fpr], divided by
@@ -68,16 +68,6 @@ class PartialPairwiseHinge(SortedPairwise):
         who = "PartialPairwiseHinge"
         check_real(who, "max_fpr", self.max_fpr, low=0.0, high=1.0, open_low=True)
         check_real(who, "width", self.width, low=0.0)
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return self.width > 0.0
-
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2 if self.smooth else 1
 
     def check_target(self, target: Target) -> None:
         """Refuse targets that are not -1/+1, hold one class only, or have groups."""

@@ -17,7 +17,7 @@ from auctor.core.types import FloatArray, Target
 from auctor.kernels.losses import logistic
 from auctor.kernels.losses import pointwise as kernels
 from auctor.kernels.losses.thresholds import next_above, threshold
-from auctor.losses.base import BaseLoss
+from auctor.losses.base import BaseLoss, SmoothedByWidth
 
 
 class LogisticShifts(ShiftedScores):
@@ -75,25 +75,18 @@ class StepShifts(ShiftedScores):
 class Pointwise(BaseLoss):
     """A loss of one score and one target, evaluated by the kernels of its ``kind``."""
 
-    kind: ClassVar[int]
+    kind: int
     #: Whether its prox has a closed form: its pieces are quadratic or linear.
     closed_prox: ClassVar[bool] = True
     supports_centring = True
+
+    #: Smoothing width in score units.
+    width: float = 0.0
 
     @property
     def param(self) -> float:
         """Shape parameter the kernel takes."""
         return 0.0
-
-    @property
-    def width(self) -> float:
-        """Smoothing width in score units."""
-        return 0.0
-
-    @property
-    def order(self) -> int:
-        """0 value only, 1 gradient, 2 curvature."""
-        return 2 if self.smooth else 1
 
     @property
     def _form(self) -> tuple[int, float, float]:
@@ -146,6 +139,7 @@ class Logistic(Pointwise):
     """
 
     kind = kernels.LOGISTIC
+    order = 2
     closed_prox = False
 
     def value_grad(self, scores: FloatArray, target: Target) -> tuple[float, FloatArray]:
@@ -177,15 +171,10 @@ class Logistic(Pointwise):
 
 
 @dataclass(frozen=True)
-class Hinge(Pointwise):
+class Hinge(SmoothedByWidth, Pointwise):
     """Hinge ``max(0, 1 - y s)``; not differentiable at margin 1."""
 
     kind = kernels.HINGE
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return self.width > 0.0
 
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
@@ -266,12 +255,14 @@ class SquaredHinge(Pointwise):
     """Squared hinge ``1/2 max(0, 1 - y s)^2``."""
 
     kind = kernels.SQUARED_HINGE
+    order = 2
 
 
 class Exponential(Pointwise):
     """Exponential loss ``exp(-y s)``."""
 
     kind = kernels.EXPONENTIAL
+    order = 2
     closed_prox = False
 
 
@@ -279,6 +270,7 @@ class Squared(Pointwise):
     """Squared loss ``1/2 r^2``."""
 
     kind = kernels.SQUARED
+    order = 2
     targets = "real"
 
     quadratic = True
@@ -297,6 +289,7 @@ class Huber(Pointwise):
     delta: float = 1.0
 
     kind = kernels.HUBER
+    order = 2
     targets = "real"
 
     def __post_init__(self) -> None:
@@ -314,7 +307,7 @@ class Huber(Pointwise):
 
 
 @dataclass(frozen=True)
-class Quantile(Pointwise):
+class Quantile(SmoothedByWidth, Pointwise):
     """Pinball loss ``max(tau (y - s), (1 - tau) (s - y))``, minimised by the tau-quantile.
 
     Parameters
@@ -340,11 +333,6 @@ class Quantile(Pointwise):
         """Shape parameter the kernel takes."""
         return self.tau
 
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return self.width > 0.0
-
     def shifts(self, scores: FloatArray, target: Target) -> Shifts:
         """The loss as a function of a constant added to all scores."""
         return StepShifts(self, scores, target, np.full_like(scores, self.tau))
@@ -360,7 +348,7 @@ class Quantile(Pointwise):
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(Pointwise):
+class EpsilonInsensitive(SmoothedByWidth, Pointwise):
     """Epsilon-insensitive loss ``max(0, |r| - epsilon)``.
 
     Parameters
@@ -386,11 +374,6 @@ class EpsilonInsensitive(Pointwise):
     def param(self) -> float:
         """Shape parameter the kernel takes."""
         return self.epsilon
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the gradient is continuous."""
-        return self.width > 0.0
 
     def smoothed(self, width: float) -> EpsilonInsensitive | None:
         """The Huberised lower bound; ``None`` for a smooth loss."""
@@ -422,6 +405,7 @@ class Poisson(Pointwise):
     """Poisson loss ``exp(s) - y s`` for counts y >= 0, with log link."""
 
     kind = kernels.POISSON
+    order = 2
     closed_prox = False
     targets = "real"
 
