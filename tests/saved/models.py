@@ -1,0 +1,131 @@
+"""Models that are saved, and what it means that two values are the same."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+from sklearn.base import clone
+
+import auctor
+from auctor import MetricClassifier, MetricClassifierCV, losses, online, penalties
+from auctor import solvers as solver_module
+from auctor.core.archive import write_members
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 5))
+TWO = (X[:, 0] + 0.5 * rng.normal(size=120) > 0.3).astype(int)
+THREE = np.digitize(X[:, 0] + 0.3 * rng.normal(size=120), [-0.5, 0.5])
+NUMBERS = X @ [1.0, -2.0, 0.0, 0.5, 0.0] + rng.normal(size=120)
+
+LEARNERS = [
+    online.AdaOam(),
+    online.Fsauc(),
+    online.MiniBatchAuc(random_state=1),
+    online.Oam(random_state=1, buffer=7),
+    online.OnlineGaussianAuc(),
+    online.Opauc(),
+    online.Opauc(rank=3, random_state=2),
+    online.PassiveAggressive(),
+    online.RegSolam(),
+    online.Solam(),
+    online.Spam(),
+    online.Spam(penalty="l1", strength=0.01),
+    online.Spam(penalty=penalties.ElasticNet(0.01, 0.5, weights=[1.0, 0.0, 2.0, 1.0, 1.0])),
+    online.Spam(means="data"),
+    online.Spam(means=(0.4, np.zeros(5), np.full(5, 0.1))),
+    online.StreamingAUC(window=50, trace_every=20),
+    online.StreamingAUC(strength=0.1, forget=100.0, window=50),
+    online.StreamingAUC(max_exact_columns=3, window=50),
+    online.StreamingAUC(grow=True, max_exact_columns=7, window=50),
+    online.UniExp(),
+]
+
+MODELS = [
+    MetricClassifier("auc", strength=0.01),
+    MetricClassifier("f1", surrogate="logistic", threshold="recall(0.8)"),
+    MetricClassifier("log_loss", penalty="l1", strength=0.05, class_weight={0: 1.0, 1: 2.0}),
+    MetricClassifier("auc", calibrate="sigmoid", strength=0.01),
+    MetricClassifier("auc", calibrate="isotonic", threshold_cv=3, strength=0.01),
+    MetricClassifier(losses.PairwiseHinge(0.1), solver=solver_module.Lbfgs()),
+    MetricClassifier(
+        "log_loss",
+        penalty=penalties.GroupL2(0.01, np.array([0, 0, 1, 1, 2]), weights=[1.0, 2.0, 0.5]),
+    ),
+    MetricClassifierCV("auc", strengths=[1.0, 0.01], cv=3),
+    MetricClassifierCV("log_loss", penalty="l1", strengths=np.array([0.1, 0.01]), cv=3),
+    MetricClassifierCV(
+        "error", strengths=[0.1, 0.01], cv=3, calibrate="sigmoid", rule="one_standard_error"
+    ),
+]
+
+
+def same(a, b):
+    """Whether two values are the same, bit by bit, whatever they are made of."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        assert type(a) is type(b)
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
+        return a.tolist() == b.tolist() if a.dtype.kind == "O" else a.tobytes() == b.tobytes()
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, float):
+        return a == b or (a != a and b != b)
+    if hasattr(a, "__dict__") and type(a).__module__.startswith("auctor") and not callable(a):
+        assert type(a) is type(b)
+        hidden = ("_spec", "_tree", "_spec_columns", "_n_groups")
+        left, right = ({k: v for k, v in vars(x).items() if k not in hidden} for x in (a, b))
+        return same(left, right)
+    return a == b
+
+
+def roundtrip(model, path):
+    auctor.save(model, path)
+    return auctor.load(path)
+
+
+def fitted(model, y=TWO):
+    return clone(model).fit(X, y)
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    del members["checksum"]
+    return members
+
+
+def forged(model, path, change, arrays=None):
+    """A file with a right checksum whose description and arrays were changed."""
+    auctor.save(model, path)
+    members = members_of(path)
+    meta = json.loads(members["meta.json"])
+    for name, array in (arrays or {}).items():
+        file = io.BytesIO()
+        np.save(file, np.asarray(array))
+        members[f"arrays/{name}.npy"] = file.getvalue()
+        meta["arrays"][name] = [np.asarray(array).dtype.str, list(np.shape(array))]
+    change(meta)
+    members["meta.json"] = json.dumps(meta).encode()
+    with open(path, "wb") as file:
+        write_members(file, members)
+
+
+def put(*path, value):
+    def change(meta):
+        for key in path[:-1]:
+            meta = meta[key]
+        meta[path[-1]] = value
+
+    return change
+
+
+def drop(*path):
+    def change(meta):
+        for key in path[:-1]:
+            meta = meta[key]
+        del meta[path[-1]]
+
+    return change
